@@ -7,7 +7,7 @@ use crate::redaction::without_values;
 
 /// Why a text could not be read as JSON, without any value of that text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", self.place())]
+#[error("{message}{}", self.location())]
 pub struct Error {
     message: String,
     line: usize,
@@ -30,7 +30,7 @@ impl Error {
         (self.line > 0).then_some(self.column)
     }
 
-    fn place(&self) -> String {
+    fn location(&self) -> String {
         match self.line() {
             Some(line) => format!(" at line {line} column {}", self.column),
             None => String::new(),
@@ -42,8 +42,8 @@ impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
-        let place = format!(" at line {line} column {column}");
-        let message = text.strip_suffix(&place).unwrap_or(&text);
+        let location = format!(" at line {line} column {column}");
+        let message = text.strip_suffix(&location).unwrap_or(&text);
         let message = match error.classify() {
             Category::Data => without_values(message),
             Category::Io | Category::Syntax | Category::Eof => message.to_owned(),

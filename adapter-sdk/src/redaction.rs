@@ -23,8 +23,8 @@ pub(crate) fn without_values(message: &str) -> String {
     if names_a_field.iter().any(|start| message.starts_with(start)) {
         return message.to_owned();
     }
-    let speaks_of_a_value = ["invalid ", "unknown variant "];
-    if speaks_of_a_value
+    let mentions_a_value = ["invalid ", "unknown variant "];
+    if mentions_a_value
         .iter()
         .any(|start| message.starts_with(start))
         && let Some((found, expected)) = message.rsplit_once(", expected ")

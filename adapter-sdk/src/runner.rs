@@ -206,8 +206,8 @@ fn panicked(payload: Box<dyn Any + Send>) -> AdapterError {
 }
 
 fn report_panic(info: &PanicHookInfo<'_>) {
-    if let Some(place) = info.location() {
-        log(&mut io::stderr(), &format!("panic at {place}"));
+    if let Some(location) = info.location() {
+        log(&mut io::stderr(), &format!("panic at {location}"));
     }
 }
 

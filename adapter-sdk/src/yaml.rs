@@ -37,10 +37,10 @@ pub use serde_saphyr::Error as DeserializerError;
 /// documents read here hold passwords. That includes what a `Deserialize` implementation puts into
 /// quotation marks or back-ticks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", PlaceSuffix(self.place))]
+#[error("{message}{}", LocationSuffix(self.location))]
 pub struct Error {
     message: String,
-    place: Option<(u64, u64)>,
+    location: Option<(u64, u64)>,
 }
 
 /// Reads the one document of a text.
@@ -65,11 +65,11 @@ where
 pub fn to_string<T: Serialize>(value: &T) -> Result<String, Error> {
     let document = serde_json::to_value(value).map_err(|error| Error {
         message: without_values(&error.to_string()),
-        place: None,
+        location: None,
     })?;
     serde_saphyr::to_string_with_options(&Node(&document), writing()).map_err(|error| Error {
         message: error.to_string(),
-        place: None,
+        location: None,
     })
 }
 
@@ -81,18 +81,18 @@ impl Error {
 
     /// Line of the fault, from 1; `None` where the place is not known.
     pub fn line(&self) -> Option<u64> {
-        self.place.map(|(line, _)| line)
+        self.location.map(|(line, _)| line)
     }
 
     /// Column of the fault in characters, from 1; `None` where the place is not known.
     pub fn column(&self) -> Option<u64> {
-        self.place.map(|(_, column)| column)
+        self.location.map(|(_, column)| column)
     }
 }
 
-struct PlaceSuffix(Option<(u64, u64)>);
+struct LocationSuffix(Option<(u64, u64)>);
 
-impl fmt::Display for PlaceSuffix {
+impl fmt::Display for LocationSuffix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some((line, column)) => write!(f, " at line {line} column {column}"),
@@ -186,10 +186,10 @@ impl Serialize for Key<'_> {
 
 impl From<DeserializerError> for Error {
     fn from(error: DeserializerError) -> Self {
-        let place = error.location().map(|at| (at.line(), at.column()));
+        let location = error.location().map(|at| (at.line(), at.column()));
         Self {
             message: message(&error),
-            place: place.filter(|(line, _)| *line > 0),
+            location: location.filter(|(line, _)| *line > 0),
         }
     }
 }

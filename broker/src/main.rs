@@ -17,7 +17,7 @@ use odb_api_types::code::Code;
 use odb_clients::http::observe_calls;
 use odb_config::{Config, LoadError};
 use odb_core::{metrics, operations::Lifecycle};
-use odb_engine_bosh::adapter::{end_all_strays, start_watchdog, watch, watch_for_strays};
+use odb_engine_bosh::adapter::{end_all_orphans, start_watchdog, watch, watch_for_orphans};
 use odb_redaction::Chain;
 use on_demand_broker::{
     api::{AppState, FLUSH, Server},
@@ -40,7 +40,7 @@ use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 const MOST_WORKERS: usize = 4;
 
 /// How long after the end of its grace period the process may hang on to its threads.
-const LAST_GASP: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// Stands for standard input in the place of a file.
 const STANDARD_INPUT: &str = "-";
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Serve { config, log_filter } => {
             let filter = log_filter.unwrap_or(arguments.log_filter);
-            serve_until_told(&config, &filter, is_private)
+            serve_until_stopped(&config, &filter, is_private)
         }
         Command::Check(request) => check_and_report(&request),
         Command::Doctor(request) => examine_and_report(&request),
@@ -69,14 +69,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve_until_told(config: &Path, filter: &LogFilter, is_private: io::Result<()>) -> ExitCode {
+fn serve_until_stopped(config: &Path, filter: &LogFilter, is_private: io::Result<()>) -> ExitCode {
     let format = log_format(&io::stdout());
     start_log(LogStream::Stdout, format, filter);
     if let Err(error) = is_private {
         tracing::warn!(error = %Chain(&error), "other processes of this user can read the broker's memory");
     }
     start_watchdog(&[WATCHDOG]);
-    watch_for_strays();
+    watch_for_orphans();
     match load(config).and_then(serve) {
         Ok(Ended::InGoodOrder) => ExitCode::SUCCESS,
         Ok(Ended::AtOnce) => ExitCode::from(INTERRUPTED),
@@ -97,12 +97,12 @@ fn check_and_report(request: &Check) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
     }
-    watch_for_strays();
+    watch_for_orphans();
     let findings = match (read(&request.config), Runtime::new()) {
         (Ok(source), Ok(runtime)) => {
             let checked = runtime.block_on(check(request, &source));
-            runtime.shutdown_timeout(LAST_GASP);
-            end_all_strays();
+            runtime.shutdown_timeout(SHUTDOWN_GRACE);
+            end_all_orphans();
             match checked {
                 Some(findings) => findings,
                 None => return ExitCode::from(INTERRUPTED),
@@ -139,12 +139,12 @@ fn examine_and_report(request: &Doctor) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
     }
-    watch_for_strays();
+    watch_for_orphans();
     let diagnosis = match (read(&request.config), Runtime::new()) {
         (Ok(source), Ok(runtime)) => {
             let examined = runtime.block_on(examine(request, &source));
-            runtime.shutdown_timeout(LAST_GASP);
-            end_all_strays();
+            runtime.shutdown_timeout(SHUTDOWN_GRACE);
+            end_all_orphans();
             match examined {
                 Some(diagnosis) => diagnosis,
                 None => return ExitCode::from(INTERRUPTED),
@@ -224,14 +224,14 @@ fn fatal(code: Code, error: &(dyn std::error::Error + 'static)) -> Fatal {
 fn load(file: &Path) -> Result<Config, Fatal> {
     match Config::load(file) {
         Ok(loaded) => {
-            for remark in &loaded.remarks {
-                tracing::warn!(%remark, "odd configuration");
+            for warning in &loaded.warnings {
+                tracing::warn!(%warning, "odd configuration");
             }
             Ok(loaded.config)
         }
         Err(LoadError::Invalid(invalid)) => {
-            for remark in &invalid.remarks {
-                tracing::warn!(%remark, "odd configuration");
+            for warning in &invalid.warnings {
+                tracing::warn!(%warning, "odd configuration");
             }
             for problem in &invalid.problems {
                 tracing::error!(code = %Code::ConfigurationInvalid, %problem, "wrong configuration");
@@ -256,9 +256,9 @@ fn serve(config: Config) -> Result<Ended, Fatal> {
     let served = runtime.block_on(run(&runtime, config));
     match served {
         Ok(Ended::AtOnce) => runtime.shutdown_background(),
-        Ok(Ended::InGoodOrder) | Err(Fatal) => runtime.shutdown_timeout(LAST_GASP),
+        Ok(Ended::InGoodOrder) | Err(Fatal) => runtime.shutdown_timeout(SHUTDOWN_GRACE),
     }
-    end_all_strays();
+    end_all_orphans();
     served
 }
 
@@ -349,9 +349,9 @@ async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal>
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut parts = Box::pin(start::start(config, environment, lifecycle))
         .await
-        .map_err(|faults| {
-            for fault in faults {
-                tracing::error!(code = %fault.code, error = %Chain(&fault), "a start-up check failed");
+        .map_err(|errors| {
+            for error in errors {
+                tracing::error!(code = %error.code, error = %Chain(&error), "a start-up check failed");
             }
             Fatal
         })?;

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_ends_the_wait() {
+    async fn a_rejection_ends_the_wait() {
         let ended = follow(
             repeat(Duration::ZERO),
             async || Err::<Option<()>, _>("refused"),

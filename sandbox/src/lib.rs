@@ -13,7 +13,7 @@
 //! | [`foundation`] | all of it together: configuration, start, `foundation.json`, stop |
 //! | [`fleet`] | thousands of instances that nobody ordered |
 //! | [`cf`] | a client for people: what the cf command line does with services |
-//! | [`workshop`] | a broker beside it, for authors of adapters |
+//! | [`dev_loop`] | a broker beside it, for authors of adapters |
 //! | [`commands`] | what else people do with a foundation that runs |
 
 pub mod calls;
@@ -24,6 +24,7 @@ pub mod commands;
 pub mod control;
 pub mod cpi;
 pub mod credhub;
+pub mod dev_loop;
 pub mod director;
 pub mod durations;
 pub mod faults;
@@ -35,4 +36,3 @@ pub mod rsa_keys;
 pub mod serve;
 pub mod store;
 pub mod uaa;
-pub mod workshop;

@@ -8,10 +8,10 @@ use odb_sandbox::{
     cf,
     commands::{CallsArgs, EnvArgs, FaultArgs, ResetArgs, SeedArgs},
     cpi::Processes,
+    dev_loop::{DevLoop, DevLoopArgs, DevLoopOptions, TiedArgs},
     foundation::{BuiltInJobs, Foundation, FoundationSettings, Persistence, UpOptions, wipe},
     net::NetAddress,
     rsa_keys,
-    workshop::{TiedArgs, Workshop, WorkshopArgs, WorkshopOptions},
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -62,7 +62,7 @@ struct Up {
     #[arg(long, value_name = "DIR")]
     jobs: Vec<PathBuf>,
     #[command(flatten)]
-    workshop: WorkshopArgs,
+    dev_loop: DevLoopArgs,
     /// The loopback net to take, such as 127.80.3.0. Without it a free one.
     #[arg(long, value_name = "NET")]
     net: Option<NetAddress>,
@@ -101,7 +101,7 @@ async fn main() -> ExitCode {
 
 impl Up {
     async fn run(self) -> anyhow::Result<ExitCode> {
-        let log = match (self.log.clone(), self.workshop.is_wanted()) {
+        let log = match (self.log.clone(), self.dev_loop.is_wanted()) {
             (Some(log), _) => log,
             (None, true) => EnvFilter::new("warn"),
             (None, false) => EnvFilter::new("info,actix_server=warn"),
@@ -136,10 +136,10 @@ impl Up {
             }
         }
         let state = std::path::absolute(state)?;
-        let workshop = self.workshop.options(&jobs, &state)?;
+        let dev_loop = self.dev_loop.options(&jobs, &state)?;
         let options = UpOptions {
             state,
-            jobs: workshop.as_ref().map_or(jobs, WorkshopOptions::jobs),
+            jobs: dev_loop.as_ref().map_or(jobs, DevLoopOptions::jobs),
             net: self.net,
             processes: if self.no_processes {
                 Processes::None
@@ -154,13 +154,13 @@ impl Up {
         let mut net = None;
         loop {
             let foundation = Foundation::start_on(net, settings.clone(), options.clone()).await?;
-            match stay_up(&foundation, workshop.as_ref(), &mut signals).await {
-                Ok(Wish::End) => {
+            match stay_up(&foundation, dev_loop.as_ref(), &mut signals).await {
+                Ok(Wanted::End) => {
                     tracing::info!("stopping");
                     foundation.stop().await;
                     return Ok(ExitCode::SUCCESS);
                 }
-                Ok(Wish::Reset) => {
+                Ok(Wanted::Reset) => {
                     tracing::info!("starting anew");
                     net = Some(foundation.stop().await);
                     let state = options.state.clone();
@@ -176,7 +176,7 @@ impl Up {
 }
 
 /// What is to become of a foundation.
-enum Wish {
+enum Wanted {
     End,
     Reset,
 }
@@ -184,31 +184,31 @@ enum Wish {
 /// Keeps the foundation up, and a broker beside it if one is wanted, until somebody wishes otherwise.
 async fn stay_up(
     foundation: &Foundation,
-    workshop: Option<&WorkshopOptions>,
+    dev_loop: Option<&DevLoopOptions>,
     signals: &mut Signals,
-) -> anyhow::Result<Wish> {
-    let Some(options) = workshop else {
+) -> anyhow::Result<Wanted> {
+    let Some(options) = dev_loop else {
         print_ready(foundation);
-        return Ok(wish(foundation, signals).await);
+        return Ok(wanted(foundation, signals).await);
     };
-    let mut workshop = Workshop::new(foundation, options.clone())?;
+    let mut dev_loop = DevLoop::new(foundation, options.clone())?;
     let working = async {
-        workshop.ready().await;
+        dev_loop.ready().await;
         print_ready(foundation);
-        workshop.keep_up().await;
+        dev_loop.keep_up().await;
     };
-    let wish = tokio::select! {
-        () = working => Wish::End,
-        wish = wish(foundation, signals) => wish,
+    let wanted = tokio::select! {
+        () = working => Wanted::End,
+        wanted = wanted(foundation, signals) => wanted,
     };
-    workshop.stop().await;
-    Ok(wish)
+    dev_loop.stop().await;
+    Ok(wanted)
 }
 
-async fn wish(foundation: &Foundation, signals: &mut Signals) -> Wish {
+async fn wanted(foundation: &Foundation, signals: &mut Signals) -> Wanted {
     tokio::select! {
-        () = signals.next() => Wish::End,
-        () = foundation.reset_wanted() => Wish::Reset,
+        () = signals.next() => Wanted::End,
+        () = foundation.reset_wanted() => Wanted::Reset,
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use super::draft4::{META_SCHEMA, schema_of};
-use super::faults::Faults;
+use super::errors::ParameterErrors;
 use super::plan_properties::PlanPropertiesError;
 use super::request::ParametersError;
 
@@ -38,35 +38,35 @@ pub struct Draft4Schema {
 pub struct UnusableSchema {
     of: String,
     #[source]
-    fault: SchemaFault,
+    error: SchemaError,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum SchemaFault {
+enum SchemaError {
     #[error("it is not an object")]
     NotAnObject,
     #[error("its `$schema` must be `{META_SCHEMA}`")]
     OtherDraft,
-    #[error("it is wrong at `{place}`, {fault}")]
-    Wrong { place: String, fault: String },
+    #[error("it is wrong at `{location}`, {error}")]
+    Wrong { location: String, error: String },
 }
 
 impl Draft4Schema {
     /// Makes sure that a document is a schema of draft 4 which needs nothing but itself; it may leave
     /// out `$schema`. `of` names it in the error, such as by its file.
     pub fn new(of: impl Into<String>, document: Value) -> Result<Self, UnusableSchema> {
-        let unusable = |fault| UnusableSchema {
+        let unusable = |error| UnusableSchema {
             of: of.into(),
-            fault,
+            error,
         };
         if !document.is_object() {
-            return Err(unusable(SchemaFault::NotAnObject));
+            return Err(unusable(SchemaError::NotAnObject));
         }
         if document
             .get("$schema")
             .is_some_and(|draft| draft != META_SCHEMA)
         {
-            return Err(unusable(SchemaFault::OtherDraft));
+            return Err(unusable(SchemaError::OtherDraft));
         }
         // Patterns are read by the engine that the broker reads them with: what it takes, the broker takes.
         let options = jsonschema::options()
@@ -78,9 +78,9 @@ impl Draft4Schema {
                 document,
                 validator,
             }),
-            Err(error) => Err(unusable(SchemaFault::Wrong {
-                place: error.instance_path().to_string(),
-                fault: error.to_string(),
+            Err(error) => Err(unusable(SchemaError::Wrong {
+                location: error.instance_path().to_string(),
+                error: error.to_string(),
             })),
         }
     }
@@ -110,13 +110,13 @@ impl Draft4Schema {
         self.check(&properties).map_err(PlanPropertiesError::from)
     }
 
-    pub(super) fn check(&self, document: &Value) -> Result<(), Faults> {
+    pub(super) fn check(&self, document: &Value) -> Result<(), ParameterErrors> {
         let errors = self.validator.iter_errors(document);
-        let faults = Faults::found(&self.document, document, errors);
-        if faults.are_none() {
+        let errors = ParameterErrors::found(&self.document, document, errors);
+        if errors.are_none() {
             Ok(())
         } else {
-            Err(faults)
+            Err(errors)
         }
     }
 }

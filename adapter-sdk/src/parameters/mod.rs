@@ -51,14 +51,14 @@
 //! | `draft4` | the schema of a type, in the draft that platforms read |
 //! | `draft4_schema` | such a schema, to hold documents against |
 //! | `decoding` | a document held against the schema of a type, and decoded |
-//! | `faults`, `expectation`, `place` | what is wrong, what would be right and where, in words |
+//! | `errors`, `expectation`, `location` | what is wrong, what would be right and where, in words |
 
 mod decoding;
 mod draft4;
 mod draft4_schema;
+mod errors;
 mod expectation;
-mod faults;
-mod place;
+mod location;
 mod plan_properties;
 mod plan_schemas;
 mod request;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::decoding::{NotDecoded, decoded};
-use super::faults::{Faults, Subject};
+use super::errors::{ParameterErrors, Subject};
 use crate::protocol::Plan;
 
 impl Plan {
@@ -31,27 +31,27 @@ pub struct PlanPropertiesError(NotDecoded);
 impl PlanPropertiesError {
     /// A property that the author's own check refuses. `expected` goes on after "must be".
     pub fn must_be(property: impl Into<String>, expected: &str) -> Self {
-        Self::from(Faults::must_be(property.into(), expected))
+        Self::from(ParameterErrors::must_be(property.into(), expected))
     }
 }
 
-impl From<Faults> for PlanPropertiesError {
-    fn from(faults: Faults) -> Self {
-        Self(NotDecoded::Faults(faults))
+impl From<ParameterErrors> for PlanPropertiesError {
+    fn from(errors: ParameterErrors) -> Self {
+        Self(NotDecoded::ParameterErrors(errors))
     }
 }
 
 impl fmt::Display for PlanPropertiesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.tell(Subject::PlanProperty, f)
+        self.0.report(Subject::PlanProperty, f)
     }
 }
 
 impl Error for PlanPropertiesError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            NotDecoded::Faults(_) => None,
-            NotDecoded::UnusableSchema(fault) => fault.source(),
+            NotDecoded::ParameterErrors(_) => None,
+            NotDecoded::UnusableSchema(error) => error.source(),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::decoding::{NotDecoded, decoded};
-use super::faults::{Faults, Subject};
+use super::errors::{ParameterErrors, Subject};
 use crate::AdapterError;
 use crate::protocol::RequestParameters;
 
@@ -39,13 +39,13 @@ impl ParametersError {
     /// A parameter that the author's own check refuses. `expected` goes on after "must be", such as
     /// `a cloud config in YAML`.
     pub fn must_be(parameter: impl Into<String>, expected: &str) -> Self {
-        Self::from(Faults::must_be(parameter.into(), expected))
+        Self::from(ParameterErrors::must_be(parameter.into(), expected))
     }
 
     /// The parameters that there are none of, sorted, such as `limits.memroy`.
     pub fn unsupported(&self) -> impl Iterator<Item = &str> {
         match &self.0 {
-            NotDecoded::Faults(faults) => Some(faults.unsupported()),
+            NotDecoded::ParameterErrors(errors) => Some(errors.unsupported()),
             NotDecoded::UnusableSchema(_) => None,
         }
         .into_iter()
@@ -53,23 +53,23 @@ impl ParametersError {
     }
 }
 
-impl From<Faults> for ParametersError {
-    fn from(faults: Faults) -> Self {
-        Self(NotDecoded::Faults(faults))
+impl From<ParameterErrors> for ParametersError {
+    fn from(errors: ParameterErrors) -> Self {
+        Self(NotDecoded::ParameterErrors(errors))
     }
 }
 
 impl fmt::Display for ParametersError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.tell(Subject::Parameter, f)
+        self.0.report(Subject::Parameter, f)
     }
 }
 
 impl From<ParametersError> for AdapterError {
     fn from(error: ParametersError) -> Self {
         match error.0 {
-            NotDecoded::UnusableSchema(fault) => Self::for_operator(fault),
-            NotDecoded::Faults(_) => Self::for_user(error.to_string()),
+            NotDecoded::UnusableSchema(error) => Self::for_operator(error),
+            NotDecoded::ParameterErrors(_) => Self::for_user(error.to_string()),
         }
     }
 }

@@ -111,7 +111,7 @@ impl<'c> ManagedSecrets<'c> {
     ) -> SecretReference {
         match self.kept(name, property) {
             Some(reference) => reference,
-            None => self.place(name, None, make().into()),
+            None => self.location(name, None, make().into()),
         }
     }
 
@@ -131,12 +131,12 @@ impl<'c> ManagedSecrets<'c> {
             Previous::Reference(reference) => {
                 let is_changed = self.is_the_same(&reference, &value) == Some(false);
                 if is_changed && self.purpose == Purpose::Deployment {
-                    self.place(name, Some(&reference), value)
+                    self.location(name, Some(&reference), value)
                 } else {
                     reference
                 }
             }
-            Previous::PlainText(_) | Previous::Nothing => self.place(name, None, value),
+            Previous::PlainText(_) | Previous::Nothing => self.location(name, None, value),
         }
     }
 
@@ -155,8 +155,8 @@ impl<'c> ManagedSecrets<'c> {
             {
                 reference
             }
-            Previous::Reference(reference) => self.place(name, Some(&reference), value),
-            Previous::PlainText(_) | Previous::Nothing => self.place(name, None, value),
+            Previous::Reference(reference) => self.location(name, Some(&reference), value),
+            Previous::PlainText(_) | Previous::Nothing => self.location(name, None, value),
         }
     }
 
@@ -165,7 +165,7 @@ impl<'c> ManagedSecrets<'c> {
         match self.previous(property) {
             Previous::Nothing => None,
             Previous::Reference(reference) => Some(reference),
-            Previous::PlainText(value) => Some(self.place(name, None, value)),
+            Previous::PlainText(value) => Some(self.location(name, None, value)),
         }
     }
 
@@ -195,12 +195,12 @@ impl<'c> ManagedSecrets<'c> {
 
     /// `None` where the deployed value is not known.
     fn is_the_same(&self, reference: &SecretReference, value: &SecretValue) -> Option<bool> {
-        let told = self.previous_secrets?.expose(reference.as_str())?;
-        Some(value.is_told_as(told))
+        let reported = self.previous_secrets?.expose(reference.as_str())?;
+        Some(value.is_reported_as(reported))
     }
 
     /// Placeholder and entry, always together, under a name that is not in use.
-    fn place(
+    fn location(
         &mut self,
         name: &str,
         replaced: Option<&SecretReference>,

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_is_told_from_a_reference() {
+    fn a_placeholder_is_distinguished_from_a_reference() {
         for (text, name) in [
             ("((odb_secret:token))", Some("token")),
             ("((odb_secret:my token))", Some("my token")),

@@ -27,12 +27,11 @@ impl SecretValue {
 
     /// Whether this is the value that the broker tells of a secret: a text as it is, an object as
     /// JSON text.
-    pub(super) fn is_told_as(&self, told: &str) -> bool {
+    pub(super) fn is_reported_as(&self, reported: &str) -> bool {
         match self {
-            Self::Text(text) => text.expose_secret() == told,
-            Self::Object(members) => {
-                serde_json::from_str::<Map<String, Value>>(told).is_ok_and(|told| told == *members)
-            }
+            Self::Text(text) => text.expose_secret() == reported,
+            Self::Object(members) => serde_json::from_str::<Map<String, Value>>(reported)
+                .is_ok_and(|reported| reported == *members),
         }
     }
 

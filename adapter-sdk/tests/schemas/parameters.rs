@@ -14,7 +14,7 @@ fn request(parameters: &Value) -> RequestParameters {
 }
 
 /// What a user is told who sends these parameters and a right name.
-fn told(parameters: Value) -> String {
+fn reported(parameters: Value) -> String {
     let mut named = json!({"name": "orders"});
     let Value::Object(parameters) = parameters else {
         panic!("parameters are objects");
@@ -64,7 +64,7 @@ fn no_parameters_at_all_are_an_empty_object() {
 }
 
 #[test]
-fn a_wrong_value_is_told_by_its_name_and_what_would_be_right() {
+fn a_wrong_value_is_reported_by_its_name_and_what_would_be_right() {
     for (parameters, text) in [
         (
             json!({"maxclients": "hunter2"}),
@@ -139,14 +139,17 @@ fn a_wrong_value_is_told_by_its_name_and_what_would_be_right() {
             "parameter `nested.children[0].children[0].children` must be a list, each of them an object with `children`",
         ),
     ] {
-        let told = told(parameters);
-        assert_eq!(told, text);
-        assert!(!told.contains("unter2") && !told.contains("4711"), "{told}");
+        let reported = reported(parameters);
+        assert_eq!(reported, text);
+        assert!(
+            !reported.contains("unter2") && !reported.contains("4711"),
+            "{reported}"
+        );
     }
 }
 
 #[test]
-fn in_a_choice_the_fault_is_told_of_the_branch_that_is_meant() {
+fn in_a_choice_the_error_is_reported_the_branch_that_is_meant() {
     for (parameters, text) in [
         (
             json!({"retention": "never"}),
@@ -173,14 +176,14 @@ fn in_a_choice_the_fault_is_told_of_the_branch_that_is_meant() {
             "parameter `size` must be a whole number from 0 to 4294967295 or one of `oldest`, `random`",
         ),
     ] {
-        assert_eq!(told(parameters), text);
+        assert_eq!(reported(parameters), text);
     }
 }
 
 #[test]
-fn names_that_there_are_none_of_are_told_at_once_with_those_there_are() {
+fn names_that_there_are_none_of_are_reported_at_once_with_those_there_are() {
     assert_eq!(
-        told(json!({"zeta": "hunter2", "maxclient": 2, "limits": {"memory": 16, "memroy": 1}})),
+        reported(json!({"zeta": "hunter2", "maxclient": 2, "limits": {"memory": 16, "memroy": 1}})),
         "unsupported parameter(s) for this service plan: limits.memroy (did you mean `memory`?), \
          maxclient (did you mean `maxclients`?), zeta; \
          supported: address, eviction, labels, limits, maxclients, name, nested, offset, persistence, \
@@ -199,30 +202,31 @@ fn names_that_there_are_none_of_are_told_at_once_with_those_there_are() {
 }
 
 #[test]
-fn several_faults_are_told_together() {
+fn several_errors_are_reported_together() {
     let error = request(&json!({"maxclients": 0, "persistence": 1, "maxmemory": 1}));
-    let told = error.parameters::<Parameters>().err().unwrap().to_string();
+    let reported = error.parameters::<Parameters>().err().unwrap().to_string();
     assert!(
-        told.starts_with("unsupported parameter(s) for this service plan: maxmemory; supported: "),
-        "{told}"
+        reported
+            .starts_with("unsupported parameter(s) for this service plan: maxmemory; supported: "),
+        "{reported}"
     );
     assert!(
-        told.ends_with(
+        reported.ends_with(
             "; parameter `maxclients` must be a whole number of at least 1\
              ; parameter `name` must be set to a string of 2 to 8 characters that matches `^[a-z]+$`\
              ; parameter `persistence` must be true or false"
         ),
-        "{told}"
+        "{reported}"
     );
 }
 
 #[test]
-fn what_is_told_stays_short_and_on_one_line_whoever_makes_it_long() {
+fn what_is_reported_stays_short_and_on_one_line_whoever_makes_it_long() {
     let long = "x\n".repeat(1_000);
     let unknown = (0..1000)
         .map(|nth| (format!("{nth}{long}"), json!(1)))
         .collect();
-    let unknown = told(Value::Object(unknown));
+    let unknown = reported(Value::Object(unknown));
     assert!(unknown.contains("and 990 more"), "{unknown}");
     assert!(
         unknown.len() < 5_000 && !unknown.contains('\n'),
@@ -230,7 +234,7 @@ fn what_is_told_stays_short_and_on_one_line_whoever_makes_it_long() {
         unknown.len()
     );
     let labels: Value = (0..1000).map(|nth| (nth.to_string(), json!(1))).collect();
-    let labels = told(json!({ "labels": labels }));
+    let labels = reported(json!({ "labels": labels }));
     assert!(labels.ends_with("; and 990 more"), "{labels}");
 }
 
@@ -252,7 +256,7 @@ fn the_error_is_for_the_user() {
 }
 
 #[test]
-fn what_only_the_type_refuses_is_told_without_the_value() {
+fn what_only_the_type_refuses_is_reported_without_the_value() {
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Strict {
@@ -279,13 +283,16 @@ fn what_only_the_type_refuses_is_told_without_the_value() {
             Err(format!("`{text}` has no per cent sign"))
         }
     }
-    let told = |parameters| {
+    let reported = |parameters| {
         let error = request(&parameters).parameters::<Strict>().unwrap_err();
         error.to_string()
     };
-    assert_eq!(told(json!({"even": 7})), "parameter `even` must be even");
     assert_eq!(
-        told(json!({"list": ["hunter2"]})),
+        reported(json!({"even": 7})),
+        "parameter `even` must be even"
+    );
+    assert_eq!(
+        reported(json!({"list": ["hunter2"]})),
         "parameter `list[0]` is not valid: `…` has no per cent sign"
     );
 }
@@ -304,9 +311,9 @@ fn a_type_whose_schema_is_none_is_the_operators_to_know_of() {
     assert!(error.to_string().starts_with("the schema of `"), "{error}");
     let error = AdapterError::from(error);
     assert_eq!(error.user_message(), None);
-    let told = format!("{error:?}");
+    let reported = format!("{error:?}");
     assert!(
-        told.contains("wrong at `/properties/name/pattern`") && !told.contains("hunter2"),
-        "{told}"
+        reported.contains("wrong at `/properties/name/pattern`") && !reported.contains("hunter2"),
+        "{reported}"
     );
 }

@@ -35,7 +35,7 @@ fn properties_arrive_in_the_authors_type() {
 }
 
 #[test]
-fn every_fault_is_told_to_the_operator() {
+fn every_error_is_asked_to_the_operator() {
     let error = plan(&json!({"nodes": "hunter2"}))
         .properties_as::<Properties>()
         .unwrap_err();

@@ -240,7 +240,7 @@ fn a_schema_from_elsewhere_speaks_like_one_of_a_type() {
 #[test]
 fn only_schemas_of_draft_4_that_need_nothing_else_are_taken() {
     assert!(Draft4Schema::new("create.json", json!({})).is_ok());
-    for (document, fault) in [
+    for (document, reason) in [
         (json!([]), "it is not an object"),
         (
             json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
@@ -258,13 +258,13 @@ fn only_schemas_of_draft_4_that_need_nothing_else_are_taken() {
             error.to_string(),
             "the schema of `create.json` cannot be used"
         );
-        let told = error.source().unwrap().to_string();
-        assert!(told.contains(fault), "{told}");
+        let reported = error.source().unwrap().to_string();
+        assert!(reported.contains(reason), "{reported}");
     }
 }
 
 #[test]
-fn what_schemas_say_beyond_types_is_told_in_words_as_well() {
+fn what_schemas_say_beyond_types_is_reported_in_words_as_well() {
     let properties = json!({
         "labels": {"type": "object", "minProperties": 1, "additionalProperties": {"type": "string"}},
         "port": {"type": "integer", "not": {"enum": [22]}},
@@ -315,9 +315,9 @@ fn what_schemas_say_beyond_types_is_told_in_words_as_well() {
             "parameter `far` must be a string of at most 1 character",
         ),
     ] {
-        let told = schema
+        let reported = schema
             .check_parameters(parameters.as_object().unwrap())
             .unwrap_err();
-        assert_eq!(told.to_string(), text);
+        assert_eq!(reported.to_string(), text);
     }
 }

@@ -21,7 +21,7 @@ fn a_create_has_no_previous_manifest_and_null_for_the_previous_plan() {
 }
 
 #[test]
-fn an_update_is_told_what_was_deployed_and_none_of_its_secrets() {
+fn an_update_is_reported_what_was_deployed_and_none_of_its_secrets() {
     let mut call = GenerateManifest::new(deployment(), plan(), parameters());
     call.previous_plan = Some(plan());
     call.previous_manifest = Some("name: a # as deployed\n".into());
@@ -57,7 +57,7 @@ fn bindings_are_made_and_removed_with_the_same_arguments() {
 }
 
 #[test]
-fn a_dashboard_is_asked_for_by_place_and_schemas_by_flag() {
+fn a_dashboard_is_asked_for_by_location_and_schemas_by_flag() {
     let dashboard = GenerateDashboardUrl::new("1", plan(), "name: a\n".into());
     let schemas = GeneratePlanSchemas::new(plan());
 

@@ -209,7 +209,7 @@ fn a_stemcell_is_chosen_by_operating_system_or_name() {
 }
 
 #[test]
-fn several_stemcells_are_told_apart_by_their_aliases() {
+fn several_stemcells_are_distinguished_by_their_aliases() {
     let mut call = create_of(vec![group("server"), group("backup")]);
     call.service_deployment
         .stemcells
@@ -236,7 +236,7 @@ fn several_stemcells_are_told_apart_by_their_aliases() {
 
 proptest! {
     #[test]
-    fn every_plan_makes_a_manifest_of_its_groups_or_is_told_which_are_missing(
+    fn every_plan_makes_a_manifest_of_its_groups_or_is_reported_which_are_missing(
         planned in Just(vec!["a", "b", "c", "d"]).prop_shuffle(),
         planned_count in 1..=4_usize,
         wanted in prop::sample::subsequence(vec!["a", "b", "c", "d"], 0..=4),

@@ -67,11 +67,11 @@ impl Deployed {
     pub(crate) fn secrets(&self) -> Secrets {
         references_in(&self.manifest)
             .filter_map(|reference| {
-                let told = match self.credentials.get(reference)? {
+                let reported = match self.credentials.get(reference)? {
                     Value::String(text) => text.clone(),
                     object => object.to_string(),
                 };
-                Some((reference, told))
+                Some((reference, reported))
             })
             .collect()
     }

@@ -62,7 +62,7 @@ fn it_keeps_what_the_user_chose_and_what_it_made_itself() {
 }
 
 #[test]
-fn it_tells_users_what_they_may_choose() {
+fn it_reports_users_what_they_may_choose() {
     let call = create(&json!({"clients": "many"}));
     let (code, stdout) = run("generate-manifest", &AdapterInput::generate_manifest(&call));
     assert_eq!(code, ExitCode::Failure);

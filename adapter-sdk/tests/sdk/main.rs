@@ -4,7 +4,7 @@
 
 mod arguments;
 mod builder;
-mod builder_refusals;
+mod builder_rejections;
 mod calls;
 mod documents;
 mod first_adapter;

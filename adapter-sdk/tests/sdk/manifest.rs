@@ -68,12 +68,12 @@ proptest! {
         properties in prop::collection::vec((text(), document()), 0..4),
     ) {
         let mut manifest: Value = yaml::from_str(include_str!("full_manifest.yml")).unwrap();
-        let places = [
+        let locations = [
             "", "/releases/0", "/stemcells/0", "/instance_groups/0", "/instance_groups/0/jobs/0",
             "/instance_groups/0/jobs/0/consumes/db", "/update", "/variables/0",
         ];
-        for ((key, value), place) in extra.into_iter().zip(places) {
-            let object = manifest.pointer_mut(place).unwrap().as_object_mut().unwrap();
+        for ((key, value), location) in extra.into_iter().zip(locations) {
+            let object = manifest.pointer_mut(location).unwrap().as_object_mut().unwrap();
             // A key of this kind is none that the model knows.
             object.insert(format!("unknown {key}"), value);
         }

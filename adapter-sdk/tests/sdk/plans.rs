@@ -36,10 +36,10 @@ fn full_service_deployment() -> Value {
 }
 
 /// The document with something new at each of these places.
-fn with_news(mut document: Value, places: &[&str], news: &[(String, Value)]) -> Value {
-    for (place, (key, value)) in places.iter().zip(news) {
+fn with_news(mut document: Value, locations: &[&str], news: &[(String, Value)]) -> Value {
+    for (location, (key, value)) in locations.iter().zip(news) {
         let object = document
-            .pointer_mut(place)
+            .pointer_mut(location)
             .unwrap()
             .as_object_mut()
             .unwrap();
@@ -58,11 +58,11 @@ proptest! {
     fn what_the_protocol_does_not_know_survives_at_every_level(
         news in prop::collection::vec((text(), document()), 8),
     ) {
-        let places = [
+        let locations = [
             "", "/lifecycle_errands", "/lifecycle_errands/post_deploy/0", "/lifecycle_errands/pre_delete/0",
             "/instance_groups/0", "/instance_groups/0/migrated_from/0", "/update", "/properties",
         ];
-        let plan = with_news(full_plan(), &places, &news);
+        let plan = with_news(full_plan(), &locations, &news);
         prop_assert_eq!(read_and_written::<Plan>(&plan), plan);
         let deployment = with_news(full_service_deployment(), &["", "/releases/0", "/stemcells/0"], &news);
         prop_assert_eq!(read_and_written::<ServiceDeployment>(&deployment), deployment);
@@ -71,13 +71,13 @@ proptest! {
 
 #[test]
 fn formatting_shows_no_value_that_is_not_known() {
-    let places = [
+    let locations = [
         "/instance_groups/0",
         "/update",
         "/lifecycle_errands/post_deploy/0",
     ];
-    let news = places.map(|_| ("password".to_owned(), json!("hunter2")));
-    let plan: Plan = serde_json::from_value(with_news(full_plan(), &places, &news)).unwrap();
+    let news = locations.map(|_| ("password".to_owned(), json!("hunter2")));
+    let plan: Plan = serde_json::from_value(with_news(full_plan(), &locations, &news)).unwrap();
     let shown = format!("{plan:?}");
     assert!(
         shown.contains("unknown password") && !shown.contains("hunter2"),
@@ -91,15 +91,15 @@ fn incomplete_releases_are_named_to_who_asks() {
     let empty = ServiceRelease::default();
     let deployment = |releases| ServiceDeployment::new("d", releases, vec![]);
     assert_eq!(deployment(vec![complete.clone()]).check_releases(), Ok(()));
-    let fault = |releases| {
+    let error = |releases| {
         deployment(releases)
             .check_releases()
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(fault(vec![]), "`releases` must not be empty");
+    assert_eq!(error(vec![]), "`releases` must not be empty");
     assert_eq!(
-        fault(vec![complete, empty]),
+        error(vec![complete, empty]),
         "`releases[1].name` must not be empty, `releases[1].version` must not be empty, \
          `releases[1].jobs` must not be empty"
     );

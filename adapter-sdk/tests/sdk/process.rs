@@ -23,7 +23,7 @@ fn stdout_is_kept_for_the_answer() {
 }
 
 #[test]
-fn a_panic_is_reported_with_its_place_and_without_its_message() {
+fn a_panic_is_reported_with_its_location_and_without_its_message() {
     let output = chatty(r#"{"parameters":{"panic":"hunter2"}}"#);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     let stderr = String::from_utf8(output.stderr).unwrap();

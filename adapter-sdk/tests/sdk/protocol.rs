@@ -10,7 +10,7 @@ use odb_adapter_sdk::protocol::{
 use serde_json::{Value, json};
 
 #[test]
-fn a_create_is_told_in_five_sections_of_strings() {
+fn a_create_is_reported_in_five_sections_of_strings() {
     let call = GenerateManifest::new(service_deployment(), plan(), RequestParameters::default());
     assert_eq!(
         written(&AdapterInput::generate_manifest(&call)),
@@ -40,7 +40,7 @@ fn a_create_is_told_in_five_sections_of_strings() {
 }
 
 #[test]
-fn an_update_is_told_what_was_before() {
+fn an_update_is_reported_what_was_before() {
     let mut call = GenerateManifest::new(
         service_deployment(),
         plan(),
@@ -151,7 +151,7 @@ fn the_one_section_suffices_and_unknown_keys_are_passed_over() {
 }
 
 #[test]
-fn faults_of_the_input_are_named_by_their_path() {
+fn errors_of_the_input_are_named_by_their_path() {
     let cases = [
         (json!([]), "the input is not a JSON object"),
         (
@@ -387,7 +387,7 @@ fn formatting_shows_no_secrets() {
 const PLAN: &str = r#"{"properties":{"persistence":true},"lifecycle_errands":{},"instance_groups":[{"name":"server","vm_type":"small","instances":1,"networks":["net"],"azs":["z1"]}]}"#;
 
 #[test]
-fn a_plan_leaves_out_what_is_empty_and_tells_everything_else() {
+fn a_plan_leaves_out_what_is_empty_and_reports_everything_else() {
     assert_eq!(serde_json::to_string(&plan()).unwrap(), PLAN);
     let mut full = plan();
     full.lifecycle_errands = LifecycleErrands::new(

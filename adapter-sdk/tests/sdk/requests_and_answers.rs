@@ -135,7 +135,7 @@ fn a_manifest_goes_with_configs_and_labels() {
 }
 
 #[test]
-fn a_uaa_client_that_is_told_only_once_is_kept() {
+fn a_uaa_client_that_is_reported_only_once_is_kept() {
     let deployed = json!({"client_id": "i", "client_secret": "kept", "scopes": "old"});
     assert_eq!(
         UaaClient::block(None, Some(&deployed)),

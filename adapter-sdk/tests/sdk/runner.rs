@@ -58,14 +58,14 @@ fn an_operator_reads_that_old_brokers_store_no_secrets() {
     let arguments = ["generate-manifest", DEPLOYMENT, PLAN, "{}", "", "null"];
     let by_arguments = run(&Secretive, &arguments, "");
     assert_eq!(by_arguments.code, ExitCode::Success);
-    let told = "their secrets do not reach a broker that passes arguments\n";
+    let reported = "their secrets do not reach a broker that passes arguments\n";
     assert!(
-        by_arguments.stderr.ends_with(told),
+        by_arguments.stderr.ends_with(reported),
         "{}",
         by_arguments.stderr
     );
     let by_stdin = run(&Secretive, &["generate-manifest"], &manifest_input());
-    assert!(!by_stdin.stderr.contains(told), "{}", by_stdin.stderr);
+    assert!(!by_stdin.stderr.contains(reported), "{}", by_stdin.stderr);
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn an_operator_reads_which_manifest_cannot_be_read() {
     for (arguments, manifest) in [(&generate[..], "previous"), (&bind[..], "deployed")] {
         let run = run(&Reading, arguments, "");
         assert_eq!(run.code, ExitCode::Failure);
-        let told = format!("[odb-sdk] the {manifest} manifest cannot be read: ");
-        assert!(run.stderr.contains(&told), "{}", run.stderr);
+        let reported = format!("[odb-sdk] the {manifest} manifest cannot be read: ");
+        assert!(run.stderr.contains(&reported), "{}", run.stderr);
         assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
     }
 }
@@ -162,7 +162,7 @@ fn plan_schemas_are_asked_for_with_a_flag_of_go() {
 }
 
 #[test]
-fn too_few_arguments_are_told_the_usage() {
+fn too_few_arguments_are_reported_the_usage() {
     let run = run(&Plain, &["generate-manifest", DEPLOYMENT], "");
     assert_eq!((run.code, run.stdout.as_str()), (ExitCode::Failure, ""));
     assert!(

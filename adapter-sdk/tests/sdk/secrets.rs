@@ -148,14 +148,14 @@ fn a_secret_in_plain_text_becomes_a_managed_one_of_the_same_value() {
 
 #[test]
 fn a_number_or_an_object_in_plain_text_is_kept_too() {
-    for (written, told) in [
+    for (written, reported) in [
         ("12345678", json!("12345678")),
         ("{user: u, pass: p}", json!({"user": "u", "pass": "p"})),
     ] {
         let mut deployed = Deployed::default();
         deployed.manifest = plain(written);
         let answer = generate(&deployed.upgrade(create())).unwrap();
-        assert_eq!(answer.secrets.unwrap()["password"], told);
+        assert_eq!(answer.secrets.unwrap()["password"], reported);
     }
 }
 

@@ -55,7 +55,7 @@ fn a_text_keeps_the_source_of_any_scalar() {
 }
 
 #[test]
-fn places_of_values_are_known() {
+fn locations_of_values_are_known() {
     #[derive(Deserialize)]
     struct Settings {
         broker: Broker,
@@ -89,7 +89,7 @@ fn places_of_values_are_known() {
 }
 
 #[test]
-fn an_error_knows_its_place() {
+fn an_error_knows_its_location() {
     #[derive(Debug, Deserialize)]
     #[expect(dead_code, reason = "never read, as the document does not fit")]
     struct Settings {

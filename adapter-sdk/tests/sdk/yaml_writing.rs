@@ -57,7 +57,7 @@ fn a_certificate_is_written_as_a_literal_block() {
 }
 
 #[test]
-fn a_placeholder_is_written_like_the_path_that_takes_its_place() {
+fn a_placeholder_is_written_like_the_path_that_takes_its_location() {
     let before = yaml::to_string(&json!({"secret": "((odb_secret:name))"})).unwrap();
     let after =
         yaml::to_string(&json!({"secret": "((/odb/offering/service-instance_1/name))"})).unwrap();

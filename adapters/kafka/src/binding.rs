@@ -48,7 +48,7 @@ pub(crate) fn create(
     if let Some(named) = &named
         && let Err(error) = commands.create(&zookeeper, named)
     {
-        return Err(taken_back(commands, &zookeeper, &topic, error));
+        return Err(rolled_back(commands, &zookeeper, &topic, error));
     }
     let servers: Vec<_> = brokers
         .iter()
@@ -87,7 +87,7 @@ fn addresses<'v>(vms: &'v BoshVms, group: &'static str) -> Result<&'v [String], 
 }
 
 /// The topic that the user named could not be made: the binding's own must not stay behind.
-fn taken_back(
+fn rolled_back(
     commands: &TopicCommands,
     zookeeper: &str,
     topic: &TopicName,

@@ -67,7 +67,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(30);
 
     #[test]
-    fn both_streams_and_the_status_are_told() {
+    fn both_streams_and_the_status_are_reported() {
         let script = "echo out; echo err >&2; exit 3";
         let ended = run(Path::new("bash"), &["-c", script], LIMIT).unwrap();
         assert_eq!(

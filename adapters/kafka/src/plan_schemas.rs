@@ -10,7 +10,7 @@ use crate::plan_properties::PlanProperties;
 #[derive(Debug, thiserror::Error)]
 enum PlanSchemasError {
     #[error("there are no schemas: plan property `service_adapter_fails` is set")]
-    ToldToFail,
+    AskedToFail,
     #[error("plan property `schema_to_return` is not JSON")]
     NotJson(#[source] json::Error),
 }
@@ -20,7 +20,7 @@ pub(crate) fn generate(call: &GeneratePlanSchemas) -> Result<PlanSchemas, Adapte
     let properties: PlanProperties = call.plan.properties_as()?;
     if properties.service_adapter_fails == Some(true) {
         // The original prints a text, which platforms under test look for.
-        let error = PlanSchemasError::ToldToFail;
+        let error = PlanSchemasError::AskedToFail;
         return Err(AdapterError::for_user(format!("{error}.")).caused_by(error));
     }
     let Some(text) = properties.schema_to_return else {

@@ -24,7 +24,7 @@ const LONGEST_LIMIT: u64 = 50;
 const EXISTS: &str = "kafka.common.TopicExistsException";
 
 /// How much of what a command said is told to the operator, in characters.
-const TOLD: usize = 1000;
+const REPORTED: usize = 1000;
 
 /// The programs that create and delete topics. Each is called with the addresses of ZooKeeper and the topic's name.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ fn said(ended: &Ended) -> String {
     if text.is_empty() {
         return "it said nothing".to_owned();
     }
-    let skipped = text.chars().count().saturating_sub(TOLD);
+    let skipped = text.chars().count().saturating_sub(REPORTED);
     let end: String = text.chars().skip(skipped).collect();
     format!("it said: {end}")
 }

@@ -83,10 +83,10 @@ pub(crate) fn generate(
         builder = builder.features(features);
     }
     let mut manifest = builder.build().map_err(AdapterError::misconfigured)?;
-    let place = |name: &str| ERRANDS.iter().position(|errand| *errand == name);
+    let location = |name: &str| ERRANDS.iter().position(|errand| *errand == name);
     manifest
         .instance_groups
-        .sort_by_key(|group| place(&group.name));
+        .sort_by_key(|group| location(&group.name));
 
     let mut answer = GeneratedManifest::new(&manifest)?;
     answer.secrets = Some(redis.secrets);

@@ -118,8 +118,8 @@ mod tests {
             "vm_extensions: [{name: a, cloud_properties: {b: \"\\x28(/c/d))\"}}]",
         ] {
             let error = VmExtensionsConfig::read(text).unwrap_err();
-            let told = "parameter `vm_extensions_config` must be a cloud config in YAML with VM extensions and nothing else";
-            assert_eq!(error.to_string(), told, "{text}");
+            let reported = "parameter `vm_extensions_config` must be a cloud config in YAML with VM extensions and nothing else";
+            assert_eq!(error.to_string(), reported, "{text}");
         }
     }
 }

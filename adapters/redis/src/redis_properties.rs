@@ -35,7 +35,7 @@ impl RedisProperties {
         previous: Option<&Deployed>,
     ) -> Result<Self, JobPropertyError> {
         let mut secrets = FreeMap::new();
-        let secrets_told = call.previous_secrets.as_ref();
+        let secrets_reported = call.previous_secrets.as_ref();
         let mut redis = FreeMap::new();
         let mut set = |name: &str, value: Value| redis.insert(name.to_owned(), value);
         set(
@@ -52,8 +52,13 @@ impl RedisProperties {
         let maxclients = maxclients.or_default(MAXCLIENTS_DEFAULT.into());
         set("maxclients", Value::Number(maxclients));
         set("generated_secret", "((secret_pass))".into());
-        let managed =
-            ManagedSecret::new(configuration, parameters, &password, previous, secrets_told);
+        let managed = ManagedSecret::new(
+            configuration,
+            parameters,
+            &password,
+            previous,
+            secrets_reported,
+        );
         set("odb_managed_secret", managed.reference.into());
         // The broker stores it only if its placeholder is in the manifest.
         secrets.insert(managed.name, managed.value.into());
@@ -108,18 +113,18 @@ impl ManagedSecret {
         secrets: Option<&Secrets>,
     ) -> Self {
         let deployed = previous.and_then(|previous| previous.text(MANAGED_SECRET_NAME));
-        let is_told = |reference, value: &str| {
+        let is_reported = |reference, value: &str| {
             secrets.and_then(|secrets| secrets.expose(reference)) == Some(value)
         };
         let value = parameters.odb_managed_secret.as_deref();
         let name = match (value, deployed) {
-            (Some(value), Some(reference)) if !is_told(reference, value) => {
+            (Some(value), Some(reference)) if !is_reported(reference, value) => {
                 name_by_value(NEW_MANAGED_SECRET_NAME, password, value)
             }
             _ => MANAGED_SECRET_NAME.to_owned(),
         };
         let reference = match (value, deployed) {
-            (Some(value), Some(reference)) if is_told(reference, value) => reference.to_owned(),
+            (Some(value), Some(reference)) if is_reported(reference, value) => reference.to_owned(),
             (None, Some(reference)) if !configuration.ignore_odb_managed_secret_on_update => {
                 reference.to_owned()
             }
@@ -171,7 +176,7 @@ fn kept_plan_secret(
     let secrets = call.previous_secrets.as_ref();
     let is_search_for_pending_changes = call.request_parameters.fields().is_empty();
     let is_unchanged = match secrets.and_then(|secrets| secrets.expose(reference)) {
-        Some(told) => told == value,
+        Some(reported) => reported == value,
         None if is_search_for_pending_changes => true,
         None => reference.ends_with(&format!("/{name}))")),
     };

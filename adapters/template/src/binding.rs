@@ -78,11 +78,11 @@ fn prepared(folder: &Folder, call: &CreateBinding) -> Result<Map<String, Value>,
     let manifest: Value = yaml::from_str(call.manifest.as_str())?;
     let omit = folder.engine.session.omit();
     let context = context::of_binding(call, &manifest, &folder.settings, omit);
-    let places = values::secret_places(folder, &context)?;
+    let locations = values::secret_locations(folder, &context)?;
     let mut facts = folder.engine.session.facts();
     facts.manifest = Some(manifest);
     facts.secrets = SecretFacts::Values {
-        places,
+        locations,
         resolved: call.secrets.clone(),
     };
     Ok(context)

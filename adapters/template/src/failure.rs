@@ -33,15 +33,15 @@ impl Folder {
                 Stop::AppGuidRequired => AdapterError::app_guid_required(),
                 Stop::BindingExists => AdapterError::binding_exists(),
                 Stop::BindingNotFound => AdapterError::binding_not_found(),
-                Stop::Fault(fault) => AdapterError::for_operator(fault),
+                Stop::Error(error) => AdapterError::for_operator(error),
             },
             error => AdapterError::for_operator(error),
         }
     }
 
     /// The same for what does not fit, with the folder's sentence for the user.
-    pub(crate) fn unfit(&self, fault: DoesNotFit) -> AdapterError {
-        with_user_message(fault.message, self.description.user_message.as_deref())
+    pub(crate) fn unfit(&self, error: DoesNotFit) -> AdapterError {
+        with_user_message(error.message, self.description.user_message.as_deref())
     }
 }
 

@@ -55,12 +55,12 @@ pub(crate) fn generate(
     needs::instance_groups(folder, call, &context)?;
     let values = values::decide(folder, &context, previous_document)?;
     context.insert("values".to_owned(), Value::Object(values));
-    let places = values::secret_places(folder, &context)?;
+    let locations = values::secret_locations(folder, &context)?;
     let before = Before {
         manifest: previous_document,
         secrets: call.previous_secrets.as_ref(),
     };
-    let decided = secrets::decide(folder, &context, &places, &before)?;
+    let decided = secrets::decide(folder, &context, &locations, &before)?;
     folder.engine.session.facts().secrets = SecretFacts::References(decided.references.clone());
 
     let document = folder
@@ -76,10 +76,10 @@ pub(crate) fn generate(
         manifest: &manifest,
         document: &document,
         text: text.as_str(),
-        places: &places,
+        locations: &locations,
         decided: &decided,
     })?;
-    tell_unused_groups(call, &manifest);
+    report_unused_groups(call, &manifest);
 
     let mut answer = GeneratedManifest::from_text(text);
     let mut secrets = folder.description.secrets.values();
@@ -97,7 +97,7 @@ pub(crate) fn generate(
 }
 
 /// Tells the operator which instance groups are ordered in vain; a manifest may do without them.
-fn tell_unused_groups(call: &GenerateManifest, manifest: &Manifest) {
+fn report_unused_groups(call: &GenerateManifest, manifest: &Manifest) {
     for group in &call.plan.instance_groups {
         let name = &group.name;
         if manifest.instance_groups.iter().all(|one| one.name != *name) {

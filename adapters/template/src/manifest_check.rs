@@ -19,7 +19,7 @@ pub(crate) struct Made<'m> {
     pub(crate) document: &'m Value,
     /// As it is answered.
     pub(crate) text: &'m str,
-    pub(crate) places: &'m BTreeMap<String, Vec<ManifestPath>>,
+    pub(crate) locations: &'m BTreeMap<String, Vec<ManifestPath>>,
     pub(crate) decided: &'m Decided,
 }
 
@@ -50,11 +50,11 @@ pub(crate) enum ManifestError {
     )]
     PlaceholderWithoutValue { name: String },
     #[error(
-        "{place} holds the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
+        "{location} holds the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
     )]
-    PlaceholderElsewhere { place: String, name: String },
-    #[error("secret `{name}` must stand where `adapter.yml` says it is kept, at `{place}`")]
-    SecretNotKept { name: String, place: String },
+    PlaceholderElsewhere { location: String, name: String },
+    #[error("secret `{name}` must stand where `adapter.yml` says it is kept, at `{location}`")]
+    SecretNotKept { name: String, location: String },
     #[error("lifecycle errand `{errand}` is not in the manifest: {expected}")]
     NoErrand { errand: String, expected: String },
 }
@@ -74,9 +74,9 @@ pub(crate) fn check(made: &Made<'_>) -> Result<(), ManifestError> {
 pub(crate) fn without_placeholders(
     mut texts: impl Iterator<Item = (String, String)>,
 ) -> Result<(), ManifestError> {
-    let found = texts.find_map(|(place, text)| {
+    let found = texts.find_map(|(location, text)| {
         let name = placeholder_names(&text).next()?.to_owned();
-        Some(ManifestError::PlaceholderElsewhere { place, name })
+        Some(ManifestError::PlaceholderElsewhere { location, name })
     });
     found.map_or(Ok(()), Err)
 }
@@ -158,16 +158,21 @@ fn placeholder_names(text: &str) -> impl Iterator<Item = &str> {
 /// A secret that is not found again would be made anew at each call.
 fn kept_secrets(made: &Made<'_>) -> Result<(), ManifestError> {
     for (name, reference) in &made.decided.references {
-        let places = made.places.get(name).map(Vec::as_slice);
-        let places = places.unwrap_or_default();
+        let locations = made.locations.get(name).map(Vec::as_slice);
+        let locations = locations.unwrap_or_default();
         let Some(reference) = reference else {
             continue;
         };
-        let found = places.iter().find_map(|place| place.find(made.document));
+        let found = locations
+            .iter()
+            .find_map(|location| location.find(made.document));
         if found != Some(reference) {
             return Err(ManifestError::SecretNotKept {
                 name: name.clone(),
-                place: places.first().map(ToString::to_string).unwrap_or_default(),
+                location: locations
+                    .first()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
             });
         }
     }

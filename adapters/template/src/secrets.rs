@@ -35,32 +35,36 @@ pub(crate) struct Before<'c> {
 pub(crate) fn decide(
     folder: &Folder,
     context: &Map<String, Value>,
-    places: &BTreeMap<String, Vec<ManifestPath>>,
+    locations: &BTreeMap<String, Vec<ManifestPath>>,
     before: &Before<'_>,
 ) -> Result<Decided, AdapterError> {
     let mut decided = Decided::default();
     let deployment = context.get("deployment_name").and_then(Value::as_str);
     for (name, secret) in &folder.description.secrets {
-        let wishes = Wishes::of(folder, name, secret, context)?;
-        let places = places.get(name).map(Vec::as_slice).unwrap_or_default();
+        let wanted = Requests::of(folder, name, secret, context)?;
+        let locations = locations.get(name).map(Vec::as_slice).unwrap_or_default();
         let kept = before
             .manifest
-            .and_then(|manifest| places.iter().find_map(|place| place.find(manifest)))
+            .and_then(|manifest| {
+                locations
+                    .iter()
+                    .find_map(|location| location.find(manifest))
+            })
             .filter(|value| !value.is_null());
-        let reference = match wishes {
+        let reference = match wanted {
             None => None,
-            Some(wishes) => match secret.stored {
-                Storage::InManifest => wishes
+            Some(wanted) => match secret.stored {
+                Storage::InManifest => wanted
                     .value
                     .clone()
-                    .or_else(|| kept.filter(|_| !wishes.renew).cloned())
-                    .or_else(|| wishes.first_value(secret))
+                    .or_else(|| kept.filter(|_| !wanted.renew).cloned())
+                    .or_else(|| wanted.first_value(secret))
                     .or_else(|| kept.cloned()),
                 Storage::OdbManaged => {
                     let managed = Managed {
                         name,
                         secret,
-                        wishes,
+                        wanted,
                         deployment: deployment.unwrap_or_default(),
                     };
                     managed.reference(kept, before.secrets, &mut decided.entries)?
@@ -73,13 +77,13 @@ pub(crate) fn decide(
 }
 
 /// What the expressions of a secret come to.
-struct Wishes {
+struct Requests {
     value: Option<Value>,
     initial: Option<Value>,
     renew: bool,
 }
 
-impl Wishes {
+impl Requests {
     /// Nothing if there is no such secret now.
     fn of(
         folder: &Folder,
@@ -101,12 +105,12 @@ impl Wishes {
         if secret.when.is_some() && !is_true(value_of("when", &secret.when)?.as_ref()) {
             return Ok(None);
         }
-        let wishes = Self {
+        let wanted = Self {
             value: value_of("value", &secret.value)?,
             initial: value_of("initial", &secret.initial)?,
             renew: is_true(value_of("renew", &secret.renew)?.as_ref()),
         };
-        for value in [&wishes.value, &wishes.initial].into_iter().flatten() {
+        for value in [&wanted.value, &wanted.initial].into_iter().flatten() {
             let is_storable = value.is_object() && secret.stored == Storage::OdbManaged;
             if !(value.is_string() || is_storable) {
                 return Err(AdapterError::for_operator(format!(
@@ -114,7 +118,7 @@ impl Wishes {
                 )));
             }
         }
-        Ok(Some(wishes))
+        Ok(Some(wanted))
     }
 
     /// The value where there is nothing to keep.
@@ -135,7 +139,7 @@ fn is_true(value: Option<&Value>) -> bool {
 struct Managed<'d> {
     name: &'d str,
     secret: &'d SecretDescription,
-    wishes: Wishes,
+    wanted: Requests,
     deployment: &'d str,
 }
 
@@ -147,10 +151,10 @@ impl Managed<'_> {
         known: Option<&Secrets>,
         entries: &mut Map<String, Value>,
     ) -> Result<Option<Value>, AdapterError> {
-        let wanted = self.wishes.value.as_ref();
-        let first = || self.wishes.first_value(self.secret);
+        let wanted = self.wanted.value.as_ref();
+        let first = || self.wanted.first_value(self.secret);
         Ok(match kept {
-            Some(kept) if !self.wishes.renew => {
+            Some(kept) if !self.wanted.renew => {
                 // Also among other text: that would be stored with the reference unresolved.
                 let reference = kept.as_str().filter(|text| holds_reference(text));
                 match (reference, wanted) {
@@ -320,7 +324,7 @@ mod tests {
         Managed {
             name: "token",
             secret,
-            wishes: Wishes {
+            wanted: Requests {
                 value: None,
                 initial: None,
                 renew: false,
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn where_values_are_not_known_the_name_tells_whether_one_has_changed() {
+    fn where_values_are_not_known_the_name_reports_whether_one_has_changed() {
         let description = description();
         let secret = managed(&description);
         let name = secret.name_of(&"one".into());

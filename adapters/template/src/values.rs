@@ -12,7 +12,7 @@ use crate::template::RenderError;
 
 /// Why a place in the manifest is none.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PlaceError {
+pub(crate) enum LocationError {
     #[error(transparent)]
     Render(#[from] RenderError),
     #[error("`{key}` is not a path in a manifest")]
@@ -34,9 +34,13 @@ pub(crate) fn decide(
     let mut values = Map::new();
     for (name, kept) in &folder.description.values {
         let key = format!("values.{name}.kept_at");
-        let places = places(folder, &key, kept.kept_at.0.len(), context)?;
+        let locations = locations(folder, &key, kept.kept_at.0.len(), context)?;
         let previous = previous_manifest
-            .and_then(|manifest| places.iter().find_map(|place| place.find(manifest)))
+            .and_then(|manifest| {
+                locations
+                    .iter()
+                    .find_map(|location| location.find(manifest))
+            })
             .filter(|value| !value.is_null());
         let parameter = kept
             .parameter
@@ -59,12 +63,12 @@ pub(crate) fn decide(
 }
 
 /// The places of a value or a secret in manifests.
-pub(crate) fn places(
+pub(crate) fn locations(
     folder: &Folder,
     key: &str,
     count: usize,
     context: &Map<String, Value>,
-) -> Result<Vec<ManifestPath>, PlaceError> {
+) -> Result<Vec<ManifestPath>, LocationError> {
     let numbers = 0..count;
     numbers
         .map(|number| {
@@ -72,24 +76,24 @@ pub(crate) fn places(
             match folder.engine.value(&key, context)? {
                 Some(Value::String(text)) => text
                     .parse()
-                    .map_err(|source| PlaceError::NotAPath { key, source }),
-                _ => Err(PlaceError::NotAText { key }),
+                    .map_err(|source| LocationError::NotAPath { key, source }),
+                _ => Err(LocationError::NotAText { key }),
             }
         })
         .collect()
 }
 
 /// The places of every declared secret.
-pub(crate) fn secret_places(
+pub(crate) fn secret_locations(
     folder: &Folder,
     context: &Map<String, Value>,
-) -> Result<BTreeMap<String, Vec<ManifestPath>>, PlaceError> {
+) -> Result<BTreeMap<String, Vec<ManifestPath>>, LocationError> {
     let secrets = folder.description.secrets.iter();
     secrets
         .map(|(name, secret)| {
             let key = format!("secrets.{name}.kept_at");
-            let places = places(folder, &key, secret.kept_at.0.len(), context)?;
-            Ok((name.clone(), places))
+            let locations = locations(folder, &key, secret.kept_at.0.len(), context)?;
+            Ok((name.clone(), locations))
         })
         .collect()
 }

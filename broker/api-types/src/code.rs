@@ -191,7 +191,7 @@ codes! {
     /// An operation in progress could not be followed for a while.
     Follow = 5005,
     /// What is remembered of an instance cannot be understood.
-    Marker = 5006,
+    OperationRecord = 5006,
     /// What a failed bind has made could not be taken back.
     HalfMadeBinding = 5007,
     /// An operator has cancelled an operation, or cannot.

@@ -26,7 +26,7 @@ pub(crate) struct Protocol {
     pub(crate) accepts: fn(StatusCode) -> bool,
     /// Which answers a new token may change.
     pub(crate) refuses_token: fn(&Answer) -> bool,
-    pub(crate) refusal: fn(&Answer) -> FailureKind,
+    pub(crate) rejection: fn(&Answer) -> FailureKind,
     /// What errors show of the address of a request.
     pub(crate) shown: Shown,
 }
@@ -186,7 +186,7 @@ impl Connection {
         };
         match answer {
             Ok(answer) if (self.protocol.accepts)(answer.status()) => Ok(Answered { name, answer }),
-            Ok(answer) => Err(failed((self.protocol.refusal)(&answer))),
+            Ok(answer) => Err(failed((self.protocol.rejection)(&answer))),
             Err(TransportError::OutOfTime { sent }) => Err(failed(FailureKind::OutOfTime { sent })),
             Err(source) => Err(failed(FailureKind::NoAnswer { source })),
         }
@@ -217,7 +217,7 @@ impl Connection {
         };
         let (token, answer) = attempt().await.map_err(without_token)?;
         match &answer {
-            Ok(refusal) if (self.protocol.refuses_token)(refusal) => tokens.invalidate(&token),
+            Ok(rejection) if (self.protocol.refuses_token)(rejection) => tokens.invalidate(&token),
             _ => return Ok(answer),
         }
         let (_, answer) = attempt().await.map_err(without_token)?;

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use crate::{
-    cloud_controller::{CfFault, JobGuid, is_lasting_fault_of_broker},
+    cloud_controller::{CfError, JobGuid, is_lasting_error_of_broker},
     http::{Method, Name, Service, StatusCode, TransportError, UnreadableAnswer, Words},
 };
 
@@ -76,7 +76,7 @@ pub enum FailureKind {
         /// What it was to do, such as `service_broker.update`.
         operation: String,
         /// Why it failed, the cause first.
-        faults: Vec<CfFault>,
+        errors: Vec<CfError>,
     },
     /// The Cloud Controller offers no version of its API that this client can use.
     NoUsableVersion {
@@ -175,12 +175,12 @@ impl ServiceError {
                     Service::ServiceInstancesApi => is_overloaded || is_of_gateway(*status),
                     CloudController => {
                         (is_overloaded || is_of_gateway(*status))
-                            && !is_lasting_fault_of_broker(*code, name, description)
+                            && !is_lasting_error_of_broker(*code, name, description)
                     }
                 }
             }
-            FailureKind::JobFailed { faults, .. } => {
-                faults.first().is_some_and(CfFault::is_transient)
+            FailureKind::JobFailed { errors, .. } => {
+                errors.first().is_some_and(CfError::is_transient)
             }
             FailureKind::NoToken { source } => {
                 outlives_rotation || service == Uaa || source.is_transient()
@@ -242,7 +242,7 @@ impl ServiceError {
         match &self.kind {
             FailureKind::Refused { code, .. } => *code,
             FailureKind::NotAllowed { .. } => Some(crate::director::NOT_ALLOWED),
-            FailureKind::JobFailed { faults, .. } => faults.first()?.code,
+            FailureKind::JobFailed { errors, .. } => errors.first()?.code,
             _ => None,
         }
     }
@@ -354,12 +354,12 @@ impl fmt::Display for ServiceError {
                 f.write_str("the credentials or the token cannot be sent in a header")
             }
             FailureKind::JobFailed {
-                operation, faults, ..
+                operation, errors, ..
             } => {
-                let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-                let reasons = match faults.as_slice() {
+                let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+                let reasons = match errors.as_slice() {
                     [] => "no reason given".to_owned(),
-                    faults => faults.join(", "),
+                    errors => errors.join(", "),
                 };
                 write!(f, "{named}'s job `{operation}` has failed with {reasons}")
             }

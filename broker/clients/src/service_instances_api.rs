@@ -25,7 +25,7 @@ static PROTOCOL: Protocol = Protocol {
     asks_for_json: true,
     accepts: |status| status == StatusCode::OK,
     refuses_token: is_unauthorized,
-    refusal,
+    rejection,
     // Without the query, which may hold what is nobody's business.
     shown: Shown::Address,
 };
@@ -120,19 +120,19 @@ impl fmt::Debug for ServiceInstancesApi {
     }
 }
 
-fn refusal(answer: &Answer) -> FailureKind {
+fn rejection(answer: &Answer) -> FailureKind {
     FailureKind::Refused {
         status: answer.status(),
         code: None,
         name: String::new(),
-        description: match answer.json::<Refusal>() {
-            Ok(refusal) => cut(&refusal.description),
+        description: match answer.json::<Rejection>() {
+            Ok(rejection) => cut(&rejection.description),
             Err(_) => answer.error_text(),
         },
     }
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct Rejection {
     description: String,
 }

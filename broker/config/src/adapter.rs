@@ -70,7 +70,7 @@ pub(super) fn read(
     let path = section.required_text("path", "the path of the service adapter's executable");
     let environment = section.plain_texts("environment");
     let concurrent_bindings = section.number_within("concurrent_bindings_per_instance", "");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let concurrent_bindings = concurrent_bindings
         .ok()?
         .and_then(|number| u32::try_from(number).ok())

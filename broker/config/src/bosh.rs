@@ -27,7 +27,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
     );
     let root_ca_cert = section.plain_text("root_ca_cert");
     let credentials = credentials(&section.section("authentication"));
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(Bosh {
         url: url?,
         root_ca_cert,
@@ -38,7 +38,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Bosh> {
 fn credentials(section: &Section<'_>) -> Option<Credentials> {
     let basic = section.section("basic");
     let uaa = section.section("uaa");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     match (basic.holds_a_value(), uaa.holds_a_value()) {
         (true, true) => section.refuse("uaa", ("stands beside `basic`", "give one of the two")),
         (false, false) => section.refuse(
@@ -56,7 +56,7 @@ fn credentials(section: &Section<'_>) -> Option<Credentials> {
 fn uaa_credentials(section: &Section<'_>) -> Option<Credentials> {
     let client = section.section("client_credentials");
     let user = section.section("user_credentials");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     if user.holds_a_value() {
         section.refuse::<()>(
             "user_credentials",

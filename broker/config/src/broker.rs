@@ -219,7 +219,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Broker> {
         BackupAgentBindings::Refused,
     );
     let startup_banner = section.flag("startup_banner", false);
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
 
     Some(Broker {
         listen: SocketAddr::new(address?, port?),
@@ -275,7 +275,7 @@ fn address(section: &Section<'_>) -> Option<IpAddr> {
 pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
     let certificate = section.text("cert_file");
     let key = section.text("key_file");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let mut are_paths = true;
     for file in [&certificate, &key].into_iter().flatten() {
         if is_content(&file.value) {

@@ -108,14 +108,14 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
     let plan_updatable = section.flag("plan_updatable", false);
     for key in ["bindable", "plan_updatable"] {
         if !section.is_there(key) {
-            section.remark(
+            section.warning(
                 key,
                 ("is missing and counts as `false`", "say `true` or `false`"),
             );
         }
     }
     let global_properties = section.free_map("global_properties");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     // Everything has been read: no fault hides another.
     Some(Offering {
         id: id?.value.into(),
@@ -171,14 +171,14 @@ pub(super) fn first_limit(section: &Section<'_>) -> Option<Found<()>> {
     let global = section.section("global_quotas");
     let resources = global.named_sections("resources");
     let instances =
-        |quotas: &Section<'_>| quotas.number("service_instance_limit").map(Found::place);
+        |quotas: &Section<'_>| quotas.number("service_instance_limit").map(Found::location);
     let of_plan = |plan: &Section<'_>| {
         let quotas = plan.section("quotas");
         let limits = quotas.named_sections("resources");
         let mut limits = limits
             .iter()
             .filter_map(|(_, resource)| resource.number("limit"));
-        instances(&quotas).or_else(|| limits.find(|limit| limit.value > 0).map(Found::place))
+        instances(&quotas).or_else(|| limits.find(|limit| limit.value > 0).map(Found::location))
     };
     instances(&global)
         .or_else(|| resources.first().map(|(_, resource)| resource.here()))
@@ -218,7 +218,7 @@ fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Fa
         "redirect_uri",
         "where a sign-on may return to, such as `https://dashboard.example.com`",
     );
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     match (id, secret, redirect_uri) {
         (Some(id), Some(secret), Some(redirect_uri)) => Ok(Some(DashboardClient {
             id: id.value,
@@ -236,12 +236,12 @@ fn global_quotas(section: &Section<'_>) -> Option<GlobalQuotas> {
         .into_iter()
         .map(|(name, resource)| {
             let limit = plan::limit(&resource, "limit");
-            resource.remark_unknown_keys();
+            resource.warn_unknown_keys();
             // A missing limit blocks every plan with a cost, as with the Go broker.
             Some((name, limit.ok()?.unwrap_or(0)))
         })
         .collect();
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(GlobalQuotas {
         service_instances: service_instances.ok()?,
         resources: resources.into_iter().collect::<Option<_>>()?,

@@ -16,18 +16,18 @@ pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<(String, Secret
                 "is read as `client_secret`",
                 "spell it so, for that is the key's name",
             );
-            section.remark_value(&secret, text);
+            section.warn_value(&secret, text);
             Some(secret)
         }
         secret => {
             if let Some(secret) = secret {
                 let text = ("stands beside `client_secret` and is ignored", "remove it");
-                section.remark_value(&secret, text);
+                section.warn_value(&secret, text);
             }
             section.required_text("client_secret", "that client's secret")
         }
     };
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some((client_id?.value, client_secret?.value.into()))
 }
 
@@ -35,6 +35,6 @@ pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<(String, Secret
 pub(super) fn user(section: &Section<'_>, whose: &str) -> Option<(String, SecretString)> {
     let username = section.required_text("username", whose);
     let password = section.required_text("password", "that user's password");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some((username?.value, password?.value.into()))
 }

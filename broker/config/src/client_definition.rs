@@ -62,7 +62,7 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
         name: section.plain_text("name"),
         allow_public: section.flag("allowpublic", false),
     };
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let lists = [
         &definition.scopes,
         &definition.authorities,
@@ -71,7 +71,7 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
     ];
     if lists.into_iter().all(Vec::is_empty) {
         if section.holds_a_value() {
-            section.remark_here(
+            section.warn_here(
                 ("has neither `authorized_grant_types` nor `scopes`, `authorities` or `resource_ids`, so that no instance gets a UAA client", "give them or remove it"),
             );
         }
@@ -91,10 +91,10 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
 }
 
 /// Says that a definition is there and not used, and what would help: the Go broker does not say so.
-pub(super) fn remark_unused(uaa: &Section<'_>, (why, remedy): (&str, &str)) {
+pub(super) fn warn_unused(uaa: &Section<'_>, (why, remedy): (&str, &str)) {
     let section = uaa.section("client_definition");
     if section.holds_a_value() {
-        section.remark_here((
+        section.warn_here((
             format!("is not used, no service instance gets a UAA client: {why}"),
             remedy,
         ));
@@ -125,7 +125,7 @@ fn check_grants(
                 format!("known are {}", GRANTS.join(", ")),
             ),
         };
-        section.remark_value(grants, text);
+        section.warn_value(grants, text);
     }
     if definition.has_grant("implicit") && definition.has_grant("client_credentials") {
         return section.refuse_value(
@@ -134,7 +134,7 @@ fn check_grants(
         );
     }
     if definition.allow_public && definition.has_grant("client_credentials") {
-        section.remark_value(
+        section.warn_value(
             grants,
             ("has `client_credentials` beside `allowpublic`: the secret of a public client is known (`-`), so that whoever knows an instance's id has its client's authorities", "leave one of them out"),
         );

@@ -73,11 +73,11 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     }
     if checks == CloudFoundryChecks::Skipped && !is_complete(&section) {
         if section.holds_a_value() {
-            client_definition::remark_unused(
+            client_definition::warn_unused(
                 &section.section("uaa"),
                 ("`cf` is not complete", "complete it"),
             );
-            section.remark_here((
+            section.warn_here((
                 "is not complete, and not used because `broker.disable_cf_startup_checks` is set",
                 "give `url`, `uaa.url` and credentials, or remove it",
             ));
@@ -117,7 +117,7 @@ fn cloud_foundry(
     });
     let client_definition = match &credentials {
         Some(Grant::Password { .. }) => {
-            client_definition::remark_unused(
+            client_definition::warn_unused(
                 &uaa,
                 (
                     "only a client may administer clients",
@@ -128,8 +128,8 @@ fn cloud_foundry(
         }
         Some(Grant::ClientCredentials { .. }) | None => client_definition::read(&uaa),
     };
-    uaa.remark_unknown_keys();
-    section.remark_unknown_keys();
+    uaa.warn_unknown_keys();
+    section.warn_unknown_keys();
     Some(CloudFoundry {
         url: url?,
         root_ca_cert,
@@ -167,7 +167,7 @@ pub(super) fn credentials(
 ) -> Option<Grant> {
     let client = section.section("client_credentials");
     let user = section.section("user_credentials");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     match (client.holds_a_value(), user.holds_a_value()) {
         (true, true) => both(section)?,
         (false, false) => {

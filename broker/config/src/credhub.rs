@@ -62,9 +62,9 @@ fn access(section: &Section<'_>, root_of_director: Option<String>) -> Option<Cre
         &uaa.section("client_credentials"),
         "a client of the UAA of the Director's CredHub, with `credhub.read` and `credhub.write`",
     );
-    uaa.remark_unknown_keys();
-    authentication.remark_unknown_keys();
-    section.remark_unknown_keys();
+    uaa.warn_unknown_keys();
+    authentication.warn_unknown_keys();
+    section.warn_unknown_keys();
     let (client_id, client_secret) = client?;
     let certificates: Vec<String> = root_ca_cert.into_iter().chain(root_of_director).collect();
     Some(CredHubAccess {

@@ -16,7 +16,7 @@ pub struct ServiceSoftware {
 pub(super) fn read(section: &Section<'_>) -> Option<ServiceSoftware> {
     let releases = section.each("releases", release);
     let stemcells = section.each("stemcells", stemcell);
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     if releases.as_ref().is_some_and(Vec::is_empty) {
         let text = ("is empty", "give at least one release with its jobs");
         section.refuse::<()>("releases", text);
@@ -42,9 +42,9 @@ fn release(section: &Section<'_>) -> Option<ServiceRelease> {
             "is empty, which the release refuses",
             "give the jobs that the adapter uses",
         );
-        section.remark("jobs", text);
+        section.warning("jobs", text);
     }
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(ServiceRelease::new(name?.value, version?, jobs))
 }
 
@@ -55,7 +55,7 @@ fn stemcell(section: &Section<'_>) -> Option<Stemcell> {
         section,
         section.required_text("version", "an exact version"),
     );
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let mut stemcell = Stemcell::new(os?.value, version?);
     stemcell.name = name;
     Some(stemcell)

@@ -37,7 +37,7 @@ fn binding(section: &Section<'_>) -> Option<DnsBinding> {
         "the instance group that provides the link",
     );
     let filter = filter(&section.section("properties"));
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(DnsBinding {
         name: name?.value,
         link_provider: link_provider?.value,
@@ -49,7 +49,7 @@ fn binding(section: &Section<'_>) -> Option<DnsBinding> {
 fn filter(section: &Section<'_>) -> Option<AddressFilter> {
     let azs = section.plain_texts("azs");
     let status = section.text("status");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let mut health = None;
     if let Some(found) = status {
         let mut all = InstanceHealth::ALL.into_iter();

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 /// A place in the file, both counted from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) line: u64,
     pub(super) column: u64,
 }
@@ -95,7 +95,7 @@ impl Document {
     }
 
     /// Where the value of a key such as `service_catalog.plans[0].name` stands, or the nearest section around it.
-    pub(super) fn nearest(&self, key: &str) -> Place {
+    pub(super) fn nearest(&self, key: &str) -> Location {
         let mut node = &self.root;
         for name in key.split(['.', '[']) {
             let below = match (&node.value, name.strip_suffix(']')) {
@@ -114,13 +114,13 @@ impl Document {
                 None => break,
             }
         }
-        place(node)
+        location(node)
     }
 }
 
 /// Where a value stands.
-pub(super) fn place<T>(node: &Spanned<T>) -> Place {
-    Place {
+pub(super) fn location<T>(node: &Spanned<T>) -> Location {
+    Location {
         line: node.referenced.line(),
         column: node.referenced.column(),
     }

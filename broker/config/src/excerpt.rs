@@ -25,7 +25,7 @@ pub struct Excerpt {
 
 /// The line on which a problem stands.
 pub(super) fn of(document: &Document, keys: &'static Keys, problem: &Problem) -> Option<Excerpt> {
-    let (line, column) = problem.place()?;
+    let (line, column) = problem.location()?;
     let start = document.start_of_line(line)?;
     let column = start + usize::try_from(column).ok()?.checked_sub(1)?;
     let source = document.source();

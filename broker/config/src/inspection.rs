@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::{
     Excerpt, Reading, Sections, TlsFiles,
-    document::{Document, Place, place},
+    document::{Document, Location, location},
     excerpt,
-    keys::{self, Kind, Standing},
+    keys::{self, KeyStatus, Kind},
     problems::{Message, Problem, Problems},
     read,
     scalars::{self, Part},
@@ -21,9 +21,9 @@ pub struct Inspection {
     /// Certificate and key of the broker, whatever else is wrong.
     pub tls: Option<TlsFiles>,
     /// Everything that is wrong, in the order of the checks.
-    pub faults: Vec<Problem>,
+    pub errors: Vec<Problem>,
     /// What is odd besides.
-    pub remarks: Vec<Problem>,
+    pub warnings: Vec<Problem>,
     /// Every trust root that stands in the file.
     pub certificates: Vec<CertificateText>,
     file: PathBuf,
@@ -44,7 +44,7 @@ pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
     match Document::parse(source) {
         Ok(document) => Some(document),
         Err(error) => {
-            let place = Place {
+            let location = Location {
                 line: error.line().unwrap_or_default(),
                 column: error.column().unwrap_or_default(),
             };
@@ -52,7 +52,7 @@ pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
                 format!("the file cannot be read as YAML: {}", error.message()),
                 "fix it from this place on",
             );
-            problems.refuse(place, "", text)
+            problems.refuse(location, "", text)
         }
     }
 }
@@ -63,8 +63,8 @@ impl Inspection {
         Self {
             sections: Sections::default(),
             tls: None,
-            faults: vec![Problem::of_file(file, message)],
-            remarks: Vec::new(),
+            errors: vec![Problem::of_file(file, message)],
+            warnings: Vec::new(),
             certificates: Vec::new(),
             file: file.to_owned(),
             document: None,
@@ -89,12 +89,12 @@ impl Inspection {
             };
             if let Some(kind) = document.is_no_map() {
                 // Everything is missing then, which need not be said one by one.
-                let place = place(&document.root);
+                let location = location(&document.root);
                 let text = (
                     format!("the file is {kind}"),
                     "it must be a map of sections such as `broker` and `bosh`",
                 );
-                problems.refuse::<()>(place, "", text);
+                problems.refuse::<()>(location, "", text);
             } else {
                 let root = Section::root(context, &keys::ROOT);
                 reading = read(&root);
@@ -105,12 +105,12 @@ impl Inspection {
                     .collect();
             }
         }
-        let (faults, remarks) = problems.into_parts();
+        let (errors, warnings) = problems.into_parts();
         Self {
             sections: reading.sections,
             tls: reading.tls,
-            faults,
-            remarks,
+            errors,
+            warnings,
             certificates,
             file: file.to_owned(),
             document,
@@ -126,8 +126,8 @@ impl Inspection {
         scalars::all(document, &keys::ROOT)
             .into_iter()
             .filter(|scalar| {
-                let standing = scalar.declared.map(|key| key.standing);
-                standing.is_some_and(|standing| !matches!(standing, Standing::Deprecated(_)))
+                let status = scalar.declared.map(|key| key.status);
+                status.is_some_and(|status| !matches!(status, KeyStatus::Deprecated(_)))
             })
             .filter_map(|scalar| match scalar.part {
                 Part::Value(node) => Some((scalar.key, document.spelling(node)?)),
@@ -143,7 +143,7 @@ impl Inspection {
 
     /// A problem with the value of a key that shows only outside the file: with its place.
     pub fn problem(&self, key: &str, message: impl Into<Message>) -> Problem {
-        let place = self.document.as_ref().map(|document| document.nearest(key));
-        Problems::of(&self.file).problem(place.unwrap_or_default(), key, message.into())
+        let location = self.document.as_ref().map(|document| document.nearest(key));
+        Problems::of(&self.file).problem(location.unwrap_or_default(), key, message.into())
     }
 }

@@ -64,7 +64,7 @@ pub use reference::markdown_reference;
 pub use runtime_credhub::RuntimeCredHub;
 pub use schema::json_schema;
 pub use section::Paths;
-pub use sections::{Sections, Told};
+pub use sections::{Reported, Sections};
 pub use service_instances_api::ServiceInstancesApi;
 pub use timings::Timings;
 
@@ -114,7 +114,7 @@ pub struct Loaded<T> {
     /// The checked configuration.
     pub config: T,
     /// Remarks for the operator.
-    pub remarks: Vec<Problem>,
+    pub warnings: Vec<Problem>,
 }
 
 impl Config {
@@ -127,18 +127,18 @@ impl Config {
     pub fn parse(file: &Path, source: &str) -> Result<Loaded<Self>, InvalidConfig> {
         let Inspection {
             sections,
-            faults: problems,
-            remarks,
+            errors: problems,
+            warnings,
             ..
         } = Inspection::of(file, source, Paths::OfThisMachine);
         match sections.complete() {
-            Some(config) if problems.is_empty() => Ok(Loaded { config, remarks }),
+            Some(config) if problems.is_empty() => Ok(Loaded { config, warnings }),
             _ => {
                 debug_assert!(
                     !problems.is_empty(),
                     "a reader that gives nothing has noted why"
                 );
-                Err(InvalidConfig { problems, remarks })
+                Err(InvalidConfig { problems, warnings })
             }
         }
     }
@@ -166,12 +166,12 @@ fn read(root: &Section<'_>) -> Reading {
     let software = deployment::read(&root.section("service_deployment"));
     let catalog = root.section("service_catalog");
     let offering = catalog::read(&catalog);
-    root.remark_unknown_keys();
+    root.warn_unknown_keys();
 
     if let Some(adapter) = &adapter {
         dns_binding::refuse_in_arguments(&catalog, adapter.form);
         if let Ok(Some(cf)) = &cloud_foundry {
-            remark_untold_clients(root, cf, adapter.form);
+            warn_untold_clients(root, cf, adapter.form);
         }
     }
     let has_cloud_foundry = !matches!(cloud_foundry, Ok(None));
@@ -189,7 +189,7 @@ fn read(root: &Section<'_>) -> Reading {
         );
     }
     if let (Some(software), Some(offering)) = (&software, &offering) {
-        remark_unknown_errands(&catalog, software, offering);
+        warn_unknown_errands(&catalog, software, offering);
     }
     if let (Ok(credhub), Some(offering)) = (&runtime_credhub, &offering) {
         runtime_credhub::check_catalog(credhub.as_ref(), &catalog, offering);
@@ -219,7 +219,7 @@ struct Reading {
 
 /// An errand that is not in the manifest fails each order after its deployment. Adapters may add some of their own, so
 /// that an unknown name is odd and not wrong.
-fn remark_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offering: &Offering) {
+fn warn_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offering: &Offering) {
     let jobs: BTreeSet<&str> = software
         .releases
         .iter()
@@ -244,17 +244,17 @@ fn remark_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, off
                     ),
                     "is that its name?",
                 );
-                section.section("lifecycle_errands").remark_here(text);
+                section.section("lifecycle_errands").warn_here(text);
             }
         }
     }
 }
 
 /// Clients that no adapter hears of are of no use.
-fn remark_untold_clients(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
+fn warn_untold_clients(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
     if cf.client_definition.is_some() && form == AdapterForm::Arguments {
         let uaa = root.section("cf").section("uaa");
-        uaa.section("client_definition").remark_here(
+        uaa.section("client_definition").warn_here(
             ("gives each instance a UAA client of which its adapter is not told, because `broker.use_stdin` is off", "switch it on"),
         );
     }

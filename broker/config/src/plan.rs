@@ -99,7 +99,7 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
     let bindable = section.optional_flag("bindable").map(|found| found.value);
     let metadata = metadata(&section.section("metadata"));
     let properties = section.free_map("properties");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     // Everything has been read: no fault hides another.
     Some(Plan {
         id: id?.value.into(),
@@ -137,7 +137,7 @@ fn quotas(section: &Section<'_>) -> Option<PlanQuotas> {
         .into_iter()
         .map(|(name, resource)| Some((name, resource_quota(&resource)?)))
         .collect();
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(PlanQuotas {
         service_instances: service_instances.ok()?,
         resources: resources.into_iter().collect::<Option<_>>()?,
@@ -146,7 +146,7 @@ fn quotas(section: &Section<'_>) -> Option<PlanQuotas> {
 
 fn resource_quota(section: &Section<'_>) -> Option<ResourceQuota> {
     let [quota_limit, cost] = ["limit", "cost"].map(|key| limit(section, key));
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(ResourceQuota {
         limit: quota_limit.ok()?.unwrap_or(0),
         cost: cost.ok()?.unwrap_or(0),
@@ -158,7 +158,7 @@ const EMPTY: (&str, &str) = ("is empty, which the release refuses", "give at lea
 fn instance_groups(section: &Section<'_>) -> Option<Vec<PlanInstanceGroup>> {
     let groups = section.each("instance_groups", instance_group);
     if groups.as_ref().is_some_and(Vec::is_empty) {
-        section.remark("instance_groups", EMPTY);
+        section.warning("instance_groups", EMPTY);
     }
     groups
 }
@@ -170,15 +170,15 @@ fn instance_group(section: &Section<'_>) -> Option<PlanInstanceGroup> {
     let [networks, azs] = ["networks", "azs"].map(|key| {
         let texts = section.plain_texts(key);
         if texts.is_empty() {
-            section.remark(key, EMPTY);
+            section.warning(key, EMPTY);
         }
         texts
     });
     let vm_extensions = section.plain_texts("vm_extensions");
     let persistent_disk_type = section.plain_text("persistent_disk_type");
     let lifecycle = section.plain_text("lifecycle");
-    let migrated_from = section.each("migrated_from", former_name);
-    section.remark_unknown_keys();
+    let migrated_from = section.each("migrated_from", previous_name);
+    section.warn_unknown_keys();
     let mut group = PlanInstanceGroup::new(name?.value, vm_type?.value, instances?, networks, azs);
     group.vm_extensions = vm_extensions;
     group.persistent_disk_type = persistent_disk_type;
@@ -187,9 +187,9 @@ fn instance_group(section: &Section<'_>) -> Option<PlanInstanceGroup> {
     Some(group)
 }
 
-fn former_name(section: &Section<'_>) -> Option<MigratedFrom> {
+fn previous_name(section: &Section<'_>) -> Option<MigratedFrom> {
     let name = section.required_text("name", "the former name of the instance group");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(MigratedFrom::new(name?.value))
 }
 
@@ -229,9 +229,9 @@ fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
             format!("is `{}`", found.value),
             "Directors know `serial` and `parallel`",
         );
-        section.remark_value(found, text);
+        section.warn_value(found, text);
     }
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let mut update = PlanUpdate::new(max_in_flight?);
     update.canaries = canaries?;
     update.canary_watch_time = canary_watch_time?;
@@ -315,7 +315,7 @@ fn is_deployable(max_in_flight: &MaxInFlight) -> bool {
 fn lifecycle_errands(section: &Section<'_>) -> Option<LifecycleErrands> {
     let post_deploy = errands(section, "post_deploy");
     let pre_delete = errands(section, "pre_delete");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(LifecycleErrands::new(post_deploy?, pre_delete?))
 }
 
@@ -329,7 +329,7 @@ fn errands(section: &Section<'_>, key: &'static str) -> Option<Vec<LifecycleErra
         let instances: Vec<_> = instances
             .map(|found| instance_selector(errand, found))
             .collect();
-        errand.remark_unknown_keys();
+        errand.warn_unknown_keys();
         let instances = instances.into_iter().collect::<Option<Vec<_>>>()?;
         Some(Some(LifecycleErrand::colocated(name?.value, instances)))
     });
@@ -366,7 +366,7 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
         .map(|cost| {
             let unit = cost.plain_text("unit").unwrap_or_default();
             let amount = cost.amounts("amount");
-            cost.remark_unknown_keys();
+            cost.warn_unknown_keys();
             serde_json::json!({ "amount": amount, "unit": unit })
         })
         .collect();

@@ -34,7 +34,7 @@ impl MaintenanceInfo {
             public: section.text_map("public").into_iter().collect(),
             private: section.text_map("private").into_iter().collect(),
         };
-        section.remark_unknown_keys();
+        section.warn_unknown_keys();
         info
     }
 
@@ -125,7 +125,7 @@ impl PlanVersion {
 
     /// Whether an instance of which the platform remembers this version is up to date as far as the platform can know.
     /// The Go broker published versions without digest; what it left behind does not force an upgrade.
-    pub fn is_remembered_as(&self, stored: &str) -> bool {
+    pub fn is_recorded_as(&self, stored: &str) -> bool {
         stored == self.text || stored == &self.text[..self.own]
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_by_a_digest_on_the_version() {
+    fn values_are_reported_by_a_digest_on_the_version() {
         let valued = version(&info(Some("1.4.0"), &[("stemcell", "1.80")], &[]));
         let (own, digest) = valued.as_str().split_once('+').unwrap();
         assert_eq!((own, digest.len()), ("1.4.0", 12));
@@ -263,10 +263,10 @@ mod tests {
     #[test]
     fn what_the_go_broker_left_behind_is_up_to_date() {
         let published = version(&info(Some("1.4.0"), &[("a", "b")], &[]));
-        assert!(published.is_remembered_as("1.4.0"));
-        assert!(published.is_remembered_as(published.as_str()));
-        assert!(!published.is_remembered_as("1.3.0"));
-        assert!(!published.is_remembered_as("1.4.0+000000000000"));
+        assert!(published.is_recorded_as("1.4.0"));
+        assert!(published.is_recorded_as(published.as_str()));
+        assert!(!published.is_recorded_as("1.3.0"));
+        assert!(!published.is_recorded_as("1.4.0+000000000000"));
     }
 
     proptest! {
@@ -283,9 +283,9 @@ mod tests {
                 return Ok(());
             };
             prop_assert!(semver::Version::parse(published.as_str()).is_ok(), "{published}");
-            let told = &published.as_str()[own.map_or(0, |own| own.len())..];
+            let reported = &published.as_str()[own.map_or(0, |own| own.len())..];
             for value in values {
-                prop_assert!(!told.contains(&value), "{published} tells {value}");
+                prop_assert!(!reported.contains(&value), "{published} tells {value}");
             }
         }
     }

@@ -8,13 +8,13 @@ use std::{
 
 use odb_api_types::code::Code;
 
-use super::document::Place;
+use super::document::Location;
 
 /// One refusal or remark: file, place, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     file: PathBuf,
-    place: Option<Place>,
+    location: Option<Location>,
     key: String,
     message: Message,
     code: Option<Code>,
@@ -62,7 +62,7 @@ impl Problem {
     pub fn of_file(file: &Path, message: impl Into<Message>) -> Self {
         Self {
             file: file.to_owned(),
-            place: None,
+            location: None,
             key: String::new(),
             message: message.into(),
             code: None,
@@ -89,8 +89,9 @@ impl Problem {
     }
 
     /// Line and column, both counted from one, where they are known.
-    pub fn place(&self) -> Option<(u64, u64)> {
-        self.place.map(|place| (place.line, place.column))
+    pub fn location(&self) -> Option<(u64, u64)> {
+        self.location
+            .map(|location| (location.line, location.column))
     }
 
     /// The full name of the key; empty for the file as a whole.
@@ -121,8 +122,8 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.file.display())?;
-        if let Some(place) = self.place {
-            write!(f, "{}:{}:", place.line, place.column)?;
+        if let Some(location) = self.location {
+            write!(f, "{}:{}:", location.line, location.column)?;
         }
         write!(f, " {}", self.sentence())
     }
@@ -134,7 +135,7 @@ pub struct InvalidConfig {
     /// The reasons, in the order of the checks. Never empty.
     pub problems: Vec<Problem>,
     /// What is odd besides.
-    pub remarks: Vec<Problem>,
+    pub warnings: Vec<Problem>,
 }
 
 impl fmt::Display for InvalidConfig {
@@ -155,58 +156,60 @@ pub(super) struct Faulty;
 /// Collects while the sections are read.
 pub(super) struct Problems {
     file: PathBuf,
-    refusals: RefCell<Vec<Problem>>,
-    remarks: RefCell<Vec<Problem>>,
+    rejections: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
 }
 
 impl Problems {
     pub(super) fn of(file: &Path) -> Self {
         Self {
             file: file.to_owned(),
-            refusals: RefCell::default(),
-            remarks: RefCell::default(),
+            rejections: RefCell::default(),
+            warnings: RefCell::default(),
         }
     }
 
     /// Notes a fault. Returns `None`, so that a reader can end with it.
     pub(super) fn refuse<T>(
         &self,
-        place: Place,
+        location: Location,
         key: &str,
         message: impl Into<Message>,
     ) -> Option<T> {
-        let problem = self.problem(place, key, message.into());
-        let mut refusals = self.refusals.borrow_mut();
+        let problem = self.problem(location, key, message.into());
+        let mut rejections = self.rejections.borrow_mut();
         // A section that two readers look at is refused once.
-        if !refusals.contains(&problem) {
-            refusals.push(problem);
+        if !rejections.contains(&problem) {
+            rejections.push(problem);
         }
         None
     }
 
     /// Notes something that is odd but does no harm.
-    pub(super) fn remark(&self, place: Place, key: &str, message: impl Into<Message>) {
-        self.remarks
+    pub(super) fn warning(&self, location: Location, key: &str, message: impl Into<Message>) {
+        self.warnings
             .borrow_mut()
-            .push(self.problem(place, key, message.into()));
+            .push(self.problem(location, key, message.into()));
     }
 
     /// Whether there is a fault of what stands at a place.
-    pub(super) fn are_refused_at(&self, place: Place) -> bool {
-        let refusals = self.refusals.borrow();
-        refusals.iter().any(|refusal| refusal.place == Some(place))
+    pub(super) fn are_refused_at(&self, location: Location) -> bool {
+        let rejections = self.rejections.borrow();
+        rejections
+            .iter()
+            .any(|rejection| rejection.location == Some(location))
     }
 
     /// The faults and the remarks.
     pub(super) fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
-        (self.refusals.into_inner(), self.remarks.into_inner())
+        (self.rejections.into_inner(), self.warnings.into_inner())
     }
 
     /// A problem that is found later, when the file has been read.
-    pub(super) fn problem(&self, place: Place, key: &str, message: Message) -> Problem {
+    pub(super) fn problem(&self, location: Location, key: &str, message: Message) -> Problem {
         Problem {
             file: self.file.clone(),
-            place: (place != Place::default()).then_some(place),
+            location: (location != Location::default()).then_some(location),
             key: key.to_owned(),
             message,
             code: None,

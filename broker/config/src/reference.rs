@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::keys::{DefaultValue, Key, Keys, Kind, Origin, Presence, ROOT, Standing, errands};
+use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, ROOT, errands};
 
 /// A section with as many keys below it gets a table of its own.
 const LONG: usize = 9;
@@ -105,7 +105,7 @@ impl Table {
 }
 
 /// A section that stands in the table of another one, or that one itself.
-struct Place<'a> {
+struct Location<'a> {
     table: &'a Table,
     /// What addresses begin with below the table's own, such as `tls.`.
     within: &'a str,
@@ -127,53 +127,53 @@ impl Page {
         }
         self.line("| key | value | needed | default | meaning |");
         self.line("| --- | --- | --- | --- | --- |");
-        let place = Place {
+        let location = Location {
             table,
             within: "",
             origin: table.origin,
         };
-        for section in self.keys(table.keys, &place) {
+        for section in self.keys(table.keys, &location) {
             self.table(&section);
         }
     }
 
     /// The rows of a section. Long sections in it are still to be told of.
-    fn keys(&mut self, keys: &'static Keys, place: &Place<'_>) -> Vec<Table> {
+    fn keys(&mut self, keys: &'static Keys, location: &Location<'_>) -> Vec<Table> {
         let mut later = Vec::new();
         for key in keys.iter() {
-            self.row(key, place);
+            self.row(key, location);
             let Some((keys, suffix)) = below(key) else {
                 continue;
             };
-            let origin = inherited(place.origin, key.origin);
-            let within = format!("{}{}{suffix}", place.within, key.name);
+            let origin = inherited(location.origin, key.origin);
+            let within = format!("{}{}{suffix}", location.within, key.name);
             if keys.iter().count() >= LONG {
-                let address = format!("{}.{within}", place.table.address);
+                let address = format!("{}.{within}", location.table.address);
                 later.push(Table::of(address, key, keys, origin));
             } else {
-                let place = Place {
+                let location = Location {
                     within: &format!("{within}."),
                     origin,
-                    ..*place
+                    ..*location
                 };
-                later.extend(self.keys(keys, &place));
+                later.extend(self.keys(keys, &location));
             }
         }
         later
     }
 
-    fn row(&mut self, key: &Key, place: &Place<'_>) {
-        let address = format!("{}{}", place.within, key.name);
+    fn row(&mut self, key: &Key, location: &Location<'_>) {
+        let address = format!("{}{}", location.within, key.name);
         let row = format!(
             "| <a id=\"{table}.{address}\"></a>`{address}` | {values} | {needed} | {default} | {meaning} |",
-            table = place.table.address,
+            table = location.table.address,
             values = values(&key.kind),
             needed = match key.presence {
                 Presence::Required => "yes",
                 Presence::Optional => "",
             },
             default = default(key.default),
-            meaning = meaning(key, place.origin).replace('|', "\\|"),
+            meaning = meaning(key, location.origin).replace('|', "\\|"),
         );
         self.line(&row.replace("|  |", "| |").replace("|  |", "| |"));
     }
@@ -244,12 +244,12 @@ fn meaning(key: &Key, section: Origin) -> String {
     if key.is_secret {
         meaning.push_str(" **Secret.**");
     }
-    match key.standing {
-        Standing::Deprecated(instead) => {
+    match key.status {
+        KeyStatus::Deprecated(instead) => {
             let _ = write!(meaning, " Deprecated: {instead}.");
         }
-        Standing::ReadElsewhere => meaning.push_str(" Not read here."),
-        Standing::Read | Standing::OtherSpelling(_) => {}
+        KeyStatus::ReadElsewhere => meaning.push_str(" Not read here."),
+        KeyStatus::Read | KeyStatus::OtherSpelling(_) => {}
     }
     meaning
 }
@@ -274,9 +274,9 @@ mod tests {
                 "" => key.name.to_owned(),
                 section => format!("{section}.{}", key.name),
             };
-            let is_told = page.contains(&format!("<a id=\"{address}\"></a>"))
+            let is_reported = page.contains(&format!("<a id=\"{address}\"></a>"))
                 || page.contains(&format!("\n### {address}\n"));
-            assert!(is_told, "{address}");
+            assert!(is_reported, "{address}");
             if let Some((keys, suffix)) = below(key) {
                 expect_rows(page, keys, &format!("{address}{suffix}"));
             }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_bounds_default_need_secret_and_origin() {
+    fn a_row_reports_bounds_default_need_secret_and_origin() {
         let page = markdown_reference();
         for row in [
             "`port` | 1 to 65535 | yes | | The port that the broker listens on. |",

@@ -39,7 +39,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Option<RuntimeCredHub>, Faul
     let client_secret = section.required_text("client_secret", "that client's secret");
     let ca_cert = section.plain_text("ca_cert");
     let uaa_ca_cert = section.plain_text("internal_uaa_ca_cert");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     match (url, client_id, client_secret) {
         (Some(url), Some(client_id), Some(client_secret)) => Ok(Some(RuntimeCredHub {
             url,

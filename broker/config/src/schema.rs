@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{DefaultValue, Key, Keys, Kind, Origin, Presence, ROOT, Standing};
+use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, ROOT};
 
 /// The scalars that a text may be spelled as: `version: 1.10` is text, and `1.10` at that.
 const SCALAR: [&str; 3] = ["string", "number", "boolean"];
@@ -62,10 +62,10 @@ fn described(key: &Key) -> Value {
     if key.is_secret {
         schema.extend([entry("writeOnly", true)]);
     }
-    let deprecation = match key.standing {
-        Standing::Deprecated(instead) => Some(instead.to_owned()),
-        Standing::OtherSpelling(of) => Some(format!("spell it `{of}`")),
-        Standing::Read | Standing::ReadElsewhere => None,
+    let deprecation = match key.status {
+        KeyStatus::Deprecated(instead) => Some(instead.to_owned()),
+        KeyStatus::OtherSpelling(of) => Some(format!("spell it `{of}`")),
+        KeyStatus::Read | KeyStatus::ReadElsewhere => None,
     };
     if let Some(instead) = deprecation {
         // The first is the later drafts' keyword, the second what editors show.

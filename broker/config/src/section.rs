@@ -11,7 +11,7 @@ mod values;
 use std::collections::BTreeSet;
 
 use super::{
-    document::{Document, Located, Node, Place, place},
+    document::{Document, Located, Location, Node, location},
     keys::{FREE, Key, Keys, Kind},
     problems::{Message, Problems},
 };
@@ -20,21 +20,21 @@ use super::{
 pub(super) struct Section<'a> {
     context: Context<'a>,
     path: String,
-    place: Place,
+    location: Location,
     /// The key that seems to stand there instead, where this section is absent.
-    slip: Option<Slip>,
+    typo: Option<Typo>,
     entries: &'a [(odb_adapter_sdk::yaml::Spanned<String>, Located)],
     keys: &'static Keys,
 }
 
 /// A key that nobody knows, near to one that is missing.
 #[derive(Clone)]
-struct Slip {
+struct Typo {
     /// The full name of the missing key.
     missing: String,
     written: String,
     meant: &'static str,
-    place: Place,
+    location: Location,
 }
 
 /// What all sections of a file share.
@@ -57,16 +57,16 @@ pub enum Paths {
 /// A value with its place and the full name of its key.
 pub(super) struct Found<T> {
     pub(super) value: T,
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) key: String,
 }
 
 impl<T> Found<T> {
     /// Where it stands, without the value.
-    pub(super) fn place(self) -> Found<()> {
+    pub(super) fn location(self) -> Found<()> {
         Found {
             value: (),
-            place: self.place,
+            location: self.location,
             key: self.key,
         }
     }
@@ -84,15 +84,15 @@ impl<'a> Section<'a> {
             Node::Null => &[],
             other => {
                 let text = (format!("is {}", other.kind()), "it must be a map");
-                context.problems.refuse::<()>(place(node), &path, text);
+                context.problems.refuse::<()>(location(node), &path, text);
                 &[]
             }
         };
         Self {
             context,
             path,
-            place: place(node),
-            slip: None,
+            location: location(node),
+            typo: None,
             entries,
             keys,
         }
@@ -137,68 +137,71 @@ impl<'a> Section<'a> {
 
     /// Notes a fault of a key, whether or not it is there.
     pub(super) fn refuse<T>(&self, key: &str, message: impl Into<Message>) -> Option<T> {
-        let Some(slip) = self.slip_for(key) else {
-            let place = self.place_of(key);
-            return self.context.problems.refuse(place, &self.key(key), message);
+        let Some(typo) = self.typo_for(key) else {
+            let location = self.location_of(key);
+            return self
+                .context
+                .problems
+                .refuse(location, &self.key(key), message);
         };
-        let Slip {
+        let Typo {
             missing,
             written,
             meant,
-            place,
-        } = slip;
+            location,
+        } = typo;
         // Where a whole section is missing, all that is missed in it is one fault.
-        let wrong = if self.slip.is_some() {
+        let wrong = if self.typo.is_some() {
             "is missing".to_owned()
         } else {
             message.into().wrong
         };
-        let (line, column) = (place.line, place.column);
+        let (line, column) = (location.line, location.column);
         let text = (
             wrong,
             format!("write `{meant}` for `{written}` at {line}:{column}"),
         );
-        self.context.problems.refuse(place, &missing, text)
+        self.context.problems.refuse(location, &missing, text)
     }
 
     /// Notes something about a key that is odd, or left out.
-    pub(super) fn remark(&self, key: &str, message: impl Into<Message>) {
+    pub(super) fn warning(&self, key: &str, message: impl Into<Message>) {
         // Where a whole section is missing, that is what is told.
-        if self.slip.is_none() {
-            self.remark_key(key, self.place_of(key), message);
+        if self.typo.is_none() {
+            self.warn_key(key, self.location_of(key), message);
         }
     }
 
     /// Where a key stands; where it is missing, its section.
-    fn place_of(&self, key: &str) -> Place {
+    fn location_of(&self, key: &str) -> Location {
         self.entries
             .iter()
             .rev()
             .find(|(name, _)| name.value == key)
-            .map_or(self.place, |(name, _)| place(name))
+            .map_or(self.location, |(name, _)| location(name))
     }
 
     /// Notes something about this section as a whole that is odd.
-    pub(super) fn remark_here(&self, message: impl Into<Message>) {
+    pub(super) fn warn_here(&self, message: impl Into<Message>) {
         self.context
             .problems
-            .remark(self.place, &self.path, message);
+            .warning(self.location, &self.path, message);
     }
 
     /// This section as something that was found.
     pub(super) fn here(&self) -> Found<()> {
         Found {
             value: (),
-            place: self.place,
+            location: self.location,
             key: self.path.clone(),
         }
     }
 
     /// Notes something about a value that was found that is odd.
-    pub(super) fn remark_value<V>(&self, found: &Found<V>, message: impl Into<Message>) {
+    pub(super) fn warn_value<V>(&self, found: &Found<V>, message: impl Into<Message>) {
         self.context
             .problems
-            .remark(found.place, &found.key, message);
+            .warning(found.location, &found.key, message);
     }
 
     /// Notes a fault of a value that was found.
@@ -209,7 +212,7 @@ impl<'a> Section<'a> {
     ) -> Option<T> {
         self.context
             .problems
-            .refuse(found.place, &found.key, message)
+            .refuse(found.location, &found.key, message)
     }
 
     /// A section below this one; empty where absent.
@@ -220,8 +223,8 @@ impl<'a> Section<'a> {
             None => Self {
                 context: self.context,
                 path: self.key(key),
-                place: self.place,
-                slip: self.slip_for(key),
+                location: self.location,
+                typo: self.typo_for(key),
                 entries: &[],
                 keys,
             },
@@ -265,10 +268,10 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    fn remark_key(&self, name: &str, place: Place, message: impl Into<Message>) {
+    fn warn_key(&self, name: &str, location: Location, message: impl Into<Message>) {
         self.context
             .problems
-            .remark(place, &self.key(name), message);
+            .warning(location, &self.key(name), message);
     }
 
     fn items(&self, key: &'static str) -> Vec<(usize, &'a Located)> {
@@ -321,7 +324,7 @@ impl<'a> Section<'a> {
     fn found<T>(&self, key: &str, node: &Located, value: T) -> Found<T> {
         Found {
             value,
-            place: place(node),
+            location: location(node),
             key: self.key(key),
         }
     }
@@ -333,7 +336,7 @@ impl<'a> Section<'a> {
         );
         self.context
             .problems
-            .refuse(place(node), &self.key(key), text)
+            .refuse(location(node), &self.key(key), text)
     }
 }
 

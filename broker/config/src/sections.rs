@@ -9,7 +9,7 @@ use super::{
 
 /// What a file says of something.
 #[derive(Debug, Default)]
-pub enum Told<T> {
+pub enum Reported<T> {
     /// All that is needed.
     Right(T),
     /// Nothing, and nothing has to be said of it.
@@ -23,30 +23,30 @@ pub enum Told<T> {
 #[derive(Debug, Default)]
 pub struct Sections {
     /// How the broker listens, stops and treats its requests.
-    pub broker: Told<Broker>,
+    pub broker: Reported<Broker>,
     /// The Director.
-    pub bosh: Told<Bosh>,
+    pub bosh: Reported<Bosh>,
     /// The Director's CredHub, where secure manifests are on.
-    pub bosh_credhub: Told<CredHubAccess>,
+    pub bosh_credhub: Reported<CredHubAccess>,
     /// The Cloud Controller.
-    pub cloud_foundry: Told<CloudFoundry>,
+    pub cloud_foundry: Reported<CloudFoundry>,
     /// Who lists the service instances where no Cloud Controller does. One that is wrong passes for none.
-    pub service_instances_api: Told<ServiceInstancesApi>,
+    pub service_instances_api: Reported<ServiceInstancesApi>,
     /// The CredHub of applications.
-    pub runtime_credhub: Told<RuntimeCredHub>,
+    pub runtime_credhub: Reported<RuntimeCredHub>,
     /// The service adapter.
-    pub adapter: Told<Adapter>,
+    pub adapter: Reported<Adapter>,
     /// The releases and stemcells that adapters build manifests from.
-    pub software: Told<ServiceSoftware>,
+    pub software: Reported<ServiceSoftware>,
     /// What is offered in the marketplace.
-    pub offering: Told<Arc<Offering>>,
+    pub offering: Reported<Arc<Offering>>,
 }
 
-impl<T> Told<T> {
+impl<T> Reported<T> {
     /// What is told, if it is right.
     pub fn right(&self) -> Option<&T> {
         match self {
-            Self::Right(told) => Some(told),
+            Self::Right(reported) => Some(reported),
             Self::Nothing | Self::Wrong => None,
         }
     }
@@ -54,7 +54,7 @@ impl<T> Told<T> {
     /// What must be there.
     fn required(self) -> Option<T> {
         match self {
-            Self::Right(told) => Some(told),
+            Self::Right(reported) => Some(reported),
             Self::Nothing | Self::Wrong => None,
         }
     }
@@ -62,23 +62,23 @@ impl<T> Told<T> {
     /// What may be left out, but not be wrong.
     fn optional(self) -> Result<Option<T>, Faulty> {
         match self {
-            Self::Right(told) => Ok(Some(told)),
+            Self::Right(reported) => Ok(Some(reported)),
             Self::Nothing => Ok(None),
             Self::Wrong => Err(Faulty),
         }
     }
 }
 
-impl<T> From<Option<T>> for Told<T> {
+impl<T> From<Option<T>> for Reported<T> {
     fn from(read: Option<T>) -> Self {
         read.map_or(Self::Wrong, Self::Right)
     }
 }
 
-impl<T> From<Result<Option<T>, Faulty>> for Told<T> {
+impl<T> From<Result<Option<T>, Faulty>> for Reported<T> {
     fn from(read: Result<Option<T>, Faulty>) -> Self {
         match read {
-            Ok(Some(told)) => Self::Right(told),
+            Ok(Some(reported)) => Self::Right(reported),
             Ok(None) => Self::Nothing,
             Err(Faulty) => Self::Wrong,
         }

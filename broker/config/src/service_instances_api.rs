@@ -35,16 +35,16 @@ pub(super) fn read(section: &Section<'_>) -> Option<ServiceInstancesApi> {
     let basic = authentication.section("basic");
     let username = basic.plain_text("username");
     let password = basic.plain_text("password");
-    basic.remark_unknown_keys();
-    authentication.remark_unknown_keys();
-    section.remark_unknown_keys();
+    basic.warn_unknown_keys();
+    authentication.warn_unknown_keys();
+    section.warn_unknown_keys();
     let Some(url) = url else {
         if root_ca_cert.is_some() || username.is_some() || password.is_some() {
             let text = (
                 "is missing, so that the section means nothing",
                 "give it or remove the section",
             );
-            section.remark("url", text);
+            section.warning("url", text);
         }
         return None;
     };

@@ -10,7 +10,7 @@ use super::*;
 
 mod addresses;
 mod client_definition;
-mod slips;
+mod typos;
 
 /// A configuration that needs nothing but an executable, which the test's own is.
 fn minimal() -> String {
@@ -118,7 +118,7 @@ fn keys_of_free_form_values_may_be_anything() {
 }
 
 #[test]
-fn every_fault_is_reported_at_once_with_line_and_key() {
+fn every_error_is_reported_at_once_with_line_and_key() {
     let source = minimal()
         .replace("port: 8080", "port: 70000")
         .replace("  password: hunter2-broker\n", "")
@@ -138,7 +138,7 @@ fn every_fault_is_reported_at_once_with_line_and_key() {
 }
 
 #[test]
-fn a_refusal_never_quotes_a_secret() {
+fn a_rejection_never_quotes_a_secret() {
     for broken in [
         minimal().replace("password: hunter2-broker", "password: [hunter2-broker]"),
         minimal().replace(
@@ -152,8 +152,11 @@ fn a_refusal_never_quotes_a_secret() {
         minimal().replace("port: 8080", "port: x"),
         minimal().replace("hunter2-cf}", "hunter2-cf"),
     ] {
-        let told = problems(&broken).join("\n");
-        assert!(!told.contains("hunter2") && !told.contains("zq"), "{told}");
+        let reported = problems(&broken).join("\n");
+        assert!(
+            !reported.contains("hunter2") && !reported.contains("zq"),
+            "{reported}"
+        );
     }
 }
 
@@ -163,9 +166,9 @@ fn a_typo_is_remarked_with_the_key_that_was_meant() {
         "  username: broker",
         "  username: broker\n  shutdown_timeout_in_second: 5",
     );
-    let remarks = parse(&source).unwrap().remarks;
+    let warnings = parse(&source).unwrap().warnings;
     assert_eq!(
-        remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "broker.yml:4:3: `broker.shutdown_timeout_in_second` is not known and ignored; is `shutdown_timeout_in_seconds` meant?"
         ]
@@ -179,7 +182,7 @@ fn a_rendered_file_with_nulls_everywhere_is_accepted() {
         .replace("service_deployment:\n", "bosh_credhub: {url: , root_ca_cert: }\ncredhub: {api_url: }\nservice_deployment:\n  stemcell:\n")
         .replace("    description: One VM\n", "    description: One VM\n    quotas: {service_instance_limit: , resources: {}}\n    lifecycle_errands: {post_deploy: }\n    update:\n");
     let loaded = parse(&source).unwrap();
-    assert_eq!(loaded.remarks, []);
+    assert_eq!(loaded.warnings, []);
     assert!(!loaded.config.offering.has_quotas());
 }
 
@@ -225,7 +228,7 @@ fn secure_manifests_need_the_directors_credhub_and_its_own_and_the_directors_tru
 }
 
 #[test]
-fn every_key_that_secure_manifests_lack_is_told_with_its_line() {
+fn every_key_that_secure_manifests_lack_is_reported_with_its_line() {
     let source = minimal().replace(
         "  username: broker",
         "  username: broker\n  enable_secure_manifests: true",
@@ -261,7 +264,7 @@ fn without_secure_manifests_the_directors_credhub_means_nothing_whatever_is_rend
     ] {
         let loaded = parse(&source).unwrap();
         assert!(loaded.config.bosh_credhub.is_none());
-        assert_eq!(loaded.remarks, []);
+        assert_eq!(loaded.warnings, []);
     }
 }
 
@@ -351,7 +354,7 @@ fn a_plan_names_the_dns_addresses_that_its_bindings_need() {
           {name: b, link_provider: redis, instance_group: redis-server, properties: {azs: [z1, z2], status: healthy}}]",
     );
     let loaded = parse(&source).unwrap();
-    assert_eq!(loaded.remarks, []);
+    assert_eq!(loaded.warnings, []);
     let [plain, narrow] = loaded.config.offering.plans[0].dns_bindings.as_slice() else {
         panic!("there are two");
     };
@@ -367,13 +370,13 @@ fn a_plan_names_the_dns_addresses_that_its_bindings_need() {
 }
 
 #[test]
-fn every_fault_of_a_dns_address_is_told_with_its_key() {
+fn every_error_of_a_dns_address_is_reported_with_its_key() {
     let source = with_dns(
         "[{name: a, instance_group: g}, {name: b, link_provider: l, instance_group: g, properties: {status: great}}, \
           {name: c, link_provider: l, instance_group: g, properties: {azs: z1}}, \
           {name: d, link_provider: l, instance_group: g}, {name: d, link_provider: l, instance_group: h}]",
     );
-    let told = problems(&source);
+    let reported = problems(&source);
     let key = "`service_catalog.plans[0].binding_with_dns";
     let expected = [
         format!("{key}[0].link_provider` is missing"),
@@ -383,9 +386,9 @@ fn every_fault_of_a_dns_address_is_told_with_its_key() {
         format!("{key}[2].properties.azs` is"),
         format!("{key}[4].name` is `d` a second time"),
     ];
-    assert_eq!(told.len(), expected.len(), "{told:#?}");
-    for (told, expected) in told.iter().zip(&expected) {
-        assert!(told.contains(expected), "{told}: {expected}");
+    assert_eq!(reported.len(), expected.len(), "{reported:#?}");
+    for (reported, expected) in reported.iter().zip(&expected) {
+        assert!(reported.contains(expected), "{reported}: {expected}");
     }
 }
 
@@ -419,7 +422,7 @@ fn quotas_are_counted_with_the_service_instances_api_where_there_is_no_cloud_con
             "    description: One VM\n    quotas: {service_instance_limit: 5}\n",
         );
     let loaded = parse(&source).unwrap();
-    assert_eq!(loaded.remarks, []);
+    assert_eq!(loaded.warnings, []);
     let api = loaded.config.service_instances_api.unwrap();
     assert_eq!(
         api.url.as_written(),
@@ -438,13 +441,13 @@ fn a_service_instances_api_beside_a_cloud_controller_is_nothing_odd() {
         "service_instances_api: {url: 'https://instances.example'}\nservice_adapter:\n",
     );
     let loaded = parse(&source).unwrap();
-    assert_eq!(loaded.remarks, []);
+    assert_eq!(loaded.warnings, []);
     assert!(loaded.config.service_instances_api.is_some());
 }
 
 #[test]
 fn a_service_instances_api_without_an_address_is_none() {
-    for (section, remarks) in [
+    for (section, warnings) in [
         (
             "{url: , root_ca_cert: , authentication: {basic: {username: }}}",
             0,
@@ -457,7 +460,7 @@ fn a_service_instances_api_without_an_address_is_none() {
         );
         let loaded = parse(&source).unwrap();
         assert!(loaded.config.service_instances_api.is_none());
-        assert_eq!(loaded.remarks.len(), remarks, "{:?}", loaded.remarks);
+        assert_eq!(loaded.warnings.len(), warnings, "{:?}", loaded.warnings);
     }
 }
 
@@ -540,13 +543,13 @@ fn a_plans_version_is_semantic() {
 
 #[test]
 fn a_lifecycle_errand_that_nobody_has_is_remarked() {
-    for (errand, remarks) in [("redis-server", 0), ("health-chekc", 1)] {
+    for (errand, warnings) in [("redis-server", 0), ("health-chekc", 1)] {
         let source = minimal().replace(
             "    description: One VM\n",
             &format!("    description: One VM\n    lifecycle_errands: {{post_deploy: [{{name: {errand}}}]}}\n"),
         );
-        let found = parse(&source).unwrap().remarks;
-        assert_eq!(found.len(), remarks, "{found:?}");
+        let found = parse(&source).unwrap().warnings;
+        assert_eq!(found.len(), warnings, "{found:?}");
     }
 }
 
@@ -584,7 +587,7 @@ fn what_platforms_refuse_in_a_catalog_is_refused_at_once() {
 }
 
 #[test]
-fn a_clients_secret_is_read_under_its_other_spelling_with_a_remark() {
+fn a_clients_secret_is_read_under_its_other_spelling_with_a_warning() {
     for (spelled, key) in [
         (
             minimal().replace("client_secret: hunter2-cf", "secret: hunter2-cf"),
@@ -597,9 +600,9 @@ fn a_clients_secret_is_read_under_its_other_spelling_with_a_remark() {
     ] {
         let loaded = parse(&spelled).unwrap();
 
-        let remarks: Vec<_> = loaded.remarks.iter().map(ToString::to_string).collect();
+        let warnings: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(
-            remarks,
+            warnings,
             [format!(
                 "broker.yml:{key} is read as `client_secret`; spell it so, for that is the key's name"
             )]
@@ -625,7 +628,7 @@ fn of_two_spellings_of_a_clients_secret_the_right_one_counts() {
     );
     let loaded = parse(&both).unwrap();
 
-    assert!(loaded.remarks[0].to_string().contains("ignored"));
+    assert!(loaded.warnings[0].to_string().contains("ignored"));
     let Some(CloudFoundry {
         credentials: Grant::ClientCredentials { client_secret, .. },
         ..
@@ -662,7 +665,7 @@ fn what_the_go_broker_does_not_look_at_may_be_unfinished() {
         "  username: broker",
         "  username: broker\n  disable_cf_startup_checks: true",
     );
-    for (unfinished, remarks) in [
+    for (unfinished, warnings) in [
         (skipped.replace("url: https://uaa.example", "url:"), 1),
         (skipped.replace("client_secret: hunter2-cf", "other: x"), 1),
         (without_cf(&skipped), 0),
@@ -670,7 +673,7 @@ fn what_the_go_broker_does_not_look_at_may_be_unfinished() {
         let loaded = parse(&unfinished).unwrap();
 
         assert!(loaded.config.cloud_foundry.is_none());
-        assert_eq!(loaded.remarks.len(), remarks, "{:?}", loaded.remarks);
+        assert_eq!(loaded.warnings.len(), warnings, "{:?}", loaded.warnings);
     }
     assert!(!problems(&minimal_without_cf()).is_empty());
 }
@@ -681,12 +684,12 @@ fn who_lists_instances_elsewhere_needs_no_cloud_controller() {
         "{}service_instances_api: {{url: 'https://instances.example'}}\n",
         minimal_without_cf()
     );
-    let told = parse(&source).err().map(|error| error.to_string());
-    assert!(!told.unwrap_or_default().contains("`cf"));
+    let reported = parse(&source).err().map(|error| error.to_string());
+    assert!(!reported.unwrap_or_default().contains("`cf"));
 }
 
 #[test]
-fn no_fault_of_a_plan_hides_another() {
+fn no_error_of_a_plan_hides_another() {
     let source = minimal().replace(
         "    description: One VM\n",
         "    free: [yes]
@@ -708,8 +711,9 @@ fn no_fault_of_a_plan_hides_another() {
     let found = problems(&source);
     let keys: Vec<_> = found
         .iter()
-        .filter_map(|told| {
-            told.split('`')
+        .filter_map(|reported| {
+            reported
+                .split('`')
                 .nth(1)?
                 .strip_prefix("service_catalog.plans")
         })
@@ -752,15 +756,15 @@ fn no_fault_of_a_plan_hides_another() {
 }
 
 #[test]
-fn a_key_that_stands_twice_or_is_deprecated_is_remarked_on() {
+fn a_key_that_stands_twice_or_is_deprecated_is_warned_about() {
     let source = minimal().replace(
         "  username: broker",
         "  username: nobody\n  username: broker\n  enable_optimised_upgrades: true",
     );
     let loaded = parse(&source).unwrap();
-    let remarks: Vec<_> = loaded.remarks.iter().map(ToString::to_string).collect();
+    let warnings: Vec<_> = loaded.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        remarks,
+        warnings,
         [
             "broker.yml:4:3: `broker.username` stands here a second time, and what stands last counts; remove one",
             "broker.yml:5:3: `broker.enable_optimised_upgrades` is deprecated; remove it",
@@ -770,33 +774,36 @@ fn a_key_that_stands_twice_or_is_deprecated_is_remarked_on() {
 
 #[test]
 fn a_key_that_may_have_a_secret_in_it_is_not_quoted() {
-    for slip in ["password:hunter2", "hunter2", "password:zq"] {
+    for typo in ["password:hunter2", "hunter2", "password:zq"] {
         let source = minimal().replace(
             "  username: broker",
-            &format!("  username: broker\n  {slip}: x"),
+            &format!("  username: broker\n  {typo}: x"),
         );
-        let remarks = parse(&source).unwrap().remarks;
-        let [remark] = remarks.as_slice() else {
-            panic!("{remarks:?}");
+        let warnings = parse(&source).unwrap().warnings;
+        let [warning] = warnings.as_slice() else {
+            panic!("{warnings:?}");
         };
-        let told = remark.to_string();
+        let reported = warning.to_string();
         assert!(
-            told.starts_with("broker.yml:4:3: `broker` has a key here"),
-            "{told}"
+            reported.starts_with("broker.yml:4:3: `broker` has a key here"),
+            "{reported}"
         );
-        assert!(!told.contains("hunter2") && !told.contains("zq"), "{told}");
+        assert!(
+            !reported.contains("hunter2") && !reported.contains("zq"),
+            "{reported}"
+        );
     }
 }
 
 #[test]
-fn whoever_is_told_what_is_wrong_is_told_what_would_be_right() {
+fn whoever_is_reported_what_is_wrong_is_reported_what_would_be_right() {
     let source = minimal()
         .replace("port: 8080", "port: 0\n  tls: {cert_file: x}")
         .replace("plan_updatable: true", "plan_updatable: 5\n  plans_: []")
         .replace("description: One VM", "description: ''");
     let refused = parse(&source).unwrap_err();
-    assert_eq!((refused.problems.len(), refused.remarks.len()), (4, 1));
-    for problem in refused.problems.iter().chain(&refused.remarks) {
+    assert_eq!((refused.problems.len(), refused.warnings.len()), (4, 1));
+    for problem in refused.problems.iter().chain(&refused.warnings) {
         assert!(
             !problem.wrong().is_empty() && !problem.right().is_empty(),
             "{problem}"
@@ -818,7 +825,7 @@ fn watch_times_are_what_a_director_takes() {
         )))
         .unwrap_or_else(|invalid| panic!("{right}: {invalid}"));
     }
-    for (wrong, told) in [
+    for (wrong, reported) in [
         ("60s", "is `60s`, which no Director takes; "),
         ("1-2-3", "is `1-2-3`, which no Director takes; "),
         ("1.5", "is `1.5`, which no Director takes; "),
@@ -828,8 +835,8 @@ fn watch_times_are_what_a_director_takes() {
         for key in ["canary_watch_time", "update_watch_time"] {
             let found = problems(&updating(&format!("{{max_in_flight: 1, {key}: {wrong}}}")));
             assert_eq!(found.len(), 1, "{found:?}");
-            let told = format!("`service_catalog.plans[0].update.{key}` {told}");
-            assert!(found[0].contains(&told), "{found:?}");
+            let reported = format!("`service_catalog.plans[0].update.{key}` {reported}");
+            assert!(found[0].contains(&reported), "{found:?}");
             assert!(found[0].ends_with("such as `30000-240000`"), "{found:?}");
         }
     }
@@ -850,11 +857,11 @@ fn max_in_flight_is_a_count_or_a_share_of_all_at_most() {
     ] {
         let found = problems(&updating(&format!("{{max_in_flight: {wrong}}}")));
         assert_eq!(found.len(), 1, "{found:?}");
-        let told = format!(
+        let reported = format!(
             "`service_catalog.plans[0].update.max_in_flight` is `{wrong}`; give a count of VMs or a percentage such as `25%`, \
              at most `100%`"
         );
-        assert!(found[0].ends_with(&told), "{found:?}");
+        assert!(found[0].ends_with(&reported), "{found:?}");
     }
 }
 

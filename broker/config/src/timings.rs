@@ -16,7 +16,7 @@ pub struct Timings {
     /// The longest pause of a driver between two looks at a task.
     pub longest_look: Duration,
     /// How long a driver waits for one answer of the Director.
-    pub driver_call: Duration,
+    pub reconciler_call: Duration,
     /// The first pause of a driver after a call that failed.
     pub first_retry: Duration,
     /// The longest pause of a driver after a call that failed.
@@ -24,7 +24,7 @@ pub struct Timings {
     /// How long a lost answer to a submission is looked for among the Director's tasks.
     pub lost_answer: Duration,
     /// What taking back may cost beyond the request's own time.
-    pub taking_back: Duration,
+    pub rollback: Duration,
     /// How long the UAA may take to tell of, and delete, a client that an instance may have from before, where none are
     /// defined any more.
     pub undefined_client: Duration,
@@ -33,12 +33,12 @@ pub struct Timings {
     /// How long a deletion goes on trying to remove what its instance leaves behind beside the deployment; then it has failed.
     pub clean_up: Duration,
     /// How long an ended operation is remembered here; afterwards its marker tells.
-    pub remembered: Duration,
-    /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `remembered`: orders under
+    pub recorded: Duration,
+    /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `recorded`: orders under
     /// ids that are not known yet are remembered here until those are learned.
-    pub plans_believed: Duration,
+    pub plans_cached: Duration,
     /// The same as long as a plan of the catalog is not among them, as between a deployment and the registration.
-    pub incomplete_plans_believed: Duration,
+    pub incomplete_plans_cached: Duration,
     /// How long a count of the instances for the metrics is believed.
     pub instance_count_ttl: Duration,
     /// How long whoever looks at the metrics waits for a count of the instances.
@@ -80,17 +80,17 @@ impl Default for Timings {
             submission_reserve: Duration::from_secs(15),
             first_look: Duration::from_millis(250),
             longest_look: Duration::from_secs(5),
-            driver_call: Duration::from_secs(30),
+            reconciler_call: Duration::from_secs(30),
             first_retry: Duration::from_millis(500),
             longest_retry: Duration::from_secs(30),
             lost_answer: Duration::from_secs(10),
-            taking_back: Duration::from_secs(4),
+            rollback: Duration::from_secs(4),
             undefined_client: Duration::from_secs(5),
             undoing_a_bind: Duration::from_mins(2),
             clean_up: Duration::from_hours(1),
-            remembered: Duration::from_hours(1),
-            plans_believed: Duration::from_mins(10),
-            incomplete_plans_believed: Duration::from_secs(5),
+            recorded: Duration::from_hours(1),
+            plans_cached: Duration::from_mins(10),
+            incomplete_plans_cached: Duration::from_secs(5),
             instance_count_ttl: Duration::from_mins(1),
             // Collectors wait for ten seconds by default.
             instance_count_timeout: Duration::from_secs(5),
@@ -134,7 +134,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Timings> {
     let connections = count("connections", "");
     let clean_up = seconds("clean_up_in_seconds");
     let failed_authentication = seconds("failed_authentication_in_seconds");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     let request_budget = budget
         .ok()?
         .map_or(usual.request_budget, Duration::from_secs);

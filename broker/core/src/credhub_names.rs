@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_letters_that_are_capitals_are_told_by_four() {
+    fn the_letters_that_are_capitals_are_reported_by_four() {
         assert_eq!(capitals("c0ffee00-1111"), None);
         assert_eq!(capitals("CASE-X").as_deref(), Some("f4"));
         assert_eq!(capitals("abcD").as_deref(), Some("1"));

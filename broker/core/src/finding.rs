@@ -11,7 +11,7 @@ pub enum Severity {
     /// The broker can work, and something should be seen to.
     Warning,
     /// The broker cannot work, wholly or in part.
-    Fault,
+    Error,
 }
 
 /// One result of a start, `check` or `doctor`.
@@ -37,7 +37,7 @@ pub struct Finding {
 
 impl Finding {
     /// What keeps a broker from starting.
-    pub fn fault(
+    pub fn error(
         code: Code,
         key: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
@@ -58,7 +58,7 @@ impl Finding {
         remedy: impl Into<String>,
     ) -> Self {
         Self {
-            severity: Severity::Fault,
+            severity: Severity::Error,
             code,
             key: key.map(Cow::Borrowed),
             tried: tried.into(),

@@ -99,7 +99,7 @@ mod tests {
         let scheme = UnusableAddress::Scheme {
             schemes: "`https` or `http`",
         };
-        for (address, fault) in [
+        for (address, error) in [
             ("javascript:alert(1)", scheme),
             ("javascript://%0aalert(1)", scheme),
             ("ftp://host", scheme),
@@ -114,7 +114,7 @@ mod tests {
                 UnusableAddress::TooLong,
             ),
         ] {
-            assert_eq!(check_dashboard(address), Err(fault), "{address}");
+            assert_eq!(check_dashboard(address), Err(error), "{address}");
         }
     }
 
@@ -134,8 +134,8 @@ mod tests {
             "syslog:logs",
             "file:///etc/passwd",
         ] {
-            let fault = check_log_drain(address).unwrap_err();
-            assert!(matches!(fault, UnusableAddress::Scheme { .. }), "{address}");
+            let error = check_log_drain(address).unwrap_err();
+            assert!(matches!(error, UnusableAddress::Scheme { .. }), "{address}");
         }
     }
 

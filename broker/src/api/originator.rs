@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_told() {
+    fn what_cannot_be_understood_is_reported() {
         let no_object = format!("cloudfoundry {}", BASE64_STANDARD.encode("5"));
         for value in ["cloudfoundry", "cloudfoundry !", "", &no_object] {
             assert_eq!(of(value), Err(Unreadable), "{value}");

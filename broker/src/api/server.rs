@@ -21,7 +21,7 @@ use rustls::ServerConfig;
 
 use super::{
     authentication,
-    connection::{Door, FAREWELL, GuardedStream, Places, Timeouts},
+    connection::{Acceptor, ConnectionLimit, GuardedStream, LINGER, Timeouts},
     count, edge, health, incoming, management, metrics, osb, receive,
     throttle::AuthenticationThrottle,
     unauthenticated::UnauthenticatedLog,
@@ -89,9 +89,9 @@ impl Server {
         let timings = app.timings;
         let stopping = app.lifecycle.stopping();
         let timeouts = timeouts(&timings);
-        let door = Door::new(
+        let acceptor = Acceptor::new(
             self.tls.map(Arc::new),
-            Places::new(timings.connections),
+            ConnectionLimit::new(timings.connections),
             timeouts,
         );
         let throttle = Data::new(AuthenticationThrottle::new(timings.failed_authentication));
@@ -125,10 +125,10 @@ impl Server {
             .shutdown_timeout(NEVER)
             .disable_signals()
             .listen("broker", self.listener, move || {
-                let (door, stopping) = (door.clone(), stopping.clone());
+                let (acceptor, stopping) = (acceptor.clone(), stopping.clone());
                 let http = HttpService::build()
                     .client_request_timeout(timings.request_head)
-                    .client_disconnect_timeout(FAREWELL)
+                    .client_disconnect_timeout(LINGER)
                     .keep_alive(timings.idle_connection)
                     .graceful_shutdown_signal(move || stopping.clone().cancelled_owned())
                     .on_connect_ext(|stream: &GuardedStream, data| {
@@ -136,8 +136,8 @@ impl Server {
                     })
                     .finish(map_config(routes(), |()| AppConfig::default()));
                 fn_service(move |stream| {
-                    let door = door.clone();
-                    async move { door.admit(stream).await }
+                    let acceptor = acceptor.clone();
+                    async move { acceptor.admit(stream).await }
                 })
                 .and_then(http)
             })?

@@ -122,8 +122,8 @@ mod tests {
         let (throttle, now) = (AuthenticationThrottle::new(LONGEST), Instant::now());
         let delays = [0, 0, 0, 250, 500, 1000, 2000, 4000, 5000, 5000];
         for expected in delays {
-            let told = delay(&throttle.refuse(Some(client(1)), now));
-            assert_eq!(told, Duration::from_millis(expected));
+            let reported = delay(&throttle.refuse(Some(client(1)), now));
+            assert_eq!(reported, Duration::from_millis(expected));
         }
         assert!(delay(&throttle.refuse(Some(client(2)), now)).is_zero());
         let later = now + FORGOTTEN;

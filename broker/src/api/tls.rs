@@ -269,25 +269,25 @@ mod tests {
         assert!(load_tls(&files(folder.path(), 2999, None)).is_ok());
 
         let error = load_tls(&files(folder.path(), 2021, None)).unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("broker.crt"), "{told}");
-        assert!(told.contains("expired on 2021-01-01"), "{told}");
+        let reported = error.to_string();
+        assert!(reported.contains("broker.crt"), "{reported}");
+        assert!(reported.contains("expired on 2021-01-01"), "{reported}");
         assert!(error.remedy().contains("`tls.certificate`"), "{error:?}");
     }
 
     #[test]
-    fn a_certificate_that_begins_in_the_future_is_told_apart_from_one_that_is_over() {
+    fn a_certificate_that_begins_in_the_future_is_distinguished_from_one_that_is_over() {
         let folder = tempfile::tempdir().unwrap();
 
         let error = load_tls(&files_of(folder.path(), 2998, 2999, None)).unwrap_err();
 
-        let told = error.to_string();
-        assert!(told.contains("begins on 2998-01-01"), "{told}");
+        let reported = error.to_string();
+        assert!(reported.contains("begins on 2998-01-01"), "{reported}");
         assert!(error.remedy().contains("clock"), "{error:?}");
     }
 
     #[test]
-    fn version_1_2_is_spoken_with_an_rsa_key_and_two_suites() {
+    fn version_1_2_is_used_with_an_rsa_key_and_two_suites() {
         let folder = tempfile::tempdir().unwrap();
         let suites: Vec<_> = provider()
             .cipher_suites
@@ -312,16 +312,16 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_another_certificates_is_told_with_both_files() {
+    fn a_key_that_is_another_certificates_is_reported_with_both_files() {
         let folder = tempfile::tempdir().unwrap();
         let other = rcgen::KeyPair::generate().unwrap();
 
         let error = load_tls(&files(folder.path(), 2999, Some(&other))).unwrap_err();
 
-        let told = error.to_string();
+        let reported = error.to_string();
         assert!(
-            told.contains("broker.crt") && told.contains("broker.key"),
-            "{told}"
+            reported.contains("broker.crt") && reported.contains("broker.key"),
+            "{reported}"
         );
     }
 }

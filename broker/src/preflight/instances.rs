@@ -78,7 +78,7 @@ pub(crate) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
             "`service_instances_api` cannot be used",
         );
         let remedy = "check its `url` and `authentication`";
-        Finding::fault(Code::ConfigurationInvalid, key, found, remedy).because(&error)
+        Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(&error)
     })?;
     Ok(Some(client))
 }
@@ -105,7 +105,7 @@ pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
     };
     let url = &section.url;
     let found = format!("could not read the service instances from the API at `{url}`");
-    Err(Finding::fault(Code::ServiceInstancesApi, key, found, remedy).because(&error))
+    Err(Finding::error(Code::ServiceInstancesApi, key, found, remedy).because(&error))
 }
 
 /// Reads the list, which is all that there is.

@@ -23,7 +23,7 @@ pub struct Canaries {
 
 /// There are no canaries, though there should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CanaryFault {
+pub enum CanaryError {
     /// Nothing matches, though there are instances.
     #[error(
         "Failed to find a match to the canary selection criteria: {criteria}. Please ensure these selection criteria will \
@@ -62,25 +62,25 @@ impl CanarySelection {
         &self,
         instances: &[InstanceId],
         matching: &[InstanceId],
-    ) -> Result<Option<Canaries>, CanaryFault> {
+    ) -> Result<Option<Canaries>, CanaryError> {
         let candidates: Vec<usize> = if self.has_criteria() {
-            let places: HashMap<&InstanceId, usize> = instances
+            let locations: HashMap<&InstanceId, usize> = instances
                 .iter()
                 .enumerate()
-                .map(|(place, id)| (id, place))
+                .map(|(location, id)| (id, location))
                 .collect();
             if matching.is_empty() && !instances.is_empty() {
-                return Err(CanaryFault::NoMatch {
+                return Err(CanaryError::NoMatch {
                     criteria: self.criteria_text(),
                 });
             }
-            let place = |id: &InstanceId| {
-                places
+            let location = |id: &InstanceId| {
+                locations
                     .get(id)
                     .copied()
-                    .ok_or_else(|| CanaryFault::Unlisted { id: id.clone() })
+                    .ok_or_else(|| CanaryError::Unlisted { id: id.clone() })
             };
-            matching.iter().map(place).collect::<Result<_, _>>()?
+            matching.iter().map(location).collect::<Result<_, _>>()?
         } else if self.count == 0 {
             Vec::new()
         } else {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{Command, Engine, Health, Moment, Notice, Place, State, verdict::Halt};
+use super::{Command, Engine, Health, Location, LogEvent, Moment, State, outcome::Halt};
 
 /// What has been begun since the last look.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Look {
     /// Those that are not known to be healthy yet.
     pub(super) pending: BTreeSet<usize>,
     /// Those that did not become healthy in time, and what they said last.
-    pub(super) unhealthy: Vec<(Place, String)>,
+    pub(super) unhealthy: Vec<(Location, String)>,
     until: Moment,
 }
 
@@ -33,14 +33,14 @@ impl Look {
     }
 
     /// It is healthy.
-    pub(super) fn passed(&mut self, place: usize) {
-        self.pending.remove(&place);
+    pub(super) fn passed(&mut self, location: usize) {
+        self.pending.remove(&location);
     }
 
     /// It is not. Tells when to look again; never when its time is over.
     pub(super) fn not_yet(
         &mut self,
-        place: usize,
+        location: usize,
         said: String,
         now: Moment,
         pause: Duration,
@@ -48,51 +48,57 @@ impl Look {
         if now < self.until {
             return Some((now + pause).min(self.until));
         }
-        self.pending.remove(&place);
-        self.unhealthy.push((place, said));
+        self.pending.remove(&location);
+        self.unhealthy.push((location, said));
         None
     }
 }
 
 impl Engine {
     /// Looks at those of `members` that were done. Where there is none, there is nothing to wait for.
-    pub(super) fn begin_look(&mut self, members: Vec<Place>, now: Moment) {
+    pub(super) fn begin_look(&mut self, members: Vec<Location>, now: Moment) {
         let Some(gate) = self.settings.gate else {
             return;
         };
-        let is_done =
-            |place: &Place| matches!(self.instances[*place].state, State::Succeeded | State::Done);
+        let is_done = |location: &Location| {
+            matches!(
+                self.instances[*location].state,
+                State::Succeeded | State::Done
+            )
+        };
         let members: BTreeSet<_> = members.into_iter().filter(is_done).collect();
         if members.is_empty() {
             return;
         }
-        self.say(Notice::LookingAtWave {
+        self.say(LogEvent::LookingAtWave {
             count: members.len(),
         });
-        for place in &members {
-            self.instances[*place].is_asked = true;
-            self.commands.push(Command::Examine { place: *place });
+        for location in &members {
+            self.instances[*location].is_asked = true;
+            self.commands.push(Command::Examine {
+                location: *location,
+            });
         }
         self.phase.wave.look = Some(Look::at(members, now, gate.timeout));
     }
 
-    pub(super) fn examined(&mut self, place: Place, health: Health, now: Moment) {
-        self.instances[place].is_asked = false;
+    pub(super) fn examined(&mut self, location: Location, health: Health, now: Moment) {
+        self.instances[location].is_asked = false;
         let Some(look) = &mut self.phase.wave.look else {
             return;
         };
         match health {
-            Health::Healthy => look.passed(place),
+            Health::Healthy => look.passed(location),
             Health::Gone => {
-                look.passed(place);
+                look.passed(location);
                 // It has been counted as done, and is so no more: whoever counts changes has counted it already.
-                self.instances[place].state = State::Deleted;
-                let id = self.instances[place].id.clone();
-                self.say(Notice::GoneSince { id });
+                self.instances[location].state = State::Deleted;
+                let id = self.instances[location].id.clone();
+                self.say(LogEvent::GoneSince { id });
             }
             Health::NotYet { said } => {
-                if let Some(at) = look.not_yet(place, said, now, self.settings.poll_pause) {
-                    self.timers.insert((at, place));
+                if let Some(at) = look.not_yet(location, said, now, self.settings.poll_pause) {
+                    self.timers.insert((at, location));
                 }
             }
         }
@@ -103,14 +109,14 @@ impl Engine {
             return;
         };
         if look.unhealthy.is_empty() {
-            self.say(Notice::WaveIsHealthy);
+            self.say(LogEvent::WaveIsHealthy);
             return;
         }
         let mut causes = Vec::new();
-        for (place, said) in look.unhealthy {
-            let id = &self.instances[place].id;
+        for (location, said) in look.unhealthy {
+            let id = &self.instances[location].id;
             causes.push(format!("[{id}] not healthy after its operation: {said}"));
-            self.unhealthy.insert(place, said);
+            self.unhealthy.insert(location, said);
         }
         self.halt.get_or_insert(Halt::Unhealthy { causes });
     }

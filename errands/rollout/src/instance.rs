@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use odb_api_types::ids::InstanceId;
 
-use super::{Moment, trouble::Trouble};
+use super::{Moment, failures::Failures};
 
 /// How an instance stands when the pass begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PriorResult {
     /// Nothing is known to have been done.
     Untouched,
     /// This run has done it before it was interrupted.
@@ -92,7 +92,7 @@ pub(super) struct Instance {
     pub(super) state: State,
     /// A call is on its way, so that the next one waits.
     pub(super) is_asked: bool,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) failures: Option<Failures>,
     /// When it was first begun.
     pub(super) began: Option<Moment>,
     /// When it reached its state.
@@ -100,19 +100,19 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    pub(super) fn new(id: InstanceId, standing: Standing) -> Self {
-        let state = match standing {
-            Standing::Untouched => State::NotStarted,
-            Standing::Done => State::Done,
-            Standing::UpgradedThroughPlatform => State::Skipped,
-            Standing::Underway { task } => State::Accepted { task },
-            Standing::Failed { cause } => State::Failed { cause },
+    pub(super) fn new(id: InstanceId, prior_result: PriorResult) -> Self {
+        let state = match prior_result {
+            PriorResult::Untouched => State::NotStarted,
+            PriorResult::Done => State::Done,
+            PriorResult::UpgradedThroughPlatform => State::Skipped,
+            PriorResult::Underway { task } => State::Accepted { task },
+            PriorResult::Failed { cause } => State::Failed { cause },
         };
         Self {
             id,
             state,
             is_asked: false,
-            trouble: None,
+            failures: None,
             began: None,
             since: Moment::ZERO,
         }

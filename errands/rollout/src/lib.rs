@@ -7,45 +7,45 @@
 //! | --- | --- |
 //! | `messages` | what the engine hears, and what it wants done |
 //! | `machine` | the engine: phases, attempts, what comes next |
-//! | `hearing` | what becomes of an instance when something is heard of it |
+//! | `event_handling` | what becomes of an instance when something is heard of it |
 //! | `instance` | what is known of one instance |
 //! | `phase` | canaries, and all that are left |
 //! | `gate` | waves whose health is looked at |
-//! | `trouble` | calls that are repeated for a while |
+//! | `failures` | calls that are repeated for a while |
 //! | `settings`, `budget` | the limits |
 //! | `canaries` | who goes first |
-//! | `account` | who ended how |
-//! | `verdict` | whether that is good |
-//! | `notice` | what is said on the way |
+//! | `tally` | who ended how |
+//! | `result` | whether that is good |
+//! | `log_event` | what is said on the way |
 
-mod account;
 mod budget;
 mod canaries;
+mod event_handling;
+mod failures;
 mod gate;
-mod hearing;
 mod instance;
+mod log_event;
 mod machine;
 mod messages;
-mod notice;
+mod outcome;
 mod phase;
 mod settings;
-mod trouble;
-mod verdict;
+mod tally;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use account::Account;
 pub use budget::{FailureBudget, InvalidFailureBudget};
-pub use canaries::{Canaries, CanaryFault, CanarySelection};
-pub use instance::{Standing, State};
+pub use canaries::{Canaries, CanaryError, CanarySelection};
+pub use instance::{PriorResult, State};
+pub use log_event::LogEvent;
 pub use machine::Engine;
-pub use messages::{Command, Event, Health, Place, PollAnswer, Start, TriggerAnswer};
-pub use notice::Notice;
+pub use messages::{Command, Event, Health, Location, PollAnswer, Start, TriggerAnswer};
+pub use outcome::RolloutResult;
 pub use settings::{HealthGate, Settings};
-pub use verdict::Verdict;
+pub use tally::Tally;
 
 /// A moment of a pass: the time since its beginning.
 pub type Moment = std::time::Duration;

@@ -8,10 +8,11 @@ use std::{
 use odb_api_types::ids::InstanceId;
 
 use super::{
-    Account, Canaries, Command, Event, Moment, Notice, Place, Settings, Start, State, Verdict,
+    Canaries, Command, Event, Location, LogEvent, Moment, RolloutResult, Settings, Start, State,
+    Tally,
     instance::Instance,
+    outcome::{Halt, Remains},
     phase::{Phase, PhaseKind},
-    verdict::{Halt, Remains},
 };
 
 /// A pass over a fleet.
@@ -23,16 +24,16 @@ pub struct Engine {
     pub(super) halt: Option<Halt>,
     pub(super) is_over: bool,
     /// What is to be asked when.
-    pub(super) timers: BTreeSet<(Moment, Place)>,
+    pub(super) timers: BTreeSet<(Moment, Location)>,
     pub(super) in_flight: usize,
     /// Triggers without an answer yet.
     pub(super) triggers_out: usize,
     /// Those that have failed, in the order in which they did.
-    pub(super) failures: Vec<Place>,
+    pub(super) failures: Vec<Location>,
     /// What an interrupted part of the run has done or begun, and nobody is known to have seen healthy.
-    unseen: Vec<Place>,
+    unseen: Vec<Location>,
     /// Those that did not become healthy in time, and what they said last.
-    pub(super) unhealthy: BTreeMap<Place, String>,
+    pub(super) unhealthy: BTreeMap<Location, String>,
     pub(super) commands: Vec<Command>,
 }
 
@@ -45,7 +46,7 @@ impl Engine {
     ) -> (Self, Vec<Command>) {
         let instances: Vec<_> = starts
             .into_iter()
-            .map(|start| Instance::new(start.id, start.standing))
+            .map(|start| Instance::new(start.id, start.prior_result))
             .collect();
         let mut engine = Self {
             settings,
@@ -72,12 +73,12 @@ impl Engine {
     }
 
     /// Hears what has happened. Gives what is to be done.
-    pub fn hear(&mut self, event: Event, now: Moment) -> Vec<Command> {
+    pub fn handle(&mut self, event: Event, now: Moment) -> Vec<Command> {
         if !self.is_over {
             match event {
-                Event::Triggered { place, answer } => self.triggered(place, answer, now),
-                Event::Polled { place, answer } => self.polled(place, answer, now),
-                Event::Examined { place, health } => self.examined(place, health, now),
+                Event::Triggered { location, answer } => self.triggered(location, answer, now),
+                Event::Polled { location, answer } => self.polled(location, answer, now),
+                Event::Examined { location, health } => self.examined(location, health, now),
                 Event::Stop => self.halt = Some(Halt::Stopped),
             }
             self.go_on(now);
@@ -106,19 +107,19 @@ impl Engine {
     }
 
     /// How many instances are where.
-    pub fn account(&self) -> Account {
-        Account::of(self.instances.iter().map(|instance| &instance.state))
+    pub fn tally(&self) -> Tally {
+        Tally::of(self.instances.iter().map(|instance| &instance.state))
     }
 
     /// An instance: its id, its state, and how long it has taken as far as this pass knows.
-    pub fn instance(&self, place: Place) -> (&InstanceId, &State, Option<Duration>) {
-        let instance = &self.instances[place];
+    pub fn instance(&self, location: Location) -> (&InstanceId, &State, Option<Duration>) {
+        let instance = &self.instances[location];
         (&instance.id, &instance.state, instance.taken())
     }
 
     /// What an instance said last that did not become healthy in time.
-    pub fn unhealthy(&self, place: Place) -> Option<&str> {
-        self.unhealthy.get(&place).map(String::as_str)
+    pub fn unhealthy(&self, location: Location) -> Option<&str> {
+        self.unhealthy.get(&location).map(String::as_str)
     }
 
     /// How many instances there are.
@@ -132,19 +133,19 @@ impl Engine {
     }
 
     /// How the pass has ended.
-    pub fn verdict(&self) -> Verdict {
+    pub fn result(&self) -> RolloutResult {
         let ids = |wanted: fn(&State) -> bool| -> Vec<InstanceId> {
             let found = self.instances.iter().filter(|found| wanted(&found.state));
             found.map(|instance| instance.id.clone()).collect()
         };
-        let causes = self.failures.iter().filter_map(|place| {
-            let State::Failed { cause } = &self.instances[*place].state else {
+        let causes = self.failures.iter().filter_map(|location| {
+            let State::Failed { cause } = &self.instances[*location].state else {
                 return None;
             };
             Some(cause.clone())
         });
-        Verdict::of(&Remains {
-            account: self.account(),
+        RolloutResult::of(&Remains {
+            tally: self.tally(),
             causes: causes.collect(),
             busy: ids(|state| matches!(state, State::Busy)),
             failed: ids(|state| matches!(state, State::Failed { .. })),
@@ -158,25 +159,25 @@ impl Engine {
     /// Takes up what an interrupted part of the run has left. A gate looks at it before anything is begun: the interruption
     /// may have come before the look, or because of it.
     fn take_up(&mut self, now: Moment) {
-        for place in 0..self.instances.len() {
-            let state = &self.instances[place].state;
+        for location in 0..self.instances.len() {
+            let state = &self.instances[location].state;
             if self.settings.gate.is_some() && matches!(state, State::Accepted { .. } | State::Done)
             {
-                self.unseen.push(place);
+                self.unseen.push(location);
             }
-            match self.instances[place].state.clone() {
+            match self.instances[location].state.clone() {
                 State::Accepted { task } => {
                     self.in_flight += 1;
-                    self.instances[place].began = Some(now);
-                    let id = self.instances[place].id.clone();
-                    self.say(Notice::TakenUp { id, task });
-                    self.poll(place);
-                    self.changed(place);
+                    self.instances[location].began = Some(now);
+                    let id = self.instances[location].id.clone();
+                    self.say(LogEvent::TakenUp { id, task });
+                    self.poll(location);
+                    self.changed(location);
                 }
-                State::Failed { .. } => self.failures.push(place),
+                State::Failed { .. } => self.failures.push(location),
                 State::Skipped => {
-                    let id = self.instances[place].id.clone();
-                    self.say(Notice::UpgradedThroughPlatform { id });
+                    let id = self.instances[location].id.clone();
+                    self.say(LogEvent::UpgradedThroughPlatform { id });
                 }
                 _ => {}
             }
@@ -189,19 +190,19 @@ impl Engine {
             limit,
             criteria,
         } = canaries;
-        let is_done = |place: &&Place| self.instances[**place].state == State::Done;
+        let is_done = |location: &&Location| self.instances[**location].state == State::Done;
         if candidates.iter().filter(is_done).count() >= limit {
-            self.say(Notice::CanariesDoneBefore);
+            self.say(LogEvent::CanariesDoneBefore);
             self.begin_main();
             return;
         }
         let has_failed =
-            |place: &Place| matches!(self.instances[*place].state, State::Failed { .. });
+            |location: &Location| matches!(self.instances[*location].state, State::Failed { .. });
         if candidates.iter().any(has_failed) {
             self.halt = Some(Halt::Canary);
         }
         self.phase = Phase::new(PhaseKind::Canaries { limit }, candidates);
-        self.say(Notice::StartingCanaries {
+        self.say(LogEvent::StartingCanaries {
             count: limit,
             criteria,
         });
@@ -214,7 +215,7 @@ impl Engine {
                 instance.state = State::NotStarted;
             }
         }
-        let left = |place: &Place| !self.instances[*place].state.is_final();
+        let left = |location: &Location| !self.instances[*location].state.is_final();
         let members = (0..self.instances.len()).filter(left).collect();
         self.phase = Phase::new(PhaseKind::Main, members);
         self.say_attempt();
@@ -277,16 +278,16 @@ impl Engine {
     fn end_attempt(&mut self, now: Moment) {
         let is_complete = self.is_complete();
         if is_complete && self.phase.is_of_canaries() {
-            self.say(Notice::FinishedCanaries);
+            self.say(LogEvent::FinishedCanaries);
             self.begin_main();
             return;
         }
         let is_last = is_complete || self.phase.attempt >= self.settings.attempts;
         if !is_complete || self.failures.is_empty() {
             let pause = (!is_last).then_some(self.settings.attempt_pause);
-            self.say(Notice::Progress {
+            self.say(LogEvent::Progress {
                 pause: pause.unwrap_or_default(),
-                account: self.account(),
+                tally: self.tally(),
             });
         }
         if is_last {
@@ -297,9 +298,9 @@ impl Engine {
     }
 
     fn begin_attempt(&mut self) {
-        for place in self.phase.members.clone() {
-            if self.instances[place].state == State::Busy {
-                self.instances[place].state = State::NotStarted;
+        for location in self.phase.members.clone() {
+            if self.instances[location].state == State::Busy {
+                self.instances[location].state = State::NotStarted;
             }
         }
         self.phase.pause = None;
@@ -310,7 +311,7 @@ impl Engine {
 
     /// The phase has reached what it is for.
     fn is_complete(&self) -> bool {
-        let is_final = |place: &&Place| self.instances[**place].state.is_final();
+        let is_final = |location: &&Location| self.instances[**location].state.is_final();
         let finals = self.phase.members.iter().filter(is_final).count();
         match self.phase.kind {
             PhaseKind::Canaries { limit } => finals >= limit,
@@ -321,26 +322,27 @@ impl Engine {
     fn trigger_more(&mut self, now: Moment) {
         while self.may_trigger() {
             let rest = &self.phase.members[self.phase.cursor..];
-            let is_next = |place: &Place| self.instances[*place].state == State::NotStarted;
+            let is_next =
+                |location: &Location| self.instances[*location].state == State::NotStarted;
             let Some(skipped) = rest.iter().position(is_next) else {
                 self.phase.cursor = self.phase.members.len();
                 return;
             };
             let position = self.phase.cursor + skipped;
-            let place = self.phase.members[position];
+            let location = self.phase.members[position];
             self.phase.cursor = position + 1;
             let number = match self.phase.kind {
                 PhaseKind::Canaries { .. } => None,
                 PhaseKind::Main => Some((position + 1, self.phase.members.len())),
             };
-            let instance = &mut self.instances[place];
+            let instance = &mut self.instances[location];
             instance.began.get_or_insert(now);
             let id = instance.id.clone();
-            self.phase.wave.members.push(place);
+            self.phase.wave.members.push(location);
             self.in_flight += 1;
-            self.become_state(place, State::Triggering, now);
-            self.say(Notice::Starting { id, number });
-            self.trigger(place, false);
+            self.become_state(location, State::Triggering, now);
+            self.say(LogEvent::Starting { id, number });
+            self.trigger(location, false);
         }
     }
 
@@ -365,7 +367,7 @@ impl Engine {
 
     /// How many of the phase's instances tell how the others will fare.
     fn tried(&self) -> usize {
-        let is_tried = |place: &&Place| self.instances[**place].state.is_tried();
+        let is_tried = |location: &&Location| self.instances[**location].state.is_tried();
         self.phase.members.iter().filter(is_tried).count()
     }
 
@@ -383,44 +385,47 @@ impl Engine {
         }
     }
 
-    pub(super) fn trigger(&mut self, place: Place, is_repeat: bool) {
-        self.instances[place].is_asked = true;
+    pub(super) fn trigger(&mut self, location: Location, is_repeat: bool) {
+        self.instances[location].is_asked = true;
         self.triggers_out += 1;
-        self.commands.push(Command::Trigger { place, is_repeat });
+        self.commands.push(Command::Trigger {
+            location,
+            is_repeat,
+        });
     }
 
-    pub(super) fn poll(&mut self, place: Place) {
-        self.instances[place].is_asked = true;
-        self.commands.push(Command::Poll { place });
+    pub(super) fn poll(&mut self, location: Location) {
+        self.instances[location].is_asked = true;
+        self.commands.push(Command::Poll { location });
     }
 
-    pub(super) fn become_state(&mut self, place: Place, state: State, now: Moment) {
-        let instance = &mut self.instances[place];
+    pub(super) fn become_state(&mut self, location: Location, state: State, now: Moment) {
+        let instance = &mut self.instances[location];
         instance.state = state;
         instance.since = now;
-        self.changed(place);
+        self.changed(location);
     }
 
-    fn changed(&mut self, place: Place) {
-        let state = self.instances[place].state.clone();
-        self.commands.push(Command::Changed { place, state });
+    fn changed(&mut self, location: Location) {
+        let state = self.instances[location].state.clone();
+        self.commands.push(Command::Changed { location, state });
     }
 
     fn say_attempt(&mut self) {
-        let is_final = |place: &&Place| self.instances[**place].state.is_final();
+        let is_final = |location: &&Location| self.instances[**location].state.is_final();
         let finals = self.phase.members.iter().filter(is_final).count();
         let remaining = match self.phase.kind {
             PhaseKind::Canaries { limit } => Some(limit.saturating_sub(finals)),
             PhaseKind::Main => None,
         };
-        self.say(Notice::Attempt {
+        self.say(LogEvent::Attempt {
             number: self.phase.attempt,
             of: self.settings.attempts,
             canaries: remaining,
         });
     }
 
-    pub(super) fn say(&mut self, notice: Notice) {
-        self.commands.push(Command::Say(notice));
+    pub(super) fn say(&mut self, log_event: LogEvent) {
+        self.commands.push(Command::Say(log_event));
     }
 }

@@ -2,10 +2,10 @@
 
 use odb_api_types::ids::InstanceId;
 
-use super::{Notice, Standing, State};
+use super::{LogEvent, PriorResult, State};
 
 /// The place of an instance in the list, from zero.
-pub type Place = usize;
+pub type Location = usize;
 
 /// An instance, when the pass begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Start {
     /// Its id.
     pub id: InstanceId,
     /// How it stands.
-    pub standing: Standing,
+    pub prior_result: PriorResult,
 }
 
 /// What is to be done.
@@ -22,26 +22,26 @@ pub enum Command {
     /// Ask for the operation; answer with [`Event::Triggered`].
     Trigger {
         /// Which instance.
-        place: Place,
+        location: Location,
         /// It has been asked for before, and the answer was lost: it may have begun.
         is_repeat: bool,
     },
     /// Ask how the operation is doing; answer with [`Event::Polled`].
     Poll {
         /// Which instance.
-        place: Place,
+        location: Location,
     },
     /// Ask whether the instance is healthy; answer with [`Event::Examined`].
     Examine {
         /// Which instance.
-        place: Place,
+        location: Location,
     },
     /// Tell the operator.
-    Say(Notice),
+    Say(LogEvent),
     /// An instance has come to another state.
     Changed {
         /// Which instance.
-        place: Place,
+        location: Location,
         /// The state.
         state: State,
     },
@@ -53,21 +53,21 @@ pub enum Event {
     /// The operation was asked for.
     Triggered {
         /// Which instance.
-        place: Place,
+        location: Location,
         /// What came of it.
         answer: TriggerAnswer,
     },
     /// It was asked how the operation is doing.
     Polled {
         /// Which instance.
-        place: Place,
+        location: Location,
         /// What came of it.
         answer: PollAnswer,
     },
     /// It was asked whether the instance is healthy.
     Examined {
         /// Which instance.
-        place: Place,
+        location: Location,
         /// What came of it.
         health: Health,
     },

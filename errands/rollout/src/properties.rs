@@ -15,7 +15,7 @@ use super::*;
 /// What becomes of an instance, whatever it is asked.
 #[derive(Clone, Debug)]
 struct Outcome {
-    standing: Standing,
+    prior_result: PriorResult,
     /// So many triggers find it busy.
     busy: usize,
     /// So many triggers have no answer.
@@ -33,12 +33,12 @@ struct Outcome {
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
-    let standing = prop_oneof![
-        12 => Just(Standing::Untouched),
-        1 => Just(Standing::Done),
-        1 => Just(Standing::UpgradedThroughPlatform),
-        1 => Just(Standing::Underway { task: None }),
-        1 => Just(Standing::Failed { cause: "earlier".to_owned() }),
+    let prior_result = prop_oneof![
+        12 => Just(PriorResult::Untouched),
+        1 => Just(PriorResult::Done),
+        1 => Just(PriorResult::UpgradedThroughPlatform),
+        1 => Just(PriorResult::Underway { task: None }),
+        1 => Just(PriorResult::Failed { cause: "earlier".to_owned() }),
     ];
     let trigger = prop_oneof![
         8 => Just(TriggerAnswer::Accepted { task: Some(1) }),
@@ -50,7 +50,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     ];
     let unanswered = prop_oneof![6 => Just(0_usize), 1 => 1..12_usize];
     (
-        standing,
+        prior_result,
         prop_oneof![4 => Just(0_usize), 1 => 1..5_usize],
         unanswered.clone(),
         trigger,
@@ -62,7 +62,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     )
         .prop_map(
             |(
-                standing,
+                prior_result,
                 busy,
                 unanswered_triggers,
                 trigger,
@@ -72,7 +72,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
                 unhealthy,
                 is_gone,
             )| Outcome {
-                standing,
+                prior_result,
                 busy,
                 unanswered_triggers,
                 trigger,
@@ -140,7 +140,7 @@ fn world() -> impl Strategy<Value = World> {
 /// What was seen of a pass.
 #[derive(Debug)]
 struct Seen {
-    verdict: Verdict,
+    result: RolloutResult,
     most_in_flight: usize,
     taken_up: usize,
     /// Accepted triggers of each instance.
@@ -157,29 +157,32 @@ struct Seen {
 #[derive(Debug, Default)]
 struct Unseen {
     /// Done or begun before the interruption, and done by canaries.
-    earlier: BTreeSet<Place>,
+    earlier: BTreeSet<Location>,
     /// Done since.
-    latest: BTreeSet<Place>,
+    latest: BTreeSet<Location>,
 }
 
 impl Unseen {
     fn at_begin(world: &World) -> Self {
         let mut unseen = Self::default();
-        for (place, outcome) in world.outcomes.iter().enumerate() {
-            if matches!(outcome.standing, Standing::Done | Standing::Underway { .. }) {
-                unseen.earlier.insert(place);
+        for (location, outcome) in world.outcomes.iter().enumerate() {
+            if matches!(
+                outcome.prior_result,
+                PriorResult::Done | PriorResult::Underway { .. }
+            ) {
+                unseen.earlier.insert(location);
             }
         }
         unseen
     }
 
-    fn changed(&mut self, place: Place, state: &State) {
+    fn changed(&mut self, location: Location, state: &State) {
         match state {
             State::Failed { .. } => {
-                self.earlier.remove(&place);
+                self.earlier.remove(&location);
             }
-            State::Succeeded if !self.earlier.contains(&place) => {
-                self.latest.insert(place);
+            State::Succeeded if !self.earlier.contains(&location) => {
+                self.latest.insert(location);
             }
             _ => {}
         }
@@ -187,12 +190,12 @@ impl Unseen {
 
     fn heard(&mut self, event: &Event) {
         if let Event::Examined {
-            place,
+            location,
             health: Health::Healthy | Health::Gone,
         } = event
         {
-            self.earlier.remove(place);
-            self.latest.remove(place);
+            self.earlier.remove(location);
+            self.latest.remove(location);
         }
     }
 
@@ -207,7 +210,7 @@ impl Unseen {
 fn run(world: &World) -> Seen {
     let mut outcomes = world.outcomes.clone();
     let ids: Vec<odb_api_types::ids::InstanceId> = (0..outcomes.len())
-        .map(|place| format!("i{place}").try_into().unwrap())
+        .map(|location| format!("i{location}").try_into().unwrap())
         .collect();
     let selection = CanarySelection {
         count: world.canaries,
@@ -217,11 +220,11 @@ fn run(world: &World) -> Seen {
     let has_canaries = canaries.is_some();
     let starts = ids.iter().zip(&outcomes).map(|(id, outcome)| Start {
         id: id.clone(),
-        standing: outcome.standing.clone(),
+        prior_result: outcome.prior_result.clone(),
     });
     let taken_up = outcomes
         .iter()
-        .filter(|outcome| matches!(outcome.standing, Standing::Underway { .. }))
+        .filter(|outcome| matches!(outcome.prior_result, PriorResult::Underway { .. }))
         .count();
     let (mut engine, mut commands) =
         Engine::begin(world.settings.clone(), starts.collect(), canaries);
@@ -235,18 +238,18 @@ fn run(world: &World) -> Seen {
     for _ in 0..20_000 {
         for command in commands.drain(..) {
             match command {
-                Command::Say(notice) => {
-                    let text = notice.to_string();
+                Command::Say(log_event) => {
+                    let text = log_event.to_string();
                     if text == "FINISHED CANARIES" || text.starts_with("The canaries were") {
                         in_canaries = false;
                         unseen.earlier.append(&mut unseen.latest);
                     }
                 }
-                Command::Changed { place, state } => {
-                    unseen.changed(place, &state);
+                Command::Changed { location, state } => {
+                    unseen.changed(location, &state);
                     canary_failed |= matches!(state, State::Failed { .. })
                         && in_canaries
-                        && outcomes[place].standing == Standing::Untouched;
+                        && outcomes[location].prior_result == PriorResult::Untouched;
                 }
                 asking => {
                     if let Command::Trigger {
@@ -265,15 +268,15 @@ fn run(world: &World) -> Seen {
             }
         }
         let in_flight = (0..engine.len())
-            .filter(|place| engine.instance(*place).1.is_in_flight())
+            .filter(|location| engine.instance(*location).1.is_in_flight())
             .count();
         most_in_flight = most_in_flight.max(in_flight);
         if engine.is_over() {
             let states = (0..engine.len())
-                .map(|place| engine.instance(place).1.clone())
+                .map(|location| engine.instance(location).1.clone())
                 .collect();
             return Seen {
-                verdict: engine.verdict(),
+                result: engine.result(),
                 most_in_flight,
                 taken_up,
                 accepted,
@@ -285,7 +288,7 @@ fn run(world: &World) -> Seen {
         }
         if world.stop == Some(answers) && !is_stopped {
             is_stopped = true;
-            commands = engine.hear(Event::Stop, now);
+            commands = engine.handle(Event::Stop, now);
             continue;
         }
         if asked.is_empty() {
@@ -301,26 +304,26 @@ fn run(world: &World) -> Seen {
         let next = order.next().copied().unwrap_or_default() % asked.len();
         let event = answer(asked.swap_remove(next), &mut outcomes, &mut accepted);
         unseen.heard(&event);
-        commands = engine.hear(event, now);
+        commands = engine.handle(event, now);
     }
     panic!("the pass does not end: {world:?}");
 }
 
 fn answer(asked: Command, outcomes: &mut [Outcome], accepted: &mut [usize]) -> Event {
     match asked {
-        Command::Trigger { place, .. } => Event::Triggered {
-            place,
-            answer: trigger(&mut outcomes[place], &mut accepted[place]),
+        Command::Trigger { location, .. } => Event::Triggered {
+            location,
+            answer: trigger(&mut outcomes[location], &mut accepted[location]),
         },
-        Command::Poll { place } => Event::Polled {
-            place,
-            answer: poll(&mut outcomes[place]),
+        Command::Poll { location } => Event::Polled {
+            location,
+            answer: poll(&mut outcomes[location]),
         },
-        Command::Examine { place } => Event::Examined {
-            place,
-            health: examine(&mut outcomes[place]),
+        Command::Examine { location } => Event::Examined {
+            location,
+            health: examine(&mut outcomes[location]),
         },
-        told => panic!("{told:?} was kept"),
+        reported => panic!("{reported:?} was kept"),
     }
 }
 
@@ -381,17 +384,17 @@ proptest! {
     #[test]
     fn every_pass_ends_with_an_exact_account(world in world()) {
         let seen = run(&world);
-        let account = seen.verdict.account;
-        prop_assert_eq!(account.total(), world.outcomes.len());
-        prop_assert_eq!(account.failed, seen.states.iter().filter(|state| matches!(state, State::Failed { .. })).count());
-        let is_clean = account.failed + account.busy + account.not_started + account.in_progress == 0;
+        let tally = seen.result.tally;
+        prop_assert_eq!(tally.total(), world.outcomes.len());
+        prop_assert_eq!(tally.failed, seen.states.iter().filter(|state| matches!(state, State::Failed { .. })).count());
+        let is_clean = tally.failed + tally.busy + tally.not_started + tally.in_progress == 0;
         if is_clean && world.settings.gate.is_none() && world.stop.is_none() {
-            prop_assert_eq!(&seen.verdict.failure, &None);
+            prop_assert_eq!(&seen.result.failure, &None);
         }
         if !is_clean {
-            prop_assert!(seen.verdict.failure.is_some(), "{:?}", seen);
+            prop_assert!(seen.result.failure.is_some(), "{:?}", seen);
         }
-        prop_assert_eq!(seen.verdict.summary.contains("Status: FAILED"), seen.verdict.failure.is_some());
+        prop_assert_eq!(seen.result.summary.contains("Status: FAILED"), seen.result.failure.is_some());
     }
 
     #[test]
@@ -406,7 +409,7 @@ proptest! {
         let seen = run(&world);
         for (accepted, outcome) in seen.accepted.iter().zip(&world.outcomes) {
             prop_assert!(*accepted <= 1);
-            if outcome.standing != Standing::Untouched {
+            if outcome.prior_result != PriorResult::Untouched {
                 prop_assert_eq!(*accepted, 0);
             }
         }
@@ -436,12 +439,12 @@ proptest! {
             if matches!(outcome.trigger, TriggerAnswer::Failed { .. }) {
                 outcome.trigger = TriggerAnswer::Skipped;
             }
-            if matches!(outcome.standing, Standing::Failed { .. }) {
-                outcome.standing = Standing::Untouched;
+            if matches!(outcome.prior_result, PriorResult::Failed { .. }) {
+                outcome.prior_result = PriorResult::Untouched;
             }
         }
         let seen = run(&world);
-        prop_assert_eq!(seen.verdict.account.remaining(), 0, "{:?}", seen);
-        prop_assert_eq!(seen.verdict.failure, None);
+        prop_assert_eq!(seen.result.tally.remaining(), 0, "{:?}", seen);
+        prop_assert_eq!(seen.result.failure, None);
     }
 }

@@ -22,8 +22,8 @@ fn settings(max_in_flight: usize) -> Settings {
     }
 }
 
-fn id(place: usize) -> odb_api_types::ids::InstanceId {
-    format!("i{place}").try_into().unwrap()
+fn id(location: usize) -> odb_api_types::ids::InstanceId {
+    format!("i{location}").try_into().unwrap()
 }
 
 fn ids(count: usize) -> Vec<odb_api_types::ids::InstanceId> {
@@ -33,7 +33,7 @@ fn ids(count: usize) -> Vec<odb_api_types::ids::InstanceId> {
 fn untouched(count: usize) -> Vec<Start> {
     let start = |id| Start {
         id,
-        standing: Standing::Untouched,
+        prior_result: PriorResult::Untouched,
     };
     ids(count).into_iter().map(start).collect()
 }
@@ -71,67 +71,67 @@ impl Pass {
     fn take(&mut self, commands: Vec<Command>) {
         for command in commands {
             match command {
-                Command::Say(notice) => self.said.push(notice.to_string()),
+                Command::Say(log_event) => self.said.push(log_event.to_string()),
                 Command::Changed { .. } => {}
                 asked => self.asked.push(asked),
             }
         }
     }
 
-    fn hear(&mut self, event: Event) {
-        let commands = self.engine.hear(event, self.now);
+    fn handle(&mut self, event: Event) {
+        let commands = self.engine.handle(event, self.now);
         self.take(commands);
     }
 
     /// Instances that are being triggered.
-    fn triggers(&self) -> Vec<Place> {
-        let place = |command: &Command| match command {
-            Command::Trigger { place, .. } => Some(*place),
+    fn triggers(&self) -> Vec<Location> {
+        let location = |command: &Command| match command {
+            Command::Trigger { location, .. } => Some(*location),
             _ => None,
         };
-        self.asked.iter().filter_map(place).collect()
+        self.asked.iter().filter_map(location).collect()
     }
 
-    fn answer(&mut self, place: Place, answer: TriggerAnswer) {
-        let is_it = |command: &Command| matches!(command, Command::Trigger { place: found, .. } if *found == place);
+    fn answer(&mut self, location: Location, answer: TriggerAnswer) {
+        let is_it = |command: &Command| matches!(command, Command::Trigger { location: found, .. } if *found == location);
         let found = self.asked.iter().position(is_it).expect("it was triggered");
         self.asked.remove(found);
-        self.hear(Event::Triggered { place, answer });
+        self.handle(Event::Triggered { location, answer });
     }
 
-    fn accept(&mut self, place: Place) {
-        self.answer(place, TriggerAnswer::Accepted { task: Some(7) });
+    fn accept(&mut self, location: Location) {
+        self.answer(location, TriggerAnswer::Accepted { task: Some(7) });
     }
 
-    fn poll(&mut self, place: Place, answer: PollAnswer) {
+    fn poll(&mut self, location: Location, answer: PollAnswer) {
         let found = self
             .asked
             .iter()
-            .position(|command| *command == Command::Poll { place })
+            .position(|command| *command == Command::Poll { location })
             .expect("it was polled");
         self.asked.remove(found);
-        self.hear(Event::Polled { place, answer });
+        self.handle(Event::Polled { location, answer });
     }
 
-    fn succeed(&mut self, place: Place) {
-        self.accept(place);
-        self.poll(place, PollAnswer::Succeeded);
+    fn succeed(&mut self, location: Location) {
+        self.accept(location);
+        self.poll(location, PollAnswer::Succeeded);
     }
 
-    fn fail(&mut self, place: Place) {
-        self.accept(place);
+    fn fail(&mut self, location: Location) {
+        self.accept(location);
         let description = "no".to_owned();
-        self.poll(place, PollAnswer::Failed { description });
+        self.poll(location, PollAnswer::Failed { description });
     }
 
-    fn examine(&mut self, place: Place, health: Health) {
+    fn examine(&mut self, location: Location, health: Health) {
         let found = self
             .asked
             .iter()
-            .position(|command| *command == Command::Examine { place })
+            .position(|command| *command == Command::Examine { location })
             .expect("it was examined");
         self.asked.remove(found);
-        self.hear(Event::Examined { place, health });
+        self.handle(Event::Examined { location, health });
     }
 
     /// Lets time pass until something is due.
@@ -145,10 +145,10 @@ impl Pass {
     }
 
     #[track_caller]
-    fn verdict(&self) -> Verdict {
+    fn result(&self) -> RolloutResult {
         assert!(self.engine.is_over(), "{:?}", self.asked);
         assert_eq!(self.asked, []);
-        self.engine.verdict()
+        self.engine.result()
     }
 
     fn said(&self, text: &str) -> usize {
@@ -160,8 +160,8 @@ impl Pass {
 #[test]
 fn a_pass_over_nothing_succeeds() {
     let pass = Pass::begin(settings(1), Vec::new(), None);
-    let verdict = pass.verdict();
-    assert_eq!(verdict.failure, None);
+    let result = pass.result();
+    assert_eq!(result.failure, None);
     assert_eq!(
         pass.said,
         [
@@ -172,7 +172,7 @@ fn a_pass_over_nothing_succeeds() {
         ]
     );
     assert_eq!(
-        verdict.summary,
+        result.summary,
         "FINISHED PROCESSING Status: SUCCESS; Summary: Number of successful operations: 0; Number of skipped operations: 0; \
          Number of service instance orphans detected: 0; Number of deleted instances before operation could happen: 0; \
          Number of busy instances which could not be processed: 0; Number of service instances that failed to process: 0"
@@ -184,7 +184,7 @@ fn as_many_are_in_flight_as_may_be_and_each_is_polled_on_its_own() {
     let mut pass = Pass::begin(settings(2), untouched(3), None);
     assert_eq!(pass.triggers(), [0, 1]);
     pass.accept(0);
-    assert_eq!(pass.asked.last(), Some(&Command::Poll { place: 0 }));
+    assert_eq!(pass.asked.last(), Some(&Command::Poll { location: 0 }));
     pass.poll(0, PollAnswer::InProgress);
     assert_eq!(pass.engine.next_tick(), Some(POLL_PAUSE));
     pass.succeed(1);
@@ -192,7 +192,7 @@ fn as_many_are_in_flight_as_may_be_and_each_is_polled_on_its_own() {
     assert_eq!(pass.wait(), POLL_PAUSE);
     pass.poll(0, PollAnswer::Succeeded);
     pass.succeed(2);
-    assert_eq!(pass.verdict().account.successful, 3);
+    assert_eq!(pass.result().tally.successful, 3);
     for (line, count) in [
         ("[i0] Starting to process service instance 1 of 3", 1),
         ("[i2] Starting to process service instance 3 of 3", 1),
@@ -218,10 +218,10 @@ fn every_answer_to_a_trigger_has_its_account() {
             cause: cause.to_owned(),
         },
     );
-    let verdict = pass.verdict();
-    assert_eq!(verdict.failure.as_deref(), Some(cause));
+    let result = pass.result();
+    assert_eq!(result.failure.as_deref(), Some(cause));
     assert_eq!(
-        verdict.summary,
+        result.summary,
         "FINISHED PROCESSING Status: FAILED; Summary: Number of successful operations: 1; Number of skipped operations: 1; \
          Number of service instance orphans detected: 1; Number of deleted instances before operation could happen: 1; \
          Number of busy instances which could not be processed: 0; Number of service instances that failed to process: 1 \
@@ -238,7 +238,7 @@ fn every_answer_to_a_trigger_has_its_account() {
 }
 
 #[test]
-fn a_busy_instance_is_tried_again_after_a_pause_and_given_up_after_the_last_attempt() {
+fn a_busy_instance_is_tried_again_after_a_pause_and_abandoned_after_the_last_attempt() {
     let mut pass = Pass::begin(settings(2), untouched(3), None);
     pass.answer(0, TriggerAnswer::Busy);
     pass.succeed(1);
@@ -248,15 +248,15 @@ fn a_busy_instance_is_tried_again_after_a_pause_and_given_up_after_the_last_atte
     pass.answer(0, TriggerAnswer::Busy);
     assert_eq!(pass.wait(), ATTEMPT_PAUSE);
     pass.answer(0, TriggerAnswer::Busy);
-    let verdict = pass.verdict();
+    let result = pass.result();
     assert_eq!(
-        verdict.failure.as_deref(),
+        result.failure.as_deref(),
         Some("The following instances could not be processed: i0")
     );
     assert!(
-        verdict.summary.contains("could not be processed: 1 [i0];"),
+        result.summary.contains("could not be processed: 1 [i0];"),
         "{}",
-        verdict.summary
+        result.summary
     );
     let attempts: Vec<_> = pass
         .said
@@ -291,15 +291,15 @@ fn a_failure_does_not_keep_busy_instances_from_their_attempts() {
     pass.answer(2, TriggerAnswer::Busy);
     pass.wait();
     pass.answer(2, TriggerAnswer::Busy);
-    let verdict = pass.verdict();
+    let result = pass.result();
     assert_eq!(
-        verdict.failure.as_deref(),
+        result.failure.as_deref(),
         Some(
             "2 errors occurred:\n\n* [i0] Operation failed: bosh task id 7: no\n* The following instances could not be \
              processed: i2"
         )
     );
-    assert_eq!(verdict.account.successful, 1);
+    assert_eq!(result.tally.successful, 1);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn canaries_go_first_and_all_others_follow() {
     assert_eq!(pass.triggers(), [2, 3]);
     pass.succeed(2);
     pass.succeed(3);
-    assert_eq!(pass.verdict().failure, None);
+    assert_eq!(pass.result().failure, None);
     let lines: Vec<_> = pass
         .said
         .iter()
@@ -342,33 +342,33 @@ fn after_a_canary_has_failed_nothing_further_is_begun() {
     let mut pass = Pass::begin(settings(2), untouched(6), first(4, 6));
     pass.accept(1);
     pass.fail(0);
-    assert_eq!(pass.triggers(), [] as [Place; 0]);
+    assert_eq!(pass.triggers(), [] as [Location; 0]);
     pass.poll(1, PollAnswer::Succeeded);
-    let verdict = pass.verdict();
+    let result = pass.result();
     assert_eq!(
-        verdict.failure.as_deref(),
+        result.failure.as_deref(),
         Some("canaries didn't process successfully: [i0] Operation failed: bosh task id 7: no")
     );
-    assert_eq!(verdict.account.not_started, 4);
+    assert_eq!(result.tally.not_started, 4);
     assert!(
-        verdict
+        result
             .summary
             .ends_with("Number of service instances that were not started: 4"),
         "{}",
-        verdict.summary
+        result.summary
     );
 }
 
 /// Weakness 1 of `spec/contracts/errands.md` §11.1: an endless loop.
 #[test]
-fn a_spare_candidate_takes_the_place_of_a_busy_canary() {
+fn a_spare_candidate_takes_the_location_of_a_busy_canary() {
     let mut pass = Pass::begin(settings(1), untouched(3), first(2, 3));
     pass.answer(0, TriggerAnswer::Busy);
     pass.succeed(1);
     pass.succeed(2);
     assert_eq!(pass.said("FINISHED CANARIES"), 1);
     pass.succeed(0);
-    assert_eq!(pass.verdict().failure, None);
+    assert_eq!(pass.result().failure, None);
 }
 
 /// Weakness 2: empty attempts, each with its pause.
@@ -378,12 +378,12 @@ fn there_are_no_more_canaries_than_instances() {
     assert_eq!(pass.said("STARTING CANARIES: 2 canaries"), 1);
     pass.succeed(0);
     pass.succeed(1);
-    assert_eq!(pass.verdict().failure, None);
+    assert_eq!(pass.result().failure, None);
     assert_eq!(pass.said("Attempt 2"), 0);
 }
 
 #[test]
-fn busy_canaries_are_given_up_after_the_last_attempt() {
+fn busy_canaries_are_abandoned_after_the_last_attempt() {
     let mut pass = Pass::begin(settings(9), untouched(3), first(2, 3));
     pass.answer(0, TriggerAnswer::Busy);
     pass.answer(1, TriggerAnswer::Busy);
@@ -394,7 +394,7 @@ fn busy_canaries_are_given_up_after_the_last_attempt() {
         pass.answer(1, TriggerAnswer::Busy);
     }
     assert_eq!(
-        pass.verdict().failure.as_deref(),
+        pass.result().failure.as_deref(),
         Some(
             "canaries didn't process successfully: attempted to process 2 canaries, but only found 1 instances not already \
              in use by another BOSH task."
@@ -406,10 +406,10 @@ fn busy_canaries_are_given_up_after_the_last_attempt() {
 #[test]
 fn where_there_is_nothing_to_do_the_canaries_go_through_the_whole_list() {
     let mut pass = Pass::begin(settings(1), untouched(4), first(2, 4));
-    for place in 0..4 {
-        pass.answer(place, TriggerAnswer::Skipped);
+    for location in 0..4 {
+        pass.answer(location, TriggerAnswer::Skipped);
     }
-    assert_eq!(pass.verdict().account.skipped, 4);
+    assert_eq!(pass.result().tally.skipped, 4);
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn canaries_are_chosen_as_the_table_has_it() {
             count,
             criteria: pairs.collect(),
         };
-        let matching: Vec<_> = matching.iter().map(|place| id(*place)).collect();
+        let matching: Vec<_> = matching.iter().map(|location| id(*location)).collect();
         let chosen = selection.among(&all, &matching);
         chosen.map(|canaries| canaries.map(|canaries| (canaries.candidates, canaries.limit)))
     };
@@ -465,7 +465,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
     assert_eq!(pass.wait(), Duration::from_secs(2));
     pass.poll(0, PollAnswer::InProgress);
     assert_eq!(pass.wait(), POLL_PAUSE);
-    while pass.asked == [Command::Poll { place: 0 }] {
+    while pass.asked == [Command::Poll { location: 0 }] {
         pass.poll(0, unanswered());
         if pass.asked.is_empty() {
             pass.wait();
@@ -473,7 +473,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
     }
     assert_eq!(pass.now, Duration::from_secs(13) + TIMEOUT);
     pass.succeed(1);
-    let failure = pass.verdict().failure.unwrap();
+    let failure = pass.result().failure.unwrap();
     assert!(
         failure.starts_with("[i0]") && failure.contains("502"),
         "{failure}"
@@ -489,32 +489,29 @@ fn a_trigger_without_answer_is_repeated_and_said_to_be() {
     assert_eq!(
         pass.asked,
         [Command::Trigger {
-            place: 0,
+            location: 0,
             is_repeat: true
         }]
     );
     pass.succeed(0);
-    assert_eq!(pass.verdict().account.successful, 1);
+    assert_eq!(pass.result().tally.successful, 1);
 }
 
 #[test]
-fn when_the_operator_wants_an_end_nothing_is_begun_and_what_goes_on_is_told() {
+fn when_the_operator_wants_an_end_nothing_is_begun_and_what_goes_on_is_reported() {
     let mut pass = Pass::begin(settings(2), untouched(5), None);
     pass.accept(0);
     pass.poll(0, PollAnswer::InProgress);
-    pass.hear(Event::Stop);
+    pass.handle(Event::Stop);
     assert!(
         !pass.engine.is_over(),
         "the answer to a trigger is waited for"
     );
     pass.accept(1);
     pass.asked.clear();
-    let verdict = pass.verdict();
-    assert_eq!(
-        (verdict.account.in_progress, verdict.account.not_started),
-        (2, 3)
-    );
-    let failure = verdict.failure.unwrap();
+    let result = pass.result();
+    assert_eq!((result.tally.in_progress, result.tally.not_started), (2, 3));
+    let failure = result.failure.unwrap();
     assert!(
         failure.contains("2 operations go on") && failure.contains("3 service instances"),
         "{failure}"
@@ -532,9 +529,9 @@ fn no_further_instance_is_begun_when_more_have_failed_than_may() {
         pass.fail(0);
         pass.succeed(1);
         pass.fail(2);
-        let verdict = pass.verdict();
-        assert_eq!(verdict.account.not_started, 3);
-        let failure = verdict.failure.unwrap();
+        let result = pass.result();
+        assert_eq!(result.tally.not_started, 3);
+        let failure = result.failure.unwrap();
         assert!(
             failure.contains("2 service instances have failed and 1 may"),
             "{failure}"
@@ -572,7 +569,7 @@ fn gated(wave: u32) -> Settings {
 fn a_wave_waits_until_the_last_one_is_healthy() {
     let mut pass = Pass::begin(gated(2), untouched(4), first(1, 4));
     pass.succeed(0);
-    assert_eq!(pass.triggers(), [] as [Place; 0]);
+    assert_eq!(pass.triggers(), [] as [Location; 0]);
     let said = || "redis is failing".to_owned();
     pass.examine(0, Health::NotYet { said: said() });
     assert_eq!(pass.wait(), POLL_PAUSE);
@@ -583,8 +580,8 @@ fn a_wave_waits_until_the_last_one_is_healthy() {
     pass.examine(2, Health::Healthy);
     pass.succeed(3);
     pass.examine(3, Health::Healthy);
-    let verdict = pass.verdict();
-    assert_eq!((verdict.account.successful, verdict.account.failed), (3, 1));
+    let result = pass.result();
+    assert_eq!((result.tally.successful, result.tally.failed), (3, 1));
 }
 
 #[test]
@@ -608,42 +605,39 @@ fn nothing_is_begun_after_a_wave_that_does_not_become_healthy() {
             said: "redis is failing".to_owned(),
         },
     );
-    let verdict = pass.verdict();
+    let result = pass.result();
+    assert_eq!((result.tally.successful, result.tally.not_started), (2, 2));
     assert_eq!(
-        (verdict.account.successful, verdict.account.not_started),
-        (2, 2)
-    );
-    assert_eq!(
-        verdict.failure.as_deref(),
+        result.failure.as_deref(),
         Some("[i0] not healthy after its operation: redis is failing")
     );
 }
 
-fn standing(standings: Vec<Standing>) -> Vec<Start> {
-    let start = |(place, standing)| Start {
-        id: id(place),
-        standing,
+fn prior_result(prior_results: Vec<PriorResult>) -> Vec<Start> {
+    let start = |(location, prior_result)| Start {
+        id: id(location),
+        prior_result,
     };
-    standings.into_iter().enumerate().map(start).collect()
+    prior_results.into_iter().enumerate().map(start).collect()
 }
 
 #[test]
 fn a_continued_run_leaves_alone_what_is_done_and_takes_up_what_goes_on() {
-    let starts = standing(vec![
-        Standing::Done,
-        Standing::Underway { task: Some(9) },
-        Standing::Untouched,
-        Standing::Done,
+    let starts = prior_result(vec![
+        PriorResult::Done,
+        PriorResult::Underway { task: Some(9) },
+        PriorResult::Untouched,
+        PriorResult::Done,
     ]);
     let mut pass = Pass::begin(settings(1), starts, first(2, 4));
     assert_eq!(pass.said("The canaries were processed before"), 1);
-    assert_eq!(pass.triggers(), [] as [Place; 0]);
+    assert_eq!(pass.triggers(), [] as [Location; 0]);
     pass.poll(1, PollAnswer::Succeeded);
     pass.succeed(2);
-    let account = pass.verdict().account;
-    assert_eq!((account.done_before, account.successful), (2, 2));
+    let tally = pass.result().tally;
+    assert_eq!((tally.done_before, tally.successful), (2, 2));
     assert!(
-        pass.verdict()
+        pass.result()
             .summary
             .ends_with("already processed in this run: 2")
     );
@@ -652,25 +646,28 @@ fn a_continued_run_leaves_alone_what_is_done_and_takes_up_what_goes_on() {
 #[test]
 fn a_canary_that_failed_before_the_interruption_still_keeps_the_others_from_being_begun() {
     let cause = "earlier".to_owned();
-    let starts = standing(vec![
-        Standing::Done,
-        Standing::Failed { cause },
-        Standing::Untouched,
+    let starts = prior_result(vec![
+        PriorResult::Done,
+        PriorResult::Failed { cause },
+        PriorResult::Untouched,
     ]);
     let pass = Pass::begin(settings(1), starts, first(2, 3));
     assert_eq!(
-        pass.verdict().failure.as_deref(),
+        pass.result().failure.as_deref(),
         Some("canaries didn't process successfully: earlier")
     );
 }
 
 #[test]
 fn what_the_platform_has_upgraded_is_not_deployed_again() {
-    let starts = standing(vec![Standing::UpgradedThroughPlatform, Standing::Untouched]);
+    let starts = prior_result(vec![
+        PriorResult::UpgradedThroughPlatform,
+        PriorResult::Untouched,
+    ]);
     let mut pass = Pass::begin(settings(1), starts, None);
     pass.succeed(1);
-    let account = pass.verdict().account;
-    assert_eq!((account.skipped, account.successful), (1, 1));
+    let tally = pass.result().tally;
+    assert_eq!((tally.skipped, tally.successful), (1, 1));
     assert_eq!(pass.said("[i0]"), 1);
 }
 
@@ -682,37 +679,37 @@ fn failing() -> Health {
 
 #[test]
 fn a_continued_run_looks_at_what_was_done_before_it_begins_anything() {
-    let starts = standing(vec![
-        Standing::Done,
-        Standing::Underway { task: Some(9) },
-        Standing::Untouched,
+    let starts = prior_result(vec![
+        PriorResult::Done,
+        PriorResult::Underway { task: Some(9) },
+        PriorResult::Untouched,
     ]);
     let mut pass = Pass::begin(gated(2), starts, first(1, 3));
     assert_eq!(pass.said("The canaries were processed before"), 1);
-    assert_eq!(pass.triggers(), [] as [Place; 0]);
+    assert_eq!(pass.triggers(), [] as [Location; 0]);
     pass.poll(1, PollAnswer::Succeeded);
-    assert_eq!(pass.triggers(), [] as [Place; 0]);
+    assert_eq!(pass.triggers(), [] as [Location; 0]);
     pass.examine(1, Health::Healthy);
-    assert_eq!(pass.triggers(), [] as [Place; 0]);
+    assert_eq!(pass.triggers(), [] as [Location; 0]);
     pass.examine(0, Health::Healthy);
     pass.succeed(2);
     pass.examine(2, Health::Healthy);
-    assert_eq!(pass.verdict().failure, None);
+    assert_eq!(pass.result().failure, None);
 }
 
 #[test]
 fn a_canary_that_was_not_healthy_is_not_forgotten_by_a_continued_run() {
-    let starts = standing(vec![Standing::Done, Standing::Untouched]);
+    let starts = prior_result(vec![PriorResult::Done, PriorResult::Untouched]);
     let mut pass = Pass::begin(gated(2), starts, first(1, 2));
     for _ in 0..2 {
         pass.examine(0, failing());
         pass.wait();
     }
     pass.examine(0, failing());
-    let verdict = pass.verdict();
-    assert_eq!(verdict.account.not_started, 1);
+    let result = pass.result();
+    assert_eq!(result.tally.not_started, 1);
     assert_eq!(
-        verdict.failure.as_deref(),
+        result.failure.as_deref(),
         Some("[i0] not healthy after its operation: redis is failing")
     );
     assert_eq!(pass.engine.unhealthy(0), Some("redis is failing"));
@@ -726,12 +723,9 @@ fn nobody_waits_for_the_health_of_what_was_deleted_meanwhile() {
     pass.examine(0, Health::Gone);
     pass.succeed(1);
     pass.examine(1, Health::Healthy);
-    let verdict = pass.verdict();
-    assert_eq!(verdict.failure, None);
-    assert_eq!(
-        (verdict.account.successful, verdict.account.deleted),
-        (1, 1)
-    );
+    let result = pass.result();
+    assert_eq!(result.failure, None);
+    assert_eq!((result.tally.successful, result.tally.deleted), (1, 1));
     assert_eq!(pass.said("[i0] deleted meanwhile"), 1);
 }
 
@@ -739,7 +733,7 @@ fn nobody_waits_for_the_health_of_what_was_deleted_meanwhile() {
 fn nobody_calls_healthy_what_was_not_looked_at() {
     let mut pass = Pass::begin(gated(1), untouched(1), None);
     pass.fail(0);
-    assert_eq!(pass.verdict().account.failed, 1);
+    assert_eq!(pass.result().tally.failed, 1);
     assert_eq!(pass.said("All of them are healthy"), 0);
 }
 
@@ -750,20 +744,20 @@ fn what_was_begun_before_the_interruption_and_fails_among_canaries_is_none_of_th
         criteria: BTreeMap::from([("org".to_owned(), "o".to_owned())]),
     };
     let canaries = selection.among(&ids(3), &[id(0)]).unwrap();
-    let starts = standing(vec![
-        Standing::Untouched,
-        Standing::Underway { task: Some(9) },
-        Standing::Untouched,
+    let starts = prior_result(vec![
+        PriorResult::Untouched,
+        PriorResult::Underway { task: Some(9) },
+        PriorResult::Untouched,
     ]);
     let mut pass = Pass::begin(settings(2), starts, canaries);
     let description = "no".to_owned();
     pass.poll(1, PollAnswer::Failed { description });
     pass.succeed(0);
     pass.succeed(2);
-    let verdict = pass.verdict();
-    assert_eq!((verdict.account.successful, verdict.account.failed), (2, 1));
+    let result = pass.result();
+    assert_eq!((result.tally.successful, result.tally.failed), (2, 1));
     assert_eq!(
-        verdict.failure.as_deref(),
+        result.failure.as_deref(),
         Some("[i1] Operation failed: bosh task id 9: no")
     );
 }

@@ -184,7 +184,7 @@ impl fmt::Debug for BrokerApi {
 
 /// A refusal, with what the broker says of it.
 pub(super) fn refused(request: &Request, answer: &Answer) -> ServiceError {
-    let said: Refusal = answer.json().unwrap_or_default();
+    let said: Rejection = answer.json().unwrap_or_default();
     let kind = FailureKind::Refused {
         status: answer.status(),
         code: None,
@@ -209,7 +209,7 @@ pub(super) fn json<B: Serialize>(request: Request, body: &B) -> Request {
 }
 
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct Rejection {
     description: Option<String>,
     code: Option<String>,
 }

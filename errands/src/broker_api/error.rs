@@ -24,7 +24,7 @@ pub enum BrokerApiSetUpError {
 
 /// What an error of the broker's own API says. Of a refusal, `FailureKind::Refused::name` is the code of the broker, such as
 /// `ODB-1001`; it is empty where a Go broker, or a router in front of the broker, refuses.
-pub trait BrokerApiRefusal {
+pub trait BrokerApiRejection {
     /// Whether the broker has refused with this code.
     fn has_code(&self, wanted: Code) -> bool;
 
@@ -39,7 +39,7 @@ pub trait BrokerApiRefusal {
     fn is_transient_or_restart(&self) -> bool;
 }
 
-impl BrokerApiRefusal for ServiceError {
+impl BrokerApiRejection for ServiceError {
     fn has_code(&self, wanted: Code) -> bool {
         matches!(&self.kind, FailureKind::Refused { name, .. } if *name == wanted.to_string())
     }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_route_is_told_by_nobody_or_by_the_broker() {
+    fn an_unknown_route_is_reported_by_nobody_or_by_the_broker() {
         let route = Code::Route.to_string();
         assert!(refused(StatusCode::NOT_FOUND, None).is_unknown_route());
         assert!(refused(StatusCode::NOT_FOUND, Some(&route)).is_unknown_route());

@@ -10,7 +10,7 @@ use odb_clients::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{BrokerApi, BrokerApiRefusal};
+use super::{BrokerApi, BrokerApiRejection};
 
 /// A service instance, as `GET /mgmt/service_instances` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -15,10 +15,10 @@ mod operation;
 mod orphans;
 
 pub use client::BrokerApi;
-pub use error::{BrokerApiRefusal, BrokerApiSetUpError};
+pub use error::{BrokerApiRejection, BrokerApiSetUpError};
 pub use listing::{ListError, ListedInstance, ListedOrphan, Metrics};
 pub use operation::{
     FleetOperation, LastOperation, LastOperationError, OperationData, OperationState, TriggerError,
-    TriggerFault, Triggered,
+    TriggerFailure, Triggered,
 };
 pub use orphans::{OrphanDeleted, OrphanDeletion};

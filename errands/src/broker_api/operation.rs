@@ -72,12 +72,12 @@ pub struct TriggerError {
     pub instance: InstanceId,
     /// Why it is not.
     #[source]
-    pub fault: TriggerFault,
+    pub failure: TriggerFailure,
 }
 
 /// Why an operation could not be begun, in the words of the Go errands.
 #[derive(Debug, thiserror::Error)]
-pub enum TriggerFault {
+pub enum TriggerFailure {
     /// The broker says why.
     #[error("unexpected status code: 500. description: {description}")]
     Described {
@@ -136,12 +136,12 @@ impl BrokerApi {
             "context": { "space_guid": space.unwrap_or_default() },
         });
         let request = client::json(self.request(Method::PATCH, &path, &query), &body);
-        let answer = self.send(&request).await.map_err(TriggerFault::NoAnswer);
+        let answer = self.send(&request).await.map_err(TriggerFailure::NoAnswer);
         let triggered = answer.and_then(|answer| triggered(&answer));
-        triggered.map_err(|fault| TriggerError {
+        triggered.map_err(|failure| TriggerError {
             operation,
             instance: instance.clone(),
-            fault,
+            failure,
         })
     }
 
@@ -158,42 +158,42 @@ impl BrokerApi {
             "last_operation",
         ];
         let operation = operation.to_string();
-        let told: Told = self.look_up(&path, &[("operation", &operation)]).await?;
-        let state = match told.state.as_str() {
+        let reported: OperationReport = self.look_up(&path, &[("operation", &operation)]).await?;
+        let state = match reported.state.as_str() {
             "in progress" => OperationState::InProgress,
             "succeeded" => OperationState::Succeeded,
             "failed" => OperationState::Failed,
             _ => {
-                let state = cut(&told.state);
+                let state = cut(&reported.state);
                 return Err(LastOperationError::UnknownState { state });
             }
         };
         Ok(LastOperation {
             state,
-            description: told.description.unwrap_or_default(),
+            description: reported.description.unwrap_or_default(),
         })
     }
 }
 
-fn triggered(answer: &Answer) -> Result<Triggered, TriggerFault> {
+fn triggered(answer: &Answer) -> Result<Triggered, TriggerFailure> {
     match answer.status() {
         StatusCode::ACCEPTED => answer
             .json()
             .map(Triggered::Accepted)
-            .map_err(TriggerFault::NotUnderstood),
+            .map_err(TriggerFailure::NotUnderstood),
         StatusCode::NO_CONTENT => Ok(Triggered::UpToDate),
         StatusCode::NOT_FOUND => Ok(Triggered::NotFound),
         StatusCode::GONE => Ok(Triggered::DeploymentMissing),
         StatusCode::CONFLICT => Ok(Triggered::Busy),
-        StatusCode::INTERNAL_SERVER_ERROR => Err(match answer.json::<Complaint>() {
-            Ok(said) => TriggerFault::Described {
+        StatusCode::INTERNAL_SERVER_ERROR => Err(match answer.json::<ErrorBody>() {
+            Ok(said) => TriggerFailure::Described {
                 description: cut(&said.description),
             },
-            Err(_) => TriggerFault::Undescribed {
+            Err(_) => TriggerFailure::Undescribed {
                 body: answer.error_text(),
             },
         }),
-        status => Err(TriggerFault::Unexpected {
+        status => Err(TriggerFailure::Unexpected {
             status,
             body: answer.error_text(),
         }),
@@ -241,12 +241,12 @@ impl fmt::Display for FleetOperation {
 impl TriggerError {
     /// Whether the broker may have begun it all the same.
     pub fn may_have_begun(&self) -> bool {
-        match &self.fault {
-            TriggerFault::NoAnswer(error) => error.may_have_taken_effect(),
-            TriggerFault::NotUnderstood(_) => true,
-            TriggerFault::Described { .. }
-            | TriggerFault::Undescribed { .. }
-            | TriggerFault::Unexpected { .. } => false,
+        match &self.failure {
+            TriggerFailure::NoAnswer(error) => error.may_have_taken_effect(),
+            TriggerFailure::NotUnderstood(_) => true,
+            TriggerFailure::Described { .. }
+            | TriggerFailure::Undescribed { .. }
+            | TriggerFailure::Unexpected { .. } => false,
         }
     }
 }
@@ -265,7 +265,7 @@ impl LastOperationError {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct OperationReport {
     #[serde(default)]
     state: String,
     #[serde(default)]
@@ -273,6 +273,6 @@ struct Told {
 }
 
 #[derive(Deserialize)]
-struct Complaint {
+struct ErrorBody {
     description: String,
 }

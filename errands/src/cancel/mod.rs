@@ -12,7 +12,7 @@ use odb_config::errands::BrokerOnly;
 
 use crate::{
     Dependencies, ExitStatus,
-    broker_api::{BrokerApi, BrokerApiRefusal},
+    broker_api::{BrokerApi, BrokerApiRejection},
     command_line::load,
     console::harmless,
     operation::{FILE_TEXTS, instance_id, is_same},
@@ -76,13 +76,13 @@ impl CancelOperation {
                 before.description
             );
         }
-        let remark = broker
+        let warning = broker
             .cancel_operation(instance)
             .await
             .with_context(failed)?;
         console.say(format_args!("cancelling: {}", before.description));
-        if let Some(remark) = remark {
-            console.say(format_args!("{}", harmless(&remark)));
+        if let Some(warning) = warning {
+            console.say(format_args!("{}", harmless(&warning)));
         }
         if self.no_wait {
             return Ok(ExitStatus::Success);
@@ -111,7 +111,7 @@ impl CancelOperation {
         follow(
             steady(PAUSE),
             look,
-            BrokerApiRefusal::is_transient_or_restart,
+            BrokerApiRejection::is_transient_or_restart,
         )
         .await
         .context("the operation is being cancelled; it is not known whether it has ended")

@@ -42,8 +42,8 @@ pub fn load<T>(
     };
     match read(&file) {
         Ok(loaded) => {
-            for remark in &loaded.remarks {
-                console.say(remark);
+            for warning in &loaded.warnings {
+                console.say(warning);
             }
             Ok(loaded.config)
         }
@@ -52,7 +52,7 @@ pub fn load<T>(
             bail!(prefixed(texts.unreadable, &cause))
         }
         Err(LoadError::Invalid(invalid)) => {
-            bail!(prefixed(texts.invalid, &all_faults(&invalid, console)))
+            bail!(prefixed(texts.invalid, &all_errors(&invalid, console)))
         }
     }
 }
@@ -65,9 +65,9 @@ fn prefixed(prefix: Option<&str>, cause: &str) -> String {
 }
 
 /// One fault is told where the cause stands; of several, each has a line before.
-fn all_faults(invalid: &InvalidConfig, console: &Console) -> String {
-    for remark in &invalid.remarks {
-        console.say(remark);
+fn all_errors(invalid: &InvalidConfig, console: &Console) -> String {
+    for warning in &invalid.warnings {
+        console.say(warning);
     }
     match invalid.problems.as_slice() {
         [problem] => problem.to_string(),

@@ -96,7 +96,7 @@ fn extra_arguments_are_ignored_in_the_go_form_and_refused_in_ours() {
 }
 
 #[test]
-fn no_switch_is_lost_behind_a_stray_word() {
+fn no_switch_is_lost_behind_a_orphaned_word() {
     for line in [
         &[
             "upgrade-all-service-instances",
@@ -149,7 +149,7 @@ fn unknown_flags_and_missing_values_mean_nothing() {
 }
 
 #[test]
-fn help_is_no_fault() {
+fn help_is_no_error() {
     for line in [
         &["odb-errand", "--help"][..],
         &["odb-errand", "broker-post-start", "-h"],

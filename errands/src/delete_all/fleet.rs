@@ -59,7 +59,7 @@ pub(crate) struct Fleet {
     pub(crate) broker_name: Option<String>,
     pub(crate) selection: Selection,
     pub(crate) how: How,
-    pub(crate) late_comers: LateComers,
+    pub(crate) new_arrivals: NewArrivals,
     pub(crate) dependencies: Dependencies,
     /// What became of each instance, as far as is known by now.
     pub(crate) report: Mutex<Report>,
@@ -67,7 +67,7 @@ pub(crate) struct Fleet {
 
 /// What becomes of instances that are ordered while the others are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LateComers {
+pub(crate) enum NewArrivals {
     /// They stay, and are told of.
     Counted,
     /// They are deleted, too.
@@ -83,7 +83,7 @@ pub(crate) enum Outlook {
 }
 
 /// What is said where somebody sits at the keyboard and does not see what we say.
-const NOBODY_READS: &str = "nothing was changed: standard error is no terminal, so that you cannot be asked whether you mean it; say --yes";
+const IGNORED: &str = "nothing was changed: standard error is no terminal, so that you cannot be asked whether you mean it; say --yes";
 
 impl Fleet {
     /// Logs the settings of the deletion.
@@ -137,7 +137,7 @@ impl Fleet {
         }
         match Audience::of_this_process() {
             Audience::Nobody => return Ok(()),
-            Audience::Blind => bail!(NOBODY_READS),
+            Audience::Blind => bail!(IGNORED),
             Audience::Somebody => {}
         }
         let question = format!(
@@ -238,9 +238,9 @@ impl Fleet {
     }
 
     fn most_rounds(&self) -> usize {
-        match self.late_comers {
-            LateComers::Counted => 1,
-            LateComers::Deleted => MOST_ROUNDS,
+        match self.new_arrivals {
+            NewArrivals::Counted => 1,
+            NewArrivals::Deleted => MOST_ROUNDS,
         }
     }
 
@@ -272,18 +272,18 @@ impl Fleet {
     /// Tells people what became of each instance. Programs are told at the end.
     fn print(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
         report.print(status, OutputFormat::Text, shown, &self.dependencies)?;
-        *self.told() = report;
+        *self.reported() = report;
         Ok(())
     }
 
-    fn told(&self) -> MutexGuard<'_, Report> {
+    fn reported(&self) -> MutexGuard<'_, Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prints the one document for programs, however the errand has ended.
-    pub(crate) fn account_for(&self, ended: anyhow::Result<()>) -> anyhow::Result<()> {
+    pub(crate) fn summarize(&self, ended: anyhow::Result<()>) -> anyhow::Result<()> {
         if self.how.output == OutputFormat::Json {
-            let mut report = self.told();
+            let mut report = self.reported();
             if report.errand().is_empty() {
                 *report = self.report();
             }
@@ -302,7 +302,7 @@ impl Fleet {
 
     /// Says the last words of an errand that has done all, and what somebody still has to look at.
     pub(crate) fn say_finished(&self, text: &str) {
-        match self.told().count(Outcome::Purged) {
+        match self.reported().count(Outcome::Purged) {
             0 => self.say(text),
             count => self.say(&format!(
                 "{text}. {count} service instance(s) could not be deleted and were purged: the platform has forgotten them; see what \

@@ -23,7 +23,7 @@ use crate::{
     command_line::{ConfigTexts, load},
 };
 
-pub(crate) use fleet::{Fleet, How, LateComers, Outlook};
+pub(crate) use fleet::{Fleet, How, NewArrivals, Outlook};
 pub(crate) use selection::{Plan, Selection};
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -67,12 +67,12 @@ impl DeleteAllServiceInstances {
             config,
             selection: self.selection,
             how: self.how,
-            late_comers: LateComers::Counted,
+            new_arrivals: NewArrivals::Counted,
             dependencies: dependencies.clone(),
             report: Mutex::default(),
         };
         fleet.say_configuration();
-        fleet.account_for(delete_all(&fleet).await)?;
+        fleet.summarize(delete_all(&fleet).await)?;
         Ok(ExitStatus::Success)
     }
 }

@@ -8,7 +8,7 @@ use odb_redaction::Chain;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    instance::{Deleter, Fault, Progress as DeletionProgress},
+    instance::{Deleter, Error, Progress as DeletionProgress},
     selection::Chosen,
 };
 use crate::{
@@ -44,17 +44,20 @@ impl Round {
             "deleting",
             u64::try_from(chosen.len()).unwrap_or(u64::MAX),
         );
-        let deletions = chosen.into_iter().enumerate().map(async |(place, chosen)| {
-            let row = self.delete(chosen).await;
-            progress.advance();
-            (place, row)
-        });
+        let deletions = chosen
+            .into_iter()
+            .enumerate()
+            .map(async |(location, chosen)| {
+                let row = self.delete(chosen).await;
+                progress.advance();
+                (location, row)
+            });
         // Not `buffered`, where one that takes its time holds up the others.
         let mut rows: Vec<_> = stream::iter(deletions)
             .buffer_unordered(self.max_in_flight.get())
             .collect()
             .await;
-        rows.sort_unstable_by_key(|(place, _)| *place);
+        rows.sort_unstable_by_key(|(location, _)| *location);
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
@@ -74,23 +77,23 @@ impl Round {
                     ..chosen.row(Outcome::Succeeded)
                 }
             }
-            Err(Fault::Stopped {
+            Err(Error::Stopped {
                 progress: DeletionProgress::NotBegun,
             }) => chosen.row(Outcome::NotReached),
-            Err(Fault::Stopped {
+            Err(Error::Stopped {
                 progress: DeletionProgress::UnderWay,
             }) => {
                 self.say(&format!("service instance {guid} is still being deleted"));
                 chosen.row(Outcome::InProgress)
             }
-            Err(fault) => {
+            Err(error) => {
                 self.say(&format!(
-                    "Result: failed to delete service instance {guid}. {fault}"
+                    "Result: failed to delete service instance {guid}. {error}"
                 ));
-                if fault.is_everybodys() {
+                if error.is_everybodys() {
                     self.giving_up.cancel();
                 }
-                let (outcome, cause) = self.after(guid, &fault).await;
+                let (outcome, cause) = self.after(guid, &error).await;
                 Row {
                     cause: Some(cause),
                     duration,
@@ -101,12 +104,12 @@ impl Round {
     }
 
     /// What becomes of an instance that could not be deleted, and why.
-    async fn after(&self, guid: &InstanceGuid, fault: &Fault) -> (Outcome, String) {
-        if self.after_failure == AfterFailure::Keep || fault.is_everybodys() {
-            return (Outcome::Failed, fault.to_string());
+    async fn after(&self, guid: &InstanceGuid, error: &Error) -> (Outcome, String) {
+        if self.after_failure == AfterFailure::Keep || error.is_everybodys() {
+            return (Outcome::Failed, error.to_string());
         }
-        if !fault.is_the_end() {
-            let cause = format!("{fault} It was not purged: something still goes on with it.");
+        if !error.is_the_end() {
+            let cause = format!("{error} It was not purged: something still goes on with it.");
             return (Outcome::Failed, cause);
         }
         match self.deleter.purge(guid).await {
@@ -115,10 +118,10 @@ impl Round {
                     "Result: purged service instance {guid}: the platform has forgotten it; what the broker has made for it may still \
                      be there, and is listed by orphan-deployments"
                 ));
-                (Outcome::Purged, fault.to_string())
+                (Outcome::Purged, error.to_string())
             }
             Err(error) => {
-                let cause = format!("{fault} It could not be purged either: {}.", Chain(&error));
+                let cause = format!("{error} It could not be purged either: {}.", Chain(&error));
                 (Outcome::Failed, cause)
             }
         }

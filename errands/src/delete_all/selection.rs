@@ -12,7 +12,7 @@ use odb_api_types::ids::{InstanceId, InvalidId, OfferingId};
 use odb_clients::{
     cloud_controller::{
         CfInstance, CfOperationKind, CfOperationState, CloudController, InstanceGuid,
-        InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid,
+        InstanceQuery, LocationNames, OrganizationGuid, PlanGuid,
     },
     http::Call,
 };
@@ -141,7 +141,7 @@ impl Selection {
             .map(|plan| (&plan.guid, plan))
             .collect();
         let query = InstanceQuery {
-            names: PlaceNames::Told,
+            names: LocationNames::Reported,
             ..InstanceQuery::of_plans(names.keys().map(|guid| (*guid).clone()).collect())
         };
         let call = Call::within(LISTING);
@@ -169,16 +169,16 @@ impl Selection {
     ///
     /// One is not: it was mistyped, or is gone.
     pub(crate) fn must_be_among(&self, chosen: &[Chosen]) -> anyhow::Result<()> {
-        let strangers: Vec<_> = self
+        let unauthenticated_clients: Vec<_> = self
             .instances
             .iter()
             .filter(|named| !chosen.iter().any(|chosen| chosen.guid.as_str() == **named))
             .map(String::as_str)
             .collect();
-        if !strangers.is_empty() {
+        if !unauthenticated_clients.is_empty() {
             bail!(
                 "there are no such service instances among those that are chosen: {}; nothing was deleted",
-                strangers.join(", ")
+                unauthenticated_clients.join(", ")
             );
         }
         Ok(())

@@ -11,7 +11,7 @@ use odb_clients::ServiceError;
 use odb_redaction::Chain;
 
 use super::members::Member;
-use crate::broker_api::{BrokerApi, BrokerApiRefusal};
+use crate::broker_api::{BrokerApi, BrokerApiRejection};
 
 /// What an instance is at the moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,7 @@ impl<'a> LookUp<'a> {
         if self.knowledge.get().is_none()
             && found
                 .as_ref()
-                .is_err_and(BrokerApiRefusal::is_unknown_route)
+                .is_err_and(BrokerApiRejection::is_unknown_route)
         {
             // A router says the same of a broker that is away. When the list has been answered it was the broker.
             let listed = self.listed(id).await?;
@@ -73,7 +73,7 @@ impl<'a> LookUp<'a> {
             if self.knowledge.get().is_none()
                 && found
                     .as_ref()
-                    .is_err_and(BrokerApiRefusal::is_unknown_route)
+                    .is_err_and(BrokerApiRejection::is_unknown_route)
             {
                 self.knowledge.set(Some(Knowledge::List));
                 return Ok(listed);

@@ -9,7 +9,7 @@ use odb_clients::http::{Call, HttpClient, Limits, Request, Trust, address};
 use odb_config::errands::DirectorAddress;
 use serde::Deserialize;
 
-use crate::broker_api::{BrokerApi, BrokerApiRefusal};
+use crate::broker_api::{BrokerApi, BrokerApiRejection};
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 const TALKING: &str = "an error occurred while talking to the BOSH director";
@@ -19,8 +19,8 @@ pub(super) async fn check(
     broker: &BrokerApi,
     director: Option<&DirectorAddress>,
 ) -> anyhow::Result<()> {
-    let told = broker.get::<DirectorAbilities>(&["mgmt", "v1", "director"], &[]);
-    let abilities = match told.await {
+    let reported = broker.get::<DirectorAbilities>(&["mgmt", "v1", "director"], &[]);
+    let abilities = match reported.await {
         Ok(abilities) => abilities,
         Err(error) if error.is_unknown_route() => match director {
             Some(director) => ask(director).await?,
@@ -29,8 +29,8 @@ pub(super) async fn check(
             ),
         },
         Err(error) => {
-            let doing = "the broker could not be asked for the version of its BOSH director";
-            return Err(anyhow::Error::new(error).context(doing));
+            let activity = "the broker could not be asked for the version of its BOSH director";
+            return Err(anyhow::Error::new(error).context(activity));
         }
     };
     if !abilities.can_recreate {

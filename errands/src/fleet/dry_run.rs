@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::members::Member;
 use crate::{
-    broker_api::{BrokerApi, BrokerApiRefusal},
+    broker_api::{BrokerApi, BrokerApiRejection},
     report::{Outcome, Row},
 };
 
@@ -28,7 +28,7 @@ const DISTINCT_VALUES: usize = 5;
 pub(super) struct Forecast {
     pub(super) row: Row,
     /// What an upgrade would change, if that could be found out.
-    told: Option<DryRun>,
+    reported: Option<DryRun>,
 }
 
 impl Forecast {
@@ -61,15 +61,15 @@ async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
         "context": { "space_guid": member.space.as_deref().unwrap_or_default() },
     });
     match broker.post::<_, DryRun>(&path, &body).await {
-        Ok(told) => {
-            let row = if told.needs_deploy {
-                member.row(Outcome::WouldChange, Some(summary(&told.changes)))
+        Ok(reported) => {
+            let row = if reported.needs_deploy {
+                member.row(Outcome::WouldChange, Some(summary(&reported.changes)))
             } else {
                 member.row(Outcome::Unchanged, None)
             };
             Forecast {
                 row,
-                told: Some(told),
+                reported: Some(reported),
             }
         }
         Err(error) => {
@@ -80,7 +80,7 @@ async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
             };
             Forecast {
                 row: member.row(outcome, Some(Chain(&error).to_string())),
-                told: None,
+                reported: None,
             }
         }
     }
@@ -112,7 +112,10 @@ pub(super) fn of_recreation(member: &Member) -> Forecast {
             member.row(Outcome::WouldChange, Some(cause))
         }
     };
-    Forecast { row, told: None }
+    Forecast {
+        row,
+        reported: None,
+    }
 }
 
 /// One change, and how many instances it would happen to.
@@ -138,21 +141,24 @@ impl FleetChanges {
         let mut fleet = Self::default();
         let mut by_path: BTreeMap<(ChangeKind, String), Vec<(PlannedChange, usize)>> =
             BTreeMap::new();
-        for told in forecasts
+        for reported in forecasts
             .iter()
-            .filter_map(|forecast| forecast.told.as_ref())
+            .filter_map(|forecast| forecast.reported.as_ref())
         {
-            let id = &told.service_instance_id;
+            let id = &reported.service_instance_id;
             for (risk, instances) in [
-                (&told.risks.recreates_vms, &mut fleet.recreates_vms),
-                (&told.risks.restarts_jobs, &mut fleet.restarts_jobs),
-                (&told.risks.deletes_instances, &mut fleet.deletes_instances),
+                (&reported.risks.recreates_vms, &mut fleet.recreates_vms),
+                (&reported.risks.restarts_jobs, &mut fleet.restarts_jobs),
+                (
+                    &reported.risks.deletes_instances,
+                    &mut fleet.deletes_instances,
+                ),
             ] {
                 if !risk.is_empty() {
                     instances.insert(id.clone());
                 }
             }
-            for (kind, changes) in told.changes.kinds() {
+            for (kind, changes) in reported.changes.kinds() {
                 for change in changes {
                     let same = by_path.entry((kind, change.path.clone())).or_default();
                     match same.iter_mut().find(|(known, _)| known == change) {
@@ -249,12 +255,12 @@ mod tests {
 
     fn forecast(id: &str, changes: &Value, risks: &Value) -> Forecast {
         let instance: InstanceId = id.to_owned().try_into().unwrap();
-        let told = json!({
+        let reported = json!({
             "service_instance_id": id, "plan_id": "p", "needs_deploy": true, "changes": changes, "risks": risks,
         });
         Forecast {
             row: Row::of(instance, Outcome::WouldChange),
-            told: Some(serde_json::from_value(told).unwrap()),
+            reported: Some(serde_json::from_value(reported).unwrap()),
         }
     }
 
@@ -265,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn identical_changes_are_told_once_and_those_of_most_instances_first() {
+    fn identical_changes_are_reported_once_and_those_of_most_instances_first() {
         let risks = json!({
             "recreates_vms": ["redis"], "restarts_jobs": [], "deletes_instances": [],
         });

@@ -2,20 +2,20 @@
 
 use odb_api_types::{
     ids::InstanceId,
-    management::{Health as Told, InstanceHealth},
+    management::{Health as Reported, InstanceHealth},
 };
 use odb_redaction::Chain;
 
-use crate::broker_api::{BrokerApi, BrokerApiRefusal};
+use crate::broker_api::{BrokerApi, BrokerApiRejection};
 use odb_rollout::Health;
 
 /// Asks for the health of an instance. Who cannot be asked is not known to be healthy.
 pub(super) async fn of(broker: &BrokerApi, id: &InstanceId) -> Health {
     let path = ["mgmt", "v1", "service_instances", id.as_str(), "health"];
-    match broker.get::<Told>(&path, &[]).await {
-        Ok(told) if told.healthy => Health::Healthy,
-        Ok(told) => {
-            let unhealthy: Vec<String> = told
+    match broker.get::<Reported>(&path, &[]).await {
+        Ok(reported) if reported.healthy => Health::Healthy,
+        Ok(reported) => {
+            let unhealthy: Vec<String> = reported
                 .instances
                 .iter()
                 .filter(|instance| !instance.healthy)

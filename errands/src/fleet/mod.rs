@@ -15,7 +15,7 @@
 //! | `pass` | one pass over the instances |
 //! | `run` | the passes of a run, and what surrounds them |
 //! | `listing`, `members`, `current` | the instances, as listed and as they are |
-//! | `wishes` | what the operator wants, held against what the broker can do |
+//! | `wanted` | what the operator wants, held against what the broker can do |
 //! | `resumption` | runs that are continued |
 //! | `dry_run` | what would change |
 //! | `director_version` | whether the Director can recreate |
@@ -29,13 +29,13 @@ mod flags;
 mod health;
 mod listing;
 mod members;
+mod options;
 mod pass;
 mod resumption;
 mod run;
 mod runner;
 mod through_broker;
 mod through_platform;
-mod wishes;
 
 use clap::Args;
 use odb_config::errands::Fleet as FleetFile;

@@ -11,13 +11,15 @@ use crate::{
     progress::Progress,
     report::{Outcome, Row},
 };
-use odb_rollout::{Canaries, Engine, Notice, Place, Settings, Standing, Start, State, Verdict};
+use odb_rollout::{
+    Canaries, Engine, Location, LogEvent, PriorResult, RolloutResult, Settings, Start, State,
+};
 
 /// One pass over the instances.
 pub(super) struct Pass<'a> {
     pub(super) console: &'a Console,
     /// What is done, in a word for a bar.
-    pub(super) doing: &'static str,
+    pub(super) activity: &'static str,
     pub(super) settings: Settings,
     pub(super) members: &'a [Member],
     pub(super) canaries: Option<Canaries>,
@@ -26,23 +28,23 @@ pub(super) struct Pass<'a> {
 
 /// How an instance stands when the pass begins, with what is needed to ask after an operation that goes on.
 pub(super) struct Known<U> {
-    pub(super) standing: Standing,
+    pub(super) prior_result: PriorResult,
     pub(super) underway: Option<U>,
 }
 
 impl<U> Known<U> {
     /// How it stands; nothing goes on.
-    pub(super) fn standing(standing: Standing) -> Self {
+    pub(super) fn prior_result(prior_result: PriorResult) -> Self {
         Self {
-            standing,
+            prior_result,
             underway: None,
         }
     }
 
     /// Something goes on.
-    pub(super) fn underway(standing: Standing, underway: U) -> Self {
+    pub(super) fn underway(prior_result: PriorResult, underway: U) -> Self {
         Self {
-            standing,
+            prior_result,
             underway: Some(underway),
         }
     }
@@ -50,7 +52,7 @@ impl<U> Known<U> {
 
 /// How a pass has ended.
 pub(super) struct Ended {
-    pub(super) verdict: Verdict,
+    pub(super) result: RolloutResult,
     /// Those that were brought up to date in it.
     pub(super) succeeded: HashSet<InstanceId>,
     /// A row for each instance.
@@ -87,33 +89,35 @@ impl Pass<'_> {
     pub(super) async fn run<O: Operator>(
         self,
         operator: &O,
-        mut known: HashMap<Place, Known<O::Underway>>,
+        mut known: HashMap<Location, Known<O::Underway>>,
     ) -> Ended {
         let (mut starts, mut underway) = (Vec::new(), HashMap::new());
-        for (place, member) in self.members.iter().enumerate() {
-            let known = known.remove(&place);
-            let (standing, goes_on) = known.map_or((Standing::Untouched, None), |known| {
-                (known.standing, known.underway)
+        for (location, member) in self.members.iter().enumerate() {
+            let known = known.remove(&location);
+            let (prior_result, goes_on) = known.map_or((PriorResult::Untouched, None), |known| {
+                (known.prior_result, known.underway)
             });
             if let Some(goes_on) = goes_on {
-                underway.insert(place, goes_on);
+                underway.insert(location, goes_on);
             }
             starts.push(Start {
                 id: member.id.clone(),
-                standing,
+                prior_result,
             });
         }
         let total = u64::try_from(starts.len()).unwrap_or(u64::MAX);
-        let is_over = |start: &&Start| match start.standing {
-            Standing::Done | Standing::UpgradedThroughPlatform | Standing::Failed { .. } => true,
-            Standing::Untouched | Standing::Underway { .. } => false,
+        let is_over = |start: &&Start| match start.prior_result {
+            PriorResult::Done
+            | PriorResult::UpgradedThroughPlatform
+            | PriorResult::Failed { .. } => true,
+            PriorResult::Untouched | PriorResult::Underway { .. } => false,
         };
         let before = starts.iter().filter(is_over).count();
         let before = u64::try_from(before).unwrap_or(u64::MAX);
         let (engine, commands) = Engine::begin(self.settings, starts, self.canaries);
         let mut observer = PassObserver {
             console: self.console,
-            progress: Progress::resume(self.console, self.doing, total, before),
+            progress: Progress::resume(self.console, self.activity, total, before),
             tasks: HashMap::new(),
         };
         let beginning = Beginning {
@@ -126,17 +130,24 @@ impl Pass<'_> {
             progress, tasks, ..
         } = observer;
         drop(progress);
-        let verdict = engine.verdict();
-        self.console.say(&verdict.summary);
-        let states = (0..engine.len()).map(|place| engine.instance(place));
+        let result = engine.result();
+        self.console.say(&result.summary);
+        let states = (0..engine.len()).map(|location| engine.instance(location));
         let succeeded = states
             .filter(|(_, state, _)| matches!(state, State::Succeeded))
             .map(|(id, ..)| id.clone());
         Ended {
-            verdict,
+            result,
             succeeded: succeeded.collect(),
             rows: (0..engine.len())
-                .map(|place| row(&engine, place, &self.members[place], tasks.get(&place)))
+                .map(|location| {
+                    row(
+                        &engine,
+                        location,
+                        &self.members[location],
+                        tasks.get(&location),
+                    )
+                })
                 .collect(),
         }
     }
@@ -146,33 +157,35 @@ impl Pass<'_> {
 struct PassObserver<'a> {
     console: &'a Console,
     progress: Progress,
-    tasks: HashMap<Place, u64>,
+    tasks: HashMap<Location, u64>,
 }
 
 impl Observer for PassObserver<'_> {
-    fn said(&mut self, notice: &Notice) {
-        match notice {
-            Notice::Starting { .. }
-            | Notice::Triggered { .. }
-            | Notice::Waiting { .. }
-            | Notice::Ended { .. }
-            | Notice::TakenUp { .. }
-            | Notice::UpgradedThroughPlatform { .. } => self.progress.event(&notice.to_string()),
-            Notice::CanariesDoneBefore
-            | Notice::StartingCanaries { .. }
-            | Notice::Attempt { .. }
-            | Notice::AskingAgain { .. }
-            | Notice::LookingAtWave { .. }
-            | Notice::GoneSince { .. }
-            | Notice::WaveIsHealthy
-            | Notice::FinishedCanaries
-            | Notice::Progress { .. } => self.console.say(notice),
+    fn said(&mut self, log_event: &LogEvent) {
+        match log_event {
+            LogEvent::Starting { .. }
+            | LogEvent::Triggered { .. }
+            | LogEvent::Waiting { .. }
+            | LogEvent::Ended { .. }
+            | LogEvent::TakenUp { .. }
+            | LogEvent::UpgradedThroughPlatform { .. } => {
+                self.progress.event(&log_event.to_string())
+            }
+            LogEvent::CanariesDoneBefore
+            | LogEvent::StartingCanaries { .. }
+            | LogEvent::Attempt { .. }
+            | LogEvent::AskingAgain { .. }
+            | LogEvent::LookingAtWave { .. }
+            | LogEvent::GoneSince { .. }
+            | LogEvent::WaveIsHealthy
+            | LogEvent::FinishedCanaries
+            | LogEvent::Progress { .. } => self.console.say(log_event),
         }
     }
 
-    fn changed(&mut self, place: Place, state: &State) {
+    fn changed(&mut self, location: Location, state: &State) {
         if let State::Accepted { task: Some(task) } = state {
-            self.tasks.insert(place, *task);
+            self.tasks.insert(location, *task);
         }
         if state.is_final() {
             self.progress.advance();
@@ -180,9 +193,9 @@ impl Observer for PassObserver<'_> {
     }
 }
 
-fn row(engine: &Engine, place: Place, member: &Member, task: Option<&u64>) -> Row {
-    let (_, state, duration) = engine.instance(place);
-    let unhealthy = engine.unhealthy(place);
+fn row(engine: &Engine, location: Location, member: &Member, task: Option<&u64>) -> Row {
+    let (_, state, duration) = engine.instance(location);
+    let unhealthy = engine.unhealthy(location);
     let outcome = match state {
         _ if unhealthy.is_some() => Outcome::Unhealthy,
         State::NotStarted => Outcome::NotReached,

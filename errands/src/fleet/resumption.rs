@@ -14,9 +14,9 @@ use odb_redaction::Chain;
 
 use crate::{
     Console,
-    broker_api::{BrokerApi, BrokerApiRefusal, FleetOperation, OperationData},
+    broker_api::{BrokerApi, BrokerApiRejection, FleetOperation, OperationData},
 };
-use odb_rollout::Standing;
+use odb_rollout::PriorResult;
 
 /// What is done about instances that an interrupted part of the run has failed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,14 +183,14 @@ impl RunUnderWay {
     }
 
     /// How an instance stands: what is known of it, and what the run has done.
-    pub(super) fn standing(
+    pub(super) fn prior_result(
         &self,
         operation: FleetOperation,
         entry: &InventoryEntry,
         failed: FailedBefore,
-    ) -> (Standing, Option<OperationData>) {
+    ) -> (PriorResult, Option<OperationData>) {
         let Some(run) = self.run.as_ref().filter(|_| self.is_continued) else {
-            return (Standing::Untouched, None);
+            return (PriorResult::Untouched, None);
         };
         let is_done = match operation {
             FleetOperation::Upgrade => {
@@ -200,29 +200,29 @@ impl RunUnderWay {
             }
             FleetOperation::Recreate => entry.recreated.is_some_and(|at| at >= run.began),
         };
-        let of_this_run = entry.operation.as_ref().filter(|remembered| {
-            remembered.kind == operation_kind(operation)
-                && remembered.began.is_some_and(|began| began >= run.began)
+        let of_this_run = entry.operation.as_ref().filter(|recorded| {
+            recorded.kind == operation_kind(operation)
+                && recorded.began.is_some_and(|began| began >= run.began)
         });
         match of_this_run {
-            Some(remembered) if remembered.state == OperationState::InProgress => {
-                match remembered.token.clone().map(OperationData::from) {
+            Some(recorded) if recorded.state == OperationState::InProgress => {
+                match recorded.token.clone().map(OperationData::from) {
                     Some(data) => {
                         let task = Some(data.task()).filter(|task| *task > 0);
-                        (Standing::Underway { task }, Some(data))
+                        (PriorResult::Underway { task }, Some(data))
                     }
-                    None => (Standing::Untouched, None),
+                    None => (PriorResult::Untouched, None),
                 }
             }
-            _ if is_done => (Standing::Done, None),
-            Some(remembered)
-                if remembered.state == OperationState::Failed && failed == FailedBefore::Stay =>
+            _ if is_done => (PriorResult::Done, None),
+            Some(recorded)
+                if recorded.state == OperationState::Failed && failed == FailedBefore::Stay =>
             {
-                let description = remembered.description.as_deref();
+                let description = recorded.description.as_deref();
                 let cause = cause(&entry.service_instance_id, description.unwrap_or_default());
-                (Standing::Failed { cause }, None)
+                (PriorResult::Failed { cause }, None)
             }
-            _ => (Standing::Untouched, None),
+            _ => (PriorResult::Untouched, None),
         }
     }
 
@@ -294,12 +294,12 @@ mod tests {
     const EARLIER: &str = "2026-01-01T11:59:59Z";
     const LATER: &str = "2026-01-01T12:00:01Z";
 
-    fn standing(
+    fn prior_result(
         operation: FleetOperation,
         is_continued: bool,
         failed: FailedBefore,
         more: &Value,
-    ) -> Standing {
+    ) -> PriorResult {
         let run = json!({
             "id": "9d6c1d2e-54b1-4b3c-9f2a-0f6d1c2b3a4d",
             "kind": operation.to_string(),
@@ -318,7 +318,7 @@ mod tests {
             entry[key] = value.clone();
         }
         let entry = serde_json::from_value(entry).unwrap();
-        under_way.standing(operation, &entry, failed).0
+        under_way.prior_result(operation, &entry, failed).0
     }
 
     fn operation(kind: &str, state: &str, began: &str) -> Value {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_told_in_two_units() {
+    fn an_age_is_reported_in_two_units() {
         let began: Timestamp = BEGAN.parse().unwrap();
         for (now, expected) in [
             (EARLIER, "0 min"),
@@ -349,40 +349,41 @@ mod tests {
     #[test]
     fn what_was_upgraded_in_the_run_to_what_is_offered_now_is_done() {
         let upgrade =
-            |more: &Value| standing(FleetOperation::Upgrade, true, FailedBefore::Stay, more);
-        assert_eq!(upgrade(&deployed(LATER, true)), Standing::Done);
-        assert_eq!(upgrade(&deployed(BEGAN, true)), Standing::Done);
-        assert_eq!(upgrade(&deployed(EARLIER, true)), Standing::Untouched);
-        assert_eq!(upgrade(&deployed(LATER, false)), Standing::Untouched);
-        assert_eq!(upgrade(&json!({})), Standing::Untouched);
+            |more: &Value| prior_result(FleetOperation::Upgrade, true, FailedBefore::Stay, more);
+        assert_eq!(upgrade(&deployed(LATER, true)), PriorResult::Done);
+        assert_eq!(upgrade(&deployed(BEGAN, true)), PriorResult::Done);
+        assert_eq!(upgrade(&deployed(EARLIER, true)), PriorResult::Untouched);
+        assert_eq!(upgrade(&deployed(LATER, false)), PriorResult::Untouched);
+        assert_eq!(upgrade(&json!({})), PriorResult::Untouched);
     }
 
     #[test]
     fn what_was_recreated_in_the_run_is_done() {
         let recreate =
-            |more: &Value| standing(FleetOperation::Recreate, true, FailedBefore::Stay, more);
-        assert_eq!(recreate(&json!({ "recreated": LATER })), Standing::Done);
+            |more: &Value| prior_result(FleetOperation::Recreate, true, FailedBefore::Stay, more);
+        assert_eq!(recreate(&json!({ "recreated": LATER })), PriorResult::Done);
         assert_eq!(
             recreate(&json!({ "recreated": EARLIER })),
-            Standing::Untouched
+            PriorResult::Untouched
         );
-        assert_eq!(recreate(&deployed(LATER, true)), Standing::Untouched);
+        assert_eq!(recreate(&deployed(LATER, true)), PriorResult::Untouched);
     }
 
     #[test]
     fn what_the_run_has_begun_goes_on_and_what_it_has_failed_on_stays_failed() {
-        let upgrade = |failed, more: &Value| standing(FleetOperation::Upgrade, true, failed, more);
+        let upgrade =
+            |failed, more: &Value| prior_result(FleetOperation::Upgrade, true, failed, more);
         let stay = FailedBefore::Stay;
         assert_eq!(
             upgrade(stay, &operation("upgrade", "in progress", LATER)),
-            Standing::Underway { task: Some(7) }
+            PriorResult::Underway { task: Some(7) }
         );
         let failed = operation("upgrade", "failed", LATER);
         let cause = "[i1] Operation failed before the run was interrupted: no".to_owned();
-        assert_eq!(upgrade(stay, &failed), Standing::Failed { cause });
+        assert_eq!(upgrade(stay, &failed), PriorResult::Failed { cause });
         assert_eq!(
             upgrade(FailedBefore::AreRetried, &failed),
-            Standing::Untouched
+            PriorResult::Untouched
         );
         for of_another in [
             operation("upgrade", "in progress", EARLIER),
@@ -392,7 +393,7 @@ mod tests {
         ] {
             assert_eq!(
                 upgrade(stay, &of_another),
-                Standing::Untouched,
+                PriorResult::Untouched,
                 "{of_another}"
             );
         }
@@ -400,12 +401,12 @@ mod tests {
 
     #[test]
     fn a_new_run_visits_every_instance() {
-        let untouched = standing(
+        let untouched = prior_result(
             FleetOperation::Upgrade,
             false,
             FailedBefore::Stay,
             &deployed(LATER, true),
         );
-        assert_eq!(untouched, Standing::Untouched);
+        assert_eq!(untouched, PriorResult::Untouched);
     }
 }

@@ -31,7 +31,7 @@ use crate::{
     cloud_controller,
     report::{OutputFormat, Report, RunStatus, Shown},
 };
-use odb_rollout::{CanarySelection, HealthGate, Settings, Standing};
+use odb_rollout::{CanarySelection, HealthGate, PriorResult, Settings};
 
 /// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is away
 /// for some minutes.
@@ -121,15 +121,15 @@ impl<'a> FleetRun<'a> {
     async fn ended(&self, report: &mut Report) -> anyhow::Result<()> {
         self.check_wishes().await?;
         if self.run.is_dry {
-            let told = self.dependencies.unless_stopped(self.dry_run(report));
-            told.await.map_err(anyhow::Error::new).flatten()
+            let reported = self.dependencies.unless_stopped(self.dry_run(report));
+            reported.await.map_err(anyhow::Error::new).flatten()
         } else {
-            self.remembered_run(report).await
+            self.recorded_run(report).await
         }
     }
 
     /// Runs all passes; the broker remembers that it does.
-    async fn remembered_run(&self, report: &mut Report) -> anyhow::Result<()> {
+    async fn recorded_run(&self, report: &mut Report) -> anyhow::Result<()> {
         let begun = async {
             let (broker, operation, console) = (&self.broker, self.operation, &self.console);
             let extent = if self.choice.is_narrow() {
@@ -236,8 +236,8 @@ impl<'a> FleetRun<'a> {
         let members = self.begin_pass(under_way, listing, report).await?;
         let operator = ThroughPlatform::new(controller, &self.broker, &members);
         let pass = self.pass(&members).await?;
-        let known = members.iter().enumerate().filter_map(|(place, member)| {
-            let (standing, _) = self.standing(under_way, member)?;
+        let known = members.iter().enumerate().filter_map(|(location, member)| {
+            let (prior_result, _) = self.prior_result(under_way, member)?;
             let is_at_it = || {
                 let entry = member.entry.as_ref()?;
                 let operation = entry.platform_operation.as_ref()?;
@@ -247,13 +247,13 @@ impl<'a> FleetRun<'a> {
                 )
                 .then_some(())
             };
-            match standing {
+            match prior_result {
                 // Begun by the pass through the broker: the platform does not know of it, and has nothing to upgrade.
-                Standing::Underway { .. } => is_at_it().map(|()| {
-                    let standing = Standing::Underway { task: None };
-                    (place, Known::underway(standing, ()))
+                PriorResult::Underway { .. } => is_at_it().map(|()| {
+                    let prior_result = PriorResult::Underway { task: None };
+                    (location, Known::underway(prior_result, ()))
                 }),
-                standing => Some((place, Known::standing(standing))),
+                prior_result => Some((location, Known::prior_result(prior_result))),
             }
         });
         let ended = pass.run(&operator, known.collect()).await;
@@ -279,12 +279,18 @@ impl<'a> FleetRun<'a> {
         );
         let pass = self.pass(&members).await?;
         let mut known: HashMap<_, Known<OperationData>> = HashMap::new();
-        for (place, member) in members.iter().enumerate() {
+        for (location, member) in members.iter().enumerate() {
             if upgraded.contains(&member.id) {
-                let standing = Standing::UpgradedThroughPlatform;
-                known.insert(place, Known::standing(standing));
-            } else if let Some((standing, underway)) = self.standing(under_way, member) {
-                known.insert(place, Known { standing, underway });
+                let prior_result = PriorResult::UpgradedThroughPlatform;
+                known.insert(location, Known::prior_result(prior_result));
+            } else if let Some((prior_result, underway)) = self.prior_result(under_way, member) {
+                known.insert(
+                    location,
+                    Known {
+                        prior_result,
+                        underway,
+                    },
+                );
             }
         }
         let ended = pass.run(&operator, known).await;
@@ -293,18 +299,18 @@ impl<'a> FleetRun<'a> {
     }
 
     /// What a run that is continued has done to an instance; nothing is known in a new one.
-    fn standing(
+    fn prior_result(
         &self,
         under_way: &RunUnderWay,
         member: &Member,
-    ) -> Option<(Standing, Option<OperationData>)> {
+    ) -> Option<(PriorResult, Option<OperationData>)> {
         let failed = if self.run.retries_failed {
             FailedBefore::AreRetried
         } else {
             FailedBefore::Stay
         };
         let entry = member.entry.as_ref()?;
-        Some(under_way.standing(self.operation, entry, failed))
+        Some(under_way.prior_result(self.operation, entry, failed))
     }
 
     async fn pass<'p>(&'p self, members: &'p [Member]) -> anyhow::Result<Pass<'p>> {
@@ -326,7 +332,7 @@ impl<'a> FleetRun<'a> {
         let canaries = selection.among(&all, &matching)?;
         Ok(Pass {
             console: &self.console,
-            doing: match self.operation {
+            activity: match self.operation {
                 FleetOperation::Upgrade => "upgrading",
                 FleetOperation::Recreate => "recreating",
             },
@@ -400,7 +406,7 @@ fn end_pass(
             report.add(row.clone());
         }
     }
-    match &ended.verdict.failure {
+    match &ended.result.failure {
         Some(failure) => Err(anyhow!("{failure}")),
         None => Ok(ended),
     }

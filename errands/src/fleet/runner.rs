@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use odb_rollout::{
-    Command, Engine, Event, Health, Notice, Place, PollAnswer, State, TriggerAnswer,
+    Command, Engine, Event, Health, Location, LogEvent, PollAnswer, State, TriggerAnswer,
 };
 
 /// A way to bring operations about.
@@ -18,24 +18,24 @@ pub(super) trait Operator {
     /// Asks for the operation on an instance. An operation that goes on has something to ask after it with.
     async fn trigger(
         &self,
-        place: Place,
+        location: Location,
         is_repeat: bool,
     ) -> (TriggerAnswer, Option<Self::Underway>);
 
     /// Asks how an operation is doing.
-    async fn poll(&self, place: Place, underway: &Self::Underway) -> PollAnswer;
+    async fn poll(&self, location: Location, underway: &Self::Underway) -> PollAnswer;
 
     /// Asks whether an instance is healthy.
-    async fn examine(&self, place: Place) -> Health;
+    async fn examine(&self, location: Location) -> Health;
 }
 
 /// Somebody who wants to know how a pass goes.
 pub(super) trait Observer {
     /// Something is to be told.
-    fn said(&mut self, notice: &Notice);
+    fn said(&mut self, log_event: &LogEvent);
 
     /// An instance has come to another state.
-    fn changed(&mut self, place: Place, state: &State);
+    fn changed(&mut self, location: Location, state: &State);
 }
 
 /// What a pass begins with.
@@ -43,7 +43,7 @@ pub(super) struct Beginning<U> {
     pub(super) engine: Engine,
     pub(super) commands: Vec<Command>,
     /// Operations of an interrupted part of the run that go on.
-    pub(super) underway: HashMap<Place, U>,
+    pub(super) underway: HashMap<Location, U>,
 }
 
 type Calls<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Event> + 'c>>>;
@@ -66,15 +66,20 @@ pub(super) async fn run<O: Operator>(
     loop {
         for command in commands.drain(..) {
             match command {
-                Command::Say(notice) => observer.said(&notice),
-                Command::Changed { place, state } => observer.changed(place, &state),
-                Command::Trigger { place, is_repeat } => {
-                    calls.push(Box::pin(trigger(operator, &underway, place, is_repeat)));
+                Command::Say(log_event) => observer.said(&log_event),
+                Command::Changed { location, state } => observer.changed(location, &state),
+                Command::Trigger {
+                    location,
+                    is_repeat,
+                } => {
+                    calls.push(Box::pin(trigger(operator, &underway, location, is_repeat)));
                 }
-                Command::Poll { place } => calls.push(Box::pin(poll(operator, &underway, place))),
-                Command::Examine { place } => calls.push(Box::pin(async move {
-                    let health = operator.examine(place).await;
-                    Event::Examined { place, health }
+                Command::Poll { location } => {
+                    calls.push(Box::pin(poll(operator, &underway, location)))
+                }
+                Command::Examine { location } => calls.push(Box::pin(async move {
+                    let health = operator.examine(location).await;
+                    Event::Examined { location, health }
                 })),
             }
         }
@@ -83,13 +88,13 @@ pub(super) async fn run<O: Operator>(
         }
         let tick = engine.next_tick().map(|tick| began + tick);
         commands = tokio::select! {
-            Some(event) = calls.next(), if !calls.is_empty() => engine.hear(event, began.elapsed()),
+            Some(event) = calls.next(), if !calls.is_empty() => engine.handle(event, began.elapsed()),
             () = sleep_until(tick.unwrap_or(began)), if tick.is_some() => {
                 engine.tick(began.elapsed())
             }
             () = stopping.cancelled(), if !is_stopping => {
                 is_stopping = true;
-                engine.hear(Event::Stop, began.elapsed())
+                engine.handle(Event::Stop, began.elapsed())
             }
         };
     }
@@ -97,28 +102,28 @@ pub(super) async fn run<O: Operator>(
 
 async fn trigger<O: Operator>(
     operator: &O,
-    underway: &RefCell<HashMap<Place, O::Underway>>,
-    place: Place,
+    underway: &RefCell<HashMap<Location, O::Underway>>,
+    location: Location,
     is_repeat: bool,
 ) -> Event {
-    let (answer, begun) = operator.trigger(place, is_repeat).await;
+    let (answer, begun) = operator.trigger(location, is_repeat).await;
     if let Some(begun) = begun {
-        underway.borrow_mut().insert(place, begun);
+        underway.borrow_mut().insert(location, begun);
     }
-    Event::Triggered { place, answer }
+    Event::Triggered { location, answer }
 }
 
 async fn poll<O: Operator>(
     operator: &O,
-    underway: &RefCell<HashMap<Place, O::Underway>>,
-    place: Place,
+    underway: &RefCell<HashMap<Location, O::Underway>>,
+    location: Location,
 ) -> Event {
-    let begun = underway.borrow().get(&place).cloned();
+    let begun = underway.borrow().get(&location).cloned();
     let answer = match begun {
-        Some(begun) => operator.poll(place, &begun).await,
+        Some(begun) => operator.poll(location, &begun).await,
         None => PollAnswer::Senseless {
             cause: "an operation goes on and nobody knows how to ask after it".to_owned(),
         },
     };
-    Event::Polled { place, answer }
+    Event::Polled { location, answer }
 }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::HashMap};
 
 use odb_api_types::{
     ids::InstanceId,
-    management::{InventoryOperation, OperationState as RememberedState, OperationStatus},
+    management::{InventoryOperation, OperationState as RecordedState, OperationStatus},
 };
 use odb_clients::http::StatusCode;
 use odb_redaction::Chain;
@@ -17,11 +17,11 @@ use super::{
 use crate::{
     Console,
     broker_api::{
-        BrokerApi, BrokerApiRefusal, FleetOperation, LastOperationError, OperationData,
-        OperationState, TriggerError, TriggerFault, Triggered,
+        BrokerApi, BrokerApiRejection, FleetOperation, LastOperationError, OperationData,
+        OperationState, TriggerError, TriggerFailure, Triggered,
     },
 };
-use odb_rollout::{Health, Place, PollAnswer, Standing, TriggerAnswer};
+use odb_rollout::{Health, Location, PollAnswer, PriorResult, TriggerAnswer};
 
 /// Upgrades or recreates through the broker.
 pub(super) struct ThroughBroker<'a> {
@@ -32,7 +32,7 @@ pub(super) struct ThroughBroker<'a> {
     look_up: LookUp<'a>,
     console: &'a Console,
     /// The instances that were asked for, however that went, as they were before.
-    before: RefCell<HashMap<Place, Before>>,
+    before: RefCell<HashMap<Location, Before>>,
 }
 
 impl<'a> ThroughBroker<'a> {
@@ -60,7 +60,7 @@ impl<'a> ThroughBroker<'a> {
 
     /// Whether an operation that was asked for before has begun, although no answer told so: the answer was lost, or the broker
     /// came to work on it when it had said that it was busy.
-    fn begun_meanwhile(&self, place: Place, current: &Current) -> Option<Begun> {
+    fn begun_meanwhile(&self, location: Location, current: &Current) -> Option<Begun> {
         let Current::Known {
             entry: Some(entry), ..
         } = current
@@ -68,7 +68,7 @@ impl<'a> ThroughBroker<'a> {
             return None;
         };
         let before = self.before.borrow();
-        let before = before.get(&place)?;
+        let before = before.get(&location)?;
         let now = entry.operation.clone()?;
         let is_new = match before {
             Before::Known(None) => true,
@@ -87,30 +87,36 @@ impl<'a> ThroughBroker<'a> {
             return None;
         }
         Some(match now.state {
-            RememberedState::InProgress => Begun::Underway(OperationData::from(now.token?)),
-            RememberedState::Succeeded => Begun::Succeeded,
-            RememberedState::Failed => Begun::Failed {
+            RecordedState::InProgress => Begun::Underway(OperationData::from(now.token?)),
+            RecordedState::Succeeded => Begun::Succeeded,
+            RecordedState::Failed => Begun::Failed {
                 description: now.description.unwrap_or_default(),
             },
         })
     }
 
-    fn keep_before(&self, place: Place, current: &Current) {
+    fn keep_before(&self, location: Location, current: &Current) {
         let mut before = self.before.borrow_mut();
-        before.entry(place).or_insert_with(|| Before::of(current));
+        before
+            .entry(location)
+            .or_insert_with(|| Before::of(current));
     }
 
     /// What is in the way may be what was asked for.
-    async fn in_the_way(&self, place: Place) -> Option<Begun> {
+    async fn in_the_way(&self, location: Location) -> Option<Begun> {
         if self.look_up.knowledge() != Some(Knowledge::Inventory) {
             return None;
         }
-        let current = self.look_up.current(&self.members[place].id).await.ok()?;
-        self.begun_meanwhile(place, &current)
+        let current = self
+            .look_up
+            .current(&self.members[location].id)
+            .await
+            .ok()?;
+        self.begun_meanwhile(location, &current)
     }
 
     /// An operation that has begun, as the answer to the wish for it.
-    fn answer(&self, place: Place, begun: Begun) -> (TriggerAnswer, Option<OperationData>) {
+    fn answer(&self, location: Location, begun: Begun) -> (TriggerAnswer, Option<OperationData>) {
         match begun {
             Begun::Underway(data) => {
                 let task = Some(data.task()).filter(|task| *task > 0);
@@ -118,7 +124,7 @@ impl<'a> ThroughBroker<'a> {
             }
             Begun::Succeeded => (TriggerAnswer::Succeeded, None),
             Begun::Failed { description } => {
-                let id = &self.members[place].id;
+                let id = &self.members[location].id;
                 let cause = format!("[{id}] Operation failed: {description}");
                 (TriggerAnswer::Failed { cause }, None)
             }
@@ -135,15 +141,19 @@ impl<'a> ThroughBroker<'a> {
             return None;
         };
         let failed = FailedBefore::AreRetried;
-        match self.under_way.standing(self.operation, entry, failed) {
-            (Standing::Done, _) => Some(Begun::Succeeded),
-            (Standing::Underway { .. }, data) => data.map(Begun::Underway),
+        match self.under_way.prior_result(self.operation, entry, failed) {
+            (PriorResult::Done, _) => Some(Begun::Succeeded),
+            (PriorResult::Underway { .. }, data) => data.map(Begun::Underway),
             _ => None,
         }
     }
 
-    async fn ask(&self, place: Place, current: Current) -> (TriggerAnswer, Option<OperationData>) {
-        let member = &self.members[place];
+    async fn ask(
+        &self,
+        location: Location,
+        current: Current,
+    ) -> (TriggerAnswer, Option<OperationData>) {
+        let member = &self.members[location];
         let (plan, space) = match current {
             Current::Known { plan, space, .. } => (plan, space),
             Current::Gone => return (TriggerAnswer::Deleted, None),
@@ -166,7 +176,7 @@ impl<'a> ThroughBroker<'a> {
             Ok(Triggered::UpToDate) => (TriggerAnswer::Skipped, None),
             Ok(Triggered::Busy) => (TriggerAnswer::Busy, None),
             Ok(missing @ (Triggered::NotFound | Triggered::DeploymentMissing)) => {
-                (self.missing(place, &missing).await, None)
+                (self.missing(location, &missing).await, None)
             }
             Err(error) => (self.failed(&error), None),
         }
@@ -183,8 +193,8 @@ impl<'a> ThroughBroker<'a> {
     }
 
     /// There is no deployment, or no instance. If the platform does not know it any more, its user has deleted it.
-    async fn missing(&self, place: Place, missing: &Triggered) -> TriggerAnswer {
-        let id = &self.members[place].id;
+    async fn missing(&self, location: Location, missing: &Triggered) -> TriggerAnswer {
+        let id = &self.members[location].id;
         let current = self.look_up.current(id).await;
         if current == Ok(Current::Gone) {
             return TriggerAnswer::Deleted;
@@ -210,20 +220,20 @@ impl<'a> ThroughBroker<'a> {
     fn failed(&self, error: &TriggerError) -> TriggerAnswer {
         let cause = Chain(error).to_string();
         let can_be_looked_up = self.look_up.knowledge() == Some(Knowledge::Inventory);
-        let may_help = match &error.fault {
-            TriggerFault::NoAnswer(fault) => {
-                fault.is_transient() && (can_be_looked_up || !fault.may_have_taken_effect())
+        let may_help = match &error.failure {
+            TriggerFailure::NoAnswer(error) => {
+                error.is_transient() && (can_be_looked_up || !error.may_have_taken_effect())
             }
-            TriggerFault::Unexpected { status, .. } => match *status {
+            TriggerFailure::Unexpected { status, .. } => match *status {
                 StatusCode::TOO_MANY_REQUESTS => true,
                 StatusCode::BAD_GATEWAY
                 | StatusCode::SERVICE_UNAVAILABLE
                 | StatusCode::GATEWAY_TIMEOUT => can_be_looked_up,
                 _ => false,
             },
-            TriggerFault::Described { .. }
-            | TriggerFault::Undescribed { .. }
-            | TriggerFault::NotUnderstood(_) => false,
+            TriggerFailure::Described { .. }
+            | TriggerFailure::Undescribed { .. }
+            | TriggerFailure::NotUnderstood(_) => false,
         };
         if may_help {
             TriggerAnswer::Unanswered { cause }
@@ -263,10 +273,10 @@ impl Operator for ThroughBroker<'_> {
 
     async fn trigger(
         &self,
-        place: Place,
+        location: Location,
         is_repeat: bool,
     ) -> (TriggerAnswer, Option<OperationData>) {
-        let member = &self.members[place];
+        let member = &self.members[location];
         let current = match self.look_up.current(&member.id).await {
             Ok(current) => current,
             // An answer that gets lost can be made good only if it is known what was there before.
@@ -287,27 +297,27 @@ impl Operator for ThroughBroker<'_> {
             }
         };
         let begun = self.begun_by_the_run(&current);
-        if let Some(begun) = begun.or_else(|| self.begun_meanwhile(place, &current)) {
-            return self.answer(place, begun);
+        if let Some(begun) = begun.or_else(|| self.begun_meanwhile(location, &current)) {
+            return self.answer(location, begun);
         }
-        self.keep_before(place, &current);
-        let (answer, underway) = self.ask(place, current).await;
+        self.keep_before(location, &current);
+        let (answer, underway) = self.ask(location, current).await;
         if answer == TriggerAnswer::Busy
-            && let Some(begun) = self.in_the_way(place).await
+            && let Some(begun) = self.in_the_way(location).await
         {
-            return self.answer(place, begun);
+            return self.answer(location, begun);
         }
         (answer, underway)
     }
 
-    async fn poll(&self, place: Place, underway: &OperationData) -> PollAnswer {
-        let id = &self.members[place].id;
+    async fn poll(&self, location: Location, underway: &OperationData) -> PollAnswer {
+        let id = &self.members[location].id;
         match self.broker.last_operation(id, underway).await {
-            Ok(told) => match told.state {
+            Ok(reported) => match reported.state {
                 OperationState::InProgress => PollAnswer::InProgress,
                 OperationState::Succeeded => PollAnswer::Succeeded,
                 OperationState::Failed => {
-                    let mut description = told.description;
+                    let mut description = reported.description;
                     if let Some(error) = self.error_of_director(id).await {
                         description = format!("{description}: {error}");
                     }
@@ -315,12 +325,12 @@ impl Operator for ThroughBroker<'_> {
                 }
             },
             Err(error) => {
-                let is_told_of_another_end = matches!(
+                let is_reported_another_end = matches!(
                     &error,
                     LastOperationError::Asking(error)
                         if matches!(error.status(), Some(StatusCode::GONE | StatusCode::NOT_FOUND))
                 );
-                if is_told_of_another_end && self.look_up.current(id).await == Ok(Current::Gone) {
+                if is_reported_another_end && self.look_up.current(id).await == Ok(Current::Gone) {
                     return PollAnswer::Gone;
                 }
                 let cause = format!("[{id}] {}", Chain(&error));
@@ -338,7 +348,7 @@ impl Operator for ThroughBroker<'_> {
         }
     }
 
-    async fn examine(&self, place: Place) -> Health {
-        health::of(self.broker, &self.members[place].id).await
+    async fn examine(&self, location: Location) -> Health {
+        health::of(self.broker, &self.members[location].id).await
     }
 }

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::{health, members::Member, runner::Operator};
 use crate::broker_api::BrokerApi;
-use odb_rollout::{Health, Place, PollAnswer, TriggerAnswer};
+use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
 
 /// What a step at the Cloud Controller may take, repeats included.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -28,7 +28,7 @@ pub(super) struct ThroughPlatform<'a> {
     /// The version of each plan, asked for once.
     versions: Mutex<HashMap<PlanGuid, Option<String>>>,
     /// Upgrades whose answers were lost: they may have begun.
-    lost: RefCell<HashMap<Place, Lost>>,
+    lost: RefCell<HashMap<Location, Lost>>,
 }
 
 /// An upgrade whose answer was lost.
@@ -65,12 +65,12 @@ impl<'a> ThroughPlatform<'a> {
         Ok(version)
     }
 
-    async fn upgrade(&self, place: Place) -> Result<TriggerAnswer, Refusal> {
-        let guid = self.guid(place)?;
+    async fn upgrade(&self, location: Location) -> Result<TriggerAnswer, Rejection> {
+        let guid = self.guid(location)?;
         let Some(instance) = self.controller.versioned_instance(&call(), &guid).await? else {
             return Ok(TriggerAnswer::Deleted);
         };
-        if let Some(begun) = self.begun_meanwhile(place, &instance) {
+        if let Some(begun) = self.begun_meanwhile(location, &instance) {
             return begun;
         }
         if state_of(&instance).is_some_and(is_going_on) {
@@ -91,10 +91,10 @@ impl<'a> ThroughPlatform<'a> {
         match asked.await {
             Ok(Upgrading::Begun) => Ok(TriggerAnswer::Accepted { task: None }),
             Ok(Upgrading::UpToDate) => Ok(TriggerAnswer::Skipped),
-            Ok(Upgrading::Failed { description }) => Err(Refusal::Told(format!(
+            Ok(Upgrading::Failed { description }) => Err(Rejection::Reported(format!(
                 "the upgrade has failed at once: {description}"
             ))),
-            Ok(Upgrading::Unknown { state }) => Err(Refusal::Told(format!(
+            Ok(Upgrading::Unknown { state }) => Err(Rejection::Reported(format!(
                 "unknown state of the operation: `{state}`"
             ))),
             Err(error) if error.is_busy() => Ok(TriggerAnswer::Busy),
@@ -108,7 +108,7 @@ impl<'a> ThroughPlatform<'a> {
             Err(error) => {
                 if error.may_have_taken_effect() {
                     let mut lost = self.lost.borrow_mut();
-                    lost.entry(place).or_insert(Lost {
+                    lost.entry(location).or_insert(Lost {
                         before: instance,
                         version,
                     });
@@ -122,11 +122,11 @@ impl<'a> ThroughPlatform<'a> {
     /// same instance, whose end is waited for all the same.
     fn begun_meanwhile(
         &self,
-        place: Place,
+        location: Location,
         now: &CfVersionedInstance,
-    ) -> Option<Result<TriggerAnswer, Refusal>> {
+    ) -> Option<Result<TriggerAnswer, Rejection>> {
         let lost = self.lost.borrow();
-        let Lost { before, version } = lost.get(&place)?;
+        let Lost { before, version } = lost.get(&location)?;
         let state = state_of(now)?;
         if is_going_on(state) {
             return Some(Ok(TriggerAnswer::Accepted { task: None }));
@@ -138,43 +138,43 @@ impl<'a> ThroughPlatform<'a> {
             || now.changed != before.changed
             || now.description != before.description;
         (*state == CfOperationState::Failed && is_another).then(|| {
-            Err(Refusal::Told(format!(
+            Err(Rejection::Reported(format!(
                 "the upgrade has failed: {}",
                 now.description
             )))
         })
     }
 
-    fn guid(&self, place: Place) -> Result<InstanceGuid, Refusal> {
-        let id = self.members[place].id.as_str();
+    fn guid(&self, location: Location) -> Result<InstanceGuid, Rejection> {
+        let id = self.members[location].id.as_str();
         id.parse()
-            .map_err(|error| Refusal::Told(Chain(&error).to_string()))
+            .map_err(|error| Rejection::Reported(Chain(&error).to_string()))
     }
 }
 
 /// Why there is no upgrade.
-enum Refusal {
-    Told(String),
+enum Rejection {
+    Reported(String),
     CloudController(Box<ServiceError>),
 }
 
-impl From<ServiceError> for Refusal {
+impl From<ServiceError> for Rejection {
     fn from(error: ServiceError) -> Self {
         Self::CloudController(Box::new(error))
     }
 }
 
-impl Refusal {
+impl Rejection {
     fn may_pass(&self) -> bool {
         match self {
-            Self::Told(_) => false,
+            Self::Reported(_) => false,
             Self::CloudController(error) => error.is_transient(),
         }
     }
 
     fn text(&self) -> String {
         match self {
-            Self::Told(text) => text.clone(),
+            Self::Reported(text) => text.clone(),
             Self::CloudController(error) => Chain(error.as_ref()).to_string(),
         }
     }
@@ -183,12 +183,12 @@ impl Refusal {
 impl Operator for ThroughPlatform<'_> {
     type Underway = ();
 
-    async fn trigger(&self, place: Place, _is_repeat: bool) -> (TriggerAnswer, Option<()>) {
-        let id = &self.members[place].id;
-        let answer = self.upgrade(place).await.unwrap_or_else(|refusal| {
-            let text = refusal.text();
+    async fn trigger(&self, location: Location, _is_repeat: bool) -> (TriggerAnswer, Option<()>) {
+        let id = &self.members[location].id;
+        let answer = self.upgrade(location).await.unwrap_or_else(|rejection| {
+            let text = rejection.text();
             let cause = format!("failed to trigger operation for instance \"{id}\": {text}");
-            if refusal.may_pass() {
+            if rejection.may_pass() {
                 TriggerAnswer::Unanswered { cause }
             } else {
                 TriggerAnswer::Failed { cause }
@@ -198,15 +198,15 @@ impl Operator for ThroughPlatform<'_> {
         (answer, underway)
     }
 
-    async fn poll(&self, place: Place, (): &()) -> PollAnswer {
-        let id = &self.members[place].id;
+    async fn poll(&self, location: Location, (): &()) -> PollAnswer {
+        let id = &self.members[location].id;
         let failed =
             |text: String| format!("failed to check operation for instance \"{id}\": {text}");
-        let found = match self.guid(place) {
+        let found = match self.guid(location) {
             Ok(guid) => self.controller.versioned_instance(&call(), &guid).await,
-            Err(refusal) => {
+            Err(rejection) => {
                 return PollAnswer::Senseless {
-                    cause: failed(refusal.text()),
+                    cause: failed(rejection.text()),
                 };
             }
         };
@@ -231,8 +231,8 @@ impl Operator for ThroughPlatform<'_> {
         }
     }
 
-    async fn examine(&self, place: Place) -> Health {
-        health::of(self.broker, &self.members[place].id).await
+    async fn examine(&self, location: Location) -> Health {
+        health::of(self.broker, &self.members[location].id).await
     }
 }
 

@@ -18,7 +18,7 @@ use odb_config::errands::BrokerOnly;
 
 use crate::{
     Dependencies, ExitStatus, Progress,
-    broker_api::{BrokerApi, BrokerApiRefusal},
+    broker_api::{BrokerApi, BrokerApiRejection},
     command_line::{ConfigTexts, load},
     waiting::{follow, steady},
 };
@@ -67,7 +67,7 @@ enum Form {
 /// What is known of an operation in the end.
 enum Seen {
     /// As it is, or as it ended.
-    Told(OperationStatus),
+    Reported(OperationStatus),
     /// The instance is gone, as a delete would have it.
     Gone,
     /// Another operation has taken its place.
@@ -102,7 +102,7 @@ impl ShowOperation {
                     "the broker does not show operations: it is older than this errand, or a Go broker",
                 ));
             }
-            told => told.with_context(|| {
+            reported => reported.with_context(|| {
                 format!(
                     "the operation on service instance {} is not known",
                     self.instance
@@ -112,13 +112,13 @@ impl ShowOperation {
         let seen = if self.follow && first.state == OperationState::InProgress {
             self.follow(dependencies, broker, first).await?
         } else {
-            Seen::Told(first)
+            Seen::Reported(first)
         };
         let console = &dependencies.console;
         match seen {
-            Seen::Told(told) => {
-                self.print(dependencies, &told)?;
-                Ok(match told.state {
+            Seen::Reported(reported) => {
+                self.print(dependencies, &reported)?;
+                Ok(match reported.state {
                     OperationState::Succeeded => ExitStatus::Success,
                     OperationState::Failed => ExitStatus::Failure,
                     OperationState::InProgress => ExitStatus::Special,
@@ -155,7 +155,7 @@ impl ShowOperation {
             Ok(next) if !is_same(&next, &first) => Ok(Some(Seen::Followed(next))),
             Ok(next) => {
                 steps.show(&next);
-                Ok((next.state != OperationState::InProgress).then_some(Seen::Told(next)))
+                Ok((next.state != OperationState::InProgress).then_some(Seen::Reported(next)))
             }
             Err(error) if error.is_gone() && deletes(&first) => Ok(Some(Seen::Gone)),
             Err(error) => Err(error),
@@ -163,16 +163,16 @@ impl ShowOperation {
         follow(
             steady(PAUSE),
             look,
-            BrokerApiRefusal::is_transient_or_restart,
+            BrokerApiRejection::is_transient_or_restart,
         )
         .await
         .context("the operation goes on; it is not known what comes of it")
     }
 
-    fn print(&self, dependencies: &Dependencies, told: &OperationStatus) -> anyhow::Result<()> {
+    fn print(&self, dependencies: &Dependencies, reported: &OperationStatus) -> anyhow::Result<()> {
         let text = match self.output {
-            Form::Text => text::whole(told),
-            Form::Json => format!("{:#}\n", serde_json::to_value(told)?),
+            Form::Text => text::whole(reported),
+            Form::Json => format!("{:#}\n", serde_json::to_value(reported)?),
         };
         Ok(dependencies.print(&text)?)
     }
@@ -199,21 +199,23 @@ impl Steps {
     }
 }
 
-fn ended_stages(told: &OperationStatus) -> usize {
+fn ended_stages(reported: &OperationStatus) -> usize {
     let ended = |state| matches!(state, StageState::Done | StageState::Failed);
-    told.stages
+    reported
+        .stages
         .iter()
         .filter(|stage| ended(stage.state))
         .count()
 }
 
 /// Both are of the same request.
-pub(crate) fn is_same(told: &OperationStatus, first: &OperationStatus) -> bool {
-    (told.kind, &told.request) == (first.kind, &first.request)
+pub(crate) fn is_same(reported: &OperationStatus, first: &OperationStatus) -> bool {
+    (reported.kind, &reported.request) == (first.kind, &first.request)
 }
 
-fn deletes(told: &OperationStatus) -> bool {
-    told.kind
+fn deletes(reported: &OperationStatus) -> bool {
+    reported
+        .kind
         .is_some_and(odb_api_types::kind::OperationKind::deletes)
 }
 

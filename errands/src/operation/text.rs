@@ -7,15 +7,15 @@ use odb_api_types::management::{OperationState, OperationStatus, StageState, Ste
 use crate::console::harmless;
 
 /// All that is known of an operation, stage by stage.
-pub(super) fn whole(told: &OperationStatus) -> String {
-    let mut text = headline(told);
-    let width = told
+pub(super) fn whole(reported: &OperationStatus) -> String {
+    let mut text = headline(reported);
+    let width = reported
         .stages
         .iter()
         .map(|stage| stage.name.to_string().chars().count())
         .max()
         .unwrap_or_default();
-    for stage in &told.stages {
+    for stage in &reported.stages {
         let (state, name) = (stage.state.to_string(), stage.name.to_string());
         let mut line = format!("  {state:<8} {name:<width$}");
         if let Some(task) = stage.task {
@@ -29,21 +29,21 @@ pub(super) fn whole(told: &OperationStatus) -> String {
             let _ = writeln!(text, "             error: {error}");
         }
     }
-    let _ = writeln!(text, "{}", told.description);
+    let _ = writeln!(text, "{}", reported.description);
     harmless(&text)
 }
 
 /// What goes on, in a line.
-pub(super) fn at_work(told: &OperationStatus) -> String {
-    let mut stages = told.stages.iter();
+pub(super) fn at_work(reported: &OperationStatus) -> String {
+    let mut stages = reported.stages.iter();
     let Some(stage) = stages.find(|stage| stage.state == StageState::Running) else {
-        return told.description.clone();
+        return reported.description.clone();
     };
     let mut line = stage.name.to_string();
     if let Some(task) = stage.task {
         let _ = write!(line, " (task {task})");
     }
-    if told.cancelled {
+    if reported.cancelled {
         line.push_str(", being cancelled");
     }
     if let Some(step) = stage.steps.last() {
@@ -52,26 +52,26 @@ pub(super) fn at_work(told: &OperationStatus) -> String {
     line
 }
 
-fn headline(told: &OperationStatus) -> String {
-    let kind = told
+fn headline(reported: &OperationStatus) -> String {
+    let kind = reported
         .kind
         .map_or_else(|| "operation".to_owned(), |kind| kind.to_string());
-    let state = match told.state {
+    let state = match reported.state {
         OperationState::InProgress => "in progress",
         OperationState::Succeeded => "succeeded",
         OperationState::Failed => "failed",
     };
     let mut line = format!(
         "{kind} of service instance {}: {state}",
-        told.service_instance_id
+        reported.service_instance_id
     );
-    if told.cancelled {
+    if reported.cancelled {
         line.push_str(", cancelled");
     }
-    if let Some(began) = told.began {
+    if let Some(began) = reported.began {
         let _ = write!(line, ", began {}", began.strftime("%Y-%m-%dT%H:%M:%SZ"));
     }
-    if let Some(request) = &told.request {
+    if let Some(request) = &reported.request {
         let _ = write!(line, ", request {request}");
     }
     line.push('\n');
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn told() -> OperationStatus {
+    fn reported() -> OperationStatus {
         serde_json::from_value(json!({
             "service_instance_id": "i1",
             "kind": "upgrade",
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_operator_reads_the_stages_and_their_steps() {
-        insta::assert_snapshot!(whole(&told()), @r"
+        insta::assert_snapshot!(whole(&reported()), @r"
         upgrade of service instance i1: in progress, began 2026-11-21T17:00:00Z, request 6a7b8c9d-0000-4000-8000-000000000000
           running  deploy               task 42
                      Preparing deployment 1/1
@@ -135,30 +135,30 @@ mod tests {
 
     #[test]
     fn whoever_follows_reads_what_goes_on_in_a_line() {
-        let mut told = told();
-        told.stages[0].steps[1].current = Some("redis-server/2".to_owned());
+        let mut reported = reported();
+        reported.stages[0].steps[1].current = Some("redis-server/2".to_owned());
         assert_eq!(
-            at_work(&told),
+            at_work(&reported),
             "deploy (task 42): Updating instance redis-server 2/3: redis-server/2"
         );
-        told.cancelled = true;
-        told.stages[0].steps.clear();
-        assert_eq!(at_work(&told), "deploy (task 42), being cancelled");
-        told.stages[0].state = StageState::Done;
-        assert_eq!(at_work(&told), told.description);
+        reported.cancelled = true;
+        reported.stages[0].steps.clear();
+        assert_eq!(at_work(&reported), "deploy (task 42), being cancelled");
+        reported.stages[0].state = StageState::Done;
+        assert_eq!(at_work(&reported), reported.description);
     }
 
     #[test]
     fn what_has_failed_says_why() {
-        let mut told = told();
-        told.state = OperationState::Failed;
-        told.cancelled = true;
-        told.began = None;
-        told.stages.truncate(1);
-        told.stages[0].state = StageState::Failed;
-        told.stages[0].steps.clear();
-        told.stages[0].error = Some("no disk space left".to_owned());
-        insta::assert_snapshot!(whole(&told), @r"
+        let mut reported = reported();
+        reported.state = OperationState::Failed;
+        reported.cancelled = true;
+        reported.began = None;
+        reported.stages.truncate(1);
+        reported.stages[0].state = StageState::Failed;
+        reported.stages[0].steps.clear();
+        reported.stages[0].error = Some("no disk space left".to_owned());
+        insta::assert_snapshot!(whole(&reported), @r"
         upgrade of service instance i1: failed, cancelled, request 6a7b8c9d-0000-4000-8000-000000000000
           failed   deploy  task 42
                      error: no disk space left

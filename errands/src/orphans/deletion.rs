@@ -17,7 +17,7 @@ use super::{NO_ORPHAN, Output, confirm, explained, line, only, table};
 use crate::{
     Dependencies, ExitStatus, Progress,
     broker_api::{
-        BrokerApi, BrokerApiRefusal, LastOperationError, OperationData, OperationState,
+        BrokerApi, BrokerApiRejection, LastOperationError, OperationData, OperationState,
         OrphanDeleted, OrphanDeletion,
     },
     waiting::{follow, growing},
@@ -42,7 +42,7 @@ pub(super) struct Deletion {
 
 /// What became of each.
 #[derive(Debug, Default, Serialize)]
-struct Account {
+struct Tally {
     status: Status,
     /// Why it has not succeeded as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,19 +88,19 @@ impl Deletion {
         dependencies: &Dependencies,
         output: Output,
     ) -> anyhow::Result<ExitStatus> {
-        let mut account = Account::default();
-        let ended = self.delete(dependencies, &mut account).await;
+        let mut tally = Tally::default();
+        let ended = self.delete(dependencies, &mut tally).await;
         match &ended {
-            Ok(_) => account.status = Status::Succeeded,
+            Ok(_) => tally.status = Status::Succeeded,
             Err(error) => {
-                account.error = Some(format!("{error:#}"));
+                tally.error = Some(format!("{error:#}"));
                 if dependencies.stopping.is_cancelled() {
-                    account.status = Status::Stopped;
+                    tally.status = Status::Stopped;
                 }
             }
         }
         if output == Output::Json {
-            dependencies.print(&line(&account))?;
+            dependencies.print(&line(&tally))?;
         }
         ended
     }
@@ -108,15 +108,15 @@ impl Deletion {
     async fn delete(
         self,
         dependencies: &Dependencies,
-        account: &mut Account,
+        tally: &mut Tally,
     ) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
         let all = explained(dependencies, &self.broker).await?;
-        let (chosen, strangers) = only(&self.instances, all);
-        for instance in strangers {
+        let (chosen, unauthenticated_clients) = only(&self.instances, all);
+        for instance in unauthenticated_clients {
             let name = format!("service-instance_{instance}");
             console.say(format_args!("{name}: left alone: {NO_ORPHAN}"));
-            account.left.push(Left::new(name, NO_ORPHAN.to_owned()));
+            tally.left.push(Left::new(name, NO_ORPHAN.to_owned()));
         }
         let mut orphans = Vec::new();
         for orphan in chosen {
@@ -124,13 +124,13 @@ impl Deletion {
                 None => orphans.push(orphan),
                 Some(reason) => {
                     let name = orphan.deployment_name;
-                    account.left.push(Left::new(name, reason.to_owned()));
+                    tally.left.push(Left::new(name, reason.to_owned()));
                 }
             }
         }
         if orphans.is_empty() {
             console.say("there is nothing to delete");
-            return account.close(dependencies);
+            return tally.close(dependencies);
         }
         self.require_known_offering(&orphans)?;
         table::show(dependencies, &orphans);
@@ -138,7 +138,7 @@ impl Deletion {
         let progress = Progress::begin(console, "deleting", orphans.len() as u64);
         for orphan in orphans {
             let name = orphan.deployment_name.clone();
-            progress.event(&format!("{name}: {}", doing(&orphan)));
+            progress.event(&format!("{name}: {}", activity(&orphan)));
             let outcome = match dependencies.unless_stopped(self.end(&orphan)).await {
                 Ok(outcome) => outcome,
                 Err(stopped) => {
@@ -146,7 +146,7 @@ impl Deletion {
                         "{name}: its deletion may go on without us; run this again to see its end"
                     ));
                     drop(progress);
-                    account.print(dependencies);
+                    tally.print(dependencies);
                     return Err(stopped.into());
                 }
             };
@@ -154,20 +154,20 @@ impl Deletion {
             match outcome {
                 Outcome::Deleted => {
                     progress.event(&format!("{name}: deleted"));
-                    account.deleted.push(name);
+                    tally.deleted.push(name);
                 }
                 Outcome::Left(cause) => {
                     console.say(format_args!("{name}: left alone: {cause}"));
-                    account.left.push(Left::new(name, cause));
+                    tally.left.push(Left::new(name, cause));
                 }
                 Outcome::Failed(cause) => {
                     console.say(format_args!("{name}: not deleted: {cause}"));
-                    account.failed.push(Left::new(name, cause));
+                    tally.failed.push(Left::new(name, cause));
                 }
             }
         }
         drop(progress);
-        account.close(dependencies)
+        tally.close(dependencies)
     }
 
     /// Why an orphan is none of ours to delete, if so.
@@ -244,7 +244,7 @@ impl Deletion {
     }
 }
 
-impl Account {
+impl Tally {
     /// Tells what became of each. The exit status is true of all of them.
     fn close(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         self.print(dependencies);
@@ -277,7 +277,7 @@ impl Left {
     }
 }
 
-fn doing(orphan: &OrphanDeployment) -> &'static str {
+fn activity(orphan: &OrphanDeployment) -> &'static str {
     if orphan.reason == OrphanReason::BeingDeleted {
         "is being deleted already, waiting for its end"
     } else {

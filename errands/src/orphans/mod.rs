@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::{
     Dependencies, ExitStatus,
-    broker_api::{BrokerApi, BrokerApiRefusal, ListedOrphan},
+    broker_api::{BrokerApi, BrokerApiRejection, ListedOrphan},
     command_line::{ConfigTexts, load},
 };
 use confirmation::confirm;
@@ -140,8 +140,8 @@ impl OrphanDeployments {
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
         let all = explained(dependencies, broker).await?;
-        let (orphans, strangers) = only(&self.instances, all);
-        for instance in strangers {
+        let (orphans, unauthenticated_clients) = only(&self.instances, all);
+        for instance in unauthenticated_clients {
             dependencies
                 .console
                 .say(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
@@ -197,14 +197,17 @@ fn only(
     named: &[InstanceId],
     orphans: Vec<OrphanDeployment>,
 ) -> (Vec<OrphanDeployment>, Vec<InstanceId>) {
-    let strangers = named.iter().filter(|instance| {
+    let unauthenticated_clients = named.iter().filter(|instance| {
         let is_of = |orphan: &OrphanDeployment| orphan.service_instance_id == **instance;
         !orphans.iter().any(is_of)
     });
-    let strangers = strangers.cloned().collect();
+    let unauthenticated_clients = unauthenticated_clients.cloned().collect();
     let is_meant =
         |orphan: &OrphanDeployment| named.is_empty() || named.contains(&orphan.service_instance_id);
-    (orphans.into_iter().filter(is_meant).collect(), strangers)
+    (
+        orphans.into_iter().filter(is_meant).collect(),
+        unauthenticated_clients,
+    )
 }
 
 fn instance_id(text: &str) -> Result<InstanceId, String> {

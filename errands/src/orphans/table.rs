@@ -125,15 +125,15 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_told_in_the_largest_unit_that_fits() {
-        for (seconds, told) in [
+    fn ages_are_reported_in_the_largest_unit_that_fits() {
+        for (seconds, reported) in [
             (59, "59 s"),
             (60, "1 min"),
             (3_600, "1 h"),
             (86_399, "23 h"),
             (864_000, "10 d"),
         ] {
-            assert_eq!(age(seconds), told);
+            assert_eq!(age(seconds), reported);
         }
     }
 }

@@ -26,17 +26,22 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins: `doing` says in a word what is done to each of the `total`.
-    pub fn begin(console: &Console, doing: &'static str, total: u64) -> Self {
-        Self::resume(console, doing, total, 0)
+    /// Begins: `activity` says in a word what is done to each of the `total`.
+    pub fn begin(console: &Console, activity: &'static str, total: u64) -> Self {
+        Self::resume(console, activity, total, 0)
     }
 
     /// Begins where so many of the `total` were done before. They tell nothing of how fast it goes.
-    pub fn resume(console: &Console, doing: &'static str, total: u64, already_done: u64) -> Self {
+    pub fn resume(
+        console: &Console,
+        activity: &'static str,
+        total: u64,
+        already_done: u64,
+    ) -> Self {
         let bar = console.screen().bar(total).inspect(|bar| {
             bar.set_style(style(Instant::now(), already_done));
             bar.set_position(already_done);
-            bar.set_prefix(doing);
+            bar.set_prefix(activity);
             bar.tick();
         });
         Self {

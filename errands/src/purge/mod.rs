@@ -14,7 +14,7 @@ use odb_config::errands::Deletion;
 use crate::{
     Console, Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, load},
-    delete_all::{Fleet, How, LateComers, Outlook, Plan, Selection},
+    delete_all::{Fleet, How, NewArrivals, Outlook, Plan, Selection},
     deregister::{broker_name, broker_name_flag, deregister},
 };
 
@@ -65,12 +65,12 @@ impl DeleteAllAndDeregister {
             broker_name: Some(name.clone()),
             selection: Selection::default(),
             how: self.how,
-            late_comers: LateComers::Deleted,
+            new_arrivals: NewArrivals::Deleted,
             dependencies: dependencies.clone(),
             report: Mutex::default(),
         };
         let purged = purge(&fleet, &name).await.context("Purger Failed");
-        fleet.account_for(purged)?;
+        fleet.summarize(purged)?;
         Ok(ExitStatus::Success)
     }
 }

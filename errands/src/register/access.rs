@@ -18,7 +18,7 @@ use crate::Console;
 const MOST_LOOKED_UP: usize = 20;
 
 /// What is wanted of a plan.
-pub(super) struct Wish {
+pub(super) struct Wanted {
     plan: String,
     visibility: WantedAccess,
 }
@@ -44,13 +44,13 @@ pub(super) struct Settled {
 pub(super) async fn look_up(
     cloud_controller: &CloudController,
     plans: &[RegisteredPlan],
-) -> Result<Vec<Wish>, RegisterError> {
+) -> Result<Vec<Wanted>, RegisterError> {
     let mut known = BTreeMap::new();
-    let mut wishes = Vec::new();
+    let mut wanted = Vec::new();
     for plan in plans {
         let (visibility, names) = match &plan.access {
             PlanAccess::Manual => {
-                wishes.push(Wish {
+                wanted.push(Wanted {
                     plan: plan.name.clone(),
                     visibility: WantedAccess::AsItIs,
                 });
@@ -71,12 +71,12 @@ pub(super) async fn look_up(
                 (WantedVisibility::Organizations(guids), names)
             }
         };
-        wishes.push(Wish {
+        wanted.push(Wanted {
             plan: plan.name.clone(),
             visibility: WantedAccess::To { visibility, names },
         });
     }
-    Ok(wishes)
+    Ok(wanted)
 }
 
 /// The plans of the offering, of this broker and of no other.
@@ -100,19 +100,19 @@ pub(super) async fn plans(
 /// before the first one is touched.
 pub(super) async fn settle(
     cloud_controller: &CloudController,
-    wishes: &[Wish],
+    wanted: &[Wanted],
     offered: &[OfferedPlan],
     console: &Console,
 ) -> Result<Settled, RegisterError> {
     let mut found = Vec::new();
-    for wish in wishes {
-        let plan = find(&wish.plan, offered).ok_or_else(|| not_found(&wish.plan, offered))?;
-        found.push((wish, plan));
+    for wanted in wanted {
+        let plan = find(&wanted.plan, offered).ok_or_else(|| not_found(&wanted.plan, offered))?;
+        found.push((wanted, plan));
     }
     let mut settled = Settled::default();
-    for (wish, plan) in found {
+    for (wanted, plan) in found {
         let name = &plan.name;
-        let WantedAccess::To { visibility, names } = &wish.visibility else {
+        let WantedAccess::To { visibility, names } = &wanted.visibility else {
             console.say(left_alone(name));
             settled.left += 1;
             continue;
@@ -121,7 +121,7 @@ pub(super) async fn settle(
         if visibility.is(&before) {
             console.say(format_args!(
                 "plan `{name}`: access is {}, as before",
-                wanted(visibility, names)
+                wanted_access(visibility, names)
             ));
             settled.left += 1;
             continue;
@@ -134,7 +134,7 @@ pub(super) async fn settle(
         console.say(format_args!(
             "plan `{name}`: access was {}, is now {}",
             there(&before),
-            wanted(visibility, names)
+            wanted_access(visibility, names)
         ));
         settled.changed += 1;
     }
@@ -144,17 +144,17 @@ pub(super) async fn settle(
 /// Says what [`settle`] would change.
 pub(super) async fn rehearse(
     cloud_controller: &CloudController,
-    wishes: &[Wish],
+    wanted: &[Wanted],
     offered: &[OfferedPlan],
     console: &Console,
 ) -> Result<(), RegisterError> {
-    for wish in wishes {
-        let name = &wish.plan;
-        let WantedAccess::To { visibility, names } = &wish.visibility else {
+    for wanted in wanted {
+        let name = &wanted.plan;
+        let WantedAccess::To { visibility, names } = &wanted.visibility else {
             console.say(left_alone(name));
             continue;
         };
-        let then = wanted(visibility, names);
+        let then = wanted_access(visibility, names);
         let Some(plan) = find(name, offered) else {
             console.say(format_args!(
                 "plan `{name}`: the platform does not know it yet; access would be {then}"
@@ -250,7 +250,10 @@ fn left_alone(plan: &str) -> String {
     format!("plan `{plan}`: access is left as it is, for it is settled by hand (`manual`)")
 }
 
-fn wanted(visibility: &WantedVisibility, names: &BTreeMap<OrganizationGuid, String>) -> String {
+fn wanted_access(
+    visibility: &WantedVisibility,
+    names: &BTreeMap<OrganizationGuid, String>,
+) -> String {
     match visibility {
         WantedVisibility::Public => "public".to_owned(),
         WantedVisibility::Admin => "none".to_owned(),

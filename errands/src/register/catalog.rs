@@ -70,8 +70,8 @@ pub(super) async fn wait(
         match broker.look(end).await {
             Look::Served(catalog) => {
                 console.say(format_args!("the broker serves its catalog at `{url}`"));
-                return match catalog.and_then(|catalog| catalog.fault(config)) {
-                    Some(fault) => Err(fault),
+                return match catalog.and_then(|catalog| catalog.error(config)) {
+                    Some(error) => Err(error),
                     None => Ok(()),
                 };
             }
@@ -108,7 +108,7 @@ pub(super) async fn wait(
 
 impl Catalog {
     /// What is to be settled and is not in it.
-    fn fault(&self, config: &errands::RegisterBroker) -> Option<RegisterError> {
+    fn error(&self, config: &errands::RegisterBroker) -> Option<RegisterError> {
         let url = config.broker_url.as_written();
         let wanted = config.offering.as_str();
         let Some(service) = self.services.iter().find(|service| service.id == wanted) else {

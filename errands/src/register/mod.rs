@@ -93,12 +93,12 @@ async fn register(
     console: &Console,
     timeout: Duration,
 ) -> Result<(), RegisterError> {
-    let wishes = access::look_up(cloud_controller, &config.plans).await?;
+    let wanted = access::look_up(cloud_controller, &config.plans).await?;
     catalog::wait(config, console, timeout).await?;
     let registration = registration(config);
     let broker = registration::register(cloud_controller, &registration, console, timeout).await?;
     let plans = access::plans(cloud_controller, &broker, &config.offering).await?;
-    let settled = access::settle(cloud_controller, &wishes, &plans, console).await?;
+    let settled = access::settle(cloud_controller, &wanted, &plans, console).await?;
     console.say(format_args!(
         "FINISHED REGISTER BROKER: `{}` is registered; access of {} changed, of {} left as it was",
         broker.name,
@@ -115,7 +115,7 @@ async fn rehearse(
     console: &Console,
     timeout: Duration,
 ) -> Result<(), RegisterError> {
-    let wishes = access::look_up(cloud_controller, &config.plans).await?;
+    let wanted = access::look_up(cloud_controller, &config.plans).await?;
     catalog::wait(config, console, timeout).await?;
     let name = &config.broker_name;
     let broker = cloud_controller
@@ -132,7 +132,7 @@ async fn rehearse(
         ));
         Vec::new()
     };
-    access::rehearse(cloud_controller, &wishes, &plans, console).await?;
+    access::rehearse(cloud_controller, &wanted, &plans, console).await?;
     console.say("nothing was changed");
     Ok(())
 }

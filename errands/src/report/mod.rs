@@ -85,8 +85,8 @@ impl Report {
     pub fn add(&mut self, row: Row) {
         *self.counts.entry(row.outcome).or_default() += 1;
         if let Some(place) = self.places.get(&row.instance) {
-            let former = std::mem::replace(&mut self.instances[*place], row);
-            if let Some(count) = self.counts.get_mut(&former.outcome) {
+            let previous = std::mem::replace(&mut self.instances[*place], row);
+            if let Some(count) = self.counts.get_mut(&previous.outcome) {
                 *count -= 1;
             }
             self.counts.retain(|_, count| *count > 0);

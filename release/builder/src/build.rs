@@ -195,12 +195,12 @@ fn pack(part: &Part, folder: &str, release: &mut Contents) -> Result<ResourceEnt
             source,
         })?;
     let sha1 = Digest::of(&archive);
-    let place = if folder.is_empty() {
+    let location = if folder.is_empty() {
         format!("{}.tgz", part.name)
     } else {
         format!("{folder}/{}.tgz", part.name)
     };
-    release.add_bytes(place, archive, Mode::Plain);
+    release.add_bytes(location, archive, Mode::Plain);
     Ok(ResourceEntry {
         name: part.name.clone(),
         version: part.fingerprint.clone(),

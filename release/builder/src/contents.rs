@@ -63,7 +63,7 @@ pub enum ContentsError {
     #[error(
         "`{path}` cannot be the path of a file in an archive: paths are relative, UTF-8 and stay in their folder"
     )]
-    StrayPath {
+    OrphanedPath {
         /// The path.
         path: PathBuf,
     },
@@ -82,7 +82,7 @@ impl Contents {
                 path: path.to_owned(),
             });
         }
-        let name = name_in_archive(name).ok_or_else(|| ContentsError::StrayPath {
+        let name = name_in_archive(name).ok_or_else(|| ContentsError::OrphanedPath {
             path: name.to_owned(),
         })?;
         let entry = Entry {

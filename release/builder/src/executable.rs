@@ -40,7 +40,7 @@ struct Requirements {
 
 /// What an executable needs and a stemcell lacks, or what it should not carry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-pub enum ExecutableFault {
+pub enum ExecutableError {
     /// It is none for the machines that stemcells are made for.
     #[error("is no 64-bit ELF executable for Linux ({0})")]
     NotElf(String),
@@ -74,10 +74,10 @@ impl fmt::Display for GlibcVersion {
 }
 
 /// What of an executable's requirements a stemcell does not meet, and whether it is stripped.
-pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableFault> {
+pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableError> {
     match Requirements::of(bytes) {
         Ok(requirements) => requirements.unmet(),
-        Err(error) => vec![ExecutableFault::NotElf(error.to_string())],
+        Err(error) => vec![ExecutableError::NotElf(error.to_string())],
     }
 }
 
@@ -134,8 +134,8 @@ impl Requirements {
                 let index = version.vna_other.get(LittleEndian);
                 // Without a symbol of that version the loader looks for the version all the same.
                 let mut found = false;
-                for (place, symbol) in symbols.enumerate() {
-                    if versions.version_index(LittleEndian, place).index() == index {
+                for (location, symbol) in symbols.enumerate() {
+                    if versions.version_index(LittleEndian, location).index() == index {
                         let symbol = text(symbol.name(LittleEndian, symbols.strings())?);
                         self.symbols.insert((symbol, name.clone()));
                         found = true;
@@ -149,12 +149,12 @@ impl Requirements {
         Ok(())
     }
 
-    fn unmet(&self) -> Vec<ExecutableFault> {
+    fn unmet(&self) -> Vec<ExecutableError> {
         let newer = self
             .symbols
             .iter()
             .filter(|(_, version)| !is_in_jammy(version))
-            .map(|(symbol, version)| ExecutableFault::NewerSymbol {
+            .map(|(symbol, version)| ExecutableError::NewerSymbol {
                 symbol: symbol.clone(),
                 version: version.clone(),
             });
@@ -162,8 +162,8 @@ impl Requirements {
             .libraries
             .iter()
             .filter(|library| !LIBRARIES.contains(&library.as_str()))
-            .map(|library| ExecutableFault::MissingLibrary(library.clone()));
-        let unstripped = (!self.stripped).then_some(ExecutableFault::NotStripped);
+            .map(|library| ExecutableError::MissingLibrary(library.clone()));
+        let unstripped = (!self.stripped).then_some(ExecutableError::NotStripped);
         newer.chain(missing).chain(unstripped).collect()
     }
 }
@@ -201,14 +201,14 @@ mod tests {
     /// The version of a symbol that every executable of Rust needs, under another name of the same length.
     fn with_version(mut bytes: Vec<u8>, to: &[u8]) -> Vec<u8> {
         let from = b"GLIBC_2.34\0";
-        let places: Vec<usize> = bytes
+        let locations: Vec<usize> = bytes
             .windows(from.len())
             .enumerate()
             .filter(|(_, window)| window == from)
-            .map(|(place, _)| place)
+            .map(|(location, _)| location)
             .collect();
-        for place in places {
-            bytes[place..place + to.len()].copy_from_slice(to);
+        for location in locations {
+            bytes[location..location + to.len()].copy_from_slice(to);
         }
         bytes
     }
@@ -220,35 +220,35 @@ mod tests {
             requirements.libraries.contains("libc.so.6"),
             "{requirements:?}"
         );
-        assert_eq!(requirements.unmet(), [ExecutableFault::NotStripped]);
+        assert_eq!(requirements.unmet(), [ExecutableError::NotStripped]);
         Ok(())
     }
 
     #[test]
     fn a_symbol_of_a_newer_glibc_is_named_with_its_version() -> anyhow::Result<()> {
         for newer in ["GLIBC_2.36", "GLIBC_2.99", "GLIBC_3.01"] {
-            let faults = unmet_requirements(&with_version(executable()?, newer.as_bytes()));
+            let errors = unmet_requirements(&with_version(executable()?, newer.as_bytes()));
             assert!(
-                faults.iter().any(|fault| matches!(
-                    fault,
-                    ExecutableFault::NewerSymbol { symbol, version }
+                errors.iter().any(|error| matches!(
+                    error,
+                    ExecutableError::NewerSymbol { symbol, version }
                         if version == newer && symbol == "__libc_start_main"
                 )),
-                "{faults:?}"
+                "{errors:?}"
             );
         }
-        let faults = unmet_requirements(&with_version(executable()?, b"GLIBC_2.35"));
-        assert_eq!(faults, [ExecutableFault::NotStripped]);
+        let errors = unmet_requirements(&with_version(executable()?, b"GLIBC_2.35"));
+        assert_eq!(errors, [ExecutableError::NotStripped]);
         Ok(())
     }
 
     #[test]
-    fn a_newer_version_that_is_only_weakly_needed_is_no_fault() -> anyhow::Result<()> {
+    fn a_newer_version_that_is_only_weakly_needed_is_no_error() -> anyhow::Result<()> {
         let mut bytes = with_version(executable()?, b"GLIBC_2.36");
-        for place in flags_of(&bytes, b"GLIBC_2.36")? {
-            bytes[place] |= 2;
+        for location in flags_of(&bytes, b"GLIBC_2.36")? {
+            bytes[location] |= 2;
         }
-        assert_eq!(unmet_requirements(&bytes), [ExecutableFault::NotStripped]);
+        assert_eq!(unmet_requirements(&bytes), [ExecutableError::NotStripped]);
         Ok(())
     }
 
@@ -256,15 +256,15 @@ mod tests {
     fn a_library_that_no_stemcell_has_is_named() -> anyhow::Result<()> {
         let mut bytes = executable()?;
         let from = b"libgcc_s.so.1\0";
-        let place = bytes
+        let location = bytes
             .windows(from.len())
             .position(|window| window == from)
             .expect("panics unwind through `libgcc_s`");
-        bytes[place..place + from.len()].copy_from_slice(b"libssl.so.1.1\0");
-        let faults = unmet_requirements(&bytes);
+        bytes[location..location + from.len()].copy_from_slice(b"libssl.so.1.1\0");
+        let errors = unmet_requirements(&bytes);
         assert!(
-            faults.contains(&ExecutableFault::MissingLibrary("libssl.so.1.1".into())),
-            "{faults:?}"
+            errors.contains(&ExecutableError::MissingLibrary("libssl.so.1.1".into())),
+            "{errors:?}"
         );
         Ok(())
     }
@@ -278,10 +278,10 @@ mod tests {
             &bytes[..40],
             &bytes[..bytes.len() / 2],
         ] {
-            let faults = unmet_requirements(broken);
+            let errors = unmet_requirements(broken);
             assert!(
-                matches!(faults[..], [ExecutableFault::NotElf(_)]),
-                "{faults:?}"
+                matches!(errors[..], [ExecutableError::NotElf(_)]),
+                "{errors:?}"
             );
         }
         Ok(())
@@ -295,16 +295,16 @@ mod tests {
             .gnu_verneed(LittleEndian, bytes)?
             .expect("executables of Rust need versions of symbols");
         let strings: StringTable<'_> = table.strings(LittleEndian, bytes, strings)?;
-        let mut places = Vec::new();
+        let mut locations = Vec::new();
         for need in needs {
             for needed in need?.1 {
                 let needed = needed?;
                 if needed.name(LittleEndian, strings)? == version {
                     let flags = std::ptr::from_ref(&needed.vna_flags).addr();
-                    places.push(flags - bytes.as_ptr().addr());
+                    locations.push(flags - bytes.as_ptr().addr());
                 }
             }
         }
-        Ok(places)
+        Ok(locations)
     }
 }

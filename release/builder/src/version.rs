@@ -15,11 +15,11 @@ pub struct ReleaseVersion(String);
 /// A text that is no version of a release.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{version}` is no version of a release: {fault}; write it like `1.4.0`, `1.4.0-rc.1` or `1.4.0+g1a2b3c4`"
+    "`{version}` is no version of a release: {error}; write it like `1.4.0`, `1.4.0-rc.1` or `1.4.0+g1a2b3c4`"
 )]
 pub struct InvalidVersion {
     version: String,
-    fault: &'static str,
+    error: &'static str,
 }
 
 impl ReleaseVersion {
@@ -51,23 +51,23 @@ impl FromStr for ReleaseVersion {
     type Err = InvalidVersion;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match fault_of(text) {
-            Some(fault) => Err(InvalidVersion {
+        match error_of(text) {
+            Some(error) => Err(InvalidVersion {
                 version: text.to_owned(),
-                fault,
+                error,
             }),
             None => Ok(Self(text.to_owned())),
         }
     }
 }
 
-fn fault_of(text: &str) -> Option<&'static str> {
+fn error_of(text: &str) -> Option<&'static str> {
     let (rest, post) = split(text, '+');
     let (release, pre) = split(rest, '-');
     [Some(release), pre, post]
         .into_iter()
         .flatten()
-        .find_map(fault_of_segment)
+        .find_map(error_of_segment)
 }
 
 fn split(text: &str, separator: char) -> (&str, Option<&str>) {
@@ -77,7 +77,7 @@ fn split(text: &str, separator: char) -> (&str, Option<&str>) {
     }
 }
 
-fn fault_of_segment(segment: &str) -> Option<&'static str> {
+fn error_of_segment(segment: &str) -> Option<&'static str> {
     segment.split('.').find_map(|component| {
         let digits = component.bytes().all(|byte| byte.is_ascii_digit());
         let letters = component

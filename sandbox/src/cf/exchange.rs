@@ -166,7 +166,7 @@ pub(super) enum ClientError {
     },
     #[error("the UAA does not let `{user}` in (status {})", status.as_u16())]
     LoginRefused { user: String, status: StatusCode },
-    #[error("{}", refusal(method, path, *status, error.as_ref()))]
+    #[error("{}", rejection(method, path, *status, error.as_ref()))]
     Refused {
         method: Method,
         path: String,
@@ -194,7 +194,7 @@ pub(super) enum ClientError {
 }
 
 /// The Cloud Controller's own sentence where there is one: it is written for the user.
-fn refusal(method: &Method, path: &str, status: StatusCode, error: Option<&ApiError>) -> String {
+fn rejection(method: &Method, path: &str, status: StatusCode, error: Option<&ApiError>) -> String {
     match error {
         Some(error) => format!(
             "{} ({}, status {})",

@@ -94,7 +94,7 @@ async fn watch(
         let ended = matches!(now.state, JobState::Complete | JobState::Failed);
         // What has ended while the job still works is the operation before this one.
         if until == Until::Ended && operation.has_ended() == ended {
-            tell(&mut progress, &operation);
+            report(&mut progress, &operation);
         }
         match now.state {
             JobState::Complete => return Ok(Outcome::Complete),
@@ -129,7 +129,7 @@ async fn last_operation(client: &mut Client, job: &Job) -> Result<LastOperation,
     }
 }
 
-fn tell(progress: &mut Progress<'_>, operation: &LastOperation) {
+fn report(progress: &mut Progress<'_>, operation: &LastOperation) {
     let state = operation.to_string();
     match operation.description() {
         Some(description) => progress.step(&format!("{state}: {description}")),

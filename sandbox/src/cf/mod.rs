@@ -75,7 +75,7 @@ fn report(ended: Result<(), CfError>, screen: &mut Screen) -> anyhow::Result<Exi
             Err(anyhow::Error::new(source).context("could not write to standard output"))
         }
         Err(error) => {
-            screen.complain(&error, error.hint().as_deref());
+            screen.report_error(&error, error.hint().as_deref());
             Ok(ExitCode::FAILURE)
         }
     }

@@ -68,7 +68,7 @@ impl Screen {
     }
 
     /// Says why a command failed, cause by cause, and what would help.
-    pub(super) fn complain(&mut self, error: &dyn Error, hint: Option<&str>) {
+    pub(super) fn report_error(&mut self, error: &dyn Error, hint: Option<&str>) {
         let mut sentence = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -91,7 +91,7 @@ impl Screen {
             screen: self,
             started,
             spinner,
-            told: String::new(),
+            reported: String::new(),
         }
     }
 }
@@ -101,15 +101,15 @@ pub(super) struct Progress<'a> {
     screen: &'a mut Screen,
     started: Instant,
     spinner: Option<ProgressBar>,
-    told: String,
+    reported: String,
 }
 
 impl Progress<'_> {
     pub(super) fn step(&mut self, step: &str) {
-        if self.told == step {
+        if self.reported == step {
             return;
         }
-        step.clone_into(&mut self.told);
+        step.clone_into(&mut self.reported);
         let line = timed(self.started.elapsed(), step);
         match &self.spinner {
             Some(spinner) => spinner.println(line),

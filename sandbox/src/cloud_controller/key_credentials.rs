@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::CloudController;
-use crate::credhub::{Actor, CredentialName, Refusal};
+use crate::credhub::{Actor, CredentialName, Rejection};
 
 /// The client of the UAA as which the credentials of service keys are read (`cc_service_key_client_name`). Brokers get
 /// its name with each bind of a key and must let it read.
@@ -14,7 +14,7 @@ pub const SERVICE_KEY_CLIENT: &str = "cc_service_key_client";
 
 impl CloudController {
     /// The credentials as the user of a key gets them: those that the broker gave, or what they refer to.
-    pub(super) fn key_credentials(&self, given: Value) -> Result<Value, Refusal> {
+    pub(super) fn key_credentials(&self, given: Value) -> Result<Value, Rejection> {
         let Some(reference) = given.get("credhub-ref").and_then(Value::as_str) else {
             return Ok(given);
         };

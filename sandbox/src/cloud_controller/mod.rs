@@ -8,17 +8,17 @@
 //! | `work` | what jobs do, each in a task of its own |
 //! | `broker_client` | requests to brokers and the meaning of their answers |
 //! | `key_credentials` | what service keys refer to |
-//! | `conduct`, `era` | how it deals with brokers, and which generations of its API it has |
+//! | `behaviour`, `generation` | how it deals with brokers, and which generations of its API it has |
 //! | `model` | what is remembered |
 //! | `seed` | instances that nobody ordered |
 
 mod api;
+mod behaviour;
 mod broker_client;
-mod conduct;
-mod era;
+mod generation;
 mod key_credentials;
 mod model;
-mod refusal;
+mod rejection;
 mod seed;
 mod settings;
 mod v2;
@@ -31,9 +31,9 @@ use rustls::ClientConfig;
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use behaviour::{BrokerBehaviour, BrokerCertificates, InstanceRow};
 pub use broker_client::BrokerClientError;
-pub use conduct::{BrokerCertificates, BrokerConduct, InstanceRow};
-pub use era::ApiEra;
+pub use generation::ApiGeneration;
 pub use key_credentials::SERVICE_KEY_CLIENT;
 pub use model::ServiceQuota;
 pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
@@ -47,8 +47,8 @@ use crate::{
     uaa::{TokenVerifier, Uaa},
 };
 use api::RequestCounts;
+use behaviour::SharedBehaviour;
 use broker_client::BrokerClient;
-use conduct::SharedConduct;
 use model::{OrganizationKey, SpaceKey, State};
 
 /// A Cloud Controller. Cloning it gives another handle on the same one.
@@ -57,7 +57,7 @@ pub struct CloudController(Arc<Inner>);
 
 struct Inner {
     settings: CloudControllerSettings,
-    conduct: SharedConduct,
+    behaviour: SharedBehaviour,
     state: State,
     tokens: TokenVerifier,
     uaa: Uaa,
@@ -101,8 +101,8 @@ impl CloudController {
         tls: ClientConfig,
         runtime: Handle,
     ) -> Result<Self, CloudControllerError> {
-        let conduct = SharedConduct::new(settings.brokers);
-        let broker_client = BrokerClient::new(tls, conduct.clone(), settings.info_location())
+        let behaviour = SharedBehaviour::new(settings.brokers);
+        let broker_client = BrokerClient::new(tls, behaviour.clone(), settings.info_location())
             .map_err(CloudControllerError::BrokerClient)?;
         let state = State::open(store).map_err(CloudControllerError::State)?;
         state.change(|tables| {
@@ -111,7 +111,7 @@ impl CloudController {
         });
         Ok(Self(Arc::new(Inner {
             settings,
-            conduct,
+            behaviour,
             state,
             tokens: uaa.verifier(),
             uaa: uaa.clone(),
@@ -125,19 +125,19 @@ impl CloudController {
     }
 
     /// How it deals with brokers at the moment.
-    pub fn conduct(&self) -> BrokerConduct {
-        self.0.conduct.now()
+    pub fn behaviour(&self) -> BrokerBehaviour {
+        self.0.behaviour.now()
     }
 
     /// Deals with brokers in another way from now on; polls and mitigations that are under way follow.
-    pub fn set_conduct(&self, conduct: BrokerConduct) {
-        self.0.conduct.set(conduct);
+    pub fn set_behaviour(&self, behaviour: BrokerBehaviour) {
+        self.0.behaviour.set(behaviour);
     }
 
     /// Mounts all routes.
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(web::Data::new(self.clone()));
-        app.service(v2::routes(self.0.settings.era));
+        app.service(v2::routes(self.0.settings.generation));
         api::routes(app);
     }
 

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::model::{
-    Organization, Role, RoleKind, RolePlace, ServiceQuota, Space, Tables, User, UserName,
+    Organization, Role, RoleKind, RoleScope, ServiceQuota, Space, Tables, User, UserName,
 };
-use super::{conduct::BrokerConduct, era::ApiEra};
+use super::{behaviour::BrokerBehaviour, generation::ApiGeneration};
 
 /// What a Cloud Controller is started with.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct CloudControllerSettings {
     /// The UAA whose tokens it trusts.
     pub uaa_url: String,
     /// Which generations of the API it has.
-    pub era: ApiEra,
+    pub generation: ApiGeneration,
     /// The organizations that are there from the beginning.
     pub organizations: Vec<OrganizationSettings>,
     /// The users that the UAA has from the beginning. Others become known with their first token.
@@ -29,7 +29,7 @@ pub struct CloudControllerSettings {
     /// Without it there is no limit.
     pub concurrent_broker_requests: Option<NonZeroU32>,
     /// How it deals with brokers.
-    pub brokers: BrokerConduct,
+    pub brokers: BrokerBehaviour,
 }
 
 /// A user of the UAA.
@@ -98,7 +98,11 @@ impl CloudControllerSettings {
             .url
             .split_once("://")
             .map_or(self.url.as_str(), |(_, domain)| domain);
-        let path = if self.era.has_v2() { "v2/info" } else { "" };
+        let path = if self.generation.has_v2() {
+            "v2/info"
+        } else {
+            ""
+        };
         format!("{domain}/{path}")
     }
 
@@ -121,13 +125,13 @@ impl CloudControllerSettings {
             organization.quota = wanted.quota;
             let guid = organization.guid.clone();
             tables.organizations.insert(guid.clone(), organization);
-            let mut give = |kind, names: &BTreeSet<String>, place: RolePlace| {
+            let mut give = |kind, names: &BTreeSet<String>, location: RoleScope| {
                 for name in names {
-                    let role = Role::new(kind, UserName::new(name), place.clone());
+                    let role = Role::new(kind, UserName::new(name), location.clone());
                     tables.roles.insert(role.guid.clone(), role);
                 }
             };
-            let here = RolePlace::Organization(guid.clone());
+            let here = RoleScope::Organization(guid.clone());
             give(RoleKind::OrganizationUser, &wanted.members(), here.clone());
             give(
                 RoleKind::OrganizationManager,
@@ -138,7 +142,7 @@ impl CloudControllerSettings {
             for wanted in &wanted.spaces {
                 let mut space = Space::new(guid.clone(), wanted.name.clone());
                 space.quota = wanted.quota;
-                let here = RolePlace::Space(space.guid.clone());
+                let here = RoleScope::Space(space.guid.clone());
                 give(RoleKind::SpaceDeveloper, &wanted.developers, here.clone());
                 give(RoleKind::SpaceManager, &wanted.managers, here.clone());
                 give(RoleKind::SpaceAuditor, &wanted.auditors, here.clone());

@@ -68,7 +68,7 @@ pub(super) enum RemoteError {
 }
 
 #[derive(Deserialize)]
-struct Complaint {
+struct ErrorBody {
     error: String,
 }
 
@@ -137,8 +137,8 @@ impl Remote {
             return serde_json::from_slice(&body)
                 .map_err(|source| RemoteError::NotUnderstood { status, source });
         }
-        match serde_json::from_slice::<Complaint>(&body) {
-            Ok(Complaint { error: message }) => Err(RemoteError::Refused { message }),
+        match serde_json::from_slice::<ErrorBody>(&body) {
+            Ok(ErrorBody { error: message }) => Err(RemoteError::Refused { message }),
             Err(source) => Err(RemoteError::NotUnderstood { status, source }),
         }
     }

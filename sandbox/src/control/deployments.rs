@@ -6,7 +6,7 @@ use actix_web::{
 };
 use serde_json::{Value, json};
 
-use super::{Control, refusal::Refusal};
+use super::{Control, rejection::Rejection};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(web::resource("/deployments/{name}/processes").route(web::get().to(processes)))
@@ -14,10 +14,13 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 /// Of every VM, whether or not its agent answers.
-async fn processes(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Refusal> {
+async fn processes(
+    control: Data<Control>,
+    name: Path<String>,
+) -> Result<impl Responder, Rejection> {
     let controls = &control.controls;
     let vms = controls.director.deployed_vms(&name);
-    let vms = vms.ok_or_else(|| Refusal::not_found("deployment", &*name))?;
+    let vms = vms.ok_or_else(|| Rejection::not_found("deployment", &*name))?;
     let views = vms.iter().map(|deployed| {
         json!({
             "instance": deployed.instance,
@@ -29,8 +32,8 @@ async fn processes(control: Data<Control>, name: Path<String>) -> Result<impl Re
 }
 
 /// As BOSH DNS would. A name that nothing has stands for no address.
-async fn resolve(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Refusal> {
+async fn resolve(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Rejection> {
     let addresses = control.controls.director.resolve(&name);
-    let addresses = addresses.map_err(|error| Refusal::bad(&error))?;
+    let addresses = addresses.map_err(|error| Rejection::bad(&error))?;
     Ok(Json(json!({"name": *name, "addresses": addresses})))
 }

@@ -6,7 +6,7 @@ use actix_web::{
     web::{self, Data, Json, Path, ServiceConfig},
 };
 
-use super::{Control, refusal::Refusal};
+use super::{Control, rejection::Rejection};
 use crate::faults::{AddFaultError, Fault, FaultId, SetFault};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -27,20 +27,20 @@ async fn list(control: Data<Control>) -> impl Responder {
     Json(control.controls.faults.list())
 }
 
-async fn add(control: Data<Control>, fault: Json<Fault>) -> Result<HttpResponse, Refusal> {
+async fn add(control: Data<Control>, fault: Json<Fault>) -> Result<HttpResponse, Rejection> {
     let set = control.controls.faults.add(fault.into_inner())?;
     Ok(HttpResponse::Created()
         .insert_header((LOCATION, format!("/faults/{}", set.id)))
         .json(set))
 }
 
-async fn show(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Refusal> {
+async fn show(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Rejection> {
     let found = control.controls.faults.get(*id);
     found.map(Json).ok_or_else(|| no_fault(*id))
 }
 
 /// Answers with what was cleared: how often it has struck is known for the last time.
-async fn clear(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Refusal> {
+async fn clear(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Rejection> {
     let cleared = control.controls.faults.clear(*id);
     cleared.map(Json).ok_or_else(|| no_fault(*id))
 }
@@ -49,11 +49,11 @@ async fn clear_all(control: Data<Control>) -> impl Responder {
     Json(control.controls.faults.clear_all())
 }
 
-fn no_fault(id: FaultId) -> Refusal {
-    Refusal::not_found("fault", &id)
+fn no_fault(id: FaultId) -> Rejection {
+    Rejection::not_found("fault", &id)
 }
 
-impl From<AddFaultError> for Refusal {
+impl From<AddFaultError> for Rejection {
     fn from(error: AddFaultError) -> Self {
         match error {
             AddFaultError::Unusable(error) => Self::bad(&error),

@@ -2,13 +2,13 @@
 
 use actix_web::web::{Data, Json};
 
-use super::{Control, refusal::Refusal};
+use super::{Control, rejection::Rejection};
 use crate::fleet::{self, FleetError, FleetOrder, FleetReport};
 
 pub(super) async fn seed(
     control: Data<Control>,
     order: Json<FleetOrder>,
-) -> Result<Json<FleetReport>, Refusal> {
+) -> Result<Json<FleetReport>, Rejection> {
     let controls = &control.controls;
     let seeded = fleet::seed(
         &order,
@@ -19,7 +19,7 @@ pub(super) async fn seed(
     Ok(Json(seeded.await?))
 }
 
-impl From<FleetError> for Refusal {
+impl From<FleetError> for Rejection {
     fn from(error: FleetError) -> Self {
         let text = with_cause(&error);
         match error {

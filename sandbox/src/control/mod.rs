@@ -16,13 +16,13 @@
 //! | `/tokens/SERVER` | lives, withdrawal and keys of a UAA's tokens |
 //! | `GET /names/NAME` | the addresses that a name of BOSH DNS stands for |
 
+mod behaviour;
 mod calls;
-mod conduct;
 mod deployments;
 mod faults;
 mod fleet;
 mod memory;
-mod refusal;
+mod rejection;
 mod reset;
 mod task_faults;
 mod tokens;
@@ -43,7 +43,7 @@ use crate::{
     calls::Calls, cloud_controller::CloudController, cpi::Cpi, credhub::CredHub,
     director::Director, faults::Faults, fleet::FleetPattern, uaa::Uaa,
 };
-use refusal::Refusal;
+use rejection::Rejection;
 
 /// What the control API tells, and what it works on.
 #[derive(Clone)]
@@ -99,8 +99,10 @@ impl Control {
     /// Mounts all routes.
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(Data::new(self.clone()))
-            .app_data(JsonConfig::default().error_handler(|error, _| Refusal::bad(&error).into()))
-            .app_data(QueryConfig::default().error_handler(|error, _| Refusal::bad(&error).into()))
+            .app_data(JsonConfig::default().error_handler(|error, _| Rejection::bad(&error).into()))
+            .app_data(
+                QueryConfig::default().error_handler(|error, _| Rejection::bad(&error).into()),
+            )
             .service(web::resource("/").route(web::get().to(health)))
             .service(web::resource("/foundation").route(web::get().to(foundation)))
             .service(web::resource("/memory").route(web::get().to(memory::show)))
@@ -111,9 +113,9 @@ impl Control {
             .configure(task_faults::routes)
             .configure(vms::routes)
             .configure(tokens::routes)
-            .configure(conduct::routes)
+            .configure(behaviour::routes)
             .configure(deployments::routes)
-            .default_service(web::to(async || Refusal::NoRoute.answer()));
+            .default_service(web::to(async || Rejection::NoRoute.answer()));
     }
 }
 

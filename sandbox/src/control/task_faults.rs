@@ -7,7 +7,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{Control, refusal::Refusal};
+use super::{Control, rejection::Rejection};
 use crate::director::{TaskFault, TaskFaultId};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -33,11 +33,14 @@ async fn arm(control: Data<Control>, fault: Json<TaskFault>) -> impl Responder {
         .json(json!({"id": id}))
 }
 
-async fn disarm(control: Data<Control>, id: Path<TaskFaultId>) -> Result<impl Responder, Refusal> {
+async fn disarm(
+    control: Data<Control>,
+    id: Path<TaskFaultId>,
+) -> Result<impl Responder, Rejection> {
     if control.controls.director.disarm(*id) {
         return Ok(Json(json!({"id": *id})));
     }
-    Err(Refusal::not_found("task fault", &json!(*id)))
+    Err(Rejection::not_found("task fault", &json!(*id)))
 }
 
 async fn disarm_all(control: Data<Control>) -> impl Responder {

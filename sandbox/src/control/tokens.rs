@@ -9,7 +9,7 @@ use actix_web::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Control, refusal::Refusal};
+use super::{Control, rejection::Rejection};
 use crate::{
     durations,
     faults::ServerName,
@@ -35,7 +35,7 @@ struct Withdrawn {
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(web::resource("/tokens/{server}/lives").route(web::put().to(set_lives)))
-        .service(web::resource("/tokens/{server}").route(web::delete().to(withdraw)))
+        .service(web::resource("/tokens/{server}").route(web::delete().to(revoke)))
         .service(web::resource("/tokens/{server}/key").route(web::post().to(rotate_key)));
 }
 
@@ -43,7 +43,7 @@ async fn set_lives(
     control: Data<Control>,
     server: Path<ServerName>,
     lives: Json<Lives>,
-) -> Result<impl Responder, Refusal> {
+) -> Result<impl Responder, Rejection> {
     let Lives { access, refresh } = lives.into_inner();
     let lives = TokenLives { access, refresh };
     uaa(&control, *server)?.set_token_lives(lives);
@@ -51,11 +51,11 @@ async fn set_lives(
 }
 
 /// The answers of all who check them are as to a token whose key is gone.
-async fn withdraw(
+async fn revoke(
     control: Data<Control>,
     server: Path<ServerName>,
     withdrawn: web::Query<Withdrawn>,
-) -> Result<impl Responder, Refusal> {
+) -> Result<impl Responder, Rejection> {
     let tokens = match withdrawn.into_inner().client {
         Some(client) => Tokens::OfClient(client),
         None => Tokens::All,
@@ -68,21 +68,21 @@ async fn withdraw(
 async fn rotate_key(
     control: Data<Control>,
     server: Path<ServerName>,
-) -> Result<impl Responder, Refusal> {
+) -> Result<impl Responder, Rejection> {
     let uaa = uaa(&control, *server)?.clone();
     let rotated = web::block(move || uaa.rotate_key(SigningAlgorithm::Rs256)).await;
     match rotated {
         Ok(Ok(key)) => Ok(Json(json!({"key": key}))),
-        Ok(Err(error)) => Err(Refusal::Conflict(error.to_string())),
-        Err(error) => Err(Refusal::Conflict(error.to_string())),
+        Ok(Err(error)) => Err(Rejection::Conflict(error.to_string())),
+        Err(error) => Err(Rejection::Conflict(error.to_string())),
     }
 }
 
-fn uaa(control: &Control, server: ServerName) -> Result<&Uaa, Refusal> {
+fn uaa(control: &Control, server: ServerName) -> Result<&Uaa, Rejection> {
     match server {
         ServerName::BoshUaa => Ok(&control.controls.bosh_uaa),
         ServerName::CfUaa => Ok(&control.controls.cf_uaa),
-        _ => Err(Refusal::Bad(
+        _ => Err(Rejection::Bad(
             "only `bosh-uaa` and `cf-uaa` give out tokens".to_owned(),
         )),
     }

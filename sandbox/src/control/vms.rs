@@ -6,7 +6,7 @@ use actix_web::{
 };
 use serde_json::{Value, json};
 
-use super::{Control, refusal::Refusal};
+use super::{Control, rejection::Rejection};
 use crate::cpi::{NoSuchVm, VmCid};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -26,36 +26,36 @@ async fn list(control: Data<Control>) -> impl Responder {
     Json(all)
 }
 
-async fn show(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
+async fn show(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Rejection> {
     let vm = found(&control, &vm)?;
     Ok(Json(view(&control, &vm)))
 }
 
 /// Loses the VM and all that runs on it. Its disk stays.
-async fn kill(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
+async fn kill(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Rejection> {
     let vm = found(&control, &vm)?;
     control.controls.cpi.kill_vm(&vm).await?;
     Ok(Json(view(&control, &vm)))
 }
 
 /// What runs on the VM goes on, but nobody answers for it.
-async fn kill_agent(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
+async fn kill_agent(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Rejection> {
     let vm = found(&control, &vm)?;
     control.controls.cpi.kill_agent(&vm)?;
     Ok(Json(view(&control, &vm)))
 }
 
-async fn revive(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Refusal> {
+async fn revive(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Rejection> {
     let vm = found(&control, &vm)?;
     control.controls.cpi.revive(&vm)?;
     Ok(Json(view(&control, &vm)))
 }
 
-fn found(control: &Control, name: &str) -> Result<VmCid, Refusal> {
+fn found(control: &Control, name: &str) -> Result<VmCid, Rejection> {
     let vms = control.controls.cpi.vms();
     vms.into_iter()
         .find(|vm| vm.to_string() == name)
-        .ok_or_else(|| Refusal::not_found("VM", &name))
+        .ok_or_else(|| Rejection::not_found("VM", &name))
 }
 
 fn view(control: &Control, vm: &VmCid) -> Value {
@@ -68,7 +68,7 @@ fn view(control: &Control, vm: &VmCid) -> Value {
     })
 }
 
-impl From<NoSuchVm> for Refusal {
+impl From<NoSuchVm> for Rejection {
     fn from(NoSuchVm(vm): NoSuchVm) -> Self {
         Self::not_found("VM", &vm)
     }

@@ -12,7 +12,7 @@ const DOMAIN: &str = "bosh";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoshName {
     instance: Option<String>,
-    place: Place,
+    location: Location,
     /// Alternatives, by kind.
     criteria: BTreeMap<Criterion, Vec<u64>>,
     health: HealthFilter,
@@ -20,7 +20,7 @@ pub struct BoshName {
 
 /// What a name says of where an instance is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Location {
     /// Any group that has the number.
     Numbered(u64),
     Named {
@@ -99,9 +99,9 @@ impl BoshName {
 
     /// Whether instances of this deployment can be meant.
     pub fn may_mean(&self, deployment: &str) -> bool {
-        match &self.place {
-            Place::Numbered(_) => true,
-            Place::Named {
+        match &self.location {
+            Location::Numbered(_) => true,
+            Location::Named {
                 deployment: label, ..
             } => matches(label, deployment),
         }
@@ -109,9 +109,9 @@ impl BoshName {
 
     /// The number of the group that is meant, in a name that has it instead of group, network and deployment.
     pub fn group_number(&self) -> Option<u64> {
-        match &self.place {
-            Place::Numbered(number) => Some(*number),
-            Place::Named { .. } => None,
+        match &self.location {
+            Location::Numbered(number) => Some(*number),
+            Location::Named { .. } => None,
         }
     }
 
@@ -121,7 +121,7 @@ impl BoshName {
             .as_ref()
             .is_none_or(|instance| *instance == record.instance);
         is_instance
-            && self.place.holds(record)
+            && self.location.holds(record)
             && self.criteria.iter().all(|(criterion, values)| {
                 criterion.of(record).is_some_and(|it| values.contains(&it))
             })
@@ -151,10 +151,10 @@ pub fn dns_label(name: &str) -> String {
 fn parsed(text: &str) -> Option<BoshName> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let name = name.strip_suffix(DOMAIN)?.strip_suffix('.')?;
-    let (first, place) = name.split_once('.')?;
+    let (first, location) = name.split_once('.')?;
     let mut name = BoshName {
         instance: None,
-        place: Place::parse(place)?,
+        location: Location::parse(location)?,
         criteria: BTreeMap::new(),
         health: HealthFilter::Smart,
     };
@@ -204,10 +204,10 @@ fn pairs(query: &str) -> Option<Vec<(char, u64)>> {
     (!pairs.is_empty()).then_some(pairs)
 }
 
-impl Place {
+impl Location {
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
-        let place = match (parts.next()?, parts.next(), parts.next()) {
+        let location = match (parts.next()?, parts.next(), parts.next()) {
             (group, None, None) => Self::Numbered(group.strip_prefix("q-g")?.parse().ok()?),
             (group, Some(network), Some(deployment)) => Self::Named {
                 group: group.to_owned(),
@@ -216,7 +216,7 @@ impl Place {
             },
             _ => return None,
         };
-        parts.next().is_none().then_some(place)
+        parts.next().is_none().then_some(location)
     }
 
     fn holds(&self, record: &DnsRecord) -> bool {

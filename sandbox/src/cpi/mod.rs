@@ -18,7 +18,7 @@
 //! | [`finite`] | one program that runs to its end: errands and scripts |
 //! | [`program`], [`user`] | where programs are found and as whom they run |
 //! | [`table`] | what is remembered, also over a restart |
-//! | [`start`], [`leftovers`] | takes over from an earlier sandbox, ends what belongs to nothing |
+//! | [`start`], [`residual_processes`] | takes over from an earlier sandbox, ends what belongs to nothing |
 //! | [`outage`] | agents and VMs that die |
 //! | [`dns`] | names as BOSH DNS answers them |
 
@@ -28,7 +28,6 @@ mod catalog;
 mod disks;
 mod dns;
 mod finite;
-mod leftovers;
 mod names;
 mod outage;
 mod plan;
@@ -36,6 +35,7 @@ mod process;
 mod program;
 mod readiness;
 mod render;
+mod residual_processes;
 mod start;
 mod supervisor;
 mod table;
@@ -65,11 +65,11 @@ pub use self::{
     disks::{DiskError, DiskOwner, OrphanedDisk},
     dns::{BoshName, DnsRecord, NotABoshName, dns_label},
     finite::ErrandOutput,
-    leftovers::LeftoverError,
     names::{DiskCid, JobName, ProcessName, VmCid},
     outage::NoSuchVm,
     program::LaunchError,
     render::{InstanceFacts, JobContext, JobFolder, RenderError, RenderedJob, render},
+    residual_processes::ResidualProcessError,
     start::{CpiError, CpiSettings, remove_state},
     supervisor::ProcessState,
     user::JobUserError,

@@ -22,7 +22,7 @@ impl Cpi {
         self.befall(vm, Condition::Lost)?;
         self.end_processes(vm, Order::Kill).await;
         if self.inner.processes == Processes::Real
-            && let Err(error) = self.end_leftovers(vm).await
+            && let Err(error) = self.end_residual_processes(vm).await
         {
             tracing::warn!(%vm, %error, "something outlives its VM");
         }

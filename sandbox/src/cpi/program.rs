@@ -208,14 +208,20 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_installed_is_named_with_its_package() {
-        let refusal = refused(&launcher(Requirements::default()));
-        assert_eq!(refusal, "the program 'no-such-program' is not on the PATH");
+        let rejection = refused(&launcher(Requirements::default()));
+        assert_eq!(
+            rejection,
+            "the program 'no-such-program' is not on the PATH"
+        );
 
-        let refusal = refused(&launcher(Requirements {
+        let rejection = refused(&launcher(Requirements {
             packages: vec!["no-such-package".to_owned()],
             ..Requirements::default()
         }));
-        assert!(refusal.ends_with(": install no-such-package"), "{refusal}");
+        assert!(
+            rejection.ends_with(": install no-such-package"),
+            "{rejection}"
+        );
     }
 
     #[test]

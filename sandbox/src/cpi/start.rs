@@ -10,11 +10,11 @@ use std::{
 use tokio::{runtime::Handle, sync::Notify};
 
 use super::{
-    AddressPool, AgentTimeouts, Cpi, Inner, JobCatalog, JobUserError, LeftoverError, NotToBeLent,
-    Processes, VmCid, disks_folder,
-    leftovers::{end_processes, remove_entries},
+    AddressPool, AgentTimeouts, Cpi, Inner, JobCatalog, JobUserError, NotToBeLent, Processes,
+    ResidualProcessError, VmCid, disks_folder,
     process::Process,
     program::Programs,
+    residual_processes::{end_processes, remove_entries},
     table::{Condition, DiskTable, VmRow, VmTable, Wanted},
     user::JobUser,
     vms_folder,
@@ -55,7 +55,7 @@ pub enum CpiError {
     Store(#[from] StoreError),
     /// What an earlier sandbox left running could not be ended.
     #[error("could not clean up after an earlier sandbox")]
-    Leftovers(#[from] LeftoverError),
+    Residues(#[from] ResidualProcessError),
     /// A VM of an earlier sandbox has an address that cannot be had now.
     #[error(
         "could not give VM `{vm}` its address back; start with the same net, with or without processes as before"
@@ -74,7 +74,7 @@ pub enum CpiError {
 
 /// Ends all processes that a sandbox left running in this state folder, and removes its VMs and disks. Blocks until that
 /// is done. No sandbox may be using the folder.
-pub fn remove_state(folder: &Path) -> Result<(), LeftoverError> {
+pub fn remove_state(folder: &Path) -> Result<(), ResidualProcessError> {
     // A folder that is not there is shown by no process.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     end_processes(&vms_folder(&folder), |_| false)?;
@@ -145,7 +145,7 @@ impl Cpi {
                 .vms
                 .change(vm, |row| row.lease = Some(Arc::new(lease)));
         }
-        self.end_strangers(&rows)?;
+        self.end_foreign_processes(&rows)?;
         for (vm, row) in &rows {
             if self.runs(row) {
                 self.resume_processes(vm, row);
@@ -155,7 +155,7 @@ impl Cpi {
     }
 
     /// Ends and removes what belongs to no VM, no disk, or to nothing that is to run.
-    fn end_strangers(&self, rows: &[(VmCid, VmRow)]) -> Result<(), LeftoverError> {
+    fn end_foreign_processes(&self, rows: &[(VmCid, VmRow)]) -> Result<(), ResidualProcessError> {
         let mut known: BTreeSet<PathBuf> = BTreeSet::new();
         for (vm, row) in rows.iter().filter(|(_, row)| self.runs(row)) {
             for job in &row.jobs {

@@ -12,11 +12,11 @@ use tokio::{
 
 use super::{
     LaunchError, VmCid,
-    leftovers::end_processes,
     plan::{ProcessKey, ProcessPlan},
     process::Process,
     program::Launcher,
     readiness::Readiness,
+    residual_processes::end_processes,
     table::VmTable,
 };
 
@@ -120,14 +120,14 @@ impl Supervisor {
 
     fn over(ward: Ward, process: Option<Process>, runtime: &Handle) -> Self {
         let (orders, received) = oneshot::channel();
-        let (told, observed) = watch::channel(Observed {
+        let (reported, observed) = watch::channel(Observed {
             state: ProcessState::Starting,
             pid: process.as_ref().map(|process| process.identity().pid),
             since: Instant::now(),
         });
         let runtime_of_task = runtime.clone();
         let task = runtime.spawn(async move {
-            ward.keep_running(process, received, &told, &runtime_of_task)
+            ward.keep_running(process, received, &reported, &runtime_of_task)
                 .await;
         });
         Self {
@@ -164,19 +164,19 @@ impl Ward {
         &self,
         mut process: Option<Process>,
         mut orders: oneshot::Receiver<Order>,
-        told: &watch::Sender<Observed>,
+        reported: &watch::Sender<Observed>,
         runtime: &Handle,
     ) {
         let mut pause = FIRST_PAUSE;
         loop {
             let begun = Instant::now();
             if let Some(running) = process.take() {
-                if !self.watch(running, &mut orders, told).await {
+                if !self.watch(running, &mut orders, reported).await {
                     return;
                 }
                 tracing::warn!(vm = %self.vm, process = %self.plan.name, "a process ended by itself and is started again");
             }
-            told.send_modify(|seen| {
+            reported.send_modify(|seen| {
                 seen.state = ProcessState::Failing;
                 seen.pid = None;
             });
@@ -208,9 +208,9 @@ impl Ward {
         &self,
         mut process: Process,
         orders: &mut oneshot::Receiver<Order>,
-        told: &watch::Sender<Observed>,
+        reported: &watch::Sender<Observed>,
     ) -> bool {
-        told.send_modify(|seen| {
+        reported.send_modify(|seen| {
             seen.pid = Some(process.identity().pid);
             seen.since = Instant::now();
         });
@@ -222,7 +222,7 @@ impl Ward {
                 self.end_what_it_started(was_taken_over).await;
                 return true;
             }
-            () = self.tell_readiness(told) => Order::Kill,
+            () = self.report_readiness(reported) => Order::Kill,
         };
         match order {
             Order::Stop => {
@@ -237,7 +237,7 @@ impl Ward {
         }
         self.end_what_it_started(was_taken_over).await;
         self.table.forget_process(&self.vm, &self.key);
-        told.send_modify(|seen| {
+        reported.send_modify(|seen| {
             seen.state = ProcessState::Stopped;
             seen.pid = None;
         });
@@ -257,8 +257,8 @@ impl Ward {
     }
 
     /// Tells when the process is ready, or that it is late. Does not return.
-    async fn tell_readiness(&self, told: &watch::Sender<Observed>) {
-        let tell = |state| told.send_modify(|seen| seen.state = state);
+    async fn report_readiness(&self, reported: &watch::Sender<Observed>) {
+        let report = |state| reported.send_modify(|seen| seen.state = state);
         let readiness = Readiness {
             listens_on: (self.address, self.plan.port).into(),
             check: self.plan.ready_check.clone(),
@@ -269,10 +269,10 @@ impl Ward {
             .is_err()
         {
             tracing::warn!(vm = %self.vm, process = %self.plan.name, "a process is not ready in time");
-            tell(ProcessState::Failing);
+            report(ProcessState::Failing);
             readiness.reached_late().await;
         }
-        tell(ProcessState::Running);
+        report(ProcessState::Running);
         std::future::pending::<()>().await;
     }
 

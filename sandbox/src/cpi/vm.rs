@@ -13,8 +13,9 @@ use tokio::fs;
 use uuid::Uuid;
 
 use super::{
-    Cpi, JobName, Lease, LeftoverError, NoAddressLeft, NotToBeLent, Processes, VmCid, leftovers,
-    plan::JobPlan, program::Launcher, render::JobFolder, supervisor::Order, table::VmRow,
+    Cpi, JobName, Lease, NoAddressLeft, NotToBeLent, Processes, ResidualProcessError, VmCid,
+    plan::JobPlan, program::Launcher, render::JobFolder, residual_processes, supervisor::Order,
+    table::VmRow,
 };
 
 const PRIVATE_FOLDER: u32 = 0o700;
@@ -53,12 +54,12 @@ pub enum VmError {
     },
     /// What its jobs left running does not end.
     #[error("could not end what runs on VM `{vm}`")]
-    Leftovers {
+    Residues {
         /// Which VM.
         vm: VmCid,
         /// Why.
         #[source]
-        source: LeftoverError,
+        source: ResidualProcessError,
     },
 }
 
@@ -124,7 +125,7 @@ impl Cpi {
     pub async fn delete_vm(&self, vm: &VmCid) -> Result<(), VmError> {
         self.end_processes(vm, Order::Stop).await;
         if self.inner.processes == Processes::Real {
-            self.end_leftovers(vm).await?;
+            self.end_residual_processes(vm).await?;
             removed(self.vm_folder(vm)).await?;
         }
         self.inner.vms.remove(vm);
@@ -155,15 +156,16 @@ impl Cpi {
     }
 
     /// Ends what jobs have left running that does not belong to any process that we watch.
-    pub(super) async fn end_leftovers(&self, vm: &VmCid) -> Result<(), VmError> {
+    pub(super) async fn end_residual_processes(&self, vm: &VmCid) -> Result<(), VmError> {
         let folder = self.vm_folder(vm);
-        let ended =
-            tokio::task::spawn_blocking(move || leftovers::end_processes(&folder, |_| false));
+        let ended = tokio::task::spawn_blocking(move || {
+            residual_processes::end_processes(&folder, |_| false)
+        });
         let ended = ended.await.unwrap_or_else(|broken| {
             tracing::error!(error = %broken, "looking for left processes broke");
             Ok(())
         });
-        ended.map_err(|source| VmError::Leftovers {
+        ended.map_err(|source| VmError::Residues {
             vm: vm.clone(),
             source,
         })

@@ -28,7 +28,7 @@ const JSON: &str = "application/json;charset=UTF-8";
 
 /// Why nobody is let in. The texts are a real CredHub's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AuthenticationRefusal {
+pub(crate) enum AuthenticationRejection {
     #[error("Full authentication is required to access this resource")]
     NoCredentials,
     #[error("Access token expired")]
@@ -59,7 +59,7 @@ struct Claims {
 }
 
 impl FromRequest for Session {
-    type Error = AuthenticationRefusal;
+    type Error = AuthenticationRejection;
     type Future = Ready<Result<Self, Self::Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
@@ -67,10 +67,10 @@ impl FromRequest for Session {
     }
 }
 
-fn session(request: &HttpRequest) -> Result<Session, AuthenticationRefusal> {
+fn session(request: &HttpRequest) -> Result<Session, AuthenticationRejection> {
     let credhub = request
         .app_data::<Data<CredHub>>()
-        .ok_or(AuthenticationRefusal::NoCredentials)?;
+        .ok_or(AuthenticationRejection::NoCredentials)?;
     let actor = match request.conn_data::<PeerCertificate>() {
         Some(PeerCertificate(shown)) => app(shown)?,
         None => bearer(credhub, request)?,
@@ -79,16 +79,16 @@ fn session(request: &HttpRequest) -> Result<Session, AuthenticationRefusal> {
 }
 
 /// The app that a certificate names.
-fn app(certificate: &[u8]) -> Result<Actor, AuthenticationRefusal> {
+fn app(certificate: &[u8]) -> Result<Actor, AuthenticationRejection> {
     let (_, certificate) =
-        X509Certificate::from_der(certificate).map_err(|_| AuthenticationRefusal::NotAnApp)?;
+        X509Certificate::from_der(certificate).map_err(|_| AuthenticationRejection::NotAnApp)?;
     let mut units = certificate.subject().iter_organizational_unit();
     let app = units
         .find_map(|unit| app_id(unit.as_str().ok()?))
-        .ok_or(AuthenticationRefusal::NotAnApp)?;
+        .ok_or(AuthenticationRejection::NotAnApp)?;
     match certificate.extended_key_usage() {
         Ok(Some(usage)) if usage.value.client_auth => Ok(Actor::app(app)),
-        _ => Err(AuthenticationRefusal::NotForClients),
+        _ => Err(AuthenticationRejection::NotForClients),
     }
 }
 
@@ -100,32 +100,32 @@ fn app_id(unit: &str) -> Option<Uuid> {
 }
 
 /// The client or user that a token was given to.
-fn bearer(credhub: &CredHub, request: &HttpRequest) -> Result<Actor, AuthenticationRefusal> {
-    let token = bearer_token(request).ok_or(AuthenticationRefusal::NoCredentials)?;
+fn bearer(credhub: &CredHub, request: &HttpRequest) -> Result<Actor, AuthenticationRejection> {
+    let token = bearer_token(request).ok_or(AuthenticationRejection::NoCredentials)?;
     let tokens = &credhub.inner.tokens;
     let claims: Claims = tokens.signed_claims(token).map_err(|fault| {
-        AuthenticationRefusal::TokenInvalid(match fault {
+        AuthenticationRejection::TokenInvalid(match fault {
             TokenFault::BadSignature => "Signed JWT rejected: Invalid signature",
             _ => "Malformed token",
         })
     })?;
     if Timestamp::now().as_second() - SKEW > claims.exp {
-        return Err(AuthenticationRefusal::TokenExpired);
+        return Err(AuthenticationRejection::TokenExpired);
     }
     if claims.iss != format!("{}/oauth/token", credhub.inner.uaa_url) {
-        return Err(AuthenticationRefusal::TokenInvalid(
+        return Err(AuthenticationRejection::TokenInvalid(
             "The iss claim is not valid",
         ));
     }
     if !SCOPES.iter().all(|scope| claims.scope.contains(*scope)) {
-        return Err(AuthenticationRefusal::ScopeMissing);
+        return Err(AuthenticationRejection::ScopeMissing);
     }
     let actor = match claims.grant_type.as_str() {
         "client_credentials" => claims.client_id.map(|id| Actor::uaa_client(&id)),
         "password" => claims.user_id.map(|id| Actor::uaa_user(&id)),
         _ => None,
     };
-    actor.ok_or(AuthenticationRefusal::TokenInvalid(
+    actor.ok_or(AuthenticationRejection::TokenInvalid(
         "The grant_type claim is not valid",
     ))
 }
@@ -142,7 +142,7 @@ fn bearer_token(request: &HttpRequest) -> Option<&str> {
         .then_some(token.trim())
 }
 
-impl AuthenticationRefusal {
+impl AuthenticationRejection {
     fn challenge(&self) -> Option<String> {
         const RFC: &str = r#"error_uri="https://tools.ietf.org/html/rfc6750#section-3.1""#;
         match self {
@@ -161,7 +161,7 @@ impl AuthenticationRefusal {
     }
 }
 
-impl ResponseError for AuthenticationRefusal {
+impl ResponseError for AuthenticationRejection {
     fn status_code(&self) -> StatusCode {
         match self {
             Self::ScopeMissing => StatusCode::FORBIDDEN,

@@ -10,7 +10,7 @@
 //! | [`permissions`] | who may do what |
 //! | [`generate`], [`certificate`], [`ssh`], [`user_hash`] | how secrets are made |
 //! | [`members`] | reads objects of JSON |
-//! | [`refusal`] | every way to turn a request down |
+//! | [`rejection`] | every way to turn a request down |
 //! | [`settings`] | what a CredHub is set up with |
 
 mod actor;
@@ -23,7 +23,7 @@ mod members;
 mod name;
 mod operations;
 mod permissions;
-mod refusal;
+mod rejection;
 mod settings;
 mod ssh;
 mod user_hash;
@@ -46,7 +46,7 @@ pub use self::{
 };
 pub(crate) use self::{
     operations::{Generation, Session},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 use self::{permissions::Permissions, vault::Vault};
 use crate::{
@@ -70,12 +70,12 @@ struct Inner {
 struct State {
     vault: Vault,
     permissions: Permissions,
-    conduct: Conduct,
+    behaviour: Behaviour,
 }
 
 /// How a CredHub behaves. Not part of what is saved.
 #[derive(Clone)]
-struct Conduct {
+struct Behaviour {
     version: Version,
     acls: Acls,
     writing: Writing,
@@ -104,7 +104,7 @@ impl CredHub {
                 settings.side.permissions_table(),
                 settings.permissions,
             )?,
-            conduct: Conduct {
+            behaviour: Behaviour {
                 version: settings.version,
                 acls: settings.acls,
                 writing: Writing::Allowed,
@@ -127,17 +127,17 @@ impl CredHub {
 
     /// From now on it says that it has this version, and behaves so.
     pub fn set_version(&self, version: Version) {
-        self.with(|state| state.conduct.version = version);
+        self.with(|state| state.behaviour.version = version);
     }
 
     /// From now on permissions matter, or do not.
     pub fn set_acls(&self, acls: Acls) {
-        self.with(|state| state.conduct.acls = acls);
+        self.with(|state| state.behaviour.acls = acls);
     }
 
     /// Switches the read-only mode, as `POST /management` does.
     pub fn set_writing(&self, writing: Writing) {
-        self.with(|state| state.conduct.writing = writing);
+        self.with(|state| state.behaviour.writing = writing);
     }
 
     /// What this actor may do here.
@@ -145,8 +145,8 @@ impl CredHub {
         Session::new(self.clone(), actor)
     }
 
-    fn conduct(&self) -> Conduct {
-        self.with(|state| state.conduct.clone())
+    fn behaviour(&self) -> Behaviour {
+        self.with(|state| state.behaviour.clone())
     }
 
     fn with<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
@@ -160,7 +160,7 @@ impl CredHub {
     }
 }
 
-impl Conduct {
+impl Behaviour {
     /// Before version 2, names had permissions of their own, and whoever made a credential had all of them.
     fn is_legacy(&self) -> bool {
         self.version.major < 2

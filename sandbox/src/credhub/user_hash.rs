@@ -32,8 +32,8 @@ pub(super) fn hash(password: &str, salt: &str) -> String {
 /// Writes a number of three bytes in so many digits, the lowest first.
 fn push(text: &mut String, [high, middle, low]: [u8; 3], digits: usize) {
     let number = u32::from_be_bytes([0, high, middle, low]);
-    for place in 0..digits {
-        let digit = (number >> (6 * place)) & 0x3f;
+    for location in 0..digits {
+        let digit = (number >> (6 * location)) & 0x3f;
         text.push(char::from(DIGITS[digit as usize]));
     }
 }

@@ -45,7 +45,7 @@ pub use self::{
         DirectorDurations, DirectorSettings, FrontEnd, LocalUser, UploadedRelease,
         UploadedStemcell, UserManagement,
     },
-    tasks::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPlace},
+    tasks::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPoint},
     uploads::Uploads,
     variables::ConfigServer,
 };

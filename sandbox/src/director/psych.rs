@@ -53,10 +53,10 @@ mod tests {
             ("# x\n\ta: 1", "2 column 1"),
             ("\t# c\na: 1", "1 column 1"),
         ];
-        for (text, place) in cases {
+        for (text, location) in cases {
             let refused = from_str::<Value>(text).unwrap_err().to_string();
             let expected = "(<unknown>): found character that cannot start any token while scanning for the next token at line ";
-            assert_eq!(refused, format!("{expected}{place}"), "{text:?}");
+            assert_eq!(refused, format!("{expected}{location}"), "{text:?}");
         }
         for text in ["a:\n\tb: 1", "a: 1\n\tb: 2"] {
             assert!(from_str::<Value>(text).is_err(), "{text:?}");

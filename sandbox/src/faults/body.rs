@@ -18,7 +18,7 @@ use actix_web::{
 /// How often a slow body gives something in a second, unless it has less than that many bytes to give.
 const PULSES_PER_SECOND: u32 = 10;
 /// What has been given gets this long to leave the server before the end comes.
-const LAST_BREATH: Duration = Duration::from_millis(20);
+const FLUSH_TIME: Duration = Duration::from_millis(20);
 
 /// The body of an answer, or the beginning of it.
 pub(super) struct Meagre {
@@ -92,7 +92,7 @@ impl MessageBody for Meagre {
         let portion = self.portion.min(self.rest.len());
         let portion = self.rest.split_to(portion);
         let pause = if self.rest.is_empty() {
-            LAST_BREATH
+            FLUSH_TIME
         } else {
             self.pulse
         };

@@ -3,13 +3,13 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | `draw` | which instances there are, and what has become of them |
+//! | `generate` | which instances there are, and what has become of them |
 //! | `manifest` | the manifests of their deployments |
-//! | `marker` | what an on-demand broker remembers of them |
+//! | `record` | what an on-demand broker remembers of them |
 
-mod draw;
+mod generate;
 mod manifest;
-mod marker;
+mod operation_record;
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -19,9 +19,9 @@ use serde_json::Value;
 
 pub use self::manifest::FleetPattern;
 use self::{
-    draw::{Condition, Drawn, draw},
+    generate::{Condition, Generated, generate},
     manifest::Template,
-    marker::Moments,
+    operation_record::Moments,
 };
 use crate::{
     cloud_controller::{CloudController, SeedError, SeedablePlan, SeededInstance, SeededState},
@@ -107,23 +107,25 @@ pub async fn seed(
     }
     let templates = templates(&plans, pattern, director).ok_or(FleetError::NoRelease)?;
     let spaces = spaces(order, cloud_controller);
-    let fleet = draw(
+    let fleet = generate(
         order.random_seed,
         order.instances,
         plans.len(),
         spaces.len(),
     );
-    let ordered = fleet.iter().map(|drawn| ordered(drawn, &plans, &spaces));
+    let ordered = fleet
+        .iter()
+        .map(|generated| ordered(generated, &plans, &spaces));
     cloud_controller
         .seed(ordered.collect())
         .map_err(FleetError::CloudController)?;
-    for (adopted, drawn) in fleet.iter().enumerate() {
-        let deployment = deployed(drawn, &templates[drawn.plan], pattern);
+    for (adopted, generated) in fleet.iter().enumerate() {
+        let deployment = deployed(generated, &templates[generated.plan], pattern);
         let adopting = director.adopt(deployment).await;
         adopting.map_err(|source| FleetError::Director { adopted, source })?;
-        let template = &templates[drawn.plan];
-        for marker in remembered(drawn, &plans[drawn.plan], template, pattern) {
-            director.seed_config(marker);
+        let template = &templates[generated.plan];
+        for record in recorded(generated, &plans[generated.plan], template, pattern) {
+            director.seed_config(record);
         }
     }
     let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -137,8 +139,8 @@ fn templates(
     director: &Director,
 ) -> Option<Vec<Template>> {
     let mut examples: BTreeMap<String, Template> = BTreeMap::new();
-    for (name, content) in director.configs_of_type(marker::CONFIG_TYPE) {
-        let Some(example) = marker::read(&name, &content) else {
+    for (name, content) in director.configs_of_type(operation_record::CONFIG_TYPE) {
+        let Some(example) = operation_record::read(&name, &content) else {
             continue;
         };
         if let Some(manifest) = director.manifest(&example.deployment) {
@@ -167,33 +169,33 @@ fn spaces(order: &FleetOrder, cloud_controller: &CloudController) -> Vec<String>
     spaces.map(|target| target.space.1).collect()
 }
 
-fn ordered(drawn: &Drawn, plans: &[SeedablePlan], spaces: &[String]) -> SeededInstance {
-    let state = match drawn.condition {
+fn ordered(generated: &Generated, plans: &[SeedablePlan], spaces: &[String]) -> SeededInstance {
+    let state = match generated.condition {
         Condition::Well => SeededState::Created,
-        Condition::CreateFailed => SeededState::CreateFailed(failed("provisioning", drawn)),
-        Condition::UpdateFailed => SeededState::UpdateFailed(failed("update", drawn)),
-        Condition::DeleteFailed => SeededState::DeleteFailed(failed("deletion", drawn)),
+        Condition::CreateFailed => SeededState::CreateFailed(failed("provisioning", generated)),
+        Condition::UpdateFailed => SeededState::UpdateFailed(failed("update", generated)),
+        Condition::DeleteFailed => SeededState::DeleteFailed(failed("deletion", generated)),
         Condition::Updating => SeededState::Updating("Instance update in progress".to_owned()),
     };
     SeededInstance {
-        guid: drawn.guid,
-        name: drawn.name.clone(),
-        space: spaces[drawn.space].clone(),
-        plan: plans[drawn.plan].guid.clone(),
+        guid: generated.guid,
+        name: generated.name.clone(),
+        space: spaces[generated.space].clone(),
+        plan: plans[generated.plan].guid.clone(),
         maintenance_version: None,
         state,
-        created_at: moments(drawn).ordered,
+        created_at: moments(generated).ordered,
     }
 }
 
 /// What has failed since has been tried half way from then to now.
-fn moments(drawn: &Drawn) -> Moments {
+fn moments(generated: &Generated) -> Moments {
     let now = Timestamp::now();
-    let age = SignedDuration::try_from(drawn.age).unwrap_or_default();
+    let age = SignedDuration::try_from(generated.age).unwrap_or_default();
     let ago = |age| now.checked_sub(age).unwrap_or(now);
     Moments {
         ordered: ago(age),
-        began: match drawn.condition {
+        began: match generated.condition {
             Condition::Well | Condition::CreateFailed => ago(age),
             Condition::UpdateFailed | Condition::DeleteFailed => ago(age / 2),
             Condition::Updating => now,
@@ -201,53 +203,63 @@ fn moments(drawn: &Drawn) -> Moments {
     }
 }
 
-fn failed(operation: &str, drawn: &Drawn) -> String {
+fn failed(operation: &str, generated: &Generated) -> String {
     format!(
         "Instance {operation} failed: There was a problem completing your request. \
          Please contact your operations team providing the following information: \
          service-instance-guid: {}",
-        drawn.guid
+        generated.guid
     )
 }
 
-fn deployed(drawn: &Drawn, template: &Template, pattern: &FleetPattern) -> SeededDeployment {
-    let has_failed = drawn.condition == Condition::CreateFailed;
-    template.deployment(&deployment_name(drawn), has_failed, pattern)
+fn deployed(
+    generated: &Generated,
+    template: &Template,
+    pattern: &FleetPattern,
+) -> SeededDeployment {
+    let has_failed = generated.condition == Condition::CreateFailed;
+    template.deployment(&deployment_name(generated), has_failed, pattern)
 }
 
-fn deployment_name(drawn: &Drawn) -> String {
-    format!("service-instance_{}", drawn.guid)
+fn deployment_name(generated: &Generated) -> String {
+    format!("service-instance_{}", generated.guid)
 }
 
 /// The versions of an instance's marker, the latest last.
-fn remembered(
-    drawn: &Drawn,
+fn recorded(
+    generated: &Generated,
     plan: &SeedablePlan,
     template: &Template,
     pattern: &FleetPattern,
 ) -> Vec<SeededConfig> {
     let (offering, plan) = (&plan.offering_catalog_id, &plan.catalog_id);
-    let markers = marker::markers(drawn, offering, plan, template.target(), moments(drawn));
+    let records = operation_record::records(
+        generated,
+        offering,
+        plan,
+        template.target(),
+        moments(generated),
+    );
     let config = |content: Value| SeededConfig {
-        kind: marker::CONFIG_TYPE.to_owned(),
-        name: marker::config_name(drawn),
+        kind: operation_record::CONFIG_TYPE.to_owned(),
+        name: operation_record::config_name(generated),
         content: content.to_string(),
         team: pattern.team.clone(),
     };
-    markers.into_iter().map(config).collect()
+    records.into_iter().map(config).collect()
 }
 
-fn report(fleet: &[Drawn], plans: &[SeedablePlan], milliseconds: u64) -> FleetReport {
+fn report(fleet: &[Generated], plans: &[SeedablePlan], milliseconds: u64) -> FleetReport {
     let mut report = FleetReport {
         instances: fleet.len(),
         conditions: BTreeMap::new(),
         plans: BTreeMap::new(),
         milliseconds,
     };
-    for drawn in fleet {
-        let condition = drawn.condition.name().to_owned();
+    for generated in fleet {
+        let condition = generated.condition.name().to_owned();
         *report.conditions.entry(condition).or_default() += 1;
-        let plan = &plans[drawn.plan];
+        let plan = &plans[generated.plan];
         let plan = format!("{} {}", plan.offering, plan.name);
         *report.plans.entry(plan).or_default() += 1;
     }

@@ -4,14 +4,14 @@ use tokio::runtime::Handle;
 
 use super::{
     credhub::{CredHubPlan, instance_identity},
-    description::{CloudControllerAccess, Place},
+    description::{CloudControllerAccess, Location},
     identity::Identity,
     seed::{Side, cf_client},
     settings::CloudControllerSection,
     up::{StartError, UpOptions},
 };
 use crate::{
-    cloud_controller::{BrokerConduct, CloudController, CloudControllerSettings, KnownUser},
+    cloud_controller::{BrokerBehaviour, CloudController, CloudControllerSettings, KnownUser},
     credhub::CredHub,
     instance_identity::InstanceIdentity,
     store::Store,
@@ -75,9 +75,9 @@ impl CfSide {
             concurrent_broker_requests: section.concurrent_broker_requests,
             url: url.clone(),
             uaa_url: uaa_url.clone(),
-            era: section.v2,
+            generation: section.v2,
             organizations: section.organizations,
-            brokers: BrokerConduct {
+            brokers: BrokerBehaviour {
                 timeout: section.broker_timeout,
                 polling_interval: section.broker_polling_interval,
                 maximum_polling_duration: section.maximum_polling_duration,
@@ -93,15 +93,15 @@ impl CfSide {
             CloudController::new(settings, store, &uaa, credhub.clone(), tls, runtime)
                 .map_err(StartError::CloudController)?;
         let target = cloud_controller.first_space().ok_or(StartError::NoSpace)?;
-        let place = |(name, guid)| Place { name, guid };
+        let location = |(name, guid)| Location { name, guid };
         let access = CloudControllerAccess {
             url,
             uaa_url,
             broker_client: broker_client.at(&uaa),
             admin_user: admin_user.at(&uaa),
             user: user.at(&uaa),
-            organization: place(target.organization),
-            space: place(target.space),
+            organization: location(target.organization),
+            space: location(target.space),
             credhub: credhub_access,
             instance_identity: instance_identity_access,
         };

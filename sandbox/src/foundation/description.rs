@@ -82,9 +82,9 @@ pub struct CloudControllerAccess {
     /// A user who orders services.
     pub user: UserAccess,
     /// The organization that the user works in.
-    pub organization: Place,
+    pub organization: Location,
     /// The space that the user works in.
-    pub space: Place,
+    pub space: Location,
     /// The CredHub that apps ask.
     pub credhub: CredHubAccess,
     /// The authority whose certificates make apps known there.
@@ -123,7 +123,7 @@ impl UserAccess {
 
 /// An organization or a space.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct Location {
     /// The name.
     pub name: String,
     /// The guid.
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_control_api_tells_holds_no_secret() {
+    fn what_the_control_api_reports_holds_no_secret() {
         let client = |id: &str| ClientAccess {
             id: id.into(),
             secret: "s3cr3t".into(),
@@ -214,7 +214,7 @@ mod tests {
             name: name.into(),
             password: "s3cr3t".into(),
         };
-        let place = || Place {
+        let location = || Location {
             name: "place".into(),
             guid: "guid".into(),
         };
@@ -242,8 +242,8 @@ mod tests {
                 broker_client: client("odb"),
                 admin_user: user("admin"),
                 user: user("developer"),
-                organization: place(),
-                space: place(),
+                organization: location(),
+                space: location(),
                 credhub: credhub(),
                 instance_identity: InstanceIdentityAccess {
                     certificate: PathBuf::new(),

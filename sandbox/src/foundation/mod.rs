@@ -15,7 +15,7 @@ mod wipe;
 pub use built_in::BuiltInJobs;
 pub use description::{
     ClientAccess, CloudControllerAccess, CredHubAccess, Description, DescriptionError,
-    DirectorAccess, InstanceIdentityAccess, Place, UserAccess,
+    DirectorAccess, InstanceIdentityAccess, Location, UserAccess,
 };
 pub use files::FileError;
 pub(crate) use files::write_for_owner;

@@ -17,7 +17,8 @@ use serde_json::Value;
 use super::{built_in::FOUNDATION, credhub::scopes};
 use crate::{
     cloud_controller::{
-        ApiEra, BrokerCertificates, BrokerConduct, InstanceRow, OrganizationSettings, RateLimits,
+        ApiGeneration, BrokerBehaviour, BrokerCertificates, InstanceRow, OrganizationSettings,
+        RateLimits,
     },
     credhub::{Operation, VERSION},
     director::{DirectorDurations, LocalUser, UploadedRelease, UploadedStemcell, UserManagement},
@@ -161,7 +162,7 @@ pub struct CloudControllerSection {
     /// Which generations of its API it has: `off` (v3 alone, as on today's foundations), `on`, or as earlier releases
     /// had it: `off_3_181`, `off_3_180`, `on_3_94`.
     #[serde(default)]
-    pub v2: ApiEra,
+    pub v2: ApiGeneration,
     /// By how much each pause between two polls is longer than the one before.
     #[serde(default = "default_polling_factor")]
     pub broker_polling_factor: f64,
@@ -418,23 +419,23 @@ impl Default for TokenLivesSection {
 }
 
 fn default_polling_interval() -> Duration {
-    BrokerConduct::default().polling_interval
+    BrokerBehaviour::default().polling_interval
 }
 
 fn default_polling_factor() -> f64 {
-    BrokerConduct::default().polling_factor
+    BrokerBehaviour::default().polling_factor
 }
 
 fn default_timeout() -> Duration {
-    BrokerConduct::default().timeout
+    BrokerBehaviour::default().timeout
 }
 
 fn default_maximum_polling_duration() -> Duration {
-    BrokerConduct::default().maximum_polling_duration
+    BrokerBehaviour::default().maximum_polling_duration
 }
 
 fn default_mitigation_delay() -> Duration {
-    BrokerConduct::default().mitigation_delay
+    BrokerBehaviour::default().mitigation_delay
 }
 
 #[cfg(test)]

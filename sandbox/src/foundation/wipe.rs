@@ -8,8 +8,8 @@ use super::{
     up::DESCRIPTION_FILE,
 };
 use crate::{
-    cpi::{LeftoverError, remove_state},
-    workshop,
+    cpi::{ResidualProcessError, remove_state},
+    dev_loop,
 };
 
 /// What a foundation writes into its folder. Whatever else is there is not ours to remove.
@@ -37,7 +37,7 @@ const BROKER_FILES: [&str; 5] = [
 pub enum WipeError {
     /// Something that it left running cannot be ended, or its VMs and disks cannot be removed.
     #[error("could not remove the VMs")]
-    Vms(#[source] LeftoverError),
+    Vms(#[source] ResidualProcessError),
     /// A file cannot be removed.
     #[error("could not remove the state")]
     File(#[source] FileError),
@@ -50,11 +50,11 @@ pub fn wipe(folder: &Path) -> Result<(), WipeError> {
     for name in FILES {
         files::remove(&folder.join(name)).map_err(WipeError::File)?;
     }
-    let broker = folder.join(workshop::FOLDER);
+    let broker = folder.join(dev_loop::FOLDER);
     for name in BROKER_FILES {
         files::remove(&broker.join(name)).map_err(WipeError::File)?;
     }
-    for name in FOLDERS.into_iter().chain([workshop::FOLDER]) {
+    for name in FOLDERS.into_iter().chain([dev_loop::FOLDER]) {
         // What is not the sandbox's, in it or beside it, stays.
         let _ = fs::remove_dir(folder.join(name));
     }

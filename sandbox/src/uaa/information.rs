@@ -14,7 +14,7 @@ use super::{
     Uaa,
     answer::json_answer,
     caller::Denied,
-    tokens::{Form, Refusal, authenticated},
+    tokens::{Form, Rejection, authenticated},
 };
 
 /// The authority of clients who may see keys that are secrets.
@@ -85,7 +85,7 @@ async fn token_keys(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<H
 }
 
 /// Anybody may ask, but who shows credentials must show the right ones.
-fn may_see_secrets(uaa: &Uaa, request: &HttpRequest) -> Result<bool, Refusal> {
+fn may_see_secrets(uaa: &Uaa, request: &HttpRequest) -> Result<bool, Rejection> {
     if request.method() != Method::GET || !request.headers().contains_key(AUTHORIZATION) {
         return Ok(false);
     }

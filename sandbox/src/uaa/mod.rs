@@ -31,13 +31,13 @@ use uuid::Uuid;
 
 pub use directory::{Client, DEFAULT_GROUPS, Grant, User};
 pub use tokens::{
-    InvalidKey, KeysError, Signer, SignerError, SigningAlgorithm, TokenFault, TokenVerifier,
-    Tokens, VerifiedToken, WithdrawKeyError,
+    InvalidKey, KeysError, RevokeKeyError, Signer, SignerError, SigningAlgorithm, TokenFault,
+    TokenVerifier, Tokens, VerifiedToken,
 };
 
 use crate::store::{Store, StoreError};
 use directory::Directory;
-use tokens::{KeyRing, Withdrawals};
+use tokens::{KeyRing, Revocations};
 
 /// What a UAA is started with.
 #[derive(Debug)]
@@ -96,15 +96,15 @@ pub struct Uaa(Arc<Inner>);
 
 struct Inner {
     url: String,
-    conduct: RwLock<Conduct>,
+    behaviour: RwLock<Behaviour>,
     directory: Mutex<Directory>,
     keys: Arc<KeyRing>,
-    withdrawals: Arc<Withdrawals>,
+    revocations: Arc<Revocations>,
     verifier: TokenVerifier,
 }
 
 #[derive(Clone, Copy)]
-struct Conduct {
+struct Behaviour {
     lives: TokenLives,
     refresh_tokens: RefreshTokens,
     query_parameters: QueryParameters,
@@ -133,20 +133,20 @@ impl Uaa {
             users,
         } = settings;
         let keys = Arc::new(KeyRing::open(store, &tables, &url).map_err(UaaError::Keys)?);
-        let withdrawals = Withdrawals::open(store, &tables).map_err(UaaError::Saved)?;
-        let withdrawals = Arc::new(withdrawals);
+        let revocations = Revocations::open(store, &tables).map_err(UaaError::Saved)?;
+        let revocations = Arc::new(revocations);
         let directory = Directory::open(store, &tables, clients, users).map_err(UaaError::Saved)?;
-        let verifier = TokenVerifier::published(Arc::clone(&keys), Arc::clone(&withdrawals));
+        let verifier = TokenVerifier::published(Arc::clone(&keys), Arc::clone(&revocations));
         Ok(Self(Arc::new(Inner {
             url,
-            conduct: RwLock::new(Conduct {
+            behaviour: RwLock::new(Behaviour {
                 lives,
                 refresh_tokens: RefreshTokens::default(),
                 query_parameters: QueryParameters::default(),
             }),
             directory: Mutex::new(directory),
             keys,
-            withdrawals,
+            revocations,
             verifier,
         })))
     }
@@ -159,7 +159,7 @@ impl Uaa {
     /// Checks the tokens of this UAA with the key that signs now and no other, as the Director does, whose
     /// configuration holds one key.
     pub fn configured_verifier(&self) -> TokenVerifier {
-        TokenVerifier::configured(self.0.keys.active(), Arc::clone(&self.0.withdrawals))
+        TokenVerifier::configured(self.0.keys.active(), Arc::clone(&self.0.revocations))
     }
 
     /// The newest secret of a client; an empty one of a public client.
@@ -199,23 +199,23 @@ impl Uaa {
 impl Uaa {
     /// Tokens given from now on live this long, but for clients that are registered with other lives.
     pub fn set_token_lives(&self, lives: TokenLives) {
-        self.change_conduct(|conduct| conduct.lives = lives);
+        self.change_behaviour(|behaviour| behaviour.lives = lives);
     }
 
     /// What a client that shows a refresh token gets beside the access token.
     pub fn set_refresh_tokens(&self, refresh_tokens: RefreshTokens) {
-        self.change_conduct(|conduct| conduct.refresh_tokens = refresh_tokens);
+        self.change_behaviour(|behaviour| behaviour.refresh_tokens = refresh_tokens);
     }
 
     /// What the token endpoint does with parameters in the query.
     pub fn set_query_parameters(&self, query_parameters: QueryParameters) {
-        self.change_conduct(|conduct| conduct.query_parameters = query_parameters);
+        self.change_behaviour(|behaviour| behaviour.query_parameters = query_parameters);
     }
 
     /// Makes tokens given up to now good for nothing, here and at all servers that check them, which answer as to a
     /// token whose key is gone. (What the API revokes is still good at servers that do not ask the UAA.)
     pub fn revoke_tokens(&self, tokens: &Tokens) {
-        self.0.withdrawals.withdraw(tokens);
+        self.0.revocations.revoke(tokens);
     }
 
     /// Makes a new key, which signs from now on. The others stay published. Returns the new key's id. Some tenths of a
@@ -225,13 +225,13 @@ impl Uaa {
     }
 
     /// Publishes a key no more; its tokens are good no more where keys are looked up.
-    pub fn withdraw_key(&self, id: &str) -> Result<(), WithdrawKeyError> {
-        self.0.keys.withdraw(id)
+    pub fn revoke_key(&self, id: &str) -> Result<(), RevokeKeyError> {
+        self.0.keys.revoke(id)
     }
 
-    fn change_conduct(&self, change: impl FnOnce(&mut Conduct)) {
-        let conduct = self.0.conduct.write();
-        change(&mut conduct.unwrap_or_else(PoisonError::into_inner));
+    fn change_behaviour(&self, change: impl FnOnce(&mut Behaviour)) {
+        let behaviour = self.0.behaviour.write();
+        change(&mut behaviour.unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -244,8 +244,8 @@ impl Uaa {
         &self.0.keys
     }
 
-    fn withdrawals(&self) -> &Withdrawals {
-        &self.0.withdrawals
+    fn revocations(&self) -> &Revocations {
+        &self.0.revocations
     }
 
     fn directory(&self) -> MutexGuard<'_, Directory> {
@@ -254,21 +254,21 @@ impl Uaa {
     }
 
     fn lives(&self) -> TokenLives {
-        self.conduct().lives
+        self.behaviour().lives
     }
 
     fn refresh_tokens(&self) -> RefreshTokens {
-        self.conduct().refresh_tokens
+        self.behaviour().refresh_tokens
     }
 
     fn query_parameters(&self) -> QueryParameters {
-        self.conduct().query_parameters
+        self.behaviour().query_parameters
     }
 
-    fn conduct(&self) -> Conduct {
+    fn behaviour(&self) -> Behaviour {
         *self
             .0
-            .conduct
+            .behaviour
             .read()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -279,7 +279,7 @@ struct TableNames {
     clients: &'static str,
     users: &'static str,
     groups: &'static str,
-    withdrawals: &'static str,
+    revocations: &'static str,
     keys: &'static str,
     keys_changed: &'static str,
 }
@@ -291,7 +291,7 @@ impl UaaRole {
                 clients: "bosh_uaa_clients",
                 users: "bosh_uaa_users",
                 groups: "bosh_uaa_groups",
-                withdrawals: "bosh_uaa_withdrawals",
+                revocations: "bosh_uaa_withdrawals",
                 keys: "bosh_uaa_keys",
                 keys_changed: "bosh_uaa_keys_changed",
             },
@@ -299,7 +299,7 @@ impl UaaRole {
                 clients: "cf_uaa_clients",
                 users: "cf_uaa_users",
                 groups: "cf_uaa_groups",
-                withdrawals: "cf_uaa_withdrawals",
+                revocations: "cf_uaa_withdrawals",
                 keys: "cf_uaa_keys",
                 keys_changed: "cf_uaa_keys_changed",
             },

@@ -45,7 +45,7 @@ async fn a_key_shows_its_credentials_in_its_details_only() {
         .await;
     assert!(
         again
-            .refusal()
+            .rejection()
             .3
             .contains("Key binding names must be unique"),
         "{}",
@@ -85,7 +85,7 @@ async fn a_key_shows_what_its_reference_means_once_the_cloud_controller_may_read
     let shown = platform.developer.get(&details).await;
 
     assert_eq!(
-        refused.refusal(),
+        refused.rejection(),
         (
             503,
             10015,
@@ -137,7 +137,7 @@ async fn an_app_is_bound_once() {
     let again = platform.developer.post(BINDINGS, &order).await;
 
     assert_eq!(
-        again.refusal().3,
+        again.rejection().3,
         "The app is already bound to the service instance"
     );
     let listed = platform

@@ -65,7 +65,7 @@ async fn a_broker_whose_catalog_is_refused_stays_and_can_be_corrected() {
         .admin
         .post("/v3/service_brokers", &broker.registration("redis-broker"))
         .await;
-    assert_eq!(again.refusal().3, "Name must be unique");
+    assert_eq!(again.rejection().3, "Name must be unique");
     broker.answers(Route::Catalog, 200, catalog());
     let corrected = platform
         .admin
@@ -82,7 +82,7 @@ async fn a_broker_whose_catalog_is_refused_stays_and_can_be_corrected() {
 }
 
 #[tokio::test]
-async fn a_change_that_fails_is_taken_back() {
+async fn a_change_that_fails_is_rolled_back() {
     let (platform, broker) = Platform::with_broker().await;
     let path = broker_path(&platform.admin).await;
     let before = platform.admin.get(&path).await.body;
@@ -164,7 +164,7 @@ async fn a_broker_goes_only_when_it_has_no_instances() {
     platform.admin.completed(&accepted).await;
 
     assert_eq!(
-        (refused.status.as_u16(), refused.refusal().1),
+        (refused.status.as_u16(), refused.rejection().1),
         (422, 270_010)
     );
     assert_eq!(purged.status, 204);
@@ -173,7 +173,7 @@ async fn a_broker_goes_only_when_it_has_no_instances() {
         "a purge does not call the broker"
     );
     assert_eq!(
-        platform.admin.get(&path).await.refusal().3,
+        platform.admin.get(&path).await.rejection().3,
         "Service broker not found"
     );
     assert_eq!(
@@ -183,7 +183,7 @@ async fn a_broker_goes_only_when_it_has_no_instances() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_catalog_is_told_in_one_text() {
+async fn what_is_wrong_with_a_catalog_is_reported_in_one_text() {
     let platform = Platform::start().await;
     let broker = FakeBroker::with_catalog(json!({"services": [{"id": "x", "name": "x"}]}));
 

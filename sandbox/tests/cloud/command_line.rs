@@ -74,7 +74,7 @@ async fn create_user_and_delete_user_leave_nothing_half_done() {
     };
     assert_eq!(shown(&made), [guid, "bob", "bob", "uaa"].map(Value::from));
     assert_eq!(
-        again.refusal(),
+        again.rejection(),
         (
             422,
             10008,
@@ -162,7 +162,7 @@ async fn org_shows_domains_quota_spaces_and_isolation_segments() {
     let hidden = developer
         .get(&format!("/v3/organization_quotas/{hidden}"))
         .await;
-    assert_eq!(hidden.refusal().3, "Organization quota not found");
+    assert_eq!(hidden.rejection().3, "Organization quota not found");
 }
 
 #[tokio::test]
@@ -192,9 +192,9 @@ async fn space_shows_apps_instances_and_no_security_groups() {
     }
     let segment = format!("/v3/spaces/{space}/relationships/isolation_segment");
     assert_eq!(developer.get(&segment).await.body["data"], Value::Null);
-    let stranger = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("stranger").await;
     let groups = format!("/v3/spaces/{space}/running_security_groups");
-    assert_eq!(stranger.get(&groups).await.status, 404);
+    assert_eq!(unauthenticated_client.get(&groups).await.status, 404);
 }
 
 #[tokio::test]
@@ -243,19 +243,26 @@ async fn apps_and_app_show_an_app_that_is_stopped() {
     // The command line goes on after this text only.
     let droplet = format!("/v3/apps/{app}/droplets/current");
     assert_eq!(
-        developer.get(&droplet).await.refusal(),
+        developer.get(&droplet).await.rejection(),
         (404, 10010, "CF-ResourceNotFound", "Droplet not found")
     );
 
-    let stranger = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("stranger").await;
     for hidden in [
         format!("/v3/processes/{process}/stats"),
         format!("/v3/apps/{app}/env"),
         format!("/v3/apps/{app}/routes"),
     ] {
-        assert_eq!(stranger.get(&hidden).await.status, 404, "{hidden}");
+        assert_eq!(
+            unauthenticated_client.get(&hidden).await.status,
+            404,
+            "{hidden}"
+        );
     }
-    assert_eq!(listed(&stranger, "/v3/processes").await.len(), 0);
+    assert_eq!(
+        listed(&unauthenticated_client, "/v3/processes").await.len(),
+        0
+    );
 }
 
 /// Binds the app of this guid to an instance.
@@ -395,5 +402,5 @@ async fn env_is_for_those_who_see_credentials() {
     let flag = "/v3/feature_flags/env_var_visibility";
     platform.admin.patch(flag, &json!({"enabled": false})).await;
     let off = platform.developer.get(&env).await;
-    assert_eq!(off.refusal().3, "Feature Disabled: env_var_visibility");
+    assert_eq!(off.rejection().3, "Feature Disabled: env_var_visibility");
 }

@@ -123,7 +123,7 @@ async fn a_space_stays_while_a_broker_takes_its_time_with_an_instance() {
 }
 
 #[tokio::test]
-async fn every_instance_of_a_space_is_tried_and_every_refusal_reported() {
+async fn every_instance_of_a_space_is_tried_and_every_rejection_reported() {
     let (platform, broker) = Platform::with_broker().await;
     for name in ["first", "second"] {
         platform.instance("small", name).await;

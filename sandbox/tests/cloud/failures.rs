@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use odb_sandbox::{
-    cloud_controller::{BrokerConduct, InstanceRow, ServiceQuota},
+    cloud_controller::{BrokerBehaviour, InstanceRow, ServiceQuota},
     store::Store,
 };
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_refusal_is_told_in_the_brokers_words_and_not_mitigated() {
+async fn a_rejection_is_reported_in_the_brokers_words_and_not_mitigated() {
     let (platform, broker) = Platform::with_broker().await;
     broker.answers(
         Route::Provision,
@@ -25,10 +25,10 @@ async fn a_refusal_is_told_in_the_brokers_words_and_not_mitigated() {
     let answer = platform.orders("small", "db").await;
     let error = platform.developer.failed(&answer).await;
 
-    let told = "Service broker error: all 20 instances are taken";
+    let reported = "Service broker error: all 20 instances are taken";
     assert_eq!(
         error["detail"],
-        format!("provision could not be completed: {told}")
+        format!("provision could not be completed: {reported}")
     );
     let guid = platform.guid("db").await;
     let shown = platform.shown(&guid).await;
@@ -37,7 +37,7 @@ async fn a_refusal_is_told_in_the_brokers_words_and_not_mitigated() {
             &shown["last_operation"]["state"],
             &shown["last_operation"]["description"]
         ),
-        (&json!("failed"), &json!(told))
+        (&json!("failed"), &json!(reported))
     );
     assert!(broker.noted(Route::Deprovision).is_empty());
 }
@@ -70,7 +70,7 @@ async fn a_broken_answer_is_mitigated_until_the_broker_takes_the_delete() {
 }
 
 #[tokio::test]
-async fn an_asynchronous_failure_is_told_and_not_mitigated() {
+async fn an_asynchronous_failure_is_reported_and_not_mitigated() {
     let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
     broker.ends("failed", "redis/0 is not running");
@@ -103,11 +103,11 @@ async fn the_name_of_a_failed_create_is_free_and_what_is_left_of_it_is_deleted()
 }
 
 #[tokio::test]
-async fn a_create_that_never_ends_is_given_up_and_mitigated() {
-    let platform = Platform::with(BrokerConduct {
+async fn a_create_that_never_ends_is_abandoned_and_mitigated() {
+    let platform = Platform::with(BrokerBehaviour {
         polling_interval: Duration::from_millis(10),
         maximum_polling_duration: Duration::from_millis(50),
-        ..BrokerConduct::default()
+        ..BrokerBehaviour::default()
     })
     .await;
     let broker = FakeBroker::start();
@@ -284,7 +284,7 @@ async fn an_update_that_fails_keeps_the_old_plan() {
     let path = format!("/v3/service_instances/{guid}");
     let large = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
 
-    for (status, body, told) in [
+    for (status, body, reported) in [
         (
             422,
             json!({"error": "ConcurrencyError", "description": "busy"}),
@@ -302,7 +302,7 @@ async fn an_update_that_fails_keeps_the_old_plan() {
         let error = platform.developer.failed(&answer).await;
         assert_eq!(
             error["detail"],
-            format!("update could not be completed: {told}")
+            format!("update could not be completed: {reported}")
         );
     }
     broker.answers(Route::Update, 202, json!({}));
@@ -370,8 +370,8 @@ async fn a_binding_that_took_time_is_fetched() {
 }
 
 #[tokio::test]
-async fn polling_follows_a_change_of_conduct() {
-    let platform = Platform::with(BrokerConduct {
+async fn polling_follows_a_change_of_behaviour() {
+    let platform = Platform::with(BrokerBehaviour {
         polling_interval: Duration::from_millis(5),
         ..quick()
     })
@@ -385,7 +385,7 @@ async fn polling_follows_a_change_of_conduct() {
     })
     .await;
 
-    platform.set_conduct(BrokerConduct {
+    platform.set_behaviour(BrokerBehaviour {
         maximum_polling_duration: Duration::ZERO,
         ..quick()
     });
@@ -411,7 +411,7 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
     platform.instance("small", "first").await;
     let second = platform.orders("small", "second").await;
     assert_eq!(
-        paid.refusal(),
+        paid.rejection(),
         (
             422,
             10008,
@@ -420,7 +420,7 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
         )
     );
     assert_eq!(
-        (second.refusal().0, second.refusal().3),
+        (second.rejection().0, second.rejection().3),
         (422, "You have exceeded your organization's services limit.")
     );
     assert_eq!(broker.noted(Route::Provision).len(), 1);
@@ -429,7 +429,7 @@ async fn a_quota_refuses_before_the_broker_is_asked() {
 #[tokio::test]
 async fn whether_a_new_instance_counts_while_it_is_made_can_be_chosen() {
     for (row, expected) in [(InstanceRow::BeforeCall, 1), (InstanceRow::AfterCall, 0)] {
-        let platform = Platform::with(BrokerConduct {
+        let platform = Platform::with(BrokerBehaviour {
             instance_row: row,
             ..quick()
         })

@@ -54,7 +54,7 @@ fn terminate(child: &Child) {
 }
 
 #[tokio::test]
-async fn a_foundation_tells_where_it_is_answers_over_tls_and_goes_on_sigterm() {
+async fn a_foundation_reports_where_it_is_answers_over_tls_and_goes_on_sigterm() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = up(folder.path()).spawn().unwrap();
 
@@ -92,7 +92,7 @@ async fn a_foundation_tells_where_it_is_answers_over_tls_and_goes_on_sigterm() {
     ] {
         assert_eq!(http.get(&url).send().await.unwrap().status(), 200, "{url}");
     }
-    let told = http
+    let reported = http
         .get(format!("{}/foundation", text("/control")))
         .send()
         .await
@@ -100,7 +100,10 @@ async fn a_foundation_tells_where_it_is_answers_over_tls_and_goes_on_sigterm() {
         .text()
         .await
         .unwrap();
-    assert!(told.contains(&text("/net")) && !told.contains(&text("/director/team_client/secret")));
+    assert!(
+        reported.contains(&text("/net"))
+            && !reported.contains(&text("/director/team_client/secret"))
+    );
     let director = text("/director/url");
     assert!(
         http.get(format!("{director}/info")).send().await.is_ok(),
@@ -159,8 +162,8 @@ async fn a_state_folder_belongs_to_one_sandbox() {
     let second = second.unwrap().unwrap();
 
     assert_eq!(second.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&second.stderr);
-    assert!(told.contains("in use by another sandbox"), "{told}");
+    let reported = String::from_utf8_lossy(&second.stderr);
+    assert!(reported.contains("in use by another sandbox"), "{reported}");
     terminate(&first);
     let ended = timeout(TIMEOUT, first.wait()).await.unwrap().unwrap();
     assert!(ended.success());

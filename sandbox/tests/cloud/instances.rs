@@ -14,7 +14,7 @@ async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_prog
 
     let answer = platform.orders("small", "db").await;
     let guid = platform.guid("db").await;
-    let told = eventually("the broker's description is shown", async || {
+    let reported = eventually("the broker's description is shown", async || {
         let last = platform.shown(&guid).await["last_operation"].clone();
         (last["description"] == "on it").then_some(last)
     })
@@ -22,7 +22,7 @@ async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_prog
     let job = platform.developer.get(&answer.location()).await.body;
 
     assert_eq!(
-        (&told["type"], &told["state"]),
+        (&reported["type"], &reported["state"]),
         (&json!("create"), &json!("in progress"))
     );
     assert_eq!(
@@ -57,10 +57,10 @@ async fn a_name_is_given_once_per_space() {
 
     let again = platform.orders("small", "db").await;
 
-    assert_eq!(again.refusal().0, 422);
+    assert_eq!(again.rejection().0, 422);
     assert!(
         again
-            .refusal()
+            .rejection()
             .3
             .starts_with("The service instance name is taken"),
         "{}",
@@ -86,12 +86,15 @@ async fn what_the_developer_may_not_see_cannot_be_ordered() {
     let foreign_space = platform.admin.post("/v3/service_instances", &order).await;
 
     assert!(
-        hidden_plan.refusal().3.starts_with("Invalid service plan."),
+        hidden_plan
+            .rejection()
+            .3
+            .starts_with("Invalid service plan."),
         "{}",
         hidden_plan.body
     );
     assert!(
-        foreign_space.refusal().3.starts_with("Invalid space."),
+        foreign_space.rejection().3.starts_with("Invalid space."),
         "{}",
         foreign_space.body
     );
@@ -194,7 +197,7 @@ async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
         .developer
         .patch(&path, &json!({"maintenance_info": {"version": "9.0.0"}}))
         .await;
-    assert_eq!(wrong.refusal().1, 390_009);
+    assert_eq!(wrong.rejection().1, 390_009);
     let upgraded = platform
         .developer
         .patch(&path, &json!({"maintenance_info": {"version": "1.3.0"}}))
@@ -236,9 +239,9 @@ async fn one_operation_at_a_time() {
     let delete = platform.developer.delete(&path).await;
     let key = platform.asks_for_key(&guid).await;
 
-    assert_eq!((change.refusal().0, change.refusal().1), (409, 60016));
-    assert_eq!(delete.refusal().0, 422);
-    assert_eq!(key.refusal().0, 422);
+    assert_eq!((change.rejection().0, change.rejection().1), (409, 60016));
+    assert_eq!(delete.rejection().0, 422);
+    assert_eq!(key.rejection().0, 422);
     broker.ends("succeeded", "");
     platform.developer.completed(&running).await;
     assert_eq!(broker.noted(Route::Update).len(), 1);

@@ -7,7 +7,7 @@ use odb_sandbox::{cloud_controller::RateLimits, store::Store};
 use crate::platform::Platform;
 
 #[tokio::test]
-async fn who_asks_too_much_is_told_when_to_come_back() {
+async fn who_asks_too_much_is_reported_when_to_come_back() {
     let platform = Platform::adapted(&Store::in_memory(), |settings| {
         settings.rate_limits = Some(RateLimits {
             general: 2,
@@ -31,7 +31,7 @@ async fn who_asks_too_much_is_told_when_to_come_back() {
     let third = platform.developer.get(path).await;
 
     assert_eq!(
-        third.refusal(),
+        third.rejection(),
         (429, 10013, "CF-RateLimitExceeded", "Rate Limit Exceeded")
     );
     assert_eq!(
@@ -50,7 +50,7 @@ async fn who_asks_too_much_is_told_when_to_come_back() {
     }
     let plans = "/v3/service_plans";
     assert_eq!(platform.anonymous().get(plans).await.status, 200);
-    assert_eq!(platform.anonymous().get(plans).await.refusal().1, 10014);
+    assert_eq!(platform.anonymous().get(plans).await.rejection().1, 10014);
 }
 
 #[tokio::test]

@@ -93,7 +93,7 @@ async fn unknown_parameters_are_refused() {
             .get(&format!("/v3/service_instances?{query}"))
             .await;
         assert_eq!(
-            (answer.refusal().0, answer.refusal().1),
+            (answer.rejection().0, answer.rejection().1),
             (400, 10005),
             "{query}"
         );
@@ -132,17 +132,22 @@ async fn an_instance_is_shown_with_plan_space_and_organization_in_one_answer() {
 async fn what_is_in_other_peoples_spaces_is_not_there() {
     let (platform, _broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
-    let stranger = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("stranger").await;
 
-    let list = stranger.get("/v3/service_instances").await;
-    let one = stranger.get(&format!("/v3/service_instances/{guid}")).await;
-    let change = stranger
+    let list = unauthenticated_client.get("/v3/service_instances").await;
+    let one = unauthenticated_client
+        .get(&format!("/v3/service_instances/{guid}"))
+        .await;
+    let change = unauthenticated_client
         .delete(&format!("/v3/service_instances/{guid}"))
         .await;
 
     assert!(names(&list).is_empty());
     assert_eq!((one.status.as_u16(), change.status.as_u16()), (404, 404));
-    assert_eq!(names(&stranger.get("/v3/organizations").await), ["other"]);
+    assert_eq!(
+        names(&unauthenticated_client.get("/v3/organizations").await),
+        ["other"]
+    );
     assert_eq!(
         names(&platform.developer.get("/v3/spaces").await),
         ["development"]
@@ -150,7 +155,7 @@ async fn what_is_in_other_peoples_spaces_is_not_there() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_json_or_lack_something_are_told_apart() {
+async fn bodies_that_are_no_json_or_lack_something_are_distinguished() {
     let platform = Platform::start().await;
     let post = async |body: &str| {
         platform
@@ -163,8 +168,8 @@ async fn bodies_that_are_no_json_or_lack_something_are_told_apart() {
             .await
     };
 
-    assert_eq!(post("{").await.refusal().1, 1001);
-    assert_eq!(post("{}").await.refusal().1, 10008);
+    assert_eq!(post("{").await.rejection().1, 1001);
+    assert_eq!(post("{}").await.rejection().1, 10008);
 }
 
 #[tokio::test]
@@ -176,7 +181,7 @@ async fn unknown_paths_and_methods_are_not_found() {
         platform.developer.delete("/v3/spaces").await,
     ] {
         assert_eq!(
-            answer.refusal(),
+            answer.rejection(),
             (404, 10000, "CF-NotFound", "Unknown request")
         );
     }

@@ -27,7 +27,7 @@ async fn labels_are_set_and_removed_without_asking_the_broker() {
         .patch(&path, &json!({"metadata": {"labels": {"a b": "x"}}}))
         .await;
     assert_eq!(
-        refused.refusal(),
+        refused.rejection(),
         (
             422,
             10008,
@@ -65,7 +65,7 @@ async fn a_refused_query_says_what_would_have_been_right() {
     ] {
         let answer = platform.admin.get(&format!("/v3/{query}")).await;
         assert_eq!(
-            answer.refusal(),
+            answer.rejection(),
             (
                 400,
                 10005,

@@ -64,7 +64,7 @@ async fn a_plan_may_be_for_some_organizations() {
         platform.plan("small").await
     );
     let acme = json!({"type": "organization", "organizations": [{"guid": platform.organization}]});
-    let stranger = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("stranger").await;
 
     let limited = platform.admin.patch(&visibility, &acme).await;
     assert_eq!(limited.body["organizations"][0]["name"], "acme");
@@ -77,7 +77,10 @@ async fn a_plan_may_be_for_some_organizations() {
         ),
         ["large", "small"]
     );
-    assert_eq!(names(&stranger.get("/v3/service_plans").await), ["large"]);
+    assert_eq!(
+        names(&unauthenticated_client.get("/v3/service_plans").await),
+        ["large"]
+    );
 
     let withdrawn = platform
         .admin
@@ -93,7 +96,7 @@ async fn a_plan_may_be_for_some_organizations() {
             .admin
             .patch(&visibility, &json!({"type": "organization"}))
             .await
-            .refusal()
+            .rejection()
             .0,
         400
     );

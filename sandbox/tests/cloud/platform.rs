@@ -6,8 +6,8 @@ use actix_web::web::ServiceConfig;
 use odb_sandbox::{
     certificates::CertificateAuthority,
     cloud_controller::{
-        ApiEra, BrokerConduct, CloudController, CloudControllerSettings, OrganizationSettings,
-        SpaceSettings,
+        ApiGeneration, BrokerBehaviour, CloudController, CloudControllerSettings,
+        OrganizationSettings, SpaceSettings,
     },
     credhub::{self, ALL_OPERATIONS, Acls, Actor, CredHub, CredHubSettings, Permission},
     serve::Servers,
@@ -54,13 +54,16 @@ impl Platform {
         Self::with(quick()).await
     }
 
-    pub(crate) async fn with(brokers: BrokerConduct) -> Self {
+    pub(crate) async fn with(brokers: BrokerBehaviour) -> Self {
         Self::adapted(&Store::in_memory(), |settings| settings.brokers = brokers).await
     }
 
     /// A Cloud Controller in a hurry, with the generations of an era.
-    pub(crate) async fn of_era(era: ApiEra) -> Self {
-        Self::adapted(&Store::in_memory(), |settings| settings.era = era).await
+    pub(crate) async fn of_generation(generation: ApiGeneration) -> Self {
+        Self::adapted(&Store::in_memory(), |settings| {
+            settings.generation = generation
+        })
+        .await
     }
 
     /// One with what a store has kept, and with some settings of its own.
@@ -77,7 +80,7 @@ impl Platform {
         let mut settings = CloudControllerSettings {
             url: url.clone(),
             uaa_url: uaa_url.clone(),
-            era: ApiEra::default(),
+            generation: ApiGeneration::default(),
             organizations: vec![
                 organization("acme", "development", "developer"),
                 organization("other", "elsewhere", "stranger"),
@@ -110,8 +113,8 @@ impl Platform {
             .timeout(TIMEOUT)
             .build()
             .unwrap();
-        let place = controller.first_space().unwrap();
-        let nobody = Api {
+        let location = controller.first_space().unwrap();
+        let no_user = Api {
             http: http.clone(),
             url: url.clone(),
             token: None,
@@ -121,10 +124,10 @@ impl Platform {
             uaa_url,
             credhub_url,
             http,
-            space: place.space.1,
-            organization: place.organization.1,
-            admin: nobody.clone(),
-            developer: nobody,
+            space: location.space.1,
+            organization: location.organization.1,
+            admin: no_user.clone(),
+            developer: no_user,
             controller,
             _servers: servers,
         };
@@ -292,8 +295,8 @@ impl Platform {
     }
 
     /// What the Cloud Controller does from now on with brokers.
-    pub(crate) fn set_conduct(&self, conduct: BrokerConduct) {
-        self.controller.set_conduct(conduct);
+    pub(crate) fn set_behaviour(&self, behaviour: BrokerBehaviour) {
+        self.controller.set_behaviour(behaviour);
     }
 
     pub(crate) async fn stop(&self) {
@@ -379,7 +382,7 @@ impl Answer {
     }
 
     /// Status, code, title and detail of a refusal.
-    pub(crate) fn refusal(&self) -> (u16, u64, &str, &str) {
+    pub(crate) fn rejection(&self) -> (u16, u64, &str, &str) {
         let error = &self.body["errors"][0];
         let text = |key: &str| error[key].as_str().unwrap();
         (
@@ -392,12 +395,12 @@ impl Answer {
 }
 
 /// A Cloud Controller in a hurry.
-pub(crate) fn quick() -> BrokerConduct {
-    BrokerConduct {
+pub(crate) fn quick() -> BrokerBehaviour {
+    BrokerBehaviour {
         timeout: Duration::from_secs(5),
         polling_interval: Duration::from_millis(10),
         mitigation_delay: Duration::from_millis(5),
-        ..BrokerConduct::default()
+        ..BrokerBehaviour::default()
     }
 }
 

@@ -71,15 +71,15 @@ async fn the_request_id_of_a_client_reaches_the_broker() {
         .await;
     platform.developer.completed(&answer).await;
 
-    let told = answer.header("x-vcap-request-id");
+    let reported = answer.header("x-vcap-request-id");
     assert_eq!(
         broker.noted(Route::Provision)[0].headers["x-vcap-request-id"],
-        told
+        reported
     );
 }
 
 #[tokio::test]
-async fn a_provision_tells_who_orders_what_and_where() {
+async fn a_provision_reports_who_orders_what_and_where() {
     let (platform, broker) = Platform::with_broker().await;
     let mut order = platform.order("small", "db").await;
     order["parameters"] = json!({"maxclients": 250});
@@ -129,7 +129,7 @@ async fn a_provision_tells_who_orders_what_and_where() {
 }
 
 #[tokio::test]
-async fn an_update_tells_what_was_and_always_has_parameters() {
+async fn an_update_reports_what_was_and_always_has_parameters() {
     let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("large", "db").await;
     let small = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("small").await}}}});
@@ -284,7 +284,7 @@ async fn a_bound_app_is_named_twice_and_with_its_space() {
 }
 
 #[tokio::test]
-async fn an_upgrade_tells_the_version_alone_and_keeps_no_more() {
+async fn an_upgrade_reports_the_version_alone_and_keeps_no_more() {
     let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
     let mut newer = crate::broker::catalog();

@@ -13,12 +13,12 @@ async fn give(platform: &Platform, user: &str, kind: &str) -> Api {
     let organization = json!({"data": {"guid": platform.organization}});
     let member = json!({"type": "organization_user", "relationships": {"user": user, "organization": organization}});
     platform.admin.post("/v3/roles", &member).await;
-    let place = if kind.starts_with("space") {
+    let location = if kind.starts_with("space") {
         json!({"user": user, "space": {"data": {"guid": platform.space}}})
     } else {
         json!({"user": user, "organization": organization})
     };
-    let role = json!({"type": kind, "relationships": place});
+    let role = json!({"type": kind, "relationships": location});
     let given = platform.admin.post("/v3/roles", &role).await;
     assert!(
         given.status == 201 || kind == "organization_user",
@@ -88,7 +88,7 @@ async fn a_suspended_organization_is_changed_by_admins_only() {
     let by_admin = platform.admin.post("/v3/service_instances", &order).await;
 
     assert_eq!(
-        by_developer.refusal(),
+        by_developer.rejection(),
         (
             403,
             10017,
@@ -105,12 +105,12 @@ async fn a_dashboard_learns_what_its_user_may_do() {
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}/permissions");
     let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
-    let stranger = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("stranger").await;
 
     for (who, read, manage) in [
         (&platform.developer, true, true),
         (&auditor, true, false),
-        (&stranger, false, false),
+        (&unauthenticated_client, false, false),
     ] {
         assert_eq!(
             who.get(&path).await.body,

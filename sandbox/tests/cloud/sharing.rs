@@ -30,11 +30,11 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
     let space = elsewhere(&platform).await;
     let shares = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
     let body = json!({"data": [{"guid": space}]});
-    let stranger = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("stranger").await;
 
     let off = platform.admin.post(&shares, &body).await;
     assert_eq!(
-        off.refusal(),
+        off.rejection(),
         (
             403,
             330_002,
@@ -50,15 +50,15 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
     assert_eq!(into_other.body["data"], json!([{"guid": space}]));
 
     let path = format!("/v3/service_instances/{guid}");
-    assert_eq!(stranger.get(&path).await.status, 200);
-    assert_eq!(stranger.delete(&path).await.status, 403);
-    let there = stranger
+    assert_eq!(unauthenticated_client.get(&path).await.status, 200);
+    assert_eq!(unauthenticated_client.delete(&path).await.status, 403);
+    let there = unauthenticated_client
         .get(&format!("/v3/service_instances?space_guids={space}"))
         .await;
     assert_eq!(there.body["resources"][0]["name"], "db");
     let renamed = platform.developer.patch(&path, &json!({"name": "x"})).await;
     assert_eq!(
-        renamed.refusal().3,
+        renamed.rejection().3,
         "Service instances that have been shared cannot be renamed"
     );
     let usage = platform
@@ -75,7 +75,7 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
         .delete(&format!("{shares}/{space}"))
         .await;
     assert_eq!((gone.status.as_u16(), gone.body), (204, json!("")));
-    assert_eq!(stranger.get(&path).await.status, 404);
+    assert_eq!(unauthenticated_client.get(&path).await.status, 404);
 }
 
 /// An instance `db` that is shared into `elsewhere` and bound to apps here and there.
@@ -118,8 +118,8 @@ impl Shared {
 
     /// Status of what the stranger, who is at home elsewhere, asks for.
     async fn seen_there(&self, path: &str) -> u16 {
-        let stranger = self.platform.log_in("stranger").await;
-        stranger.get(path).await.status.as_u16()
+        let unauthenticated_client = self.platform.log_in("stranger").await;
+        unauthenticated_client.get(path).await.status.as_u16()
     }
 }
 
@@ -192,12 +192,12 @@ async fn a_space_is_deleted_once_instances_shared_into_it_are_unbound() {
 #[tokio::test]
 async fn an_instance_stays_shared_when_its_broker_refuses_to_unbind() {
     let shared = Shared::start().await;
-    let told = json!({"description": "out of order"});
-    shared.broker.answers(Route::Unbind, 500, told);
+    let reported = json!({"description": "out of order"});
+    shared.broker.answers(Route::Unbind, 500, reported);
 
     let failed = shared.unshared().await;
 
-    let (status, code, title, detail) = failed.refusal();
+    let (status, code, title, detail) = failed.rejection();
     assert_eq!(
         (status, code, title),
         (502, 390_001, "CF-ServiceInstanceUnshareFailed")
@@ -224,14 +224,14 @@ async fn an_instance_is_unshared_once_a_broker_that_takes_its_time_has_unbound()
     let blocked = shared.unshared().await;
 
     assert_eq!(
-        refused.refusal().3.rsplit('\t').next(),
+        refused.rejection().3.rsplit('\t').next(),
         Some(
             "The binding between an application and service instance db in space elsewhere is being deleted \
              asynchronously."
         )
     );
     assert_eq!(
-        blocked.refusal().3.rsplit('\t').next(),
+        blocked.rejection().3.rsplit('\t').next(),
         Some(
             "The delete request was rejected due to an operation being in progress for the service binding."
         )
@@ -278,7 +278,7 @@ async fn a_user_provided_instance_is_there_at_once_and_shows_what_was_written_in
     assert!(made.body["relationships"].get("service_plan").is_none());
     let again = user.post("/v3/service_instances", &order).await;
     assert_eq!(
-        again.refusal().3,
+        again.rejection().3,
         "The service instance name is taken: legacy"
     );
     let secret = user.get(&format!("{path}/credentials")).await;
@@ -333,7 +333,7 @@ async fn a_route_is_bound_to_a_user_provided_route_service() {
     assert_eq!(bound.status, 201, "{}", bound.body);
     assert_eq!(bound.body["route_service_url"], "https://proxy.example");
     let again = user.post("/v3/service_route_bindings", &binding).await;
-    assert_eq!((again.refusal().0, again.refusal().1), (422, 130_008));
+    assert_eq!((again.rejection().0, again.rejection().1), (422, 130_008));
     let query = format!(
         "/v3/service_route_bindings?include=route&service_instance_guids={}",
         service.body["guid"].as_str().unwrap()

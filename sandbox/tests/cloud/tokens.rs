@@ -50,42 +50,42 @@ async fn a_user_gets_a_token_and_refreshes_it() {
             .with_token(refresh)
             .get("/v3/organizations")
             .await
-            .refusal()
+            .rejection()
             .1,
         1000
     );
 }
 
 #[tokio::test]
-async fn the_cloud_controller_tells_a_missing_token_from_a_bad_one_and_from_one_that_may_not() {
+async fn the_cloud_controller_reports_a_missing_token_from_a_bad_one_and_from_one_that_may_not() {
     let platform = Platform::start().await;
-    let nobody = platform
+    let no_user = platform
         .token(
             Some(("nobody", "n")),
             &[("grant_type", "client_credentials")],
         )
         .await;
-    let nobody = platform.with_token(nobody.body["access_token"].as_str().unwrap());
+    let no_user = platform.with_token(no_user.body["access_token"].as_str().unwrap());
     let path = "/v3/service_instances";
 
     let missing = platform.anonymous().get(path).await;
     let bad = platform.with_token("abc").get(path).await;
-    let for_others = nobody.get(path).await;
+    let for_others = no_user.get(path).await;
     let not_admin = platform
         .developer
         .post("/v3/service_brokers", &json!({}))
         .await;
 
     assert_eq!(
-        missing.refusal(),
+        missing.rejection(),
         (401, 10002, "CF-NotAuthenticated", "Authentication error")
     );
     assert_eq!(
-        bad.refusal(),
+        bad.rejection(),
         (401, 1000, "CF-InvalidAuthToken", "Invalid Auth Token")
     );
-    assert_eq!(for_others.refusal().1, 1000);
-    assert_eq!(not_admin.refusal().1, 10003);
+    assert_eq!(for_others.rejection().1, 1000);
+    assert_eq!(not_admin.rejection().1, 10003);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The v2 API, as brokers, errands and old clients use it (`spec/contracts/platform-apis.md`, "Cloud Controller v2").
 
-use odb_sandbox::cloud_controller::ApiEra;
+use odb_sandbox::cloud_controller::ApiGeneration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 async fn start() -> (Platform, FakeBroker) {
-    let platform = Platform::of_era(ApiEra::V2On).await;
+    let platform = Platform::of_generation(ApiGeneration::V2On).await;
     (platform, FakeBroker::start())
 }
 
@@ -25,7 +25,7 @@ async fn put(api: &Api, path: &str, body: &Value) -> Answer {
 }
 
 /// Status, code, name and text of a refusal.
-fn refusal(answer: &Answer) -> (u16, u64, &str, &str) {
+fn rejection(answer: &Answer) -> (u16, u64, &str, &str) {
     let text = |key: &str| answer.body[key].as_str().unwrap_or_default();
     (
         answer.status.as_u16(),
@@ -40,17 +40,17 @@ async fn ordered(platform: &Platform, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_era_tells_of_v2_in_its_own_way() {
+async fn every_era_mentions_v2_in_its_own_way() {
     // Whether `/` has a link, the version that `/v2/info` tells (or that it is not there), whether other paths answer.
     let table = [
-        (ApiEra::V2Off, false, Some(""), 404),
-        (ApiEra::V2GoneWithoutTrace, false, None, 404),
-        (ApiEra::V2OffUntold, true, Some("2.293.0"), 404),
-        (ApiEra::V2On, true, Some("2.293.0"), 200),
-        (ApiEra::V3Young, true, Some("2.293.0"), 200),
+        (ApiGeneration::V2Off, false, Some(""), 404),
+        (ApiGeneration::V2GoneWithoutTrace, false, None, 404),
+        (ApiGeneration::V2OffUntold, true, Some("2.293.0"), 404),
+        (ApiGeneration::V2On, true, Some("2.293.0"), 200),
+        (ApiGeneration::V3Young, true, Some("2.293.0"), 200),
     ];
-    for (era, link, version, status) in table {
-        let platform = Platform::of_era(era).await;
+    for (generation, link, version, status) in table {
+        let platform = Platform::of_generation(generation).await;
 
         let root = platform.anonymous().get("/").await.body;
         let info = platform.anonymous().get("/v2/info").await;
@@ -59,22 +59,26 @@ async fn every_era_tells_of_v2_in_its_own_way() {
         assert_eq!(
             root["links"].get("cloud_controller_v2").is_some(),
             link,
-            "{era:?}"
+            "{generation:?}"
         );
-        let told = (info.status == 200).then(|| info.body["api_version"].as_str().unwrap());
-        assert_eq!(told, version, "{era:?}");
-        assert_eq!(services.status, status, "{era:?}");
+        let reported = (info.status == 200).then(|| info.body["api_version"].as_str().unwrap());
+        assert_eq!(reported, version, "{generation:?}");
+        assert_eq!(services.status, status, "{generation:?}");
         if status == 404 {
             assert_eq!(services.body, json!("V2 endpoints disabled"));
             assert!(services.header("content-type").starts_with("text/html"));
         }
         let v3 = root["links"]["cloud_controller_v3"]["meta"]["version"].clone();
-        assert_eq!(v3 == "3.94.0", era == ApiEra::V3Young, "{era:?} {v3}");
+        assert_eq!(
+            v3 == "3.94.0",
+            generation == ApiGeneration::V3Young,
+            "{generation:?} {v3}"
+        );
     }
 }
 
 #[tokio::test]
-async fn brokers_are_told_of_v2_only_while_it_is_on() {
+async fn brokers_are_reported_v2_only_while_it_is_on() {
     let (platform, broker) = started().await;
     let location = |broker: &FakeBroker| {
         broker.noted(Route::Catalog)[0].headers["x-api-info-location"].clone()
@@ -157,12 +161,12 @@ async fn organizations_and_spaces_are_found_by_name() {
         space["resources"][0]["metadata"]["guid"],
         platform.space.as_str()
     );
-    let nobody = platform
+    let no_user = platform
         .admin
         .get(&format!("{spaces}?q=name:none"))
         .await
         .body;
-    assert_eq!(nobody["total_results"], 0);
+    assert_eq!(no_user["total_results"], 0);
 }
 
 #[tokio::test]
@@ -196,7 +200,7 @@ async fn pages_follow_each_other_by_relative_urls() {
         .developer
         .get(&format!("{list}?results-per-page=101"))
         .await;
-    assert_eq!(refusal(&too_many).1, 10005);
+    assert_eq!(rejection(&too_many).1, 10005);
 }
 
 #[tokio::test]
@@ -233,7 +237,7 @@ async fn an_instance_is_upgraded_and_deleted_while_the_broker_takes_its_time() {
     })
     .await;
     let gone = platform.developer.get(&path).await;
-    assert_eq!(refusal(&gone).1, 60004);
+    assert_eq!(rejection(&gone).1, 60004);
 }
 
 async fn succeeded(platform: &Platform, path: &str, kind: &str) -> Value {
@@ -262,7 +266,7 @@ fn v2_registration(broker: &FakeBroker) -> Value {
 }
 
 #[tokio::test]
-async fn what_the_broker_refuses_is_told_in_its_words() {
+async fn what_the_broker_refuses_is_reported_in_its_words() {
     let (platform, broker) = started().await;
     let path = format!("/v2/service_instances/{}", ordered(&platform, "db").await);
 
@@ -280,7 +284,7 @@ async fn what_the_broker_refuses_is_told_in_its_words() {
     let failed = platform.developer.delete(&path).await;
 
     assert_eq!(
-        refusal(&needs_time),
+        rejection(&needs_time),
         (
             400,
             10001,
@@ -289,7 +293,7 @@ async fn what_the_broker_refuses_is_told_in_its_words() {
         )
     );
     assert_eq!(
-        refusal(&failed),
+        rejection(&failed),
         (
             502,
             10001,
@@ -327,7 +331,7 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
 
     let refused = platform.developer.delete(&path).await;
     assert_eq!(
-        (refusal(&refused).0, refusal(&refused).1),
+        (rejection(&refused).0, rejection(&refused).1),
         (400, 10006),
         "{}",
         refused.body
@@ -385,7 +389,7 @@ async fn routes_and_shares_stand_in_the_way_of_a_delete_too() {
     assert_eq!(sharing.status, 200, "{}", sharing.body);
 
     let refused = admin.delete(&path).await;
-    let (status, code, name, text) = refusal(&refused);
+    let (status, code, name, text) = rejection(&refused);
     assert_eq!((status, code), (422, 390_002));
     assert_eq!(name, "CF-ServiceInstanceDeletionSharesExists");
     assert!(text.contains("must be unshared"), "{text}");
@@ -432,12 +436,12 @@ async fn a_route_service_is_unbound_from_a_route() {
         (&route, &json!("www"))
     );
 
-    assert_eq!(refusal(&user.delete(&path).await).1, 10006);
+    assert_eq!(rejection(&user.delete(&path).await).1, 10006);
     let one = format!("{path}/routes/{}", route.as_str().unwrap());
     assert_eq!(user.delete(&one).await.status, 204);
     assert_eq!(broker.noted(Route::Unbind).len(), 1);
     let again = user.delete(&one).await;
-    assert_eq!((refusal(&again).0, refusal(&again).1), (400, 1002));
+    assert_eq!((rejection(&again).0, rejection(&again).1), (400, 1002));
     assert_eq!(user.get(&routes).await.body["total_results"], 0);
     assert_eq!(user.delete(&path).await.status, 204);
 }
@@ -455,7 +459,7 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
     let again = admin
         .post("/v2/service_brokers", &v2_registration(&broker))
         .await;
-    assert_eq!(refusal(&again).1, 270_002);
+    assert_eq!(rejection(&again).1, 270_002);
     let plans = admin.get("/v2/service_plans").await.body;
     let plan = plans["resources"][0]["metadata"]["guid"]
         .as_str()
@@ -479,7 +483,7 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
     let twice = admin
         .post("/v2/service_plan_visibilities", &visibility)
         .await;
-    assert_eq!(refusal(&twice).1, 260_002);
+    assert_eq!(rejection(&twice).1, 260_002);
     let visible = platform.developer.get(&path).await;
     assert_eq!(visible.status, 200, "the organization sees it now");
     let all = admin
@@ -500,7 +504,7 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
     let broker_url = made.body["metadata"]["url"].as_str().unwrap();
     assert_eq!(admin.delete(broker_url).await.status, 204);
     assert_eq!(
-        refusal(&admin.delete(broker_url).await).1,
+        rejection(&admin.delete(broker_url).await).1,
         270_004,
         "it is gone"
     );
@@ -508,7 +512,7 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
 
 #[tokio::test]
 async fn a_catalog_that_is_refused_leaves_no_broker_behind() {
-    let platform = Platform::of_era(ApiEra::V2On).await;
+    let platform = Platform::of_generation(ApiGeneration::V2On).await;
     let broker = FakeBroker::with_catalog(json!({"services": []}));
 
     let answer = platform
@@ -517,7 +521,7 @@ async fn a_catalog_that_is_refused_leaves_no_broker_behind() {
         .await;
 
     assert_eq!(
-        refusal(&answer),
+        rejection(&answer),
         (
             502,
             270_012,
@@ -535,24 +539,24 @@ async fn errors_have_the_form_of_v2() {
 
     let unknown = platform.admin.get("/v2/nothing").await;
     assert_eq!(
-        refusal(&unknown),
+        rejection(&unknown),
         (404, 10000, "CF-NotFound", "Unknown request")
     );
     let anonymous = platform.anonymous().get("/v2/services").await;
     assert_eq!(
-        refusal(&anonymous),
+        rejection(&anonymous),
         (401, 10002, "CF-NotAuthenticated", "Authentication error")
     );
     let invalid = platform.with_token("nonsense").get("/v2/services").await;
-    assert_eq!(refusal(&invalid).1, 1000);
+    assert_eq!(rejection(&invalid).1, 1000);
     let forbidden = platform
         .developer
         .post("/v2/service_brokers", &json!({}))
         .await;
-    assert_eq!(refusal(&forbidden).1, 10003);
+    assert_eq!(rejection(&forbidden).1, 10003);
     let garbled = platform
         .admin
         .send(Method::POST, "/v2/service_brokers", Some("{".to_owned()))
         .await;
-    assert_eq!(refusal(&garbled).1, 1001);
+    assert_eq!(rejection(&garbled).1, 1001);
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_call_is_told_with_its_caller_and_its_answer() {
+async fn a_call_is_reported_with_its_caller_and_its_answer() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let token = client.token(&sandbox.description().director).await;
@@ -30,13 +30,13 @@ async fn a_call_is_told_with_its_caller_and_its_answer() {
     send(request).await.unwrap();
     client.get(&sandbox.director("/nothing")).await.unwrap();
 
-    let mut told = list(&sandbox, &client, "?server=director").await;
-    for call in &mut told {
+    let mut reported = list(&sandbox, &client, "?server=director").await;
+    for call in &mut reported {
         assert!(call["at"].as_str().is_some_and(|at| at.ends_with('Z')));
         call.as_object_mut().unwrap().remove("at");
     }
     assert_eq!(
-        told,
+        reported,
         [
             json!({
                 "number": 2, "server": "director",
@@ -60,7 +60,7 @@ async fn a_call_is_told_with_its_caller_and_its_answer() {
 }
 
 #[tokio::test]
-async fn the_user_of_a_call_is_told() {
+async fn the_user_of_a_call_is_reported() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let cloud_controller = &sandbox.description().cloud_controller;
@@ -69,26 +69,26 @@ async fn the_user_of_a_call_is_told() {
         .get(&sandbox.cloud_controller("/v3/service_instances"), &token)
         .await;
 
-    let told = list(&sandbox, &client, "?server=cloud-controller").await;
+    let reported = list(&sandbox, &client, "?server=cloud-controller").await;
 
     assert_eq!(
-        (&told[0]["client"], &told[0]["user"]),
+        (&reported[0]["client"], &reported[0]["user"]),
         (&json!("cf"), &json!("admin"))
     );
 }
 
 #[tokio::test]
-async fn no_secret_of_a_query_is_told() {
+async fn no_secret_of_a_query_is_reported() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let uaa = &sandbox.description().director.uaa_url;
     let url = format!("{uaa}/oauth/token?grant_type=password&password=hush&token");
     client.get(&url).await.unwrap();
 
-    let told = list(&sandbox, &client, "").await;
+    let reported = list(&sandbox, &client, "").await;
 
     assert_eq!(
-        told[0]["query"],
+        reported[0]["query"],
         "grant_type=password&password=REDACTED&token=REDACTED"
     );
 }
@@ -111,7 +111,7 @@ async fn a_call_shows_that_a_fault_cut_it_off() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_being_worked_on_is_told_without_an_answer() {
+async fn a_call_that_is_being_worked_on_is_reported_without_an_answer() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let requests = Requests::to("GET".parse().unwrap(), "/info".parse().unwrap());
@@ -140,6 +140,6 @@ fn outcomes(sandbox: &Sandbox) -> Vec<Outcome> {
 
 async fn list(sandbox: &Sandbox, client: &Client, query: &str) -> Vec<Value> {
     let url = sandbox.control(&format!("/calls{query}"));
-    let told = client.get(&url).await.unwrap().json();
-    told.as_array().unwrap().clone()
+    let reported = client.get(&url).await.unwrap().json();
+    reported.as_array().unwrap().clone()
 }

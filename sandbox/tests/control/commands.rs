@@ -157,8 +157,8 @@ async fn a_fault_is_added_listed_and_cleared_from_the_command_line() {
     assert_eq!(stdout(&run(&up.file(), &["fault", "list"])), "");
     let missing = run(&up.file(), &["fault", "clear", "1"]);
     assert!(!missing.status.success());
-    let complaint = String::from_utf8_lossy(&missing.stderr).into_owned();
-    assert_eq!(complaint, "error: there is no fault `1`\n");
+    let message = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert_eq!(message, "error: there is no fault `1`\n");
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ fn env_has_a_user_of_a_director_that_knows_its_users_itself() {
 /// The flags of `uaa target` are `--skip-ssl-validation` and the global `--verbose` (cloudfoundry/uaa-cli,
 /// `cmd/target.go`); an authority it takes from `SSL_CERT_FILE`, as every program in Go does.
 #[test]
-fn env_tells_commands_that_uaa_knows() {
+fn env_reports_commands_that_uaa_knows() {
     let up = Up::start();
     let director = up.description().director;
 

@@ -85,7 +85,7 @@ async fn a_connection_dropped_after_the_effect_leaves_all_done() {
 }
 
 #[tokio::test]
-async fn an_answer_in_the_servers_place_has_status_headers_and_body() {
+async fn an_answer_in_the_servers_location_has_status_headers_and_body() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let fault = json!({
@@ -223,7 +223,7 @@ async fn flawed_certificates_are_met_by_new_connections_only() {
     let before = sandbox.client();
     let url = sandbox.director("/info");
     before.get(&url).await.unwrap();
-    for (flaw, complaint) in [
+    for (flaw, message) in [
         (CertificateFlaw::OtherHost, "NotValidForName"),
         (CertificateFlaw::Expired, "Expired"),
         (CertificateFlaw::UnknownAuthority, "BadSignature"),
@@ -238,7 +238,7 @@ async fn flawed_certificates_are_met_by_new_connections_only() {
             .err()
             .expect("it is refused");
 
-        assert!(format!("{error:?}").contains(complaint), "{error:?}");
+        assert!(format!("{error:?}").contains(message), "{error:?}");
         assert!(before.get(&url).await.is_ok(), "its connection stands");
         sandbox.foundation().faults().clear(set.id).unwrap();
         assert!(sandbox.client().get(&url).await.is_ok());
@@ -268,7 +268,7 @@ async fn faults_strike_the_server_that_they_are_for_and_no_other() {
 async fn what_makes_no_sense_is_refused_with_the_reason() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
-    for (fault, complaint) in [
+    for (fault, message) in [
         (
             json!({"server": "nats", "effect": {"kind": "drop"}}),
             "unknown variant `nats`",
@@ -298,7 +298,7 @@ async fn what_makes_no_sense_is_refused_with_the_reason() {
 
         assert_eq!(refused.status, StatusCode::BAD_REQUEST);
         let error = refused.json()["error"].to_string();
-        assert!(error.contains(complaint), "{error}");
+        assert!(error.contains(message), "{error}");
     }
     let none = client.get(&sandbox.control("/faults")).await.unwrap();
     assert_eq!(none.json(), json!([]));

@@ -127,9 +127,9 @@ async fn five_thousand_instances_are_the_same_in_cloud_controller_and_director()
             assert!(manifest.as_str().unwrap().contains(&name), "{manifest}");
         }
     }
-    let markers = sandbox.director("/configs?type=odb-operation&latest=true");
-    let markers = sandbox.get(&markers, &director).await;
-    assert_eq!(markers.as_array().unwrap().len(), INSTANCES);
+    let records = sandbox.director("/configs?type=odb-operation&latest=true");
+    let records = sandbox.get(&records, &director).await;
+    assert_eq!(records.as_array().unwrap().len(), INSTANCES);
 }
 
 fn one_failed(all: &BTreeMap<String, Value>) -> Option<(&String, &Value)> {
@@ -168,7 +168,7 @@ async fn all_instances(sandbox: &Sandbox) -> BTreeMap<String, Value> {
 #[tokio::test]
 async fn the_same_random_seed_draws_the_same_fleet() {
     let order = json!({"broker": "fleet-broker", "instances": 50, "random_seed": 7});
-    let mut drawn = Vec::new();
+    let mut generated = Vec::new();
     for _ in 0..2 {
         let sandbox = Sandbox::start().await;
         register_broker(&sandbox).await;
@@ -180,13 +180,13 @@ async fn the_same_random_seed_draws_the_same_fleet() {
             .get(&sandbox.director("/deployments"), &director)
             .await;
         let names = deployments.as_array().unwrap().iter();
-        drawn.push(names.map(|row| row["name"].clone()).collect::<Vec<_>>());
+        generated.push(names.map(|row| row["name"].clone()).collect::<Vec<_>>());
         let again = client.post(&sandbox.control("/fleet"), &order).await;
         assert_eq!(again.status, StatusCode::CONFLICT, "{}", again.body);
     }
 
-    assert_eq!(drawn[0].len(), 50);
-    assert_eq!(drawn[0], drawn[1]);
+    assert_eq!(generated[0].len(), 50);
+    assert_eq!(generated[0], generated[1]);
 }
 
 #[tokio::test]

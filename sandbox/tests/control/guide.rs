@@ -75,12 +75,12 @@ fn what_the_guide_suggests_works_in_its_order() {
     assert!(others.len() > 6, "{others:?}");
     let run = shell(folder.path(), &others.join("\n")).output().unwrap();
 
-    let (told, complaints) = (
+    let (reported, errors) = (
         String::from_utf8_lossy(&run.stdout),
         String::from_utf8_lossy(&run.stderr),
     );
-    assert!(run.status.success(), "{told}\n{complaints}");
-    assert!(told.contains("resident_kib"), "{told}");
+    assert!(run.status.success(), "{reported}\n{errors}");
+    assert!(reported.contains("resident_kib"), "{reported}");
 }
 
 #[test]

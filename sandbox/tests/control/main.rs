@@ -2,10 +2,10 @@
 
 #![cfg(test)]
 
+mod behaviour;
 mod calls;
 mod client;
 mod commands;
-mod conduct;
 mod faults;
 mod fleet;
 mod foundation;

@@ -38,8 +38,10 @@ async fn two_foundations_share_no_address_no_secret_and_no_authority() {
     let (of_one, of_other) = (of(&one), of(&other));
     assert!(of_one.len() > 5, "{of_one:?}");
     assert!(of_one.is_disjoint(&of_other), "{of_one:?} {of_other:?}");
-    let stranger = one.client().get(&other.director("/info")).await;
-    let error = stranger.err().expect("their authority is not ours");
+    let unauthenticated_client = one.client().get(&other.director("/info")).await;
+    let error = unauthenticated_client
+        .err()
+        .expect("their authority is not ours");
     assert!(format!("{error:?}").contains("BadSignature"), "{error:?}");
     assert!(other.client().get(&other.director("/info")).await.is_ok());
 }

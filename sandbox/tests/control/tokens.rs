@@ -37,10 +37,10 @@ async fn tokens_live_as_long_as_was_set() {
         .body(lives);
     assert_eq!(send(request).await.unwrap().status, StatusCode::OK);
 
-    let told = client.grant(&sandbox.description().director).await;
+    let reported = client.grant(&sandbox.description().director).await;
 
-    let seconds = told["expires_in"].as_u64().unwrap();
-    assert!((6..=7).contains(&seconds), "{told}");
+    let seconds = reported["expires_in"].as_u64().unwrap();
+    assert!((6..=7).contains(&seconds), "{reported}");
 }
 
 #[tokio::test]

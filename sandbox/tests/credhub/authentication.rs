@@ -10,14 +10,14 @@ use uuid::Uuid;
 use crate::foundation::Platform;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_is_told_where_tokens_are_and_nobody_the_version() {
+async fn everybody_is_reported_where_tokens_are_and_nobody_the_version() {
     let platform = Platform::start().await;
     for access in [platform.bosh(), platform.runtime()] {
-        let nobody = platform.nobody(&access);
-        let info = nobody.get("/info").await;
+        let no_user = platform.no_user(&access);
+        let info = no_user.get("/info").await;
         let expected = json!({"auth-server": {"url": access.uaa_url}, "app": {"name": "CredHub"}});
         assert_eq!(info.ok(), expected);
-        assert_eq!(nobody.get("/version").await.status, 401);
+        assert_eq!(no_user.get("/version").await.status, 401);
         let known = platform.broker(&access).await;
         assert_eq!(
             known.get("/version").await.ok(),
@@ -34,10 +34,10 @@ async fn a_token_must_be_there_be_right_and_have_both_scopes() {
     )
     .await;
     let access = platform.bosh();
-    let nobody = platform.nobody(&access);
+    let no_user = platform.no_user(&access);
     let path = "/api/v1/data?name=/a";
 
-    let none = nobody.get(path).await;
+    let none = no_user.get(path).await;
     assert_eq!(
         (none.status.as_u16(), none.header("www-authenticate")),
         (401, "Bearer")
@@ -48,8 +48,8 @@ async fn a_token_must_be_there_be_right_and_have_both_scopes() {
             "error": "access_denied", "error_description": "Full authentication is required to access this resource",
         })
     );
-    let nonsense = nobody.clone().with_token("nonsense").get(path).await;
-    assert_eq!(nonsense.refusal(), (401, "invalid_token".to_owned()));
+    let nonsense = no_user.clone().with_token("nonsense").get(path).await;
+    assert_eq!(nonsense.rejection(), (401, "invalid_token".to_owned()));
     assert!(
         nonsense
             .header("www-authenticate")
@@ -74,9 +74,9 @@ async fn a_token_of_the_other_uaa_is_not_believed() {
     let mut mixed = bosh.clone();
     mixed.uaa_url = runtime.uaa_url.clone();
     let secret = runtime.client.secret.expose_secret().to_owned();
-    let stranger = platform.client(&mixed, &runtime.client.id, &secret).await;
+    let unauthenticated_client = platform.client(&mixed, &runtime.client.id, &secret).await;
     assert_eq!(
-        stranger.get("/version").await.refusal(),
+        unauthenticated_client.get("/version").await.rejection(),
         (401, "invalid_token".to_owned())
     );
 }
@@ -84,7 +84,7 @@ async fn a_token_of_the_other_uaa_is_not_believed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_app_is_known_by_its_certificate_at_the_credhub_of_apps_alone() {
     let platform = Platform::start().await;
-    let (app, stranger) = (Uuid::new_v4(), Uuid::new_v4());
+    let (app, unauthenticated_client) = (Uuid::new_v4(), Uuid::new_v4());
     let broker = platform.broker(&platform.runtime()).await;
     broker
         .set("/c/s/i/b/credentials", "json", json!({"uri": "redis://"}))
@@ -98,7 +98,10 @@ async fn an_app_is_known_by_its_certificate_at_the_credhub_of_apps_alone() {
     let path = "/api/v1/data?current=true&name=/c/s/i/b/credentials";
     let read = platform.app(app).get(path).await.ok();
     assert_eq!(read["data"][0]["value"], json!({"uri": "redis://"}));
-    assert_eq!(platform.app(stranger).get(path).await.status, 404);
+    assert_eq!(
+        platform.app(unauthenticated_client).get(path).await.status,
+        404
+    );
     let set = json!({"name": "/c/x", "type": "value", "value": "v"});
     assert_eq!(
         platform.app(app).put("/api/v1/data", &set).await.status,
@@ -140,9 +143,9 @@ async fn a_certificate_that_names_no_app_or_is_for_no_client_is_refused() {
         platform.bearer_of(&shown).get("/version").await
     };
     assert_eq!(version(&app, &client).await.status, 200);
-    assert_eq!(version("space:x", &client).await.refusal(), (401, "The provided authentication mechanism does not provide a valid identity. Please contact your system administrator.".to_owned()));
+    assert_eq!(version("space:x", &client).await.rejection(), (401, "The provided authentication mechanism does not provide a valid identity. Please contact your system administrator.".to_owned()));
     assert_eq!(
-        version(&app, &[]).await.refusal(),
+        version(&app, &[]).await.rejection(),
         (
             401,
             "The provided certificate is not authorized to be used for client authentication."

@@ -77,7 +77,7 @@ async fn a_broker_may_read_variables_of_the_director_and_write_below_its_own_pat
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn credentials_of_bindings_are_stored_shared_and_taken_back() {
+async fn credentials_of_bindings_are_stored_shared_and_rolled_back() {
     let platform = Platform::start().await;
     let api = platform.broker(&platform.runtime()).await;
     let app = Uuid::new_v4();

@@ -181,7 +181,7 @@ async fn a_certificate_that_was_made_elsewhere_must_fit_together() {
     let (_platform, api) = admin().await;
     let (root, other) = (root(&api, "/root").await, root(&api, "/other").await);
     let made = leaf(&api, "/leaf", "/root").await["value"].clone();
-    let stranger = leaf(&api, "/stranger", "/other").await["value"].clone();
+    let unauthenticated_client = leaf(&api, "/stranger", "/other").await["value"].clone();
     let set = async |value: Value| {
         let body = json!({"name": "/set", "type": "certificate", "value": value});
         api.put("/api/v1/data", &body).await
@@ -199,7 +199,7 @@ async fn a_certificate_that_was_made_elsewhere_must_fit_together() {
     assert_eq!(by_name["value"]["ca"], root["value"]["certificate"]);
     let cases = [
         (
-            json!({"certificate": certificate, "private_key": stranger["private_key"]}),
+            json!({"certificate": certificate, "private_key": unauthenticated_client["private_key"]}),
             "does not match the private key",
         ),
         (
@@ -211,7 +211,7 @@ async fn a_certificate_that_was_made_elsewhere_must_fit_together() {
             "not signed by the CA specified in the 'ca' property",
         ),
         (
-            json!({"certificate": certificate, "ca": stranger["certificate"]}),
+            json!({"certificate": certificate, "ca": unauthenticated_client["certificate"]}),
             "not a valid X509 certificate authority",
         ),
         (
@@ -228,7 +228,7 @@ async fn a_certificate_that_was_made_elsewhere_must_fit_together() {
         ),
     ];
     for (value, text) in cases {
-        let (status, error) = set(value).await.refusal();
+        let (status, error) = set(value).await.rejection();
         assert_eq!(status, 400, "{error}");
         assert!(error.contains(text), "{error}");
     }

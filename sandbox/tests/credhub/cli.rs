@@ -8,8 +8,8 @@ use crate::foundation::Platform;
 async fn the_commands_of_the_cli_work() {
     let platform = Platform::start().await;
     let access = platform.bosh();
-    let nobody = platform.nobody(&access);
-    let info = nobody.get("/info").await.ok();
+    let no_user = platform.no_user(&access);
+    let info = no_user.get("/info").await.ok();
     assert_eq!(info["auth-server"]["url"], access.uaa_url, "api");
     let api = platform.admin(&access).await;
     assert_eq!(

@@ -100,7 +100,7 @@ impl Answer {
     }
 
     /// The status and the sentence of a refusal.
-    pub(crate) fn refusal(&self) -> (u16, String) {
+    pub(crate) fn rejection(&self) -> (u16, String) {
         (self.status.as_u16(), self.error())
     }
 

@@ -69,10 +69,13 @@ async fn a_value_that_was_set_is_read_by_id_by_name_and_by_version() {
         "/api/v1/data?name=/odb/x/pw".to_owned(),
         format!("/api/v1/data/{id}"),
     ] {
-        assert_eq!(api.get(&path).await.refusal(), (404, NOT_FOUND.to_owned()));
+        assert_eq!(
+            api.get(&path).await.rejection(),
+            (404, NOT_FOUND.to_owned())
+        );
     }
     let again = api.delete("/api/v1/data?name=/odb/x/pw").await;
-    assert_eq!(again.refusal(), (404, NOT_FOUND.to_owned()));
+    assert_eq!(again.rejection(), (404, NOT_FOUND.to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -243,7 +246,7 @@ async fn a_set_that_cannot_be_is_refused_with_its_status_and_its_reason() {
         (json!([]), 400, "did not meet expectation"),
     ];
     for (body, status, text) in cases {
-        let (found, error) = api.put("/api/v1/data", &body).await.refusal();
+        let (found, error) = api.put("/api/v1/data", &body).await.rejection();
         assert_eq!(found, status, "{error}: {:.200}", body.to_string());
         assert!(
             error.contains(text),
@@ -313,7 +316,7 @@ async fn a_query_that_lacks_or_mixes_parameters_is_refused() {
     ];
     for (path, status, text) in cases {
         assert_eq!(
-            api.get(path).await.refusal(),
+            api.get(path).await.rejection(),
             (status, text.to_owned()),
             "{path}"
         );

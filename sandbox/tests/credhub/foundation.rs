@@ -112,7 +112,7 @@ impl Platform {
 
     /// Any client at a CredHub.
     pub(crate) async fn client(&self, access: &CredHubAccess, id: &str, secret: &str) -> Api {
-        let nobody = self.nobody(access);
+        let no_user = self.no_user(access);
         // As CredHub's client libraries do it: everything in the form.
         let form = [
             ("client_id", id),
@@ -121,12 +121,12 @@ impl Platform {
             ("response_type", "token"),
         ];
         let url = format!("{}/oauth/token", access.uaa_url);
-        let token = access_token(nobody.http.post(url), &form).await;
-        nobody.with_token(&token)
+        let token = access_token(no_user.http.post(url), &form).await;
+        no_user.with_token(&token)
     }
 
     /// Somebody without credentials.
-    pub(crate) fn nobody(&self, access: &CredHubAccess) -> Api {
+    pub(crate) fn no_user(&self, access: &CredHubAccess) -> Api {
         Api::new(self.http(None), &access.url)
     }
 

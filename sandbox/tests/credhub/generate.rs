@@ -203,7 +203,7 @@ async fn what_cannot_be_generated_is_refused_with_its_reason() {
         ),
     ];
     for (body, status, text) in cases {
-        let (found, error) = api.post("/api/v1/data", &body).await.refusal();
+        let (found, error) = api.post("/api/v1/data", &body).await.rejection();
         assert_eq!(found, status, "{error}: {body}");
         assert!(error.contains(text), "{error} for {body}");
     }

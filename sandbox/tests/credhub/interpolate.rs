@@ -49,7 +49,7 @@ async fn a_reference_to_nothing_or_to_another_type_is_refused() {
         api.post("/api/v1/interpolate", &services).await
     };
     assert_eq!(refer("/c/none").await.status, 404);
-    assert_eq!(refer("/c/text").await.refusal(), (400, "The credential '/c/text' is not the expected type. A credhub-ref credential must be of type 'JSON'.".to_owned()));
+    assert_eq!(refer("/c/text").await.rejection(), (400, "The credential '/c/text' is not the expected type. A credhub-ref credential must be of type 'JSON'.".to_owned()));
     assert_eq!(
         api.post("/api/v1/interpolate", &json!([])).await.status,
         400

@@ -103,7 +103,7 @@ async fn each_right_allows_its_calls_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_may_not_be_read_is_not_told_from_one_that_is_not_there() {
+async fn a_name_that_may_not_be_read_is_not_distinguished_from_one_that_is_not_there() {
     let Stage { admin, other, .. } = stage("").await;
     let set = admin.set("/secret", "value", json!("v")).await;
     let id = set["id"].as_str().unwrap();
@@ -134,7 +134,7 @@ async fn a_permission_is_given_changed_and_taken() {
     assert_eq!(members(&given), ["path", "operations", "actor", "uuid"]);
     assert_eq!(given["operations"], json!(["read", "write"]));
     let again = grant(&admin, "/p/*", &["delete"]).await;
-    assert_eq!(again.refusal(), (409, "A permission entry for this actor and path already exists. Please use PUT to update the permission entry.".to_owned()));
+    assert_eq!(again.rejection(), (409, "A permission entry for this actor and path already exists. Please use PUT to update the permission entry.".to_owned()));
 
     let path = format!("/api/v2/permissions/{}", given["uuid"].as_str().unwrap());
     assert_eq!(admin.get(&path).await.ok(), given);
@@ -148,7 +148,7 @@ async fn a_permission_is_given_changed_and_taken() {
     );
     changed["actor"] = json!("uaa-client:third");
     assert_eq!(
-        admin.put(&path, &changed).await.refusal(),
+        admin.put(&path, &changed).await.rejection(),
         (
             400,
             "The permission guid does not match the provided actor and path.".to_owned()
@@ -159,9 +159,12 @@ async fn a_permission_is_given_changed_and_taken() {
         json!(["delete"])
     );
     let gone = "The request includes a permission that does not exist.".to_owned();
-    assert_eq!(admin.delete(&path).await.refusal(), (404, gone.clone()));
+    assert_eq!(admin.delete(&path).await.rejection(), (404, gone.clone()));
     assert_eq!(
-        admin.put(&path, &given_without_id(&given)).await.refusal(),
+        admin
+            .put(&path, &given_without_id(&given))
+            .await
+            .rejection(),
         (404, gone)
     );
     assert_eq!(admin.get(query).await.status, 404);
@@ -224,7 +227,7 @@ async fn a_permission_that_cannot_be_is_refused_with_its_reason() {
         ),
     ];
     for (body, status, text) in cases {
-        let (found, error) = admin.post("/api/v2/permissions", &body).await.refusal();
+        let (found, error) = admin.post("/api/v2/permissions", &body).await.rejection();
         assert_eq!(found, status, "{error}: {body}");
         assert!(error.contains(text), "{error} for {body}");
     }
@@ -271,6 +274,6 @@ async fn without_acls_whoever_is_known_may_do_everything() {
     let own = json!({"path": "/p", "actor": "uaa-client:other", "operations": ["read"]});
     assert_eq!(other.post("/api/v2/permissions", &own).await.status, 201);
     assert_eq!(other.delete("/api/v1/data?name=/p").await.status, 204);
-    let nobody = platform.nobody(&platform.bosh());
-    assert_eq!(nobody.get("/api/v1/data?path=/").await.status, 401);
+    let no_user = platform.no_user(&platform.bosh());
+    assert_eq!(no_user.get("/api/v1/data?path=/").await.status, 401);
 }

@@ -56,7 +56,7 @@ async fn a_director_without_a_config_server_has_no_credhub() {
     assert!(director.credhub.is_none());
     let access = platform.runtime();
     let info = platform
-        .nobody(&access)
+        .no_user(&access)
         .http
         .get(format!("{}/info", director.url));
     let info = info.send().await.unwrap().text().await.unwrap();

@@ -64,7 +64,7 @@ async fn an_ordered_redis_runs_is_updated_with_its_data_and_disappears() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_first_deploy_tells_its_steps() {
+async fn a_first_deploy_reports_its_steps() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
     let task = bosh.deployed(&redis("d")).await;
@@ -76,14 +76,14 @@ async fn a_first_deploy_tells_its_steps() {
         .get(&format!("/tasks/{task}/output?type=event"))
         .await
         .body;
-    let told: Vec<String> = log
+    let reported: Vec<String> = log
         .lines()
         .map(|line| {
             let (_, rest) = line.split_once(',').unwrap();
             rest.replace(id, "ID")
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(reported.join("\n"), @r#"
     "stage":"Preparing deployment","tags":[],"total":1,"task":"Preparing deployment","index":1,"state":"started","progress":0}
     "stage":"Preparing deployment","tags":[],"total":1,"task":"Preparing deployment","index":1,"state":"finished","progress":100}
     "stage":"Preparing deployment","tags":[],"total":1,"task":"Rendering templates","index":2,"state":"started","progress":0}
@@ -111,7 +111,7 @@ async fn a_first_deploy_tells_its_steps() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delete_tells_its_steps() {
+async fn a_delete_reports_its_steps() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
     bosh.deployed(&redis("d")).await;

@@ -64,9 +64,9 @@ async fn a_diff_of_nonsense_looks_like_a_success() {
     let bosh = foundation.admin();
     let answer = bosh.post_yaml("/deployments/d/diff", "--- [1,2]").await;
     assert_eq!(answer.status, 200);
-    let told = answer.json();
-    assert_eq!(told["diff"], json!([]));
-    let error = told["error"].as_str().unwrap();
+    let reported = answer.json();
+    assert_eq!(reported["diff"], json!([]));
+    let error = reported["error"].as_str().unwrap();
     assert!(
         error.starts_with(
             "Unable to diff manifest: #<Bosh::Director::BadManifest: Manifest should be a hash>\n"

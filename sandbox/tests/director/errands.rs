@@ -67,7 +67,7 @@ async fn an_errand_group_has_a_vm_only_while_it_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failing_errand_leaves_its_task_done_and_tells_its_exit_code() {
+async fn a_failing_errand_leaves_its_task_done_and_reports_its_exit_code() {
     let foundation = Foundation::start();
     let bosh = foundation.admin();
     let mut manifest = redis("d");

@@ -82,13 +82,13 @@ async fn what_a_manifest_refers_to_must_exist() {
             "Config Server failed to generate value for '/TestDirector/bad/secret_pass' with type 'dragon'. HTTP Code '400', Error: 'The request does not include a valid type. Valid values for generate include 'password', 'user', 'certificate', 'ssh' and 'rsa'.'",
         ),
     ];
-    for (place, value, code, text) in cases {
+    for (location, value, code, text) in cases {
         let mut manifest = redis("bad");
-        *manifest.pointer_mut(place).unwrap() = value;
+        *manifest.pointer_mut(location).unwrap() = value;
         assert_eq!(
             failure(&bosh, &manifest).await,
             (code.to_owned(), text.to_owned()),
-            "{place}"
+            "{location}"
         );
     }
 }

@@ -178,7 +178,7 @@ impl Foundation {
     }
 
     /// A client without a token.
-    pub(crate) fn stranger(&self) -> Client {
+    pub(crate) fn unauthenticated_client(&self) -> Client {
         Client::new(&self.url, None)
     }
 

@@ -36,18 +36,18 @@ async fn a_renamed_group_keeps_its_instances() {
     );
 
     let mut contradictory = manifest.clone();
-    let mut former = contradictory["instance_groups"][0].clone();
-    former["name"] = json!("redis-server");
-    former.as_object_mut().unwrap().remove("migrated_from");
+    let mut previous = contradictory["instance_groups"][0].clone();
+    previous["name"] = json!("redis-server");
+    previous.as_object_mut().unwrap().remove("migrated_from");
     contradictory["instance_groups"]
         .as_array_mut()
         .unwrap()
-        .push(former);
+        .push(previous);
     assert_eq!(error(&bosh, &contradictory).await.0, "190018");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn instances_are_spread_over_the_zones_and_leave_one_that_is_given_up() {
+async fn instances_are_spread_over_the_zones_and_leave_one_that_is_abandoned() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
     let mut manifest = redis("d");
@@ -130,13 +130,13 @@ async fn what_contradicts_itself_is_refused_in_the_task() {
             "Release version 'redis-example-service/7.latest.4' doesn't exist",
         ),
     ];
-    for (place, value, code, text) in cases {
+    for (location, value, code, text) in cases {
         let mut manifest = redis("bad");
-        *manifest.pointer_mut(place).unwrap() = value;
+        *manifest.pointer_mut(location).unwrap() = value;
         assert_eq!(
             error(&bosh, &manifest).await,
             (code.to_owned(), text.to_owned()),
-            "{place}"
+            "{location}"
         );
     }
 }

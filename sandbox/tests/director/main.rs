@@ -20,7 +20,7 @@ mod names;
 mod postgres;
 mod processes;
 mod redis;
-mod refusals;
+mod rejections;
 mod restarts;
 mod states;
 mod switches;

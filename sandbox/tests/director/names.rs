@@ -23,20 +23,20 @@ async fn instances_are_found_by_query_and_by_id() {
         .json();
     let address = |vm: &Value| vm["ips"][0].as_str().unwrap().to_owned();
     let (one, other) = (&vms[0], &vms[1]);
-    let place = "redis-server.default.service-instance-d4.bosh";
+    let location = "redis-server.default.service-instance-d4.bosh";
 
     let mut all = [address(one), address(other)];
     all.sort();
-    assert_eq!(addresses(&foundation, &format!("q-s0.{place}")), all);
+    assert_eq!(addresses(&foundation, &format!("q-s0.{location}")), all);
     let id = one["id"].as_str().unwrap();
     assert_eq!(
-        addresses(&foundation, &format!("{id}.{place}")),
+        addresses(&foundation, &format!("{id}.{location}")),
         [address(one)]
     );
     let index = one["index"].to_string();
-    let query = format!("q-i{index}s3.{place}");
+    let query = format!("q-i{index}s3.{location}");
     assert_eq!(addresses(&foundation, &query), [address(one)]);
-    assert_eq!(addresses(&foundation, &format!("q-s1.{place}")), [""; 0]);
+    assert_eq!(addresses(&foundation, &format!("q-s1.{location}")), [""; 0]);
     let nowhere = "q-s0.redis-server.other.service-instance-d4.bosh";
     assert_eq!(addresses(&foundation, nowhere), [""; 0]);
 
@@ -48,11 +48,11 @@ async fn instances_are_found_by_query_and_by_id() {
         }
     }
     assert_eq!(
-        addresses(&foundation, &format!("q-s0.{place}")),
+        addresses(&foundation, &format!("q-s0.{location}")),
         [address(other)]
     );
     assert_eq!(
-        addresses(&foundation, &format!("q-s1.{place}")),
+        addresses(&foundation, &format!("q-s1.{location}")),
         [address(one)]
     );
 }

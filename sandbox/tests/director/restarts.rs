@@ -105,7 +105,7 @@ async fn processes_that_were_stopped_with_the_sandbox_run_again_after_its_start(
 async fn what_belongs_to_no_vm_is_ended_and_removed_and_nothing_else_is() {
     let (machine, other_machine) = (Machine::new(), Machine::new());
     let other = other_machine.cpi(&Store::in_memory());
-    let stranger = other_machine.redis(&other).await;
+    let unauthenticated_client = other_machine.redis(&other).await;
     let cpi = machine.cpi(&Store::in_memory());
     let vm = machine.redis(&cpi).await;
     let pid = pids(&cpi, &vm)["redis-server"].unwrap();
@@ -119,7 +119,7 @@ async fn what_belongs_to_no_vm_is_ended_and_removed_and_nothing_else_is() {
     assert_eq!(cpi.count().vms, 0);
     let left = std::fs::read_dir(machine.folder().join("vms")).unwrap();
     assert_eq!(left.count(), 0);
-    assert!(other.is_healthy(&stranger.cid));
+    assert!(other.is_healthy(&unauthenticated_client.cid));
     other.shut_down(Shutdown::StopProcesses).await;
 }
 

@@ -1,6 +1,6 @@
 //! Stopping, starting, restarting and recreating instances; instances that are to be left alone; and how they all are.
 
-use odb_sandbox::director::{TaskEffect, TaskFault, TaskPlace};
+use odb_sandbox::director::{TaskEffect, TaskFault, TaskPoint};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -188,7 +188,7 @@ async fn an_ignored_instance_is_left_alone_and_keeps_its_deployment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_list_tells_how_every_vm_is() {
+async fn a_full_list_reports_how_every_vm_is() {
     let foundation = Foundation::start();
     let bosh = foundation.admin();
     bosh.deployed(&redis("d")).await;
@@ -305,7 +305,7 @@ async fn links_of_a_failed_update_stay_over_a_recreate_until_a_deploy_succeeds()
 
     foundation.director().arm(TaskFault {
         deployment: None,
-        at: TaskPlace::Step {
+        at: TaskPoint::Step {
             stage: "Updating instance".to_owned(),
             task: None,
             status: None,

@@ -59,7 +59,7 @@ async fn a_recreated_vm_keeps_its_address_and_its_data() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_disk_takes_over_the_data_and_the_former_one_is_orphaned() {
+async fn a_new_disk_takes_over_the_data_and_the_previous_one_is_orphaned() {
     let foundation = Foundation::start();
     let bosh = foundation.admin();
     let mut manifest = redis_with_password("d", "secret");

@@ -1,6 +1,6 @@
 //! Tasks: queue, locks, cancelling, lists and outputs.
 
-use odb_sandbox::director::{TaskEffect, TaskFault, TaskPlace};
+use odb_sandbox::director::{TaskEffect, TaskFault, TaskPoint};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -221,7 +221,7 @@ async fn a_task_whose_process_is_killed_is_an_error_without_a_word() {
     let bosh = foundation.admin();
     foundation.director().arm(TaskFault {
         deployment: Some("d".to_owned()),
-        at: TaskPlace::Step {
+        at: TaskPoint::Step {
             stage: "Creating missing vms".to_owned(),
             task: None,
             status: None,

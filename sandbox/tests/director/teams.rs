@@ -137,11 +137,11 @@ async fn a_reader_sees_everything_but_secrets_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_has_no_right_here_is_told_which_it_takes() {
+async fn who_has_no_right_here_is_reported_which_it_takes() {
     let foundation = Foundation::without_processes();
-    let nobody = foundation.client(&["cloud_controller.admin"]);
+    let no_user = foundation.client(&["cloud_controller.admin"]);
     for path in ["/deployments", "/tasks", "/configs", "/locks", "/releases"] {
-        missing_scope(&nobody.get(path).await, &["admin", "read"]);
+        missing_scope(&no_user.get(path).await, &["admin", "read"]);
     }
 }
 

@@ -109,7 +109,7 @@ async fn what_the_config_server_refuses_to_generate_fails_the_deploy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_variable_follows_its_options_when_it_is_told_to_converge() {
+async fn a_variable_follows_its_options_when_it_is_asked_to_converge() {
     let foundation = Foundation::without_processes();
     let bosh = foundation.admin();
     let mut manifest = redis("d");
@@ -190,8 +190,8 @@ async fn a_consumer_can_choose_among_providers_by_alias() {
     second["jobs"][0]["provides"] = json!({"redis": {"as": "other"}, "redis-server-link": null});
     let groups = manifest["instance_groups"].as_array_mut().unwrap();
     groups.push(second);
-    for place in [1, 2] {
-        groups[place]["jobs"][0]["consumes"] = json!({"redis": {"from": "other"}});
+    for location in [1, 2] {
+        groups[location]["jobs"][0]["consumes"] = json!({"redis": {"from": "other"}});
     }
     bosh.deployed(&manifest).await;
 }

@@ -1,7 +1,7 @@
 //! What happened between the recorded calls: deploys of which only a part was recorded, agents that died, an
 //! infrastructure that refused. Tasks are held up where the recording caught them in the middle.
 
-use odb_sandbox::director::{TaskEffect, TaskPlace};
+use odb_sandbox::director::{TaskEffect, TaskPoint};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ impl Story {
     pub(crate) async fn interlude(&mut self, next: &str) {
         match next {
             "030-deploy-create" => {
-                self.hold("service-instance_b2", TaskPlace::Queue);
+                self.hold("service-instance_b2", TaskPoint::Queue);
                 self.hold("service-instance_b2", stage("Creating missing vms"));
             }
             "032-task-processing" => {
@@ -38,8 +38,8 @@ impl Story {
             "150-cancel-task" => {
                 self.go_on();
                 self.settle().await;
-                let place = step("Updating instance", "starting jobs");
-                let task = self.errand_held_up("service-instance_c3", place).await;
+                let location = step("Updating instance", "starting jobs");
+                let task = self.errand_held_up("service-instance_c3", location).await;
                 self.task_is(30, task);
             }
             "264-link-delete-not-external" => self.learn_link_of_a1().await,
@@ -58,8 +58,8 @@ impl Story {
                     .errand_held_up("service-instance_c3", running_errand())
                     .await;
                 self.task_is(40, task);
-                self.hold("service-instance_c3", TaskPlace::Start);
-                self.hold("service-instance_c3", TaskPlace::Start);
+                self.hold("service-instance_c3", TaskPoint::Start);
+                self.hold("service-instance_c3", TaskPoint::Start);
             }
             "162-deploy-when-all-workers-busy" => {
                 self.until_processing(41).await;
@@ -121,7 +121,7 @@ impl Story {
         self.arm(deployment, stage("Creating missing vms"), fail);
     }
 
-    async fn errand_held_up(&mut self, deployment: &str, at: TaskPlace) -> u64 {
+    async fn errand_held_up(&mut self, deployment: &str, at: TaskPoint) -> u64 {
         self.hold(deployment, at);
         let task = self.run_errand(deployment, "").await;
         self.until_held().await;
@@ -134,8 +134,8 @@ impl Story {
         let manifest = manifest.replace("service-instance_b2", "service-instance_g8");
         self.deploy(&manifest).await;
         self.settle().await;
-        let place = step("Updating instance", "installing packages");
-        self.arm("service-instance_g8", place, TaskEffect::KillWorker);
+        let location = step("Updating instance", "installing packages");
+        self.arm("service-instance_g8", location, TaskEffect::KillWorker);
         let task = self.run_errand("service-instance_g8", "ctx-timeout").await;
         self.task_is(50, task);
         self.until("a worker to die", || {
@@ -181,14 +181,14 @@ impl Story {
     }
 }
 
-fn step(name: &str, status: &str) -> TaskPlace {
-    TaskPlace::Step {
+fn step(name: &str, status: &str) -> TaskPoint {
+    TaskPoint::Step {
         stage: name.to_owned(),
         task: None,
         status: Some(status.to_owned()),
     }
 }
 
-fn running_errand() -> TaskPlace {
+fn running_errand() -> TaskPoint {
     stage("Running errand")
 }

@@ -44,10 +44,10 @@ pub(crate) struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// Compares element by element.
-    pub(crate) fn lists(&mut self, place: &str, theirs: &[Value], ours: &[Value]) {
+    pub(crate) fn lists(&mut self, location: &str, theirs: &[Value], ours: &[Value]) {
         if theirs.len() != ours.len() {
             self.found.push(format!(
-                "{place}: {} elements instead of {}: {}",
+                "{location}: {} elements instead of {}: {}",
                 ours.len(),
                 theirs.len(),
                 Value::Array(ours.to_vec())
@@ -55,40 +55,40 @@ impl Comparison<'_> {
             return;
         }
         for (index, (theirs, ours)) in theirs.iter().zip(ours).enumerate() {
-            self.values(&format!("{place}[{index}]"), theirs, ours);
+            self.values(&format!("{location}[{index}]"), theirs, ours);
         }
     }
 
-    fn values(&mut self, place: &str, theirs: &Value, ours: &Value) {
-        let key = place.rsplit(['.', '[']).next().unwrap_or_default();
-        let member = place.rsplit('.').next().unwrap_or_default();
+    fn values(&mut self, location: &str, theirs: &Value, ours: &Value) {
+        let key = location.rsplit(['.', '[']).next().unwrap_or_default();
+        let member = location.rsplit('.').next().unwrap_or_default();
         let member = member.split('[').next().unwrap_or_default();
-        if let Some(kind) = self.kind(place, key) {
-            self.ids(place, kind, theirs, ours);
+        if let Some(kind) = self.kind(location, key) {
+            self.ids(location, kind, theirs, ours);
             return;
         }
         match (theirs, ours) {
-            _ if is_loose(place) => self.shapes(place, theirs, ours),
+            _ if is_loose(location) => self.shapes(location, theirs, ours),
             (Value::Object(theirs), Value::Object(ours)) => {
                 let keys = |map: &serde_json::Map<String, Value>| {
                     map.keys().cloned().collect::<Vec<_>>().join(", ")
                 };
                 if keys(theirs) != keys(ours) {
                     self.found.push(format!(
-                        "{place}: members {} instead of {}",
+                        "{location}: members {} instead of {}",
                         keys(ours),
                         keys(theirs)
                     ));
                     return;
                 }
                 for (key, theirs) in theirs {
-                    self.values(&format!("{place}.{key}"), theirs, &ours[key]);
+                    self.values(&format!("{location}.{key}"), theirs, &ours[key]);
                 }
             }
             (Value::Array(theirs), Value::Array(ours)) if member == "processes" => {
                 // What runs is the job's business; how it is told is the Director's.
                 if let (Some(theirs), Some(ours)) = (theirs.first(), ours.first()) {
-                    self.shapes(place, theirs, ours);
+                    self.shapes(location, theirs, ours);
                 }
             }
             (Value::Array(theirs), Value::Array(ours)) => {
@@ -101,29 +101,29 @@ impl Comparison<'_> {
                     theirs.sort_by_key(ToString::to_string);
                     ours.sort_by_key(ToString::to_string);
                 }
-                self.lists(place, &theirs, &ours);
+                self.lists(location, &theirs, &ours);
             }
             // The name of a VM or disk, which a CPI gives as it likes.
             (Value::String(name), _) if key == "object_name" && !name.contains(['/', ':', '_']) => {
-                self.shapes(place, theirs, ours);
+                self.shapes(location, theirs, ours);
             }
             (Value::String(theirs), Value::String(ours)) => {
-                compare_texts(place, theirs, ours, self.names, self.found);
+                compare_texts(location, theirs, ours, self.names, self.found);
             }
             _ if theirs == ours => {}
             _ => self
                 .found
-                .push(format!("{place}: {ours} instead of {theirs}")),
+                .push(format!("{location}: {ours} instead of {theirs}")),
         }
     }
 
     /// Whether both have the same type.
-    fn shapes(&mut self, place: &str, theirs: &Value, ours: &Value) {
+    fn shapes(&mut self, location: &str, theirs: &Value, ours: &Value) {
         match (theirs, ours) {
             (Value::Object(theirs), Value::Object(ours)) => {
                 for (key, theirs) in theirs {
                     let ours = ours.get(key).unwrap_or(&Value::Null);
-                    self.shapes(&format!("{place}.{key}"), theirs, ours);
+                    self.shapes(&format!("{location}.{key}"), theirs, ours);
                 }
             }
             (Value::String(_), Value::String(_))
@@ -133,11 +133,11 @@ impl Comparison<'_> {
             | (Value::Null, Value::Null) => {}
             _ => self
                 .found
-                .push(format!("{place}: {ours} has another type than {theirs}")),
+                .push(format!("{location}: {ours} has another type than {theirs}")),
         }
     }
 
-    fn ids(&mut self, place: &str, kind: Kind, theirs: &Value, ours: &Value) {
+    fn ids(&mut self, location: &str, kind: Kind, theirs: &Value, ours: &Value) {
         if theirs.is_null() && ours.is_null() {
             return;
         }
@@ -147,31 +147,31 @@ impl Comparison<'_> {
         };
         if theirs.is_string() != ours.is_string() {
             self.found
-                .push(format!("{place}: {ours} has another type than {theirs}"));
+                .push(format!("{location}: {ours} has another type than {theirs}"));
             return;
         }
         match self.names.ours(kind, &text(theirs)) {
             Some(expected) if expected == text(ours) => {}
             Some(expected) => self
                 .found
-                .push(format!("{place}: id {ours} instead of {expected}")),
+                .push(format!("{location}: id {ours} instead of {expected}")),
             None => self.names.learn(kind, &text(theirs), &text(ours)),
         }
     }
 
     /// What a member of this answer numbers, if it is an id.
-    fn kind(&self, place: &str, key: &str) -> Option<Kind> {
+    fn kind(&self, location: &str, key: &str) -> Option<Kind> {
         let endpoint = self.path.trim_start_matches('/').split('/').next()?;
         match (endpoint, key) {
             ("tasks", "id") => {
-                (!place.contains("instance") && self.is_task()).then_some(Kind::Task)
+                (!location.contains("instance") && self.is_task()).then_some(Kind::Task)
             }
             (_, "task_id") | ("events", "task") => Some(Kind::Task),
             ("configs", "id" | "latest_id" | "expected_latest_id") => Some(Kind::Config),
             ("links", "id") => Some(Kind::Link),
             ("link_providers", "id") | (_, "link_provider_id") => Some(Kind::Provider),
             ("link_consumers", "id") | (_, "link_consumer_id") => Some(Kind::Consumer),
-            _ if place.contains("cloud_config_ids[") || place.ends_with("config.id") => {
+            _ if location.contains("cloud_config_ids[") || location.ends_with("config.id") => {
                 Some(Kind::Config)
             }
             _ => None,
@@ -184,16 +184,18 @@ impl Comparison<'_> {
 }
 
 /// Ids of audit records, stemcells and deployments are numbers of a database.
-fn is_loose(place: &str) -> bool {
-    let mut members = place.split(['.', '[']).filter(|part| !part.ends_with(']'));
+fn is_loose(location: &str) -> bool {
+    let mut members = location
+        .split(['.', '['])
+        .filter(|part| !part.ends_with(']'));
     members.any(|part| LOOSE.contains(&part))
-        || place.ends_with("].id")
-        || place.contains("disk_cids[")
+        || location.ends_with("].id")
+        || location.contains("disk_cids[")
 }
 
 /// Compares texts without what differs from Director to Director.
 pub(crate) fn compare_texts(
-    place: &str,
+    location: &str,
     theirs: &str,
     ours: &str,
     names: &Names,
@@ -202,7 +204,7 @@ pub(crate) fn compare_texts(
     let expected = without_opaque(&names.in_text(theirs));
     let got = without_opaque(ours);
     if expected != got {
-        found.push(format!("{place}: {got:?} instead of {expected:?}"));
+        found.push(format!("{location}: {got:?} instead of {expected:?}"));
     }
 }
 

@@ -54,7 +54,7 @@ fn time(text: &str) -> Option<usize> {
         .get(..19)?
         .chars()
         .enumerate()
-        .all(|(place, letter)| match place {
+        .all(|(location, letter)| match location {
             4 | 7 => letter == '-',
             10 => letter == 'T' || letter == ' ',
             13 | 16 => letter == ':',

@@ -1,13 +1,13 @@
 //! A Director that stops and starts again, and faults that are armed for its tasks.
 
-use odb_sandbox::director::{TaskEffect, TaskFault, TaskPlace};
+use odb_sandbox::director::{TaskEffect, TaskFault, TaskPoint};
 use serde_json::{Value, json};
 
 use crate::story::{Story, stage};
 
 const DEPLOYMENT: &str = "service-instance_a1";
 
-fn fault(at: TaskPlace, effect: TaskEffect) -> TaskFault {
+fn fault(at: TaskPoint, effect: TaskEffect) -> TaskFault {
     TaskFault {
         deployment: Some(DEPLOYMENT.to_owned()),
         at,
@@ -16,7 +16,7 @@ fn fault(at: TaskPlace, effect: TaskEffect) -> TaskFault {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_restart_waiting_tasks_are_run_and_those_at_work_are_given_up() {
+async fn after_a_restart_waiting_tasks_are_run_and_those_at_work_are_abandoned() {
     let mut story = Story::begin().await;
     let director = &story.sandbox.director;
     director.arm(fault(stage("Preparing deployment"), TaskEffect::Hold));
@@ -24,7 +24,7 @@ async fn after_a_restart_waiting_tasks_are_run_and_those_at_work_are_given_up() 
     story.until_held().await;
     story.sandbox.director.arm(TaskFault {
         deployment: None,
-        at: TaskPlace::Queue,
+        at: TaskPoint::Queue,
         effect: TaskEffect::Hold,
     });
     let waiting = story.ask_vms(DEPLOYMENT).await;
@@ -34,9 +34,9 @@ async fn after_a_restart_waiting_tasks_are_run_and_those_at_work_are_given_up() 
 
     let ended = story.ended(waiting).await;
     assert_eq!(ended["state"], "done", "{ended}");
-    let given_up = story.ended(at_work).await;
+    let abandoned = story.ended(at_work).await;
     assert_eq!(
-        (&given_up["state"], &given_up["result"]),
+        (&abandoned["state"], &abandoned["result"]),
         (&json!("timeout"), &Value::Null)
     );
     let events = story
@@ -89,7 +89,7 @@ async fn an_armed_failure_happens_once_with_its_number_and_words() {
         code: 450_001,
         message: "the agent had enough".to_owned(),
     };
-    let step = TaskPlace::Step {
+    let step = TaskPoint::Step {
         stage: "Updating instance".to_owned(),
         task: Some("srv/".to_owned()),
         status: Some("executing drain".to_owned()),
@@ -117,7 +117,7 @@ async fn an_armed_failure_happens_once_with_its_number_and_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_of_the_audit_are_found_by_what_they_tell() {
+async fn records_of_the_audit_are_found_by_what_they_report() {
     let story = Story::begin().await;
     let task = story.recreate(DEPLOYMENT).await;
     story.ended(task).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use odb_sandbox::director::{TaskEffect, TaskFault, TaskFaultId, TaskPlace};
+use odb_sandbox::director::{TaskEffect, TaskFault, TaskFaultId, TaskPoint};
 use reqwest::{Method, redirect::Policy};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -189,11 +189,11 @@ impl Story {
         }
     }
 
-    pub(crate) fn hold(&mut self, deployment: &str, at: TaskPlace) {
+    pub(crate) fn hold(&mut self, deployment: &str, at: TaskPoint) {
         self.held.push(self.arm(deployment, at, TaskEffect::Hold));
     }
 
-    pub(crate) fn arm(&self, deployment: &str, at: TaskPlace, effect: TaskEffect) -> TaskFaultId {
+    pub(crate) fn arm(&self, deployment: &str, at: TaskPoint, effect: TaskEffect) -> TaskFaultId {
         self.sandbox.director.arm(TaskFault {
             deployment: Some(deployment.to_owned()),
             at,
@@ -402,8 +402,8 @@ fn basic(password: &str) -> String {
     )
 }
 
-pub(crate) fn stage(name: &str) -> TaskPlace {
-    TaskPlace::Step {
+pub(crate) fn stage(name: &str) -> TaskPoint {
+    TaskPoint::Step {
         stage: name.to_owned(),
         task: None,
         status: None,

@@ -8,7 +8,7 @@ use crate::server::{Answer, BROKER, Server};
 const WRITER: (&str, &str) = ("writer", "w");
 
 #[tokio::test]
-async fn callers_without_a_good_token_or_the_scope_are_told_so() {
+async fn callers_without_a_good_token_or_the_scope_are_reported_so() {
     let server = Server::start();
     let broker = server.client_token(BROKER).await;
     let developer = server.log_in("developer", "password").await;
@@ -21,18 +21,18 @@ async fn callers_without_a_good_token_or_the_scope_are_told_so() {
         .send(Method::POST, "/oauth/clients", &broker, &json!({}))
         .await;
 
-    assert_eq!(anonymous.refusal(), (401, "unauthorized"));
+    assert_eq!(anonymous.rejection(), (401, "unauthorized"));
     assert_eq!(
         anonymous.header("WWW-Authenticate"),
         r#"Bearer realm="UAA/oauth", error="unauthorized", error_description="Full authentication is required to access this resource""#
     );
-    assert_eq!(bad.refusal(), (401, "invalid_token"));
+    assert_eq!(bad.rejection(), (401, "invalid_token"));
     assert!(
         bad.header("WWW-Authenticate")
             .starts_with(r#"Bearer realm="UAA/oauth", error="invalid_token""#)
     );
-    assert_eq!(with_refresh.refusal(), (401, "invalid_token"));
-    assert_eq!(reader.refusal(), (403, "insufficient_scope"));
+    assert_eq!(with_refresh.rejection(), (401, "invalid_token"));
+    assert_eq!(reader.rejection(), (403, "insufficient_scope"));
     assert_eq!(
         reader.body["scope"],
         "uaa.admin zones.uaa.admin clients.admin clients.write"
@@ -62,7 +62,7 @@ async fn a_writer_gives_away_no_more_than_it_has() {
         client(&["implicit", "authorization_code"], &[], &[]),
     ] {
         assert_eq!(
-            create(body.clone()).await.refusal(),
+            create(body.clone()).await.rejection(),
             (400, "invalid_client"),
             "{body}"
         );
@@ -86,11 +86,11 @@ async fn a_client_changes_its_own_secret_with_the_old_one() {
     };
 
     assert_eq!(
-        change("odb", "s3cr%t+").await.refusal(),
+        change("odb", "s3cr%t+").await.rejection(),
         (400, "invalid_client")
     );
     assert_eq!(
-        change("writer", "wrong").await.refusal(),
+        change("writer", "wrong").await.rejection(),
         (400, "invalid_client")
     );
     assert_eq!(

@@ -118,11 +118,11 @@ async fn a_deleted_client_gets_no_tokens_and_its_tokens_are_good_for_nothing_her
     assert_eq!(deleted.body["client_id"], "a");
     let form = [("grant_type", "client_credentials")];
     assert_eq!(
-        server.token(Some(("a", "secret")), &form).await.refusal(),
+        server.token(Some(("a", "secret")), &form).await.rejection(),
         (401, "invalid_client")
     );
     assert_eq!(
-        server.get("/oauth/clients", &token).await.refusal(),
+        server.get("/oauth/clients", &token).await.rejection(),
         (401, "invalid_token")
     );
 }
@@ -176,7 +176,7 @@ async fn broken_rules_are_refused() {
             .send(Method::POST, "/oauth/clients", &admin, &body)
             .await;
         assert_eq!(
-            answer.refusal(),
+            answer.rejection(),
             (status, "invalid_client"),
             "{body} {}",
             answer.text
@@ -296,7 +296,7 @@ async fn a_client_has_two_secrets_at_most_so_that_they_can_be_rotated() {
     assert_eq!(added.text, r#"{"status":"ok","message":"Secret is added"}"#);
     assert!(works("s3cr%25t%2B").await && works("second").await);
     assert_eq!(
-        change("ADD", "third").await.refusal(),
+        change("ADD", "third").await.rejection(),
         (400, "invalid_client")
     );
     assert_eq!(
@@ -305,7 +305,7 @@ async fn a_client_has_two_secrets_at_most_so_that_they_can_be_rotated() {
     );
     assert!(!works("s3cr%25t%2B").await && works("second").await);
     assert_eq!(
-        change("DELETE", "").await.refusal(),
+        change("DELETE", "").await.rejection(),
         (400, "invalid_client")
     );
     assert_eq!(

@@ -128,7 +128,7 @@ async fn cf_auth_with_client_credentials_sends_no_basic_header() {
 }
 
 #[tokio::test]
-async fn cf_auth_with_a_wrong_password_is_told_so_in_the_words_that_it_looks_for() {
+async fn cf_auth_with_a_wrong_password_is_reported_so_in_the_words_that_it_looks_for() {
     let server = Server::start();
     let body = "grant_type=password&password=wrong&username=developer";
 

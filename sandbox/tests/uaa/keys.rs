@@ -1,6 +1,6 @@
 //! New keys, and who notices.
 
-use odb_sandbox::uaa::{SigningAlgorithm, TokenFault, WithdrawKeyError};
+use odb_sandbox::uaa::{RevokeKeyError, SigningAlgorithm, TokenFault};
 
 use crate::server::{BROKER, Server, decoded};
 
@@ -28,20 +28,17 @@ async fn a_withdrawn_keys_tokens_are_good_only_for_servers_that_keep_the_key() {
     let old = server.client_token(BROKER).await;
     let id = server.uaa.rotate_key(SigningAlgorithm::Rs256).unwrap();
 
-    server.uaa.withdraw_key("key-1").unwrap();
+    server.uaa.revoke_key("key-1").unwrap();
 
     assert_eq!(controller.verify(&old), Err(TokenFault::BadSignature));
     assert!(director.verify(&old).is_ok());
     assert_eq!(
-        server.get("/oauth/clients", &old).await.refusal(),
+        server.get("/oauth/clients", &old).await.rejection(),
         (401, "invalid_token")
     );
+    assert_eq!(server.uaa.revoke_key(&id), Err(RevokeKeyError::Active(id)));
     assert_eq!(
-        server.uaa.withdraw_key(&id),
-        Err(WithdrawKeyError::Active(id))
-    );
-    assert_eq!(
-        server.uaa.withdraw_key("key-1"),
-        Err(WithdrawKeyError::Unknown("key-1".to_owned()))
+        server.uaa.revoke_key("key-1"),
+        Err(RevokeKeyError::Unknown("key-1".to_owned()))
     );
 }

@@ -48,7 +48,7 @@ async fn clients_users_and_tokens_outlive_a_restart() {
     let old = server
         .token(Some(BROKER), &[("grant_type", "client_credentials")])
         .await;
-    assert_eq!(old.refusal(), (401, "invalid_client"));
+    assert_eq!(old.rejection(), (401, "invalid_client"));
     let form = [
         ("grant_type", "refresh_token"),
         ("refresh_token", refresh.as_str()),

@@ -23,7 +23,7 @@ async fn what_is_revoked_at_once_is_refused_everywhere_and_a_new_token_is_not() 
         assert!(verifier.verify(&new).is_ok() && verifier.verify(&admin).is_ok());
     }
     assert_eq!(
-        server.get("/oauth/clients", &old).await.refusal(),
+        server.get("/oauth/clients", &old).await.rejection(),
         (401, "invalid_token")
     );
 
@@ -50,7 +50,7 @@ async fn a_new_secret_ends_the_old_ones_tokens() {
         .await;
 
     assert_eq!(
-        server.get("/oauth/clients", &token).await.refusal(),
+        server.get("/oauth/clients", &token).await.rejection(),
         (401, "invalid_token")
     );
     assert!(!server.client_token(("odb", "new")).await.is_empty());

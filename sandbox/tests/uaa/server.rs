@@ -160,7 +160,7 @@ impl Answer {
     }
 
     /// Status and code of a refusal.
-    pub(crate) fn refusal(&self) -> (u16, &str) {
+    pub(crate) fn rejection(&self) -> (u16, &str) {
         (
             self.status.as_u16(),
             self.body["error"].as_str().unwrap_or_default(),

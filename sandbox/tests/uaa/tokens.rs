@@ -100,8 +100,8 @@ async fn an_operator_can_have_queries_refused() {
     let get = Answer::to(server.request(Method::GET, path)).await;
     let body = server.token(Some(BROKER), &[CREDENTIALS]).await;
 
-    assert_eq!(post.refusal(), (406, "query_string_not_allowed"));
-    assert_eq!(get.refusal(), (405, "method_not_allowed"));
+    assert_eq!(post.rejection(), (406, "query_string_not_allowed"));
+    assert_eq!(get.rejection(), (405, "method_not_allowed"));
     assert_eq!(body.status, 200);
 }
 
@@ -111,7 +111,7 @@ async fn other_methods_are_not_supported() {
 
     for method in [Method::PUT, Method::DELETE] {
         let answer = Answer::to(server.request(method, "/oauth/token")).await;
-        assert_eq!(answer.refusal(), (405, "method_not_allowed"));
+        assert_eq!(answer.rejection(), (405, "method_not_allowed"));
     }
 }
 
@@ -187,8 +187,8 @@ async fn a_refresh_token_is_kept_or_rotated_and_may_narrow_scopes() {
     assert_eq!(again.body["scope"], first.body["scope"]);
     assert_ne!(rotated.body["refresh_token"], refresh);
     assert_eq!(narrowed.body["scope"], "openid");
-    assert_eq!(widened.refusal(), (400, "invalid_scope"));
-    assert_eq!(misused.refusal(), (401, "invalid_token"));
+    assert_eq!(widened.rejection(), (400, "invalid_scope"));
+    assert_eq!(misused.rejection(), (401, "invalid_token"));
 }
 
 #[tokio::test]
@@ -289,7 +289,7 @@ async fn refused_tokens_say_why() {
     ];
     for (basic, form, status, error) in table {
         let answer = server.token(basic, form).await;
-        assert_eq!(answer.refusal(), (status, error), "{form:?}");
+        assert_eq!(answer.rejection(), (status, error), "{form:?}");
     }
 
     let wrong = server.token(Some(("odb", "wrong")), &[CREDENTIALS]).await;
@@ -309,7 +309,7 @@ async fn a_user_who_fails_too_often_is_locked_out_until_an_operator_helps() {
     let server = Server::start();
     for _ in 0..5 {
         assert_eq!(
-            server.log_in("developer", "wrong").await.refusal(),
+            server.log_in("developer", "wrong").await.rejection(),
             (401, "invalid_client")
         );
     }
@@ -332,7 +332,7 @@ async fn a_user_who_fails_too_often_is_locked_out_until_an_operator_helps() {
         .send(Method::PATCH, &path, &admin, &json!({"locked": false}))
         .await;
 
-    assert_eq!(locked.refusal(), (401, "unauthorized"));
+    assert_eq!(locked.rejection(), (401, "unauthorized"));
     assert_eq!(
         locked.body["error_description"],
         "Your account has been locked because of too many failed attempts to login."

@@ -32,7 +32,7 @@ async fn a_new_user_logs_in_with_the_default_groups() {
     assert_eq!(made.body["schemas"], json!(["urn:scim:schemas:core:1.0"]));
     assert_eq!(made.header("ETag"), "\"0\"");
     assert!(!made.text.contains("password\""), "{}", made.text);
-    assert_eq!(again.refusal(), (409, "scim_resource_already_exists"));
+    assert_eq!(again.rejection(), (409, "scim_resource_already_exists"));
     assert_eq!(again.body["message"], "Username already in use: Jane");
     assert_eq!(again.body["user_id"], made.body["id"]);
     let claims = decoded(&server.log_in("jane", "p").await.access_token(), 1);
@@ -81,8 +81,8 @@ async fn a_user_is_found_changed_and_deleted() {
         (&json!(1), &json!(100))
     );
     assert_eq!(found.body["resources"][0], made.body);
-    assert_eq!(without_version.refusal(), (400, "scim"));
-    assert_eq!(stale.refusal(), (409, "scim_resource_conflict"));
+    assert_eq!(without_version.rejection(), (400, "scim"));
+    assert_eq!(stale.rejection(), (409, "scim_resource_conflict"));
     assert_eq!(
         (&changed.body["userName"], changed.header("ETag")),
         (&json!("joan"), "\"1\"")
@@ -92,11 +92,11 @@ async fn a_user_is_found_changed_and_deleted() {
         server
             .send(Method::DELETE, &path, &admin, &Value::Null)
             .await
-            .refusal(),
+            .rejection(),
         (404, "scim_resource_not_found")
     );
     assert_eq!(
-        server.log_in("joan", "p").await.refusal(),
+        server.log_in("joan", "p").await.rejection(),
         (401, "invalid_client")
     );
 }
@@ -116,7 +116,7 @@ async fn a_user_of_another_identity_provider_does_not_log_in_here() {
         (made.status.as_u16(), &made.body["origin"]),
         (201, &json!("ldap"))
     );
-    assert_eq!(again.refusal(), (409, "scim_resource_already_exists"));
+    assert_eq!(again.rejection(), (409, "scim_resource_already_exists"));
     let login = server.log_in("developer", "password").await;
     let claims = decoded(&login.access_token(), 1);
     assert_ne!(
@@ -140,7 +140,7 @@ async fn a_user_changes_the_own_password_and_a_trusted_client_anybodys() {
     };
 
     assert_eq!(
-        change(&developer, "wrong", "new").await.refusal(),
+        change(&developer, "wrong", "new").await.rejection(),
         (400, "invalid_password")
     );
     let changed = change(&developer, "password", "new").await;
@@ -150,7 +150,7 @@ async fn a_user_changes_the_own_password_and_a_trusted_client_anybodys() {
     );
     assert_eq!(server.log_in("developer", "new").await.status, 200);
     assert_eq!(
-        change(&developer, "new", "newer").await.refusal(),
+        change(&developer, "new", "newer").await.rejection(),
         (401, "invalid_token")
     );
     assert_eq!(change(&admin, "", "newest").await.status, 200);
@@ -190,11 +190,11 @@ async fn membership_in_a_group_is_a_scope() {
     let afterwards = server.get("/Users", &token).await;
 
     assert_eq!((added.status.as_u16(), &added.body), (201, &body));
-    assert_eq!(again.refusal(), (409, "member_already_exists"));
+    assert_eq!(again.rejection(), (409, "member_already_exists"));
     assert_eq!(allowed.status, 200);
     assert_eq!(removed.status, 200);
     assert_eq!(
-        afterwards.refusal(),
+        afterwards.rejection(),
         (401, "invalid_token"),
         "its scope has been revoked"
     );
@@ -211,5 +211,5 @@ async fn a_group_is_made_once() {
 
     assert_eq!(made.status, 201);
     assert_eq!(made.body["description"], "may flush");
-    assert_eq!(again.refusal(), (409, "scim_resource_already_exists"));
+    assert_eq!(again.rejection(), (409, "scim_resource_already_exists"));
 }

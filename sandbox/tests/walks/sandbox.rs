@@ -263,8 +263,11 @@ async fn up(folder: &Path) -> (Child, Connection) {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = timeout(TIMEOUT, told.next_line()).await.unwrap().unwrap();
+    let mut reported = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = timeout(TIMEOUT, reported.next_line())
+        .await
+        .unwrap()
+        .unwrap();
     let Some(file) = line.as_deref().and_then(|line| line.strip_prefix("ready ")) else {
         let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
         panic!("the sandbox is not ready: {log}");

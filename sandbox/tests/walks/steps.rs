@@ -21,7 +21,7 @@ pub(crate) enum Step {
     /// A VM is lost, or its agent falls silent.
     Break(Part),
     /// The next task that comes there fails, or its worker dies.
-    Trip(Place, Trouble),
+    Trip(Location, Failures),
     /// The sandbox is stopped in good order and started again.
     Restart,
     /// The sandbox is killed and started again.
@@ -43,7 +43,7 @@ pub(crate) enum Part {
 
 /// Where a task trips.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Start,
     CreatingVms,
     UpdatingInstance,
@@ -53,7 +53,7 @@ pub(crate) enum Place {
 
 /// What happens to a task that trips.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum Failures {
     Fails,
     LosesItsWorker,
 }
@@ -90,21 +90,21 @@ fn steps() -> impl Strategy<Value = Step> {
         3 => Just(Step::CancelNewest),
         1 => Just(Step::KillProcesses),
         1 => prop_oneof![Just(Part::Vm), Just(Part::Agent)].prop_map(Step::Break),
-        2 => (places(), prop_oneof![Just(Trouble::Fails), Just(Trouble::LosesItsWorker)])
-            .prop_map(|(place, trouble)| Step::Trip(place, trouble)),
+        2 => (locations(), prop_oneof![Just(Failures::Fails), Just(Failures::LosesItsWorker)])
+            .prop_map(|(location, trouble)| Step::Trip(location, trouble)),
         1 => Just(Step::Restart),
         1 => Just(Step::Crash),
         3 => Just(Step::Settle),
     ]
 }
 
-fn places() -> impl Strategy<Value = Place> {
+fn locations() -> impl Strategy<Value = Location> {
     prop_oneof![
-        Just(Place::Start),
-        Just(Place::CreatingVms),
-        Just(Place::UpdatingInstance),
-        Just(Place::DeletingInstances),
-        Just(Place::RunningErrand),
+        Just(Location::Start),
+        Just(Location::CreatingVms),
+        Just(Location::UpdatingInstance),
+        Just(Location::DeletingInstances),
+        Just(Location::RunningErrand),
     ]
 }
 
@@ -157,8 +157,8 @@ impl Step {
                 };
                 sandbox.control(Method::DELETE, &path, None).await;
             }
-            Self::Trip(place, trouble) => {
-                let fault = json!({"at": place.json(), "effect": trouble.json()});
+            Self::Trip(location, trouble) => {
+                let fault = json!({"at": location.json(), "effect": trouble.json()});
                 sandbox
                     .control(Method::POST, "/task-faults", Some(fault))
                     .await;
@@ -170,7 +170,7 @@ impl Step {
     }
 }
 
-impl Place {
+impl Location {
     fn json(self) -> Value {
         let stage = match self {
             Self::Start => return json!({"place": "start"}),
@@ -183,7 +183,7 @@ impl Place {
     }
 }
 
-impl Trouble {
+impl Failures {
     fn json(self) -> Value {
         match self {
             Self::Fails => json!({"kind": "fail", "code": 100, "message": "no more room"}),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Exchange, Session, Verdict,
+    Checked, Exchange, Session,
     asks::{with, without},
     offer::{Offer, Plan},
-    verdict::applies,
+    result::applies,
 };
 
 impl Session {
@@ -30,7 +30,7 @@ impl Session {
 
     /// A broker may refuse wrong parameters before it looks at anything else. So an answer 400 shows nothing where nobody
     /// has said that the parameters would fit: neither the plan's schema nor, where it has none, the caller.
-    pub(super) async fn ensure_fitting_parameters(&self, answer: &Arc<Exchange>) -> Verdict {
+    pub(super) async fn ensure_fitting_parameters(&self, answer: &Arc<Exchange>) -> Checked {
         if !answer.has_status(&[400]) {
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// The answer to a change says that another operation is in its way.
-    pub(super) async fn ensure_busy(&self, answer: &Arc<Exchange>) -> Verdict {
+    pub(super) async fn ensure_busy(&self, answer: &Arc<Exchange>) -> Checked {
         self.ensure_fitting_parameters(answer).await?;
         answer.expect_word("ConcurrencyError")
     }

@@ -37,7 +37,7 @@ struct Removal {
 
 /// Why something is still there.
 #[derive(Debug)]
-enum Refusal {
+enum Rejection {
     /// The broker is busy or unwell: it is asked again until the limit of an operation.
     Passing(String),
     /// It has failed, or the broker does not want it.
@@ -57,11 +57,13 @@ impl Session {
             for mut removal in removals {
                 match self.remove(&removal).await {
                     Ok(()) => self.ledger.is_gone(&removal.instance),
-                    Err(refusal) if removal.goes_on(&refusal, limit) => refused.push(removal),
-                    Err(Refusal::Passing(why) | Refusal::Lasting(why)) => left.push(LeftBehind {
-                        instance: removal.instance,
-                        why,
-                    }),
+                    Err(rejection) if removal.goes_on(&rejection, limit) => refused.push(removal),
+                    Err(Rejection::Passing(why) | Rejection::Lasting(why)) => {
+                        left.push(LeftBehind {
+                            instance: removal.instance,
+                            why,
+                        })
+                    }
                 }
             }
             if refused.is_empty() {
@@ -72,7 +74,7 @@ impl Session {
         }
     }
 
-    async fn remove(&self, removal: &Removal) -> Result<(), Refusal> {
+    async fn remove(&self, removal: &Removal) -> Result<(), Rejection> {
         let instance = &removal.instance;
         let Some(entry) = self.ledger.entry(instance) else {
             return Ok(());
@@ -80,17 +82,17 @@ impl Session {
         for binding in &entry.bindings {
             match self.unbind(instance, binding, &entry).await {
                 Ok(()) => self.ledger.binding_is_gone(instance, binding),
-                Err(Refusal::Passing(why)) if removal.rounds < TRIES => {
-                    return Err(Refusal::Passing(why));
+                Err(Rejection::Passing(why)) if removal.rounds < TRIES => {
+                    return Err(Rejection::Passing(why));
                 }
                 // The instance may go in spite of it, and takes it along.
-                Err(Refusal::Passing(_) | Refusal::Lasting(_)) => {}
+                Err(Rejection::Passing(_) | Rejection::Lasting(_)) => {}
             }
         }
         self.deprovision(instance, &entry).await
     }
 
-    async fn unbind(&self, instance: &str, binding: &str, entry: &Entry) -> Result<(), Refusal> {
+    async fn unbind(&self, instance: &str, binding: &str, entry: &Entry) -> Result<(), Rejection> {
         let ask = patient(Ask::unbind(instance, binding, &entry.service, &entry.plan));
         let answer = self.client.send(ask).await?;
         match answer.status.as_u16() {
@@ -118,7 +120,7 @@ impl Session {
         }
     }
 
-    async fn deprovision(&self, instance: &str, entry: &Entry) -> Result<(), Refusal> {
+    async fn deprovision(&self, instance: &str, entry: &Entry) -> Result<(), Rejection> {
         let ask = Ask::deprovision(instance, &entry.service, &entry.plan);
         let answer = self.client.send(ask).await?;
         match answer.status.as_u16() {
@@ -154,10 +156,10 @@ impl Removal {
     }
 
     /// Whether it is worth another round after this.
-    fn goes_on(&mut self, refusal: &Refusal, limit: Duration) -> bool {
+    fn goes_on(&mut self, rejection: &Rejection, limit: Duration) -> bool {
         self.rounds += 1;
         let since = *self.refused_since.get_or_insert_with(Instant::now);
-        if matches!(refusal, Refusal::Lasting(_)) {
+        if matches!(rejection, Rejection::Lasting(_)) {
             self.rejections += 1;
         }
         self.rejections < TRIES && since.elapsed() < limit
@@ -165,7 +167,7 @@ impl Removal {
 }
 
 /// No answer, or none that makes sense, is a broker that is unwell.
-impl From<Objection> for Refusal {
+impl From<Objection> for Rejection {
     fn from(objection: Objection) -> Self {
         match objection {
             Objection::Broken { what, .. } | Objection::NotShown(what) => Self::Passing(what),
@@ -173,18 +175,18 @@ impl From<Objection> for Refusal {
     }
 }
 
-fn gone(state: EndState) -> Result<(), Refusal> {
+fn gone(state: EndState) -> Result<(), Rejection> {
     match state {
         EndState::Succeeded | EndState::Gone => Ok(()),
-        EndState::Failed => Err(Refusal::Lasting("its deletion failed".to_owned())),
+        EndState::Failed => Err(Rejection::Lasting("its deletion failed".to_owned())),
     }
 }
 
-fn refused(answer: &Exchange) -> Refusal {
+fn refused(answer: &Exchange) -> Rejection {
     let status = answer.status.as_u16();
     let why = format!("its deletion was answered with {status}");
     match status {
-        408 | 422 | 429 | 500.. => Refusal::Passing(why),
-        _ => Refusal::Lasting(why),
+        408 | 422 | 429 | 500.. => Rejection::Passing(why),
+        _ => Rejection::Lasting(why),
     }
 }

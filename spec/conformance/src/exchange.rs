@@ -5,13 +5,13 @@ use std::{fmt, time::Duration};
 use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-use super::{Objection, Verdict, verdict::ensure};
+use super::{Checked, Objection, result::ensure};
 
 /// What stands in the place of a secret.
 const MASK: &str = "***";
 
 /// The most characters of a body that are told.
-const TOLD: usize = 4096;
+const REPORTED: usize = 4096;
 
 /// The members whose values are nobody's business, wherever they stand.
 const SECRET_WORDS: [&str; 6] = [
@@ -48,7 +48,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// The status is one of these, or the rule is broken.
-    pub(super) fn expect(self: &std::sync::Arc<Self>, statuses: &[u16]) -> Verdict {
+    pub(super) fn expect(self: &std::sync::Arc<Self>, statuses: &[u16]) -> Checked {
         ensure(self.has_status(statuses), self, || {
             let wanted: Vec<String> = statuses.iter().map(u16::to_string).collect();
             format!(
@@ -60,7 +60,7 @@ impl Exchange {
     }
 
     /// The answer is 422 with this word for machines, or the rule is broken.
-    pub(super) fn expect_word(self: &std::sync::Arc<Self>, word: &str) -> Verdict {
+    pub(super) fn expect_word(self: &std::sync::Arc<Self>, word: &str) -> Checked {
         self.expect(&[422])?;
         let given = self.json()?["error"].as_str().map(str::to_owned);
         ensure(given.as_deref() == Some(word), self, || {
@@ -108,13 +108,13 @@ impl Exchange {
     }
 
     /// The body of the request, without secrets.
-    pub fn told_request_body(&self) -> Option<String> {
-        self.request_body.as_deref().map(told)
+    pub fn reported_request_body(&self) -> Option<String> {
+        self.request_body.as_deref().map(reported)
     }
 
     /// The body of the answer, without secrets.
-    pub fn told_body(&self) -> String {
-        told(&self.body)
+    pub fn reported_body(&self) -> String {
+        reported(&self.body)
     }
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for Exchange {
         for (name, value) in &self.request_headers {
             writeln!(f, "> {name}: {value}")?;
         }
-        if let Some(body) = self.told_request_body() {
+        if let Some(body) = self.reported_request_body() {
             writeln!(f, "> {body}")?;
         }
         writeln!(f, "< {}", self.status)?;
@@ -133,12 +133,12 @@ impl fmt::Display for Exchange {
             let value = value.to_str().unwrap_or("(no text)");
             writeln!(f, "< {name}: {value}")?;
         }
-        write!(f, "< {}", self.told_body())
+        write!(f, "< {}", self.reported_body())
     }
 }
 
 /// A body without what is secret in it.
-fn told(body: &str) -> String {
+fn reported(body: &str) -> String {
     let mut text = match serde_json::from_str::<Value>(body) {
         Ok(mut value) => {
             mask(&mut value);
@@ -146,9 +146,9 @@ fn told(body: &str) -> String {
         }
         Err(_) => body.to_owned(),
     };
-    if text.len() > TOLD {
+    if text.len() > REPORTED {
         let whole = text.len();
-        text.truncate(text.floor_char_boundary(TOLD));
+        text.truncate(text.floor_char_boundary(REPORTED));
         text.extend(["… (", &whole.to_string(), " bytes in all)"]);
     }
     text

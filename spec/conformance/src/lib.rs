@@ -5,7 +5,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | `rule`, `verdict` | rules, checks and what they find |
+//! | `rule`, `result` | rules, checks and what they find |
 //! | `checks` | the checks themselves |
 //! | `scenes` | what is played with a service instance, once for all checks that look at it |
 //! | `session` | one run: what was found out so far |
@@ -24,11 +24,11 @@ mod exchange;
 mod ledger;
 mod offer;
 mod report;
+mod result;
 mod rule;
 mod run;
 mod scenes;
 mod session;
-mod verdict;
 mod waiting;
 
 pub use clean_up::LeftBehind;
@@ -36,7 +36,7 @@ pub use client::Target;
 pub use exchange::Exchange;
 pub use offer::Choice;
 pub use report::Format;
+pub use result::{Checked, Objection};
 pub use rule::{Check, Level, Moment, Rule};
-pub use run::{CheckResult, Outcome, Report, Selection, Standing, UnknownRule, rules};
+pub use run::{CheckResult, Outcome, Report, RunState, Selection, UnknownRule, rules};
 pub use session::{Session, Settings};
-pub use verdict::{Objection, Verdict};

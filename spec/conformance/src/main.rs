@@ -13,7 +13,7 @@ use anyhow::Result;
 use clap::Parser;
 use command_line::{Arguments, PASSWORD_VARIABLE};
 use interruptions::Interruptions;
-use odb_conformance::{CheckResult, Report, Selection, Session, Standing, rules};
+use odb_conformance::{CheckResult, Report, RunState, Selection, Session, rules};
 use outlet::Outlet;
 use tokio::time::sleep;
 
@@ -43,7 +43,7 @@ async fn main() -> ExitCode {
     } = match prepare(&arguments, password) {
         Ok(prepared) => prepared,
         Err(error) => {
-            complain(&error);
+            report_error(&error);
             return ExitCode::from(USAGE);
         }
     };
@@ -52,19 +52,19 @@ async fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let report = tokio::select! {
-        report = session.run(&selection, stop(&arguments), tell) => report,
+        report = session.run(&selection, stop(&arguments), report) => report,
         () = second_interruption() => end_at_once(&session),
     };
-    tell_what_is_left(&report);
-    let mut is_told = true;
+    report_what_is_left(&report);
+    let mut is_reported = true;
     for outlet in outlets {
         // A report that cannot be written is no reason to lose the others.
         if let Err(error) = outlet.publish(&report) {
-            complain(&error);
-            is_told = false;
+            report_error(&error);
+            is_reported = false;
         }
     }
-    if report.is_good() && is_told {
+    if report.is_good() && is_reported {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -115,7 +115,7 @@ fn end_at_once(session: &Session) -> ! {
 }
 
 /// Whatever becomes of the reports, who has to clean up is told.
-fn tell_what_is_left(report: &Report) {
+fn report_what_is_left(report: &Report) {
     for left in &report.left_behind {
         say(&format!(
             "left behind: service instance {}: {}",
@@ -125,15 +125,15 @@ fn tell_what_is_left(report: &Report) {
 }
 
 /// Who watches sees how far it is.
-fn tell(result: &CheckResult) {
+fn report(result: &CheckResult) {
     if !io::stderr().is_terminal() {
         return;
     }
-    let word = match result.standing() {
-        Standing::Passed => "passed",
-        Standing::Failed => "FAILED",
-        Standing::Warning => "warning",
-        Standing::Skipped => "skipped",
+    let word = match result.state() {
+        RunState::Passed => "passed",
+        RunState::Failed => "FAILED",
+        RunState::Warning => "warning",
+        RunState::Skipped => "skipped",
     };
     say(&format!("{:<6} {word}", result.rule.id));
 }
@@ -152,7 +152,7 @@ fn list() -> io::Result<()> {
     Ok(())
 }
 
-fn complain(error: &anyhow::Error) {
+fn report_error(error: &anyhow::Error) {
     say(&format!("error: {error:#}"));
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, pin::Pin};
 
-use super::{Session, Verdict};
+use super::{Checked, Session};
 
 /// How much a rule binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ pub enum Moment {
     Last,
 }
 
-type Run = for<'s> fn(&'s Session) -> Pin<Box<dyn Future<Output = Verdict> + 's>>;
+type Run = for<'s> fn(&'s Session) -> Pin<Box<dyn Future<Output = Checked> + 's>>;
 
 impl Check {
     pub(super) const fn new(id: &'static str, level: Level, text: &'static str, run: Run) -> Self {
@@ -65,7 +65,7 @@ impl Check {
         }
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Verdict {
+    pub(super) async fn run(&self, session: &Session) -> Checked {
         (self.run)(session).await
     }
 }

@@ -56,7 +56,7 @@ pub enum Outcome {
 
 /// How the check of a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RunState {
     /// The rule is kept.
     Passed,
     /// A rule that binds is broken.
@@ -120,7 +120,7 @@ impl Session {
         let mut stop = std::pin::pin!(stop);
         for check in order {
             let began = Instant::now();
-            let verdict = if let Some(why) = stopped {
+            let result = if let Some(why) = stopped {
                 Err(Objection::not_shown(why))
             } else {
                 tokio::select! {
@@ -128,21 +128,21 @@ impl Session {
                         stopped = Some(why);
                         Err(Objection::not_shown(why))
                     }
-                    verdict = check.run(self) => verdict,
+                    result = check.run(self) => result,
                 }
             };
             let result = CheckResult {
                 rule: check.rule,
-                outcome: verdict.map_or_else(Outcome::Objected, |()| Outcome::Passed),
+                outcome: result.map_or_else(Outcome::Objected, |()| Outcome::Passed),
                 took: began.elapsed(),
             };
             progress(&result);
             results.push(result);
         }
         let left_behind = self.clean_up().await;
-        let place =
+        let location =
             |result: &CheckResult| selected.iter().position(|check| check.rule == result.rule);
-        results.sort_by_key(place);
+        results.sort_by_key(location);
         Report {
             results,
             stopped,
@@ -157,27 +157,27 @@ impl Report {
     pub fn is_good(&self) -> bool {
         self.stopped.is_none()
             && self.left_behind.is_empty()
-            && self.count(Standing::Failed) == 0
-            && self.count(Standing::Skipped) < self.results.len()
+            && self.count(RunState::Failed) == 0
+            && self.count(RunState::Skipped) < self.results.len()
     }
 
     /// How many checks came out like this.
-    pub fn count(&self, standing: Standing) -> usize {
-        let alike = |result: &&CheckResult| result.standing() == standing;
+    pub fn count(&self, state: RunState) -> usize {
+        let alike = |result: &&CheckResult| result.state() == state;
         self.results.iter().filter(alike).count()
     }
 }
 
 impl CheckResult {
     /// How it counts.
-    pub fn standing(&self) -> Standing {
+    pub fn state(&self) -> RunState {
         match &self.outcome {
-            Outcome::Passed => Standing::Passed,
-            Outcome::Objected(Objection::NotShown(_)) => Standing::Skipped,
+            Outcome::Passed => RunState::Passed,
+            Outcome::Objected(Objection::NotShown(_)) => RunState::Skipped,
             Outcome::Objected(Objection::Broken { .. }) if self.rule.level == Level::Must => {
-                Standing::Failed
+                RunState::Failed
             }
-            Outcome::Objected(Objection::Broken { .. }) => Standing::Warning,
+            Outcome::Objected(Objection::Broken { .. }) => RunState::Warning,
         }
     }
 }

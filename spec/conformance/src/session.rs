@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{
-    Choice, Objection, Target, Verdict,
+    Checked, Choice, Objection, Target,
     client::{Ask, Client},
     ledger::Ledger,
     offer::Offer,
@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// Skips what bindings are needed for where the plan has none.
-    pub(super) async fn needs_bindings(&self) -> Verdict {
+    pub(super) async fn needs_bindings(&self) -> Checked {
         if self.offer().await?.is_bindable() {
             Ok(())
         } else {

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Exchange, Objection, Session,
     client::{Ask, retry_after},
-    verdict::ensure,
+    result::ensure,
 };
 
 /// The longest pause between two polls, whatever the broker says.
@@ -33,7 +33,7 @@ pub(super) enum EndState {
 
 /// What one poll tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Reported {
     InProgress,
     Ended(EndState),
     /// Nothing that a platform understands: it asks again.
@@ -67,7 +67,7 @@ impl Session {
         loop {
             let poll = self.client.send(ask()).await?;
             polls.push(Arc::clone(&poll));
-            if let Told::Ended(state) = told(&poll) {
+            if let Reported::Ended(state) = reported(&poll) {
                 return Ok(Ended { state, polls });
             }
             ensure(!poll.has_status(&[400, 404]), &poll, || {
@@ -93,12 +93,12 @@ impl Ended {
 }
 
 /// What a poll tells.
-pub(super) fn told(poll: &Exchange) -> Told {
+pub(super) fn reported(poll: &Exchange) -> Reported {
     match (poll.status.as_u16(), poll.text("state").as_deref()) {
-        (410, _) => Told::Ended(EndState::Gone),
-        (200, Some("in progress")) => Told::InProgress,
-        (200, Some("succeeded")) => Told::Ended(EndState::Succeeded),
-        (200, Some("failed")) => Told::Ended(EndState::Failed),
-        _ => Told::Nothing,
+        (410, _) => Reported::Ended(EndState::Gone),
+        (200, Some("in progress")) => Reported::InProgress,
+        (200, Some("succeeded")) => Reported::Ended(EndState::Succeeded),
+        (200, Some("failed")) => Reported::Ended(EndState::Failed),
+        _ => Reported::Nothing,
     }
 }

@@ -190,12 +190,13 @@ impl Broker {
     pub fn telemetry(&self) -> Vec<Value> {
         let output = self.process.output();
         let lines = complete(&output).lines();
-        let told = lines.filter_map(|line| line.strip_prefix(TELEMETRY));
-        told.map(|line| {
-            let json = line.find('{').map_or("", |begin| &line[begin..]);
-            serde_json::from_str(json).unwrap_or_else(|_| panic!("it is no telemetry: {line}"))
-        })
-        .collect()
+        let reported = lines.filter_map(|line| line.strip_prefix(TELEMETRY));
+        reported
+            .map(|line| {
+                let json = line.find('{').map_or("", |begin| &line[begin..]);
+                serde_json::from_str(json).unwrap_or_else(|_| panic!("it is no telemetry: {line}"))
+            })
+            .collect()
     }
 
     fn lines(&self) -> Vec<Value> {

@@ -143,11 +143,11 @@ impl CloudController {
     pub async fn instances(&self) -> Vec<String> {
         let list = self.get("/v3/service_instances?per_page=500").await;
         let rows = list["resources"].as_array().cloned().unwrap_or_default();
-        let told = rows.iter().map(|row| {
+        let reported = rows.iter().map(|row| {
             let kind = text(row, "/last_operation/type");
             format!("{kind} {}", text(row, "/last_operation/state"))
         });
-        told.collect()
+        reported.collect()
     }
 
     /// Sends a request and gives status and body, which is `null` when there is none.

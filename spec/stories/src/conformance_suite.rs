@@ -28,7 +28,7 @@ pub struct SuiteRun {
     /// What it printed on stdout.
     pub output: String,
     /// What it printed on stderr.
-    pub complaints: String,
+    pub errors: String,
 }
 
 impl ConformanceSuite {
@@ -81,7 +81,7 @@ impl SuiteRun {
         Self {
             status: status.code().expect("it ends by itself"),
             output: process.output(),
-            complaints: process.complaints(),
+            errors: process.errors(),
         }
     }
 

@@ -152,7 +152,7 @@ impl Control {
     }
 
     /// Makes all tokens of a UAA, `bosh-uaa` or `cf-uaa`, good for nothing.
-    pub async fn withdraw_tokens(&self, uaa: &str) {
+    pub async fn revoke_tokens(&self, uaa: &str) {
         let request = self.request(Method::DELETE, &format!("/tokens/{uaa}"), None);
         let response = request.send().await.expect("the sandbox answers");
         assert!(response.status().is_success(), "{response:?}");

@@ -67,9 +67,9 @@ impl CredHub {
 
     async fn permit_operations(&self, path: &str, actor: &str, operations: &[&str]) {
         let body = json!({ "path": path, "actor": actor, "operations": operations });
-        let place = "/api/v2/permissions";
-        let permitted = self.ask(Method::POST, place, &[], Some(&body)).await;
-        json(permitted, place).await;
+        let location = "/api/v2/permissions";
+        let permitted = self.ask(Method::POST, location, &[], Some(&body)).await;
+        json(permitted, location).await;
     }
 
     async fn set_of_type(&self, kind: &str, name: &str, value: &Value) {

@@ -18,7 +18,7 @@ pub struct Director {
 }
 
 /// The type of the configs in which the broker remembers operations.
-const MARKER: &str = "odb-operation";
+const RECORD: &str = "odb-operation";
 
 /// How long a deletion may take.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -87,11 +87,11 @@ impl Director {
     /// What all tasks are about, in their order: `create deployment`, `run errand …`, each with its state.
     pub async fn history(&self) -> Vec<String> {
         let tasks = self.tasks().await;
-        let told = tasks.iter().map(|task| {
+        let reported = tasks.iter().map(|task| {
             let text = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
             format!("{}: {}", text("description"), text("state"))
         });
-        told.collect()
+        reported.collect()
     }
 
     /// The latest version of every config but the cloud config that the foundation has from the beginning.
@@ -116,7 +116,7 @@ impl Director {
 
     /// Hands work over as any broker of the team would: under this context id if there is one, with a body of this type. Gives
     /// the task.
-    pub async fn hand_over(
+    pub async fn submit(
         &self,
         (method, path): (Method, &str),
         context: Option<&str>,
@@ -134,15 +134,15 @@ impl Director {
         };
         let response = request.send().await.expect("the sandbox answers");
         assert_eq!(response.status(), 302, "{path}: {response:?}");
-        let task = response.headers().get(LOCATION).and_then(|place| {
-            let (_, id) = place.to_str().ok()?.rsplit_once('/')?;
+        let task = response.headers().get(LOCATION).and_then(|location| {
+            let (_, id) = location.to_str().ok()?.rsplit_once('/')?;
             id.parse().ok()
         });
         task.expect("the Director names the task")
     }
 
     /// What brokers of the team are told, word for word; nothing where there is nothing.
-    pub async fn told_to_team(&self, path: &str) -> Option<String> {
+    pub async fn reported_to_team(&self, path: &str) -> Option<String> {
         let request = self
             .http
             .get(format!("{}{path}", self.access.url))
@@ -160,7 +160,7 @@ impl Director {
     /// Deletes all configs of a name, as brokers of the team do.
     pub async fn delete_configs_named(&self, name: &str) {
         let path = format!("/configs?latest=true&name={name}");
-        let configs = self.told_to_team(&path).await.unwrap_or_default();
+        let configs = self.reported_to_team(&path).await.unwrap_or_default();
         let configs: Vec<Value> = serde_json::from_str(&configs).expect("it is a list");
         for config in configs {
             let kind = config["type"].as_str().expect("a config has a type");
@@ -185,13 +185,13 @@ impl Director {
     }
 
     /// What the broker remembers of an instance.
-    pub async fn marker(&self, instance: &str) -> Option<Value> {
+    pub async fn record(&self, instance: &str) -> Option<Value> {
         let configs = self.configs().await;
-        let marker = configs.into_iter().find(|config| {
+        let record = configs.into_iter().find(|config| {
             let name = config["name"].as_str().unwrap_or_default();
-            config["type"] == MARKER && name.contains(instance)
+            config["type"] == RECORD && name.contains(instance)
         })?;
-        let content = marker["content"].as_str().unwrap_or_default();
+        let content = record["content"].as_str().unwrap_or_default();
         Some(serde_json::from_str(content).expect("a marker is JSON"))
     }
 

@@ -166,7 +166,7 @@ impl RunningErrand {
 
     /// What it has printed on stderr so far.
     pub fn stderr(&self) -> String {
-        self.process.complaints()
+        self.process.errors()
     }
 
     /// Waits for its end, for two minutes at most.
@@ -180,7 +180,7 @@ impl RunningErrand {
         ErrandRun {
             status: status.code(),
             output: self.process.output(),
-            stderr: self.process.complaints(),
+            stderr: self.process.errors(),
             name: self.name,
         }
     }

@@ -100,8 +100,8 @@ pub(crate) struct CloudControllerAccess {
     pub(crate) broker_client: Client,
     pub(crate) user: User,
     pub(crate) admin_user: User,
-    pub(crate) organization: Place,
-    pub(crate) space: Place,
+    pub(crate) organization: Location,
+    pub(crate) space: Location,
     pub(crate) credhub: CredHubAccess,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct User {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) guid: String,
 }
 
@@ -527,7 +527,7 @@ impl FoundationSetup {
 
     /// With one more organization, with one space in it in which everybody may order who may in the first one.
     #[must_use]
-    pub fn with_another_place(mut self, organization: &str, space: &str) -> Self {
+    pub fn with_another_location(mut self, organization: &str, space: &str) -> Self {
         let organizations = self.settings.pointer_mut("/cloud_controller/organizations");
         let organizations = organizations.and_then(Value::as_array_mut);
         let organizations = organizations.expect("`foundation.yml` has this section");

@@ -15,7 +15,7 @@
 //! | `api_document` | what the broker may answer at all |
 //! | `control` | who makes its servers fail and reads what they were asked |
 //! | `director`, `credhub`, `uaa_clients`, `process_table` | who looks at what became of it |
-//! | `workshop` | a service author with a folder of their own, and a sandbox that runs what is in it |
+//! | `dev_loop` | a service author with a folder of their own, and a sandbox that runs what is in it |
 //! | `secrets` | what nobody may read |
 //! | `errand` | who runs the operator's errands |
 //! | [`release`] | what a Director makes of the BOSH release |
@@ -41,6 +41,7 @@ mod cloud_controller;
 mod conformance_suite;
 mod control;
 mod credhub;
+mod dev_loop;
 mod director;
 mod errand;
 mod eventually;
@@ -60,7 +61,6 @@ mod secrets;
 mod stand_in;
 mod trust;
 mod uaa_clients;
-mod workshop;
 
 pub use adapter_folder::AdapterFolder;
 pub use adapters::Adapters;
@@ -74,6 +74,7 @@ pub use cloud_controller::{CfOrder, CloudController};
 pub use conformance_suite::{ConformanceSuite, SuiteRun};
 pub use control::{BrokerCall, Control, SetFault};
 pub use credhub::CredHub;
+pub use dev_loop::{DevLoop, RunningDevLoop};
 pub use director::Director;
 pub use errand::{Errand, ErrandConfiguration, ErrandRun, RunningErrand};
 pub use eventually::eventually;
@@ -91,4 +92,3 @@ pub use redis::Redis;
 pub use secrets::Secrets;
 pub use stand_in::StandIn;
 pub use uaa_clients::{UaaClients, client_definition};
-pub use workshop::{RunningWorkshop, Workshop};

@@ -32,7 +32,7 @@ pub struct Platform {
     password: String,
     organization: String,
     space: String,
-    refusals: Arc<Mutex<String>>,
+    rejections: Arc<Mutex<String>>,
     granted: Arc<Mutex<Secrets>>,
 }
 
@@ -129,7 +129,7 @@ impl Platform {
             password: password.to_owned(),
             organization: access.organization.guid.clone(),
             space: access.space.guid.clone(),
-            refusals: Arc::default(),
+            rejections: Arc::default(),
             granted: Arc::default(),
         }
     }
@@ -185,9 +185,12 @@ impl Platform {
     }
 
     /// Every answer so far that was an error, headers included.
-    pub fn refusals(&self) -> String {
-        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        refusals.clone()
+    pub fn rejections(&self) -> String {
+        let rejections = self
+            .rejections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        rejections.clone()
     }
 
     /// The secrets of all bindings so far.
@@ -203,8 +206,11 @@ impl Platform {
                 .and_members_of(&answer.request_id(), &body["credentials"]);
         }
         if answer.status >= 400 {
-            let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-            writeln!(refusals, "{:?}\n{}", answer.headers, answer.text)
+            let mut rejections = self
+                .rejections
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            writeln!(rejections, "{:?}\n{}", answer.headers, answer.text)
                 .expect("a text takes everything");
         }
         answer

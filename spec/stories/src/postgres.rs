@@ -25,7 +25,7 @@ impl Postgres {
     pub async fn query(&self, sql: &str) -> String {
         match self.attempt(sql).await {
             Ok(rows) => rows,
-            Err(complaint) => panic!("`{sql}` fails: {complaint}"),
+            Err(message) => panic!("`{sql}` fails: {message}"),
         }
     }
 
@@ -46,7 +46,7 @@ impl Postgres {
         let uri = self.text("uri");
         match self.psql(uri, sql).await {
             Ok(rows) => rows,
-            Err(complaint) => panic!("`{sql}` fails: {complaint}"),
+            Err(message) => panic!("`{sql}` fails: {message}"),
         }
     }
 

@@ -28,28 +28,28 @@ pub struct Process {
     name: String,
     child: Child,
     output: PathBuf,
-    complaints: PathBuf,
+    errors: PathBuf,
 }
 
 impl Process {
     /// Starts `command`. Its stdout goes to `NAME.out` and its stderr to `NAME.err` in the folder `logs`.
     pub fn start(name: &str, command: &mut Command, logs: &Path) -> Self {
         let output = logs.join(format!("{name}.out"));
-        let complaints = logs.join(format!("{name}.err"));
+        let errors = logs.join(format!("{name}.err"));
         for (name, _) in env::vars_os().filter(|(name, _)| is_proxy(name)) {
             command.env_remove(name);
         }
         let child = command
             .stdin(Stdio::null())
             .stdout(create(&output))
-            .stderr(create(&complaints))
+            .stderr(create(&errors))
             .spawn()
             .unwrap_or_else(|error| panic!("could not start `{name}`: {error}"));
         Self {
             name: name.to_owned(),
             child,
             output,
-            complaints,
+            errors,
         }
     }
 
@@ -64,8 +64,8 @@ impl Process {
     }
 
     /// What it has printed on stderr so far.
-    pub fn complaints(&self) -> String {
-        text(&self.complaints)
+    pub fn errors(&self) -> String {
+        text(&self.errors)
     }
 
     /// Whether it still runs.
@@ -157,7 +157,7 @@ impl Process {
 
     #[expect(clippy::print_stderr, reason = "a failing test shows what it knows")]
     fn print_logs(&self) {
-        for file in [&self.output, &self.complaints] {
+        for file in [&self.output, &self.errors] {
             let text = text(file);
             if !text.is_empty() {
                 let cut = text.len().saturating_sub(PRINTED);

@@ -117,7 +117,7 @@ impl RawClient {
     }
 
     /// Reads until the other side has said this.
-    pub async fn hear(&mut self, text: &str) -> String {
+    pub async fn read_until(&mut self, text: &str) -> String {
         let mut said = Vec::new();
         let heard = async {
             while !String::from_utf8_lossy(&said).contains(text) {

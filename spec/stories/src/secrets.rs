@@ -75,11 +75,11 @@ impl Secrets {
         self.known.keys().any(|known| known.contains(what))
     }
 
-    /// Fails the test when one of them stands in `text`, in whatever encoding, or a token, or a private key. `place` says
+    /// Fails the test when one of them stands in `text`, in whatever encoding, or a token, or a private key. `location` says
     /// what is searched.
-    pub fn expect_none_in(&self, place: &str, text: &str) {
+    pub fn expect_none_in(&self, location: &str, text: &str) {
         let found = self.found_in(text);
-        assert_eq!(found, None, "{place} tells a secret");
+        assert_eq!(found, None, "{location} tells a secret");
     }
 
     fn found_in(&self, text: &str) -> Option<String> {

@@ -3,12 +3,12 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::place::{Place, name_of};
+use super::location::{Location, name_of};
 
 /// A place at which two documents differ. Prints without values, unless they are harmless.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) change: Change,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn manifest_differences(before: &Value, after: &Value) -> Vec<Differe
 /// Where two documents differ.
 pub(super) fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
-    compare(&Place::default(), before, after, &mut found);
+    compare(&Location::default(), before, after, &mut found);
     found
 }
 
@@ -55,24 +55,24 @@ fn without_update_blocks(manifest: &Value) -> Value {
     manifest
 }
 
-fn compare(place: &Place, before: &Value, after: &Value, found: &mut Vec<Difference>) {
-    let mut note = |place: Place, change| found.push(Difference { place, change });
+fn compare(location: &Location, before: &Value, after: &Value, found: &mut Vec<Difference>) {
+    let mut note = |location: Location, change| found.push(Difference { location, change });
     match (before, after) {
         (before, after) if before == after => {}
         (Value::Object(before), Value::Object(after)) => {
             for key in keys(before, after) {
-                let place = place.member(key);
+                let location = location.member(key);
                 match (before.get(key), after.get(key)) {
-                    (Some(before), Some(after)) => compare(&place, before, after, found),
+                    (Some(before), Some(after)) => compare(&location, before, after, found),
                     (Some(before), None) => {
                         found.push(Difference {
-                            place,
+                            location,
                             change: Change::Removed(before.clone()),
                         });
                     }
                     (None, Some(after)) => {
                         found.push(Difference {
-                            place,
+                            location,
                             change: Change::Added(after.clone()),
                         });
                     }
@@ -80,16 +80,23 @@ fn compare(place: &Place, before: &Value, after: &Value, found: &mut Vec<Differe
                 }
             }
         }
-        (Value::Array(before), Value::Array(after)) => compare_lists(place, before, after, found),
+        (Value::Array(before), Value::Array(after)) => {
+            compare_lists(location, before, after, found)
+        }
         (before, after) => note(
-            place.clone(),
+            location.clone(),
             Change::Changed(before.clone(), after.clone()),
         ),
     }
 }
 
 /// Members that all have names of their own are compared by name, others by number.
-fn compare_lists(place: &Place, before: &[Value], after: &[Value], found: &mut Vec<Difference>) {
+fn compare_lists(
+    location: &Location,
+    before: &[Value],
+    after: &[Value],
+    found: &mut Vec<Difference>,
+) {
     let (names_before, names_after) = (names(before), names(after));
     let labels: Vec<String> = match (&names_before, &names_after) {
         (Some(before), Some(after)) => {
@@ -114,15 +121,15 @@ fn compare_lists(place: &Place, before: &[Value], after: &[Value], found: &mut V
         item.cloned()
     };
     for label in labels {
-        let place = place.item(&label);
+        let location = location.item(&label);
         match (of(before, &label), of(after, &label)) {
-            (Some(before), Some(after)) => compare(&place, &before, &after, found),
+            (Some(before), Some(after)) => compare(&location, &before, &after, found),
             (Some(before), None) => found.push(Difference {
-                place,
+                location,
                 change: Change::Removed(before),
             }),
             (None, Some(after)) => found.push(Difference {
-                place,
+                location,
                 change: Change::Added(after),
             }),
             (None, None) => {}
@@ -139,9 +146,9 @@ fn compare_lists(place: &Place, before: &[Value], after: &[Value], found: &mut V
         set(&names_before) == set(&names_after)
     };
     if is_reordered {
-        let place = place.clone();
+        let location = location.clone();
         found.push(Difference {
-            place,
+            location,
             change: Change::Reordered,
         });
     }
@@ -164,22 +171,27 @@ fn keys<'d>(before: &'d Map<String, Value>, after: &'d Map<String, Value>) -> BT
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &self.place;
+        let location = &self.location;
         let is_shown =
-            |value: &Value| place.is_harmless() && !value.is_object() && !value.is_array();
+            |value: &Value| location.is_harmless() && !value.is_object() && !value.is_array();
         match &self.change {
-            Change::Added(value) if is_shown(value) => write!(f, "`{place}` is new: {value}"),
-            Change::Added(_) => write!(f, "`{place}` is new"),
-            Change::Removed(value) if is_shown(value) => write!(f, "`{place}` is gone: {value}"),
-            Change::Removed(_) => write!(f, "`{place}` is gone"),
+            Change::Added(value) if is_shown(value) => write!(f, "`{location}` is new: {value}"),
+            Change::Added(_) => write!(f, "`{location}` is new"),
+            Change::Removed(value) if is_shown(value) => write!(f, "`{location}` is gone: {value}"),
+            Change::Removed(_) => write!(f, "`{location}` is gone"),
             Change::Changed(from, to) if is_shown(from) && is_shown(to) => {
-                write!(f, "`{place}` changes from {from} to {to}")
+                write!(f, "`{location}` changes from {from} to {to}")
             }
             Change::Changed(from, to) if kind(from) != kind(to) => {
-                write!(f, "`{place}` changes from {} to {}", kind(from), kind(to))
+                write!(
+                    f,
+                    "`{location}` changes from {} to {}",
+                    kind(from),
+                    kind(to)
+                )
             }
-            Change::Changed(..) => write!(f, "`{place}` changes"),
-            Change::Reordered => write!(f, "the members of `{place}` change their order"),
+            Change::Changed(..) => write!(f, "`{location}` changes"),
+            Change::Reordered => write!(f, "the members of `{location}` change their order"),
         }
     }
 }
@@ -205,13 +217,13 @@ mod tests {
 
     use super::*;
 
-    fn told(before: &Value, after: &Value) -> Vec<String> {
+    fn reported(before: &Value, after: &Value) -> Vec<String> {
         let found = manifest_differences(before, after);
         found.iter().map(Difference::to_string).collect()
     }
 
     #[test]
-    fn differences_are_told_by_place_and_without_what_may_be_secret() {
+    fn differences_are_reported_by_location_and_without_what_may_be_secret() {
         let before = json!({
             "releases": [{"name": "r", "version": "1"}],
             "instance_groups": [{"name": "a", "azs": ["z1"], "jobs": [{"name": "j", "properties": {"p": "hunter2"}}]}],
@@ -221,7 +233,7 @@ mod tests {
             "instance_groups": [{"name": "a", "azs": ["z1", "z2"], "jobs": [{"name": "j", "properties": {"p": 3, "q": 1}}]}],
         });
         assert_eq!(
-            told(&before, &after),
+            reported(&before, &after),
             [
                 "`instance_groups[a].azs[1]` is new: \"z2\"",
                 "`instance_groups[a].jobs[j].properties.p` changes from a text to a number",
@@ -237,10 +249,10 @@ mod tests {
             json!({"update": 1, "instance_groups": [{"name": "a", "update": 1}, {"name": "b"}]});
         let after = json!({"update": 2, "instance_groups": [{"name": "b"}, {"name": "a"}]});
         assert_eq!(
-            told(&before, &after),
+            reported(&before, &after),
             ["the members of `instance_groups` change their order"]
         );
-        assert!(told(&before, &before).is_empty());
+        assert!(reported(&before, &before).is_empty());
     }
 
     fn documents() -> impl Strategy<Value = Value> {

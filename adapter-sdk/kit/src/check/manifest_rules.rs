@@ -12,7 +12,7 @@ use crate::check::session::Session;
 /// Holds an answer to the rules on manifests.
 pub(super) fn check_manifest(session: &mut Session<'_>, answer: &Generated, plan: &Value) {
     let software = (&session.inputs.releases, &session.inputs.stemcells);
-    let found = faults(
+    let found = errors(
         &answer.text,
         &answer.manifest,
         &answer.configs,
@@ -25,31 +25,31 @@ pub(super) fn check_manifest(session: &mut Session<'_>, answer: &Generated, plan
 }
 
 /// The rules that a manifest and the configs beside it break, and how.
-fn faults(
+fn errors(
     text: &str,
     document: &Value,
     configs: &Map<String, Value>,
     plan: &Value,
     (releases, stemcells): (&Value, &Value),
 ) -> Vec<(&'static Rule, String)> {
-    let mut faults = Faults(Vec::new());
-    faults.shape(text);
-    faults.name(document);
-    faults.versions(document, releases, stemcells);
-    faults.jobs(document, releases);
-    faults.errands(document, plan);
-    faults.update(document);
-    faults.stemcells(document);
-    faults.groups(document, plan);
-    faults.configs(configs);
-    faults.variables(text, document);
-    faults.scalars(text);
-    faults.0
+    let mut errors = Errors(Vec::new());
+    errors.shape(text);
+    errors.name(document);
+    errors.versions(document, releases, stemcells);
+    errors.jobs(document, releases);
+    errors.errands(document, plan);
+    errors.update(document);
+    errors.stemcells(document);
+    errors.groups(document, plan);
+    errors.configs(configs);
+    errors.variables(text, document);
+    errors.scalars(text);
+    errors.0
 }
 
-struct Faults(Vec<(&'static Rule, String)>);
+struct Errors(Vec<(&'static Rule, String)>);
 
-impl Faults {
+impl Errors {
     fn note(&mut self, rule: &'static Rule, detail: impl Into<String>) {
         self.0.push((rule, detail.into()));
     }
@@ -335,7 +335,7 @@ variables: [{name: admin, type: user}]
         let stemcells = json!([{"stemcell_os": "ubuntu-jammy", "stemcell_version": "1.80"}]);
         let document = yaml::from_str(text).unwrap();
         let configs = configs.as_object().unwrap();
-        let found = faults(text, &document, configs, &plan, (&releases, &stemcells));
+        let found = errors(text, &document, configs, &plan, (&releases, &stemcells));
         found.into_iter().map(|(rule, _)| rule.id).collect()
     }
 
@@ -402,7 +402,7 @@ variables: [{name: admin, type: user}]
     }
 
     #[test]
-    fn values_that_readers_disagree_about_are_told() {
+    fn values_that_readers_disagree_about_are_reported() {
         assert_eq!(
             broken("- name: cache\n", "- name: cache\n  x_open: 12:30\n"),
             ["M-08"]

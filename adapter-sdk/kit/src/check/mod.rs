@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `command` | the command line |
-//! | `course` | the course of a check |
+//! | `sequence` | the course of a check |
 //! | `rules` | what is held against adapters, `docs/authors/check.md` in code |
 //! | `report`, `report_text` | what has been found, as data and for people |
 //! | `session` | calls the adapter, remembers what is found, concludes with the report |
@@ -17,17 +17,16 @@
 //! | `schema_samples` | documents that plan schemas take |
 //! | `manifest_rules`, `scalars`, `secret_rules` | what every manifest is held to |
 //! | `purpose` | what a call stands for, of one plan or of several |
-//! | `place`, `difference` | places in documents, and where two of them differ |
+//! | `location`, `difference` | places in documents, and where two of them differ |
 //! | `known_secrets` | values that must not be seen |
 
 mod answers;
 pub mod command;
-mod course;
 mod deployed;
 pub(crate) mod difference;
 mod known_secrets;
+mod location;
 mod manifest_rules;
-mod place;
 mod probes;
 mod purpose;
 mod question;
@@ -38,7 +37,8 @@ pub mod rules;
 mod scalars;
 mod schema_samples;
 mod secret_rules;
+mod sequence;
 mod session;
 
-pub use self::course::{Check, check};
 pub use self::report::{Area, AreaReport, Finding, FindingCall, Report};
+pub use self::sequence::{Check, check};

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::check::answers::Generated;
 use crate::check::deployed::Deployed;
 use crate::check::known_secrets::{KnownSecrets, occurs, sounds_secret};
-use crate::check::place::{Place, name_of};
+use crate::check::location::{Location, name_of};
 use crate::check::probes::orders::Ordered;
 use crate::check::rules::{Rule, secrets};
 use crate::check::session::{CallId, Session};
@@ -42,11 +42,11 @@ pub(super) fn check_secrets(session: &mut Session<'_>, answer: &Generated, occas
     };
     let previous = deployed.into_iter().flat_map(Deployed::secret_values);
     let values: BTreeSet<&str> = returned.chain(previous).collect();
-    for place in leaves_with(&answer.manifest, &values) {
-        let detail = format!("at `{place}`");
+    for location in leaves_with(&answer.manifest, &values) {
+        let detail = format!("at `{location}`");
         session.find(
             &secrets::SECRET_IN_MANIFEST,
-            place.to_string(),
+            location.to_string(),
             detail,
             Some(answer.id),
         );
@@ -56,11 +56,11 @@ pub(super) fn check_secrets(session: &mut Session<'_>, answer: &Generated, occas
 /// Holds a manifest to not having these values, which the user entered, in plain.
 pub(super) fn check_entered(session: &mut Session<'_>, answer: &Generated, entered: &[String]) {
     let values: BTreeSet<&str> = entered.iter().map(String::as_str).collect();
-    for place in leaves_with(&answer.manifest, &values) {
-        let detail = format!("what the user entered as a secret stands at `{place}`");
+    for location in leaves_with(&answer.manifest, &values) {
+        let detail = format!("what the user entered as a secret stands at `{location}`");
         session.find(
             &secrets::SECRET_IN_MANIFEST,
-            place.to_string(),
+            location.to_string(),
             detail,
             Some(answer.id),
         );
@@ -68,12 +68,16 @@ pub(super) fn check_entered(session: &mut Session<'_>, answer: &Generated, enter
 }
 
 /// Warns of generated values whose key sounds secret.
-pub(super) fn check_generated(session: &mut Session<'_>, answer: &Generated, generated: &[Place]) {
-    for place in generated {
-        if place.key().is_some_and(sounds_secret)
-            && place.look_up(&answer.manifest).is_some_and(is_plain)
+pub(super) fn check_generated(
+    session: &mut Session<'_>,
+    answer: &Generated,
+    generated: &[Location],
+) {
+    for location in generated {
+        if location.key().is_some_and(sounds_secret)
+            && location.look_up(&answer.manifest).is_some_and(is_plain)
         {
-            find_generated(session, place, "its key says so", answer.id);
+            find_generated(session, location, "its key says so", answer.id);
         }
     }
 }
@@ -87,23 +91,23 @@ pub(super) fn check_generated_credentials(
 ) {
     let mut secrets = KnownSecrets::default();
     secrets.learn(credentials);
-    for place in &ordered.generated {
-        let value = place.look_up(&ordered.deployed.manifest);
+    for location in &ordered.generated {
+        let value = location.look_up(&ordered.deployed.manifest);
         if value
             .and_then(Value::as_str)
             .is_some_and(|text| secrets.has(text))
         {
-            find_generated(session, place, "it is a secret of the binding", id);
+            find_generated(session, location, "it is a secret of the binding", id);
         }
     }
 }
 
 /// Without a broker that stores secrets there may be no other place for them.
-fn find_generated(session: &mut Session<'_>, place: &Place, reason: &str, id: CallId) {
-    let about = place.to_string();
+fn find_generated(session: &mut Session<'_>, location: &Location, reason: &str, id: CallId) {
+    let about = location.to_string();
     let can_be_stored = session.inputs.secure_manifests && session.asks_on_stdin();
     if can_be_stored && !session.inputs.plain_secrets.contains(&about) {
-        let detail = format!("at `{place}`; {reason}");
+        let detail = format!("at `{location}`; {reason}");
         session.find(&secrets::GENERATED_IN_MANIFEST, about, detail, Some(id));
     }
 }
@@ -156,9 +160,9 @@ fn find_placeholder(
     answer: &Generated,
 ) {
     let placeholder = SecretReference::placeholder(name);
-    for place in leaves_with(&answer.manifest, &BTreeSet::from([placeholder.as_str()])) {
-        let detail = format!("`{placeholder}` at `{place}`");
-        session.find(rule, place.to_string(), detail, Some(answer.id));
+    for location in leaves_with(&answer.manifest, &BTreeSet::from([placeholder.as_str()])) {
+        let detail = format!("`{placeholder}` at `{location}`");
+        session.find(rule, location.to_string(), detail, Some(answer.id));
     }
 }
 
@@ -172,29 +176,29 @@ fn is_plain(value: &Value) -> bool {
 }
 
 /// Places at which one of the values stands.
-fn leaves_with(document: &Value, values: &BTreeSet<&str>) -> Vec<Place> {
+fn leaves_with(document: &Value, values: &BTreeSet<&str>) -> Vec<Location> {
     let mut found = Vec::new();
-    walk(&Place::default(), document, &mut |place, text| {
+    walk(&Location::default(), document, &mut |location, text| {
         if values.iter().any(|value| occurs(value, text)) {
-            found.push(place.clone());
+            found.push(location.clone());
         }
     });
     found
 }
 
 /// Goes through all texts of a document.
-pub(super) fn walk(place: &Place, value: &Value, visit: &mut impl FnMut(&Place, &str)) {
+pub(super) fn walk(location: &Location, value: &Value, visit: &mut impl FnMut(&Location, &str)) {
     match value {
-        Value::String(text) => visit(place, text),
+        Value::String(text) => visit(location, text),
         Value::Array(items) => {
             for (nth, item) in items.iter().enumerate() {
                 let name = name_of(item).map_or_else(|| nth.to_string(), str::to_owned);
-                walk(&place.item(&name), item, visit);
+                walk(&location.item(&name), item, visit);
             }
         }
         Value::Object(members) => {
             for (key, value) in members {
-                walk(&place.member(key), value, visit);
+                walk(&location.member(key), value, visit);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

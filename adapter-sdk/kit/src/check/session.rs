@@ -295,7 +295,7 @@ impl<'i> Session<'i> {
             self.find_failure(&process::CRASHES, name, detail, id);
             return None;
         }
-        self.look_at_refusal(subcommand, label, code, id);
+        self.look_at_rejection(subcommand, label, code, id);
         Some(Called {
             id,
             code,
@@ -316,7 +316,7 @@ impl<'i> Session<'i> {
     }
 
     /// How a call was refused, for a finding that shows its stderr.
-    pub(super) fn refusal(&self, refused: &Refused) -> String {
+    pub(super) fn rejection(&self, refused: &Refused) -> String {
         let code = refused.code.code();
         format!("exit code {code}; {}", self.user_text(refused.id))
     }
@@ -329,7 +329,7 @@ impl<'i> Session<'i> {
         }
     }
 
-    fn look_at_refusal(
+    fn look_at_rejection(
         &mut self,
         subcommand: Option<Subcommand>,
         label: &str,

@@ -31,10 +31,10 @@ pub(super) struct CatalogPlan {
 
 /// Why a plan is none that a broker would hand over.
 #[derive(Debug, thiserror::Error)]
-#[error("plan `{name}` is not one that a broker hands to adapters: {fault}")]
+#[error("plan `{name}` is not one that a broker hands to adapters: {error}")]
 pub struct PlanError {
     name: String,
-    fault: String,
+    error: String,
 }
 
 impl NamedPlan {
@@ -43,11 +43,11 @@ impl NamedPlan {
         match serde_path_to_error::deserialize::<_, Plan>(&document) {
             Ok(_) => Ok(Self { name, document }),
             Err(error) => {
-                let place = at(error.path());
+                let location = at(error.path());
                 // Without its values: properties may be secret, and so may what stands in their place.
-                let fault = odb_adapter_sdk::json::Error::from(error.into_inner());
-                let fault = format!("{fault}{place}");
-                Err(PlanError { name, fault })
+                let error = odb_adapter_sdk::json::Error::from(error.into_inner());
+                let error = format!("{error}{location}");
+                Err(PlanError { name, error })
             }
         }
     }

@@ -50,14 +50,14 @@ pub enum InputsError {
         source: io::Error,
     },
     /// A file that is not what it should be.
-    #[error("`{}` is not {expected}{place}", path.display())]
+    #[error("`{}` is not {expected}{location}", path.display())]
     NotValid {
         /// The file.
         path: PathBuf,
         /// What it should be.
         expected: &'static str,
         /// Where, as the end of a sentence.
-        place: String,
+        location: String,
         /// What is wrong and where.
         #[source]
         source: yaml::Error,
@@ -313,17 +313,17 @@ fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, I
         path: path.to_owned(),
         source,
     })?;
-    let mut place = String::new();
+    let mut location = String::new();
     let read = yaml::with_deserializer(&text, |document| {
         serde_path_to_error::deserialize(document).map_err(|error| {
-            place = at(error.path());
+            location = at(error.path());
             error.into_inner()
         })
     });
     read.map_err(|source| InputsError::NotValid {
         path: path.to_owned(),
         expected,
-        place,
+        location,
         source,
     })
 }

@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_name_that_means_something_to_cargo_is_refused_with_a_way_out() {
-        let refusal = name("test").unwrap_err();
-        assert_eq!(refusal, NotAnAdapterName::Reserved("test".to_owned()));
-        assert!(refusal.to_string().contains("`test-service`"));
+        let rejection = name("test").unwrap_err();
+        assert_eq!(rejection, NotAnAdapterName::Reserved("test".to_owned()));
+        assert!(rejection.to_string().contains("`test-service`"));
     }
 }

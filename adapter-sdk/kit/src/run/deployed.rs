@@ -62,7 +62,7 @@ mod tests {
     use super::Deployed;
 
     #[test]
-    fn a_placeholder_becomes_the_place_of_its_secret_and_the_rest_stays() {
+    fn a_placeholder_becomes_the_location_of_its_secret_and_the_rest_stays() {
         let text = "a: ((odb_secret:pass))\nb: ((odb_secret:none))\nc: ((variable.ca))\n";
         let mut generated = GeneratedManifest::from_text(ManifestText::from(text));
         generated.secrets = Some(Map::from_iter([
@@ -72,12 +72,12 @@ mod tests {
 
         let deployed = Deployed::of(&generated, "service-instance_1");
 
-        let place = "((/odb/service-id/service-instance_1/pass))";
+        let location = "((/odb/service-id/service-instance_1/pass))";
         assert_eq!(
             deployed.manifest.as_str(),
-            format!("a: {place}\nb: ((odb_secret:none))\nc: ((variable.ca))\n")
+            format!("a: {location}\nb: ((odb_secret:none))\nc: ((variable.ca))\n")
         );
-        assert_eq!(deployed.secrets.expose(place), Some("hunter2"));
+        assert_eq!(deployed.secrets.expose(location), Some("hunter2"));
         assert!(deployed.secrets.expose("((variable.ca))").is_some());
         assert_eq!(deployed.secrets.references().count(), 3);
     }

@@ -63,15 +63,15 @@ impl Masking {
         }
         let mut secrets = secrets_in_text(text);
         for secret in known.iter().filter(|known| known.len() >= SHORTEST_WITHIN) {
-            let places = text.match_indices(secret.as_str());
-            secrets.extend(places.map(|(at, secret)| at..at + secret.len()));
+            let locations = text.match_indices(secret.as_str());
+            secrets.extend(locations.map(|(at, secret)| at..at + secret.len()));
         }
         let mut shown = String::new();
         let mut rest = 0;
-        for place in disjoint(secrets) {
-            shown += &text[rest..place.start];
-            shown += &self.mask(&text[place.clone()]);
-            rest = place.end;
+        for location in disjoint(secrets) {
+            shown += &text[rest..location.start];
+            shown += &self.mask(&text[location.clone()]);
+            rest = location.end;
         }
         shown + &text[rest..]
     }
@@ -205,13 +205,13 @@ impl Masking {
 }
 
 /// Places in their order, those in one that overlap.
-fn disjoint(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    places.sort_by_key(|place| (place.start, Reverse(place.end)));
+fn disjoint(mut locations: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    locations.sort_by_key(|location| (location.start, Reverse(location.end)));
     let mut disjoint: Vec<Range<usize>> = Vec::new();
-    for place in places {
+    for location in locations {
         match disjoint.last_mut() {
-            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
-            _ => disjoint.push(place),
+            Some(last) if location.start < last.end => last.end = last.end.max(location.end),
+            _ => disjoint.push(location),
         }
     }
     disjoint

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `command` | the command line |
 //! | `question` | what the adapter is asked, and what is known of it |
-//! | `asking` | a call, from flags, files and the inputs of the check |
+//! | `prompt` | a call, from flags, files and the inputs of the check |
 //! | `given` | what people write on the command line and in files |
 //! | `idle` | options that the subcommand has no use for |
 //! | `request` | the body of the platform's request that leads to a question |
@@ -16,13 +16,13 @@
 //! | `report` | all of it, for people and for machines |
 
 mod answer;
-mod asking;
 mod command;
 mod deployed;
 mod explanation;
 mod given;
 mod idle;
 mod masking;
+mod prompt;
 mod question;
 mod report;
 mod request;

@@ -4,9 +4,9 @@ use odb_adapter_sdk::protocol::{
 };
 
 use super::answer::Form;
-use super::asking::Asking;
 use super::command::RunArguments;
 use super::given::{NoQuestion, read};
+use super::prompt::Prompt;
 use crate::inputs::Inputs;
 use crate::process::{AdapterProcess, ProcessCall};
 
@@ -30,24 +30,24 @@ impl Question {
         if let Some(file) = &arguments.document {
             return Self::of_document(arguments.subcommand, &read(file)?);
         }
-        let asking = Asking {
+        let prompt = Prompt {
             arguments,
             inputs: inputs.ok_or(NoQuestion::NoInputs)?,
             adapter,
         };
         let call = match arguments.subcommand {
             Subcommand::GenerateManifest => {
-                Call::GenerateManifest(Box::new(asking.generate_manifest()?))
+                Call::GenerateManifest(Box::new(prompt.generate_manifest()?))
             }
             called @ Subcommand::CreateBinding => {
-                Call::CreateBinding(Box::new(asking.binding(called)?))
+                Call::CreateBinding(Box::new(prompt.binding(called)?))
             }
             called @ Subcommand::DeleteBinding => {
-                Call::DeleteBinding(Box::new(asking.binding(called)?))
+                Call::DeleteBinding(Box::new(prompt.binding(called)?))
             }
-            Subcommand::DashboardUrl => Call::DashboardUrl(Box::new(asking.dashboard_url()?)),
+            Subcommand::DashboardUrl => Call::DashboardUrl(Box::new(prompt.dashboard_url()?)),
             Subcommand::GeneratePlanSchemas => {
-                Call::GeneratePlanSchemas(Box::new(GeneratePlanSchemas::new(asking.plan()?)))
+                Call::GeneratePlanSchemas(Box::new(GeneratePlanSchemas::new(prompt.plan()?)))
             }
         };
         let form = if arguments.arguments {

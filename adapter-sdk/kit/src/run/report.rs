@@ -26,7 +26,7 @@ pub(super) struct Report {
     /// What a broker and its user make of it.
     explanation: Explanation,
     /// What of the call itself is out of order.
-    remarks: Vec<String>,
+    warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Shown>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ impl Report {
             milliseconds: ended.duration.as_millis(),
             is_an_answer,
             explanation,
-            remarks: remarks(question, ended),
+            warnings: warnings(question, ended),
             difference: difference(question, answer.as_ref(), &mut masking),
             deployable: deployable(question, answer.as_ref()),
             answer: answer.map(|answer| shown(question.subcommand(), answer, &mut masking)),
@@ -139,8 +139,8 @@ impl fmt::Display for Report {
             "== {} ==\nthe adapter {} after {} ms",
             self.subcommand, self.end, self.milliseconds
         )?;
-        for remark in &self.remarks {
-            writeln!(f, "{remark}")?;
+        for warning in &self.warnings {
+            writeln!(f, "{warning}")?;
         }
         writeln!(f, "the broker {}", self.explanation.broker)?;
         writeln!(f, "the user gets {}", self.explanation.user)
@@ -176,8 +176,8 @@ impl fmt::Display for ShownDifference {
                 "none that counts: a search for pending changes would find nothing"
             );
         }
-        for place in &self.places {
-            writeln!(f, "{place}")?;
+        for location in &self.places {
+            writeln!(f, "{location}")?;
         }
         writeln!(
             f,
@@ -230,31 +230,31 @@ fn explained(
 
 /// Whether stdout is for the user: of an adapter that the broker has ended it is for nobody.
 fn has_words_for_user(ended: &Ended) -> bool {
-    let is_a_refusal = match ended.end {
+    let is_a_rejection = match ended.end {
         End::Exited(_) | End::Signalled(_) => !ended.is_success(),
         End::OutOfTime | End::TooMuchOutput => false,
     };
-    is_a_refusal && !ended.stdout_text().trim().is_empty()
+    is_a_rejection && !ended.stdout_text().trim().is_empty()
 }
 
-fn remarks(question: &Question, ended: &Ended) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn warnings(question: &Question, ended: &Ended) -> Vec<String> {
+    let mut warnings = Vec::new();
     if ended.left_behind > 0 {
-        remarks.push(format!(
+        warnings.push(format!(
             "it left {} processes behind, which were ended with it",
             ended.left_behind
         ));
     }
     if ended.left_input_unread {
-        remarks.push("it did not read its stdin to the end".to_owned());
+        warnings.push("it did not read its stdin to the end".to_owned());
     }
     if question.form() == Form::Arguments {
-        remarks.push(
+        warnings.push(
             "in this form there is no room for secrets, configs, labels, DNS addresses and the UAA client"
                 .to_owned(),
         );
     }
-    remarks
+    warnings
 }
 
 fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown {

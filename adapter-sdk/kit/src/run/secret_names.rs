@@ -97,7 +97,7 @@ mod tests {
     use super::{is_no_secret_credential, is_reference, is_secret};
 
     #[test]
-    fn secrets_are_told_by_their_names_in_every_spelling() {
+    fn secrets_are_reported_by_their_names_in_every_spelling() {
         for name in [
             "password",
             "passwords",

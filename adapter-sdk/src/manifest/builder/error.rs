@@ -105,7 +105,7 @@ pub enum ManifestBuilderError {
         job: String,
     },
     /// A lifecycle errand of the plan that could not run: it would fail after the deployment.
-    #[error("lifecycle errand `{errand}` of the plan is {}", place(group.as_deref()))]
+    #[error("lifecycle errand `{errand}` of the plan is {}", location(group.as_deref()))]
     MissingErrand {
         /// Name of the errand.
         errand: String,
@@ -137,7 +137,7 @@ fn names(groups: &[String]) -> String {
     }
 }
 
-fn place(group: Option<&str>) -> String {
+fn location(group: Option<&str>) -> String {
     match group {
         Some(group) => format!("not a job of instance group `{group}`, where the plan puts it"),
         None => "nowhere in the manifest: give it an instance group, or put it onto one with \

@@ -16,12 +16,12 @@ pub struct JobBuilder {
     name: String,
     release: Option<String>,
     job: Job,
-    fault: Option<Fault>,
+    error: Option<Error>,
 }
 
 /// What was wrong with something set for the job, told when the manifest is built.
 #[derive(Clone)]
-enum Fault {
+enum Error {
     Property(SetPropertyError),
     NotAMap,
 }
@@ -34,7 +34,7 @@ impl JobBuilder {
             job: Job::new(name.clone(), ""),
             name,
             release: None,
-            fault: None,
+            error: None,
         }
     }
 
@@ -47,7 +47,7 @@ impl JobBuilder {
     /// Sets a property by its JSON pointer, such as `/redis/password`.
     pub fn property(mut self, pointer: &str, value: impl Into<Value>) -> Self {
         if let Err(error) = self.job.set_property(pointer, value) {
-            self.fault.get_or_insert(Fault::Property(error));
+            self.error.get_or_insert(Error::Property(error));
         }
         self
     }
@@ -65,7 +65,7 @@ impl JobBuilder {
         match serde_json::to_value(properties) {
             Ok(Value::Object(properties)) => self.job.properties = Some(properties),
             _ => {
-                self.fault.get_or_insert(Fault::NotAMap);
+                self.error.get_or_insert(Error::NotAMap);
             }
         }
         self
@@ -109,13 +109,13 @@ impl JobBuilder {
             name,
             release,
             mut job,
-            fault,
+            error,
         } = self;
-        match fault {
-            Some(Fault::Property(source)) => {
+        match error {
+            Some(Error::Property(source)) => {
                 return Err(ManifestBuilderError::JobProperty { job: name, source });
             }
-            Some(Fault::NotAMap) => {
+            Some(Error::NotAMap) => {
                 return Err(ManifestBuilderError::PropertiesNotAMap { job: name });
             }
             None => {}

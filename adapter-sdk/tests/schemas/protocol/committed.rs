@@ -44,23 +44,23 @@ fn every_schema_keeps_to_its_draft_and_explains_itself() {
 }
 
 /// Each named member of an object says what it is, in words that are not Rust's.
-fn assert_explained(document: &str, place: &str, schema: &Value) {
+fn assert_explained(document: &str, location: &str, schema: &Value) {
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-        let place = format!("{place}/{name}");
+        let location = format!("{location}/{name}");
         // What a subcommand needs is said of the whole, in other words.
         let is_explained = member["description"].is_string() || member.get("const").is_some();
         assert!(
-            is_explained || place.contains('-') && document == "input",
-            "{place} is not explained"
+            is_explained || location.contains('-') && document == "input",
+            "{location} is not explained"
         );
-        assert_explained(document, &place, member);
+        assert_explained(document, &location, member);
     }
     for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
         assert_explained(document, &format!("{document}#{name}"), definition);
     }
     if let Some(description) = schema["description"].as_str() {
         for word in ["[`", "Rust", "serde", "Formatting", "::", "\n"] {
-            assert!(!description.contains(word), "{place}: {description}");
+            assert!(!description.contains(word), "{location}: {description}");
         }
     }
 }

@@ -67,38 +67,38 @@ static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
 });
 
 /// What a schema says against a document.
-pub(crate) fn faults(name: &str, document: &Value) -> Vec<String> {
+pub(crate) fn errors(name: &str, document: &Value) -> Vec<String> {
     let validator = &VALIDATORS[name];
-    let faults = validator.iter_errors(document);
-    faults
+    let errors = validator.iter_errors(document);
+    errors
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect()
 }
 
 /// What the schemas say against a document and the texts in it, each of them against its own.
-pub(crate) fn faults_throughout(name: &str, document: &Value) -> Vec<String> {
-    let mut found = faults(name, document);
-    faults_in_texts(&SCHEMAS[name], &SCHEMAS[name], document, name, &mut found);
+pub(crate) fn errors_throughout(name: &str, document: &Value) -> Vec<String> {
+    let mut found = errors(name, document);
+    errors_in_texts(&SCHEMAS[name], &SCHEMAS[name], document, name, &mut found);
     found
 }
 
-fn faults_in_texts(
+fn errors_in_texts(
     root: &Value,
     schema: &Value,
     part: &Value,
-    place: &str,
+    location: &str,
     found: &mut Vec<String>,
 ) {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = root.pointer(reference.trim_start_matches('#')).unwrap();
-        faults_in_texts(root, target, part, place, found);
+        errors_in_texts(root, target, part, location, found);
     }
     for branch in schema["anyOf"].as_array().into_iter().flatten() {
-        faults_in_texts(root, branch, part, place, found);
+        errors_in_texts(root, branch, part, location, found);
     }
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         if let Some(part) = part.get(name) {
-            faults_in_texts(root, schema, part, &format!("{place}/{name}"), found);
+            errors_in_texts(root, schema, part, &format!("{location}/{name}"), found);
         }
     }
     let (Some(content), Some(text)) = (schema.get("contentSchema"), part.as_str()) else {
@@ -110,27 +110,27 @@ fn faults_in_texts(
     let inner: Value = match schema["contentMediaType"].as_str() {
         Some("application/json") => serde_json::from_str(text).unwrap(),
         Some("application/yaml") => yaml::from_str(text).unwrap(),
-        other => panic!("{place} is {other:?}"),
+        other => panic!("{location} is {other:?}"),
     };
     let mut contents = [content]
         .into_iter()
         .chain(content["anyOf"].as_array().into_iter().flatten());
     let document = contents
         .find_map(|schema| schema["$ref"].as_str()?.strip_suffix(".schema.json"))
-        .unwrap_or_else(|| panic!("{place} has a document in it: {content}"));
+        .unwrap_or_else(|| panic!("{location} has a document in it: {content}"));
     if inner.is_null() && content.get("anyOf").is_some() {
         return;
     }
     found.extend(
-        faults(document, &inner)
+        errors(document, &inner)
             .into_iter()
-            .map(|fault| format!("{place}: {fault}")),
+            .map(|error| format!("{location}: {error}")),
     );
 }
 
 /// What the schema of one subcommand's input says against a document.
-pub(crate) fn faults_of_call(subcommand: Subcommand, document: &Value) -> Vec<String> {
-    faults(&format!("input#/$defs/{}", subcommand.name()), document)
+pub(crate) fn errors_of_call(subcommand: Subcommand, document: &Value) -> Vec<String> {
+    errors(&format!("input#/$defs/{}", subcommand.name()), document)
 }
 
 /// Whether the SDK reads a document.

@@ -3,7 +3,7 @@
 use odb_adapter_sdk::protocol::{AdapterInput, Subcommand};
 use serde_json::{Value, json};
 
-use super::document::{faults, faults_of_call};
+use super::document::{errors, errors_of_call};
 
 fn filled(subcommand: Subcommand) -> Value {
     let plan = r#"{"instance_groups":[]}"#;
@@ -31,12 +31,12 @@ fn filled(subcommand: Subcommand) -> Value {
 fn one_section_is_enough_and_it_must_be_that_of_the_subcommand() {
     for &subcommand in Subcommand::ALL {
         let document = filled(subcommand);
-        assert_eq!(faults("input", &document), [""; 0]);
-        assert_eq!(faults_of_call(subcommand, &document), [""; 0]);
+        assert_eq!(errors("input", &document), [""; 0]);
+        assert_eq!(errors_of_call(subcommand, &document), [""; 0]);
         assert!(AdapterInput::read(&document.to_string(), subcommand).is_ok());
         for &other in Subcommand::ALL.iter().filter(|&&other| other != subcommand) {
             assert!(
-                !faults_of_call(other, &document).is_empty(),
+                !errors_of_call(other, &document).is_empty(),
                 "{other:?} of {document}"
             );
         }
@@ -62,7 +62,7 @@ fn what_the_sdk_cannot_do_without_must_be_there() {
                     Some(value) => drop(members.insert(member.clone(), value)),
                     None => drop(members.shift_remove(&member)),
                 }
-                let is_accepted = faults_of_call(subcommand, &document).is_empty();
+                let is_accepted = errors_of_call(subcommand, &document).is_empty();
                 let is_read = AdapterInput::read(&document.to_string(), subcommand).is_ok();
                 assert!(is_read || !is_accepted, "{section}.{member} in {document}");
             }
@@ -86,7 +86,7 @@ fn members_are_texts_and_sections_are_objects() {
             for wrong in [json!({}), json!(1), json!([]), json!(true)] {
                 let mut document = document.clone();
                 document[&section][&member] = wrong;
-                assert!(!faults("input", &document).is_empty(), "{document}");
+                assert!(!errors("input", &document).is_empty(), "{document}");
                 assert!(
                     AdapterInput::read(&document.to_string(), subcommand).is_err(),
                     "{document}"
@@ -95,7 +95,7 @@ fn members_are_texts_and_sections_are_objects() {
         }
         for wrong in [json!("{}"), json!([]), json!(1)] {
             let document = json!({section.as_str(): wrong});
-            assert!(!faults("input", &document).is_empty(), "{document}");
+            assert!(!errors("input", &document).is_empty(), "{document}");
             assert!(
                 AdapterInput::read(&document.to_string(), subcommand).is_err(),
                 "{document}"
@@ -110,7 +110,7 @@ fn keys_of_later_versions_pass_on_both_levels() {
     document["a_later_subcommand"] = json!({"new": 1});
     document["generate_plan_schemas"]["new"] = json!({"no": "text"});
     assert_eq!(
-        faults_of_call(Subcommand::GeneratePlanSchemas, &document),
+        errors_of_call(Subcommand::GeneratePlanSchemas, &document),
         [""; 0]
     );
     assert!(AdapterInput::read(&document.to_string(), Subcommand::GeneratePlanSchemas).is_ok());

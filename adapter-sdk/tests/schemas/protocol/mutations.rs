@@ -8,32 +8,32 @@ use odb_adapter_sdk::yaml;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::document::{faults, is_read};
+use super::document::{errors, is_read};
 use super::samples::{full, names};
 
 /// One change of a document, and what becomes of it.
 struct Change {
     document: String,
-    place: String,
+    location: String,
     /// What stands there now; nothing takes the place away.
     value: Option<Value>,
     changed: Value,
 }
 
 /// Changes by the verdict on them, from the table of changes.
-fn changes(verdict: &str) -> Vec<Change> {
-    type Places = BTreeMap<String, Vec<Value>>;
-    let table: BTreeMap<String, BTreeMap<String, Places>> =
+fn changes(result: &str) -> Vec<Change> {
+    type Locations = BTreeMap<String, Vec<Value>>;
+    let table: BTreeMap<String, BTreeMap<String, Locations>> =
         yaml::from_str(include_str!("changes.yml")).unwrap();
     let mut changes = Vec::new();
-    for (document, places) in &table[verdict] {
-        for (place, values) in places {
+    for (document, locations) in &table[result] {
+        for (location, values) in locations {
             for value in values {
                 let value = Some(value.clone()).filter(|value| value != "(nothing)");
                 changes.push(Change {
                     document: document.clone(),
-                    place: place.clone(),
-                    changed: changed(&full(document), place, value.clone()),
+                    location: location.clone(),
+                    changed: changed(&full(document), location, value.clone()),
                     value,
                 });
             }
@@ -65,7 +65,7 @@ fn changed(document: &Value, pointer: &str, value: Option<Value>) -> Value {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_by_schema_and_sdk_and_at_its_place() {
+fn what_breaks_a_rule_is_refused_by_schema_and_sdk_and_at_its_location() {
     for change in changes("refused") {
         change.assert_refused_by_the_schema();
         assert!(!change.is_read(), "{change}: the SDK reads it");
@@ -84,7 +84,7 @@ fn what_the_broker_would_refuse_is_refused_by_the_schema_already() {
 fn what_later_versions_may_bring_and_go_writes_is_accepted_by_both() {
     for change in changes("accepted") {
         assert_eq!(
-            faults(&change.document, &change.changed),
+            errors(&change.document, &change.changed),
             [""; 0],
             "{change}"
         );
@@ -99,20 +99,20 @@ impl Change {
 
     /// The fault is told of the place, of a part of it, or of what it is a part of.
     fn assert_refused_by_the_schema(&self) {
-        let faults = faults(&self.document, &self.changed);
-        assert!(!faults.is_empty(), "{self}: the schema accepts it");
-        let top = self.place.split('/').nth(1).unwrap();
-        let is_on_the_way = |fault: &String| {
-            let (place, what) = fault.split_once(": ").unwrap();
-            if place.is_empty() {
+        let errors = errors(&self.document, &self.changed);
+        assert!(!errors.is_empty(), "{self}: the schema accepts it");
+        let top = self.location.split('/').nth(1).unwrap();
+        let is_on_the_way = |error: &String| {
+            let (location, what) = error.split_once(": ").unwrap();
+            if location.is_empty() {
                 self.value.is_none() && what.contains(&format!("\"{top}\""))
             } else {
-                self.place.starts_with(place) || place.starts_with(&self.place)
+                self.location.starts_with(location) || location.starts_with(&self.location)
             }
         };
         assert!(
-            faults.iter().all(is_on_the_way),
-            "{self} is told as {faults:?}"
+            errors.iter().all(is_on_the_way),
+            "{self} is told as {errors:?}"
         );
     }
 }
@@ -123,7 +123,7 @@ impl fmt::Display for Change {
             .value
             .as_ref()
             .map_or("nothing".to_owned(), Value::to_string);
-        write!(f, "{value} at {} of {}", self.place, self.document)
+        write!(f, "{value} at {} of {}", self.location, self.document)
     }
 }
 
@@ -145,7 +145,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 /// Every place in a document.
-fn places(document: &Value, here: &str, places: &mut Vec<String>) {
+fn locations(document: &Value, here: &str, locations: &mut Vec<String>) {
     let parts: Vec<(String, &Value)> = match document {
         Value::Object(members) => members
             .iter()
@@ -159,9 +159,9 @@ fn places(document: &Value, here: &str, places: &mut Vec<String>) {
         _ => Vec::new(),
     };
     for (name, part) in parts {
-        let place = format!("{here}/{}", name.replace('~', "~0").replace('/', "~1"));
-        self::places(part, &place, places);
-        places.push(place);
+        let location = format!("{here}/{}", name.replace('~', "~0").replace('/', "~1"));
+        self::locations(part, &location, locations);
+        locations.push(location);
     }
 }
 
@@ -171,10 +171,10 @@ fn what_a_schema_accepts_the_sdk_reads_whatever_is_changed() {
         .flat_map(|name| {
             let document = full(name);
             let mut found = Vec::new();
-            places(&document, "", &mut found);
+            locations(&document, "", &mut found);
             found
                 .into_iter()
-                .map(move |place| (name, document.clone(), place))
+                .map(move |location| (name, document.clone(), location))
         })
         .collect();
     let accepted = Cell::new(0);
@@ -184,9 +184,9 @@ fn what_a_schema_accepts_the_sdk_reads_whatever_is_changed() {
         ..ProptestConfig::default()
     };
     proptest!(config, |(sample in prop::sample::select(samples), value in any_value())| {
-        let (name, mut document, place) = sample;
-        *document.pointer_mut(&place).unwrap() = value;
-        if faults(name, &document).is_empty() {
+        let (name, mut document, location) = sample;
+        *document.pointer_mut(&location).unwrap() = value;
+        if errors(name, &document).is_empty() {
             accepted.set(accepted.get() + 1);
             prop_assert!(is_read(name, &document), "{} {}", name, document);
         }

@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::Subcommand;
 use odb_adapter_sdk::yaml;
 use serde_json::{Value, json};
 
-use super::document::{SCHEMAS, faults, faults_of_call, faults_throughout, is_read};
+use super::document::{SCHEMAS, errors, errors_of_call, errors_throughout, is_read};
 
 const PROTOCOL: &str = include_str!("../../../../spec/contracts/adapter-protocol.md");
 
@@ -94,7 +94,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 fn a_document_with_everything_in_it_is_accepted_and_read() {
     for name in names() {
         let document = full(name);
-        assert_eq!(faults_throughout(name, &document), [""; 0], "{name}");
+        assert_eq!(errors_throughout(name, &document), [""; 0], "{name}");
         assert!(is_read(name, &document), "{name}");
     }
 }
@@ -110,13 +110,13 @@ fn the_worked_samples_of_the_protocol_are_accepted() {
             .next()
             .unwrap();
         let input: Value = serde_json::from_str(block(section, "json")).unwrap();
-        assert_eq!(faults_throughout("input", &input), [""; 0]);
+        assert_eq!(errors_throughout("input", &input), [""; 0]);
         assert_eq!(
-            faults_of_call(Subcommand::GenerateManifest, &input),
+            errors_of_call(Subcommand::GenerateManifest, &input),
             [""; 0]
         );
         let manifest: Value = yaml::from_str(block(section, "yaml")).unwrap();
-        assert_eq!(faults("manifest", &manifest), [""; 0]);
+        assert_eq!(errors("manifest", &manifest), [""; 0]);
     }
     for (heading, name) in [
         ("### 2.1 ", "service-deployment"),
@@ -125,7 +125,7 @@ fn the_worked_samples_of_the_protocol_are_accepted() {
     ] {
         let section = PROTOCOL.split(heading).nth(1).unwrap();
         let document: Value = serde_json::from_str(block(section, "json")).unwrap();
-        assert_eq!(faults(name, &document), [""; 0]);
+        assert_eq!(errors(name, &document), [""; 0]);
     }
 }
 
@@ -151,10 +151,10 @@ fn answers_that_the_protocol_shows_are_accepted() {
         (r#"{"credentials": {"host""#, "binding"),
         (r#"{"credentials":{"bootstrap_servers""#, "binding"),
     ] {
-        assert_eq!(faults(name, &shown(start)), [""; 0], "{start}");
+        assert_eq!(errors(name, &shown(start)), [""; 0], "{start}");
     }
     let bind = shown(r#"{"create_binding": {"binding_id": "b-1""#);
-    assert_eq!(faults_of_call(Subcommand::CreateBinding, &bind), [""; 0]);
+    assert_eq!(errors_of_call(Subcommand::CreateBinding, &bind), [""; 0]);
 }
 
 /// The first block of that language in a section.

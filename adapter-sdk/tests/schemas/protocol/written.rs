@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::document::{faults_of_call, faults_throughout, is_read};
+use super::document::{errors_of_call, errors_throughout, is_read};
 use super::generated;
 use crate::service::Parameters;
 
@@ -24,8 +24,8 @@ fn config() -> ProptestConfig {
 
 fn assert_call(subcommand: Subcommand, input: &AdapterInput) {
     let document: Value = serde_json::from_str(&input.to_json()).unwrap();
-    assert_eq!(faults_throughout("input", &document), [""; 0], "{document}");
-    assert_eq!(faults_of_call(subcommand, &document), [""; 0], "{document}");
+    assert_eq!(errors_throughout("input", &document), [""; 0], "{document}");
+    assert_eq!(errors_of_call(subcommand, &document), [""; 0], "{document}");
     assert!(
         AdapterInput::read(&input.to_json(), subcommand).is_ok(),
         "{document}"
@@ -34,7 +34,7 @@ fn assert_call(subcommand: Subcommand, input: &AdapterInput) {
 
 fn assert_answer(name: &str, answer: &impl Serialize) {
     let document = serde_json::to_value(answer).unwrap();
-    assert_eq!(faults_throughout(name, &document), [""; 0], "{document}");
+    assert_eq!(errors_throughout(name, &document), [""; 0], "{document}");
     assert!(is_read(name, &document), "{document}");
 }
 

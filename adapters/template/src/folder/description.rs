@@ -73,7 +73,7 @@ pub(crate) struct ReleaseNeed {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct KeptValue {
     pub(crate) parameter: Option<String>,
-    pub(crate) kept_at: Places,
+    pub(crate) kept_at: Locations,
     pub(crate) plan_property: Option<String>,
     pub(crate) default: Option<Value>,
     pub(crate) may_change: bool,
@@ -83,7 +83,7 @@ impl Default for KeptValue {
     fn default() -> Self {
         Self {
             parameter: None,
-            kept_at: Places::default(),
+            kept_at: Locations::default(),
             plan_property: None,
             default: None,
             may_change: true,
@@ -95,7 +95,7 @@ impl Default for KeptValue {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SecretDescription {
-    pub(crate) kept_at: Places,
+    pub(crate) kept_at: Locations,
     #[serde(default)]
     pub(crate) stored: Storage,
     #[serde(default)]
@@ -178,7 +178,7 @@ impl TryFrom<GenerationText> for Generation {
 /// Paths in the manifest, as templates; the first that is there counts.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "OneOrMany")]
-pub(crate) struct Places(pub(crate) Vec<String>);
+pub(crate) struct Locations(pub(crate) Vec<String>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -187,20 +187,20 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl From<OneOrMany> for Places {
-    fn from(places: OneOrMany) -> Self {
-        Self(match places {
-            OneOrMany::One(place) => vec![place],
-            OneOrMany::Many(places) => places,
+impl From<OneOrMany> for Locations {
+    fn from(locations: OneOrMany) -> Self {
+        Self(match locations {
+            OneOrMany::One(location) => vec![location],
+            OneOrMany::Many(locations) => locations,
         })
     }
 }
 
 /// Why `adapter.yml` is not one.
 #[derive(Debug, thiserror::Error)]
-#[error("{place}: {message}")]
+#[error("{location}: {message}")]
 pub(crate) struct DescriptionError {
-    place: String,
+    location: String,
     message: String,
 }
 
@@ -235,12 +235,12 @@ impl From<yaml::Error> for DescriptionError {
                 let known = expected.split('`').skip(1).step_by(2);
                 format!("unknown key `{key}`; {}", NearNames::to(key, known))
             });
-        let place = match (error.line(), error.column()) {
+        let location = match (error.line(), error.column()) {
             (Some(line), Some(column)) => format!("adapter.yml:{line}:{column}"),
             _ => "adapter.yml".to_owned(),
         };
         Self {
-            place,
+            location,
             message: message.unwrap_or_else(|| error.message().to_owned()),
         }
     }
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_key_is_told_with_its_line_and_the_nearest_one() {
+    fn an_unknown_key_is_reported_with_its_line_and_the_nearest_one() {
         let error = Description::read("plan: {}\nsecrets:\n  a:\n    keptat: /a\n").unwrap_err();
         let text = error.to_string();
         assert!(

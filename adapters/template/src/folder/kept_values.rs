@@ -58,7 +58,7 @@ fn default(name: &str, value: &KeptValue, schemas: &Schemas) -> Result<(), KeptV
     let Some(default) = &value.default else {
         return Ok(());
     };
-    let places = [
+    let locations = [
         (CREATE, Some(&schemas.create), &value.parameter),
         (
             PLAN_PROPERTIES,
@@ -66,7 +66,7 @@ fn default(name: &str, value: &KeptValue, schemas: &Schemas) -> Result<(), KeptV
             &value.plan_property,
         ),
     ];
-    for (file, schema, member) in places {
+    for (file, schema, member) in locations {
         if let (Some(schema), Some(member)) = (schema, member)
             && !schema.takes_member(member, default)
         {

@@ -42,7 +42,7 @@ pub(super) fn in_manifests(
 
 /// In the places where values and secrets are kept, which are looked up for manifests and bindings
 /// alike.
-pub(super) fn in_places(settings: &Map<String, Value>) -> KnownNames {
+pub(super) fn in_locations(settings: &Map<String, Value>) -> KnownNames {
     KnownNames {
         values: Shape::of([
             ("deployment_name", Shape::Open),

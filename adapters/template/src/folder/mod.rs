@@ -36,7 +36,7 @@ use self::kept_values::KeptValueError;
 use self::schemas::SchemasError;
 use self::settings::SettingsError;
 use crate::near::NearNames;
-use crate::template::{Engine, KnownNames, Template, TemplateFault, TemplateKind};
+use crate::template::{Engine, KnownNames, Template, TemplateError, TemplateKind};
 
 pub(crate) const DESCRIPTION: &str = "adapter.yml";
 pub(crate) const MANIFEST: &str = "manifest.yml.tera";
@@ -87,7 +87,7 @@ pub(crate) enum FolderError {
     #[error("{DESCRIPTION}")]
     KeptValue(#[from] KeptValueError),
     #[error(transparent)]
-    Template(#[from] TemplateFault),
+    Template(#[from] TemplateError),
 }
 
 /// Longest file that is read, in bytes.
@@ -134,7 +134,7 @@ impl Folder {
         templates.extend(in_description(
             &description,
             &manifests,
-            &known::in_places(&settings),
+            &known::in_locations(&settings),
         ));
         let engine = Engine::load(templates)?;
         if !engine.has(MANIFEST) {
@@ -180,22 +180,22 @@ pub(crate) fn item(key: &str) -> String {
 fn in_description(
     description: &Description,
     known: &KnownNames,
-    in_places: &KnownNames,
+    in_locations: &KnownNames,
 ) -> Vec<Template> {
     let mut texts = BTreeMap::new();
-    let mut places = BTreeMap::new();
+    let mut locations = BTreeMap::new();
     let mut expressions = BTreeMap::new();
     for (number, group) in description.plan.instance_groups.iter().enumerate() {
         texts.insert(format!("plan.instance_groups[{number}]"), group);
     }
     for (name, value) in &description.values {
-        for (number, place) in value.kept_at.0.iter().enumerate() {
-            places.insert(format!("values.{name}.kept_at[{number}]"), place);
+        for (number, location) in value.kept_at.0.iter().enumerate() {
+            locations.insert(format!("values.{name}.kept_at[{number}]"), location);
         }
     }
     for (name, secret) in &description.secrets {
-        for (number, place) in secret.kept_at.0.iter().enumerate() {
-            places.insert(format!("secrets.{name}.kept_at[{number}]"), place);
+        for (number, location) in secret.kept_at.0.iter().enumerate() {
+            locations.insert(format!("secrets.{name}.kept_at[{number}]"), location);
         }
         let members = [
             ("when", &secret.when),
@@ -223,13 +223,13 @@ fn in_description(
     let texts = texts
         .into_iter()
         .map(|(key, text)| template(key, text, known, TemplateKind::Text));
-    let places = places
+    let locations = locations
         .into_iter()
-        .map(|(key, text)| template(key, text, in_places, TemplateKind::Text));
+        .map(|(key, text)| template(key, text, in_locations, TemplateKind::Text));
     let expressions = expressions
         .into_iter()
         .map(|(key, text)| template(key, text, known, TemplateKind::Expression));
-    texts.chain(places).chain(expressions).collect()
+    texts.chain(locations).chain(expressions).collect()
 }
 
 /// The templates of a folder, by their path in it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tera::{Context, Tera};
 
-use super::fault::TemplateFault;
+use super::error::TemplateError;
 use super::filters::{self, VALUE, VALUE_OR_NOTHING, percent_encoded};
 use super::functions;
 use super::names::{self, KnownNames};
@@ -53,7 +53,7 @@ pub(crate) enum RenderError {
     #[error("the template stopped")]
     Stopped(Stop),
     #[error(transparent)]
-    Fault(#[from] TemplateFault),
+    Error(#[from] TemplateError),
     #[error("`{template}`")]
     Rendered {
         template: String,
@@ -72,7 +72,7 @@ pub(crate) enum RenderError {
 
 impl Engine {
     /// Reads and checks templates: syntax, names, what they include.
-    pub(crate) fn load(templates: Vec<Template>) -> Result<Self, TemplateFault> {
+    pub(crate) fn load(templates: Vec<Template>) -> Result<Self, TemplateError> {
         let mut sources = BTreeMap::new();
         let mut known = Vec::new();
         for template in templates {
@@ -102,7 +102,7 @@ impl Engine {
                 .add_raw_template(&source.name, &source.prepared)
                 .or_else(|error| match error.kind() {
                     tera::ErrorKind::SyntaxError(_) => {
-                        Err(TemplateFault::of_engine(&error, &sources, &source.name))
+                        Err(TemplateError::of_engine(&error, &sources, &source.name))
                     }
                     _ => Ok(()),
                 })?;
@@ -115,8 +115,8 @@ impl Engine {
             if let Some(source) = sources.get(name) {
                 names::check(source, known, &locals)?;
                 if let Some(&at) = source.scan.captured.first() {
-                    return Err(TemplateFault::new(
-                        source.place(at),
+                    return Err(TemplateError::new(
+                        source.location(at),
                         "what `{% set %}…{% endset %}` and `{% filter %}` take cannot hold `{{ … }}`; \
                          write `{% set a = x ~ y %}`, or `{{ x | upper }}`",
                     ));
@@ -127,7 +127,7 @@ impl Engine {
             .values()
             .map(|source| (source.name.as_str(), source.prepared.as_str()));
         tera.add_raw_templates(prepared)
-            .map_err(|error| TemplateFault::of_engine(&error, &sources, "adapter.yml"))?;
+            .map_err(|error| TemplateError::of_engine(&error, &sources, "adapter.yml"))?;
         Ok(Self {
             tera: Arc::new(tera),
             sources,
@@ -245,14 +245,14 @@ impl Engine {
             }),
             Err(error) => Err(match (self.session.take_stop(), error.kind()) {
                 (Some(stop), _) => {
-                    let fault = TemplateFault::of_engine(&error, &self.sources, name);
-                    RenderError::Stopped(stop.placed(fault.into_place()))
+                    let error = TemplateError::of_engine(&error, &self.sources, name);
+                    RenderError::Stopped(stop.placed(error.into_place()))
                 }
                 (None, tera::ErrorKind::Io(io::ErrorKind::FileTooLarge)) => RenderError::TooLong {
                     template: name.to_owned(),
                 },
                 (None, _) => {
-                    TemplateFault::of_rendering(&error, &self.sources, name, values).into()
+                    TemplateError::of_rendering(&error, &self.sources, name, values).into()
                 }
             }),
         }

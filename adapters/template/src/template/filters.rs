@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use tera::{Kwargs, State, Tera, TeraResult};
 
-use super::fault::TemplateFault;
+use super::error::TemplateError;
 use super::session::{Session, Stop};
 use super::source::Source;
 use crate::near::NearNames;
@@ -36,7 +36,7 @@ pub(super) fn register(
     sources: &Arc<BTreeMap<String, Source>>,
 ) {
     for (name, nothing) in [
-        (VALUE, Nothing::IsAFault),
+        (VALUE, Nothing::IsAError),
         (VALUE_OR_NOTHING, Nothing::IsFine),
     ] {
         let (session, sources) = (Arc::clone(session), Arc::clone(sources));
@@ -77,7 +77,7 @@ pub(super) fn register(
 
 #[derive(Clone, Copy)]
 enum Nothing {
-    IsAFault,
+    IsAError,
     IsFine,
 }
 
@@ -96,7 +96,7 @@ fn taken_out(
     let value = if value.is_undefined() {
         match nothing {
             Nothing::IsFine => None,
-            Nothing::IsAFault => {
+            Nothing::IsAError => {
                 let file = kwargs.must_get::<&str>("file")?;
                 let hole = kwargs.must_get::<usize>("hole")?;
                 return Err(session.stop(undefined(sources, file, hole, state)));
@@ -117,21 +117,21 @@ fn taken_out(
 
 /// A value as JSON. A text of `{% set %}…{% endset %}` may hold stand-ins, which become text.
 fn json_value(session: &Session, value: &tera::Value) -> TeraResult<Value> {
-    let fault = |message: String| {
+    let misconfigured = |message: String| {
         session.stop(Stop::Misconfigured {
             message,
             for_user: None,
         })
     };
     let value = serde_json::to_value(value)
-        .map_err(|_| fault("a number is too large for JSON".to_owned()))?;
+        .map_err(|_| misconfigured("a number is too large for JSON".to_owned()))?;
     match value {
         Value::String(text) => {
             let stand_ins = session.stand_ins();
             if stand_ins.is_in(&text) {
                 let text = stand_ins.text(&text, str::to_owned);
                 text.map(Value::String)
-                    .map_err(|error| fault(error.to_string()))
+                    .map_err(|error| misconfigured(error.to_string()))
             } else {
                 Ok(Value::String(text))
             }
@@ -172,7 +172,7 @@ fn undefined(
         ),
         None => (0, format!("the expression has no value; {advice}")),
     };
-    Stop::Fault(TemplateFault::new(source.place(offset + at), message))
+    Stop::Error(TemplateError::new(source.location(offset + at), message))
 }
 
 struct Missing {

@@ -177,15 +177,18 @@ fn secret(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
             }),
             None => Err(unknown(references.keys().collect())),
         },
-        SecretFacts::Values { places, resolved } => {
-            let Some(paths) = places.get(&name) else {
-                return Err(unknown(places.keys().collect()));
+        SecretFacts::Values {
+            locations,
+            resolved,
+        } => {
+            let Some(paths) = locations.get(&name) else {
+                return Err(unknown(locations.keys().collect()));
             };
             let manifest = facts.manifest.as_ref();
-            let at_place = manifest
+            let at_location = manifest
                 .and_then(|manifest| paths.iter().find_map(|path| path.find(manifest)))
                 .and_then(scalar_text);
-            let value = at_place
+            let value = at_location
                 .as_deref()
                 .and_then(|text| resolved_text(text, resolved.as_ref()));
             match (value, default) {
@@ -193,7 +196,7 @@ fn secret(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
                 (None, Some(default)) => Ok(default),
                 (None, None) => Err(wrong_call(
                     session,
-                    match at_place {
+                    match at_location {
                         Some(_) => format!(
                             "the broker has handed over no value of secret `{name}`; does it enable secure manifests?"
                         ),

@@ -8,10 +8,10 @@
 //! | `names` | which names a template may use |
 //! | `stand_in`, `rendered` | values beside the text, put in once it is parsed |
 //! | `session`, `functions`, `filters` | what templates can call, and what they answer from |
-//! | `fault` | what is wrong with a template |
+//! | `error` | what is wrong with a template |
 
 mod engine;
-mod fault;
+mod error;
 mod filters;
 mod functions;
 mod names;
@@ -22,7 +22,7 @@ mod source;
 mod stand_in;
 
 pub(crate) use self::engine::{Engine, RenderError, Template, TemplateKind};
-pub(crate) use self::fault::TemplateFault;
+pub(crate) use self::error::TemplateError;
 pub(crate) use self::functions::{
     holds_reference, of_bindings, of_dashboards, of_manifests, scalar_text,
 };

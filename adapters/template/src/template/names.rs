@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fault::TemplateFault;
+use super::error::TemplateError;
 use super::scan::{Name, NameKind};
 use super::source::Source;
 use crate::near::NearNames;
@@ -76,30 +76,30 @@ pub(crate) fn check(
     source: &Source,
     known: &KnownNames,
     locals: &BTreeSet<String>,
-) -> Result<(), TemplateFault> {
+) -> Result<(), TemplateError> {
     source
         .scan
         .names
         .iter()
-        .find_map(|name| fault(source, name, known, locals))
+        .find_map(|name| error(source, name, known, locals))
         .map_or(Ok(()), Err)
 }
 
-fn fault(
+fn error(
     source: &Source,
     name: &Name,
     known: &KnownNames,
     locals: &BTreeSet<String>,
-) -> Option<TemplateFault> {
+) -> Option<TemplateError> {
     let (first, offset) = name.segments.first()?;
     let unknown = |what: &str, near: NearNames| {
-        Some(TemplateFault::new(
-            source.place(*offset),
+        Some(TemplateError::new(
+            source.location(*offset),
             format!("unknown {what} `{first}`; {near}"),
         ))
     };
     match name.kind {
-        NameKind::Value => path_fault(source, name, &known.values, locals),
+        NameKind::Value => path_error(source, name, &known.values, locals),
         NameKind::Function if !known.functions.contains(&**first) => unknown(
             "function",
             NearNames::to(first, known.functions.iter().copied()),
@@ -114,12 +114,12 @@ fn fault(
     }
 }
 
-fn path_fault(
+fn path_error(
     source: &Source,
     name: &Name,
     values: &Shape,
     locals: &BTreeSet<String>,
-) -> Option<TemplateFault> {
+) -> Option<TemplateError> {
     let (root, _) = name.segments.first()?;
     if locals.contains(root) || root == "loop" {
         return None;
@@ -131,14 +131,14 @@ fn path_fault(
             return None;
         };
         let Some(member) = members.get(segment) else {
-            let place = match &*path.join(".") {
+            let location = match &*path.join(".") {
                 "" => String::new(),
                 parent => format!(" in `{parent}`"),
             };
             let near = NearNames::to(segment, members.keys());
-            return Some(TemplateFault::new(
-                source.place(*offset),
-                format!("unknown name `{segment}`{place}; {near}"),
+            return Some(TemplateError::new(
+                source.location(*offset),
+                format!("unknown name `{segment}`{location}; {near}"),
             ));
         };
         path.push(segment.as_str());

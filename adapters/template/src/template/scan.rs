@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_filters_and_tests_are_told_apart() {
+    fn functions_filters_and_tests_are_distinguished() {
         let names = Scan::of("{{ previous(path='/a') | json is not string }}").names;
         let kinds: Vec<_> = names
             .iter()

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use odb_adapter_sdk::protocol::{Plan, Secrets, ServiceDeployment};
 use serde_json::Value;
 
-use super::fault::TemplateFault;
-use super::source::Place;
+use super::error::TemplateError;
+use super::source::Location;
 use super::stand_in::StandIns;
 use crate::path::ManifestPath;
 
@@ -38,7 +38,7 @@ pub(crate) enum SecretFacts {
     References(BTreeMap<String, Option<Value>>),
     /// Once it is deployed: where each stands, and the values behind references.
     Values {
-        places: BTreeMap<String, Vec<ManifestPath>>,
+        locations: BTreeMap<String, Vec<ManifestPath>>,
         resolved: Option<Secrets>,
     },
 }
@@ -64,17 +64,17 @@ pub(crate) enum Stop {
     /// The binding does not exist.
     BindingNotFound,
     /// The template is wrong.
-    Fault(TemplateFault),
+    Error(TemplateError),
 }
 
 impl Stop {
     /// With the place that it stopped at, where the reason does not tell it and the reader is to
     /// look there.
-    pub(super) fn placed(self, place: Place) -> Self {
+    pub(super) fn placed(self, location: Location) -> Self {
         match self {
-            Self::WrongCall { message } => Self::Fault(TemplateFault::new(place, message)),
+            Self::WrongCall { message } => Self::Error(TemplateError::new(location, message)),
             Self::DoesNotFit { message } => Self::DoesNotFit {
-                message: TemplateFault::new(place, message).to_string(),
+                message: TemplateError::new(location, message).to_string(),
             },
             other => other,
         }

@@ -17,13 +17,13 @@ pub(crate) struct Source {
 
 /// A place in a template, line and column counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     file: String,
     line: usize,
     column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -66,10 +66,10 @@ impl Source {
     }
 
     /// The place of a byte of the author's text.
-    pub(crate) fn place(&self, offset: usize) -> Place {
+    pub(crate) fn location(&self, offset: usize) -> Location {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Place {
+        Location {
             file: self.name.clone(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
@@ -77,8 +77,8 @@ impl Source {
     }
 
     /// The place of a byte of the prepared text.
-    pub(crate) fn place_in_prepared(&self, offset: usize) -> Place {
-        self.place(self.offset_of_prepared(offset))
+    pub(crate) fn location_in_prepared(&self, offset: usize) -> Location {
+        self.location(self.offset_of_prepared(offset))
     }
 
     /// The path, such as `plan.properties`, that a byte of the prepared text is part of, and where it
@@ -108,16 +108,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_those_of_the_authors_text() {
+    fn locations_are_those_of_the_authors_text() {
         let source = Source::new("a.tera", "{{ x }}: {{ y.z }}\n{{- q -}}", "f");
         assert_eq!(
             source.prepared,
             "{{( x ) | f(file=\"a.tera\", hole=0) }}: {{( y.z ) | f(file=\"a.tera\", hole=1) }}\n{{-( q ) | f(file=\"a.tera\", hole=2) -}}"
         );
         let at = source.prepared.find("y.z").unwrap();
-        assert_eq!(source.place_in_prepared(at).to_string(), "a.tera:1:13");
+        assert_eq!(source.location_in_prepared(at).to_string(), "a.tera:1:13");
         let at = source.prepared.find("q )").unwrap();
-        assert_eq!(source.place_in_prepared(at).to_string(), "a.tera:2:5");
+        assert_eq!(source.location_in_prepared(at).to_string(), "a.tera:2:5");
         assert_eq!(source.expression(1), Some(("y.z", 12)));
     }
 }

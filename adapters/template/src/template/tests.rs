@@ -18,7 +18,7 @@ fn engine(text: &str) -> Engine {
         },
         kind: TemplateKind::Text,
     }])
-    .unwrap_or_else(|fault| panic!("{fault}"))
+    .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn values(v: &Value, s: &str) -> Map<String, Value> {

@@ -49,7 +49,7 @@ fn a_binding_has_no_members_that_nobody_knows() {
 }
 
 #[test]
-fn what_is_no_json_is_told_by_line_and_without_values() {
+fn what_is_no_json_is_reported_by_line_and_without_values() {
     let folder = Folder::example();
     folder.write("binding.json.tera", "{\n  \"a\": {{ manifest.x }} x\n}");
     let run = folder.run(
@@ -145,7 +145,7 @@ fn a_dashboard_has_an_address() {
 }
 
 #[test]
-fn an_element_of_what_is_not_there_is_told_with_the_names_there_are() {
+fn an_element_of_what_is_not_there_is_reported_with_the_names_there_are() {
     let folder = Folder::example();
     let made = folder.make(&create(&plan(), &json!({})));
     let input = binding(

@@ -52,7 +52,7 @@ fn the_documented_folder_binds() {
 }
 
 #[test]
-fn the_documented_error_is_the_one_that_is_told() {
+fn the_documented_error_is_the_one_that_is_reported() {
     let folder = Folder::example();
     folder.replace(
         "manifest.yml.tera",

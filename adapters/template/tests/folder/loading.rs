@@ -5,13 +5,13 @@ use serde_json::json;
 use crate::harness::{Folder, create, plan, stdin};
 
 /// What the operator reads of a folder whose file was changed, whatever the call is.
-fn told(file: &str, from: &str, to: &str) -> String {
+fn error_with(file: &str, from: &str, to: &str) -> String {
     let folder = Folder::example();
     folder.replace(file, from, to);
-    told_of(&folder)
+    error_of(&folder)
 }
 
-fn told_of(folder: &Folder) -> String {
+fn error_of(folder: &Folder) -> String {
     let run = folder.run(
         "generate-plan-schemas",
         &json!({"plan": plan().to_string()}),
@@ -22,17 +22,17 @@ fn told_of(folder: &Folder) -> String {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_line_and_nearest_spelling() {
-    let told = told("adapter.yml", "no_downgrade", "no_downgrades");
+fn an_unknown_key_is_reported_with_line_and_nearest_spelling() {
+    let reported = error_with("adapter.yml", "no_downgrade", "no_downgrades");
     assert!(
-        told.contains("adapter.yml:10:")
-            && told.contains("unknown key `no_downgrades`; there are `no_downgrade`, "),
-        "{told}"
+        reported.contains("adapter.yml:10:")
+            && reported.contains("unknown key `no_downgrades`; there are `no_downgrade`, "),
+        "{reported}"
     );
 }
 
 #[test]
-fn unknown_names_are_told_with_place_and_nearest_spelling() {
+fn unknown_names_are_reported_with_location_and_nearest_spelling() {
     for (file, from, to, message) in [
         (
             "manifest.yml.tera",
@@ -83,47 +83,48 @@ fn unknown_names_are_told_with_place_and_nearest_spelling() {
             "adapter.yml, `labels.version`:1:4: unknown name `relases`; there are `releases`, ",
         ),
     ] {
-        let told = told(file, from, to);
-        assert!(told.contains(message), "{told}");
+        let reported = error_with(file, from, to);
+        assert!(reported.contains(message), "{reported}");
     }
 }
 
 #[test]
-fn a_template_that_cannot_be_read_is_told_with_its_place() {
-    let told = told(
+fn a_template_that_cannot_be_read_is_reported_with_its_location() {
+    let reported = error_with(
         "manifest.yml.tera",
         "{{ values.max_messages }}",
         "{{ values.max_messages",
     );
-    assert!(told.contains("manifest.yml.tera:1"), "{told}");
+    assert!(reported.contains("manifest.yml.tera:1"), "{reported}");
 }
 
 #[test]
-fn a_file_that_nothing_uses_is_told() {
+fn a_file_that_nothing_uses_is_reported() {
     let folder = Folder::example();
     folder.write("dashbord.tera", "x");
-    let told = told_of(&folder);
+    let reported = error_of(&folder);
     assert!(
-        told.contains(
+        reported.contains(
             "`dashbord.tera` is neither rendered nor included; there are `dashboard.tera`, "
         ),
-        "{told}"
+        "{reported}"
     );
     let folder = Folder::example();
     folder.write("schemas/creat.json", "{}");
-    let told = told_of(&folder);
+    let reported = error_of(&folder);
     assert!(
-        told.contains("creat.json` is not a schema that is asked for; there are `create.json`, "),
-        "{told}"
+        reported
+            .contains("creat.json` is not a schema that is asked for; there are `create.json`, "),
+        "{reported}"
     );
 }
 
 #[test]
-fn a_schema_that_is_none_is_told() {
-    let told = told("schemas/create.json", "draft-04", "draft-07");
+fn a_schema_that_is_none_is_reported() {
+    let reported = error_with("schemas/create.json", "draft-04", "draft-07");
     assert!(
-        told.contains("schemas/create.json` cannot be used: its `$schema` must be `http://json-schema.org/draft-04/schema#`"),
-        "{told}"
+        reported.contains("schemas/create.json` cannot be used: its `$schema` must be `http://json-schema.org/draft-04/schema#`"),
+        "{reported}"
     );
 }
 
@@ -180,21 +181,21 @@ fn included_templates_are_checked_like_others() {
     assert_eq!(made.properties(), &json!({"a": [1]}));
 
     folder.write("parts/a.tera", "a: {{ plam }}");
-    let told = told_of(&folder);
+    let reported = error_of(&folder);
     assert!(
-        told.contains("parts/a.tera:1:7: unknown name `plam`; there are `plan`, "),
-        "{told}"
+        reported.contains("parts/a.tera:1:7: unknown name `plam`; there are `plan`, "),
+        "{reported}"
     );
     let folder = Folder::with_properties("{% include \"parts/b.tera\" %}", "");
-    let told = told_of(&folder);
+    let reported = error_of(&folder);
     assert!(
-        told.contains("manifest.yml.tera:11") && told.contains("`parts/b.tera`"),
-        "{told}"
+        reported.contains("manifest.yml.tera:11") && reported.contains("`parts/b.tera`"),
+        "{reported}"
     );
 }
 
 #[test]
-fn a_parameter_that_can_never_be_sent_is_told() {
+fn a_parameter_that_can_never_be_sent_is_reported() {
     for (file, from, to, message) in [
         (
             "schemas/create.json",
@@ -209,8 +210,8 @@ fn a_parameter_that_can_never_be_sent_is_told() {
             "adapter.yml: `values.max_messages.parameter`: `max_messages` is not in `schemas/update.json`; there are `max_message`, `region`",
         ),
     ] {
-        let told = told(file, from, to);
-        assert!(told.contains(message), "{told}");
+        let reported = error_with(file, from, to);
+        assert!(reported.contains(message), "{reported}");
     }
     // A value that is never changed need not be in the schema for updates.
     let folder = Folder::example();
@@ -229,33 +230,33 @@ fn files_of_editors_and_version_control_are_passed_over() {
 }
 
 #[test]
-fn schemas_in_a_misspelt_folder_are_told() {
+fn schemas_in_a_misspelt_folder_are_reported() {
     for misspelt in ["schema", "."] {
         let folder = Folder::example();
         let path = folder.path();
         std::fs::create_dir_all(path.join(misspelt)).unwrap();
         let to = path.join(misspelt).join("create.json");
         std::fs::rename(path.join("schemas/create.json"), to).unwrap();
-        let told = told_of(&folder);
+        let reported = error_of(&folder);
         assert!(
-            told.contains("create.json` is not read: schemas are read from `"),
-            "{told}"
+            reported.contains("create.json` is not read: schemas are read from `"),
+            "{reported}"
         );
     }
 }
 
 #[test]
-fn a_default_that_its_schema_refuses_is_told_without_its_value() {
+fn a_default_that_its_schema_refuses_is_reported_without_its_value() {
     for (from, to) in [("1000", "hunter2"), ("1000", "0")] {
-        let told = told(
+        let reported = error_with(
             "adapter.yml",
             &format!("default: {from}"),
             &format!("default: {to}"),
         );
         assert!(
-            told.contains("adapter.yml: `values.max_messages.default` does not fit `max_messages` of `schemas/create.json`")
-                && !told.contains("hunter2"),
-            "{told}"
+            reported.contains("adapter.yml: `values.max_messages.default` does not fit `max_messages` of `schemas/create.json`")
+                && !reported.contains("hunter2"),
+            "{reported}"
         );
     }
     let folder = Folder::example();
@@ -263,24 +264,25 @@ fn a_default_that_its_schema_refuses_is_told_without_its_value() {
         "schemas/plan-properties.json",
         r#"{"required": ["motto"], "properties": {"max_messages": {"maximum": 10}}}"#,
     );
-    let told = told_of(&folder);
+    let reported = error_of(&folder);
     assert!(
-        told.contains("does not fit `max_messages` of `schemas/plan-properties.json`"),
-        "{told}"
+        reported.contains("does not fit `max_messages` of `schemas/plan-properties.json`"),
+        "{reported}"
     );
 }
 
 #[test]
-fn an_expression_in_a_block_that_is_taken_as_text_is_told() {
+fn an_expression_in_a_block_that_is_taken_as_text_is_reported() {
     for block in [
         "{% set a %}<{{ deployment_name }}>{% endset %}",
         "{% filter upper %}{{ deployment_name }}{% endfilter %}",
     ] {
         let folder = Folder::with_properties(&format!("{block}a: b"), "");
-        let told = told_of(&folder);
+        let reported = error_of(&folder);
         assert!(
-            told.contains("manifest.yml.tera:11:") && told.contains("write `{% set a = x ~ y %}`"),
-            "{told}"
+            reported.contains("manifest.yml.tera:11:")
+                && reported.contains("write `{% set a = x ~ y %}`"),
+            "{reported}"
         );
     }
     let plain = "{% set a %}text{% endset %}{% set b = a %}a: {{ b }}";

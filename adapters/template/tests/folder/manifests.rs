@@ -36,7 +36,7 @@ fn values_keep_their_type_and_never_become_syntax() {
 }
 
 #[test]
-fn a_missing_value_is_told_with_the_names_there_are_and_without_values() {
+fn a_missing_value_is_reported_with_the_names_there_are_and_without_values() {
     let folder = Folder::with_properties("x: {{ plan.properties.motto }}", "");
     let mut plan = plan();
     plan["properties"] = json!({"moto": "hunter2", "other": "hunter2"});
@@ -51,7 +51,7 @@ fn a_missing_value_is_told_with_the_names_there_are_and_without_values() {
 }
 
 #[test]
-fn a_filter_that_fails_does_not_tell_the_value() {
+fn a_filter_that_fails_does_not_report_the_value() {
     for expression in [
         "plan.properties.x | int",
         "plan.properties.x | round",
@@ -69,7 +69,7 @@ fn a_filter_that_fails_does_not_tell_the_value() {
 }
 
 #[test]
-fn what_is_no_yaml_is_told_by_line_and_without_values() {
+fn what_is_no_yaml_is_reported_by_line_and_without_values() {
     let folder = Folder::with_properties("x: [{{ plan.properties.x }}\ny: z", "");
     let run = folder.refused(&create(&with_property(&json!("hunter2")), &json!({})));
     assert_eq!(run.stdout, "");
@@ -284,7 +284,7 @@ fn a_template_without_end_is_stopped() {
 }
 
 #[test]
-fn a_call_that_cannot_be_answered_is_told_with_its_place_and_the_names_there_are() {
+fn a_call_that_cannot_be_answered_is_reported_with_its_location_and_the_names_there_are() {
     for (property, message) in [
         ("{{ stemcell() }}", "`stemcell` needs `alias`"),
         ("{{ stemcell(os=\"noble\") }}", "`stemcell` needs `alias`"),
@@ -319,13 +319,13 @@ fn a_call_that_cannot_be_answered_is_told_with_its_place_and_the_names_there_are
     ] {
         let folder = Folder::with_properties(&format!("x: {property}"), "");
         let run = folder.refused(&create(&plan(), &json!({})));
-        let told = format!("manifest.yml.tera:11:13: {message}");
-        assert!(run.stderr.contains(&told), "{}", run.stderr);
+        let reported = format!("manifest.yml.tera:11:13: {message}");
+        assert!(run.stderr.contains(&reported), "{}", run.stderr);
     }
 }
 
 #[test]
-fn an_instance_group_that_the_manifest_does_not_use_is_told() {
+fn an_instance_group_that_the_manifest_does_not_use_is_reported() {
     let folder = Folder::example();
     let run = folder.run("generate-manifest", &create(&plan(), &json!({})));
     assert_eq!(run.code, 0, "{run:?}");

@@ -223,9 +223,9 @@ mod tests {
     #[test]
     fn states_have_the_words_of_the_platform_and_unknown_ones_are_kept() {
         let operation = |kind: &str, state: &str| {
-            let told = json!({ "kind": kind, "state": state });
-            let read: PlatformOperation = serde_json::from_value(told.clone()).unwrap();
-            assert_eq!(serde_json::to_value(&read).unwrap(), told);
+            let reported = json!({ "kind": kind, "state": state });
+            let read: PlatformOperation = serde_json::from_value(reported.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), reported);
             read
         };
         assert_eq!(

@@ -170,8 +170,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_is_read_as_it_is_told() {
-        let told = json!({
+    fn an_operation_is_read_as_it_is_reported() {
+        let reported = json!({
             "service_instance_id": "i1",
             "kind": "force-delete",
             "state": "in progress",
@@ -188,11 +188,11 @@ mod tests {
                 { "name": "clean-up", "state": "waiting" },
             ],
         });
-        let read: OperationStatus = serde_json::from_value(told.clone()).unwrap();
+        let read: OperationStatus = serde_json::from_value(reported.clone()).unwrap();
         assert_eq!(
             read.stages[0].name,
             StageName::Errand("cleanup-data".to_owned())
         );
-        assert_eq!(serde_json::to_value(&read).unwrap(), told);
+        assert_eq!(serde_json::to_value(&read).unwrap(), reported);
     }
 }

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 
 use super::{
-    Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBroker, CfInstance, CfPlan, CfStanding,
-    CfVersionedInstance, Deletion, InstanceGuid, InstanceQuery, OfferedPlan, OrganizationGuid,
-    PlaceNames, PlanGuid, PlanVisibility, SpaceGuid, Upgrading, WantedVisibility,
+    Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBroker, CfInstance, CfLastOperation,
+    CfPlan, CfVersionedInstance, Deletion, InstanceGuid, InstanceQuery, LocationNames, OfferedPlan,
+    OrganizationGuid, PlanGuid, PlanVisibility, SpaceGuid, Upgrading, WantedVisibility,
     listing::{InstanceList, InstancePage},
-    places::Places,
+    locations::Locations,
 };
 use crate::{http::Call, service_error::ServiceError};
 
@@ -41,10 +41,10 @@ pub(super) trait Api: Send + Sync {
     ) -> Result<InstancePage, ServiceError>;
 
     /// Writes into instances of a page where they are, unless the page has done so.
-    async fn name_places(
+    async fn name_locations(
         &self,
         _call: &Call,
-        _known: &mut Places,
+        _known: &mut Locations,
         _instances: &mut [CfInstance],
     ) -> Result<(), ServiceError> {
         Ok(())
@@ -54,7 +54,7 @@ pub(super) trait Api: Send + Sync {
         &self,
         call: &Call,
         guid: &InstanceGuid,
-        names: PlaceNames,
+        names: LocationNames,
     ) -> Result<Option<CfInstance>, ServiceError>;
 
     /// Those of the ids that are instances.
@@ -115,11 +115,11 @@ pub(super) trait Api: Send + Sync {
         wanted: &WantedVisibility,
     ) -> Result<(), ServiceError>;
 
-    async fn standing(
+    async fn last_operation(
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<CfStanding, ServiceError>;
+    ) -> Result<CfLastOperation, ServiceError>;
 
     async fn bindings(
         &self,

@@ -4,9 +4,9 @@
 //! What is not there any more is deleted: no answer to a deletion is an error because of that.
 
 use super::{
-    Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBroker, CfStanding, CfVersionedInstance,
-    CloudController, Deletion, InstanceGuid, PlanGuid, PlanVisibility, SpaceGuid, Upgrading,
-    WantedVisibility, facade::there,
+    Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBroker, CfLastOperation,
+    CfVersionedInstance, CloudController, Deletion, InstanceGuid, PlanGuid, PlanVisibility,
+    SpaceGuid, Upgrading, WantedVisibility, facade::there,
 };
 use crate::{http::Call, service_error::ServiceError};
 
@@ -98,12 +98,12 @@ impl CloudController {
 
     /// How an instance is doing; `None` when it is not there (any more). Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.standing", skip_all, fields(%instance))]
-    pub async fn standing(
+    pub async fn last_operation(
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<Option<CfStanding>, ServiceError> {
-        let found = self.api(call).await?.standing(call, instance).await;
+    ) -> Result<Option<CfLastOperation>, ServiceError> {
+        let found = self.api(call).await?.last_operation(call, instance).await;
         there(found)
     }
 

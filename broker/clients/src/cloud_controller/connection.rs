@@ -19,7 +19,7 @@ static PROTOCOL: Protocol = Protocol {
     asks_for_json: true,
     accepts: is_success,
     refuses_token: is_unauthorized,
-    refusal,
+    rejection,
     shown: Shown::Path,
 };
 
@@ -33,13 +33,13 @@ pub(super) fn connect(
     Connection::new(&PROTOCOL, server, trust, Identity::Token(tokens), limits)
 }
 
-fn refusal(answer: &Answer) -> FailureKind {
-    let (code, name, description) = match answer.json::<Refusal>() {
-        Ok(Refusal::V3 { errors }) => match errors.into_iter().next() {
+fn rejection(answer: &Answer) -> FailureKind {
+    let (code, name, description) = match answer.json::<Rejection>() {
+        Ok(Rejection::V3 { errors }) => match errors.into_iter().next() {
             Some(error) => (error.code, error.title, error.detail),
             None => return refused(answer),
         },
-        Ok(Refusal::V2(error)) => (error.code, error.error_code, error.description),
+        Ok(Rejection::V2(error)) => (error.code, error.error_code, error.description),
         Err(_) => return refused(answer),
     };
     FailureKind::Refused {
@@ -53,7 +53,7 @@ fn refusal(answer: &Answer) -> FailureKind {
 /// The body of an error, as the two versions of the API have it.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Refusal {
+enum Rejection {
     V3 { errors: Vec<V3Error> },
     V2(V2Error),
 }

@@ -54,7 +54,7 @@ impl ServiceError {
 
 /// Whether a broker's fault, which arrives as that of a gateway, is there to stay: its catalog is wrong, or it does not
 /// know our credentials.
-pub(crate) fn is_lasting_fault_of_broker(code: Option<u64>, title: &str, detail: &str) -> bool {
+pub(crate) fn is_lasting_error_of_broker(code: Option<u64>, title: &str, detail: &str) -> bool {
     code.is_some_and(|code| WRONG_CATALOG.contains(&code))
         || title == "CF-ServiceBrokerApiAuthenticationFailed"
         || detail.starts_with("Authentication with the service broker failed")

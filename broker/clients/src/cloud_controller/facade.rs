@@ -11,7 +11,7 @@ use tokio::{sync::OnceCell, time::timeout_at};
 
 use super::{
     ApiVersion, ApiVersions, BrokerGuid, CfInstance, CfPlan, InstanceGuid, InstanceQuery,
-    InstanceStream, OfferedPlan, OrganizationGuid, PlaceNames, PlanGuid, Sight, SpaceGuid,
+    InstanceStream, LocationNames, OfferedPlan, OrganizationGuid, PlanGuid, SpaceGuid, Visibility,
     api::Api, connection, listing, v2::V2, v3::V3, versions,
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(super) struct Inner {
     pub(super) v3: V3,
     tokens: TokenSource,
     /// Which version is spoken, once it is known.
-    spoken: OnceCell<ApiVersion>,
+    version: OnceCell<ApiVersion>,
 }
 
 impl CloudController {
@@ -51,7 +51,7 @@ impl CloudController {
             v2: V2(connection.clone()),
             v3: V3(connection),
             tokens,
-            spoken: OnceCell::new(),
+            version: OnceCell::new(),
         })))
     }
 
@@ -60,9 +60,9 @@ impl CloudController {
     #[tracing::instrument(name = "cloud_controller.api_versions", skip_all)]
     pub async fn api_versions(&self, call: &Call) -> Result<ApiVersions, ServiceError> {
         let versions = versions::ask(self.connection(), call).await?;
-        if let Ok(spoken) = versions.spoken() {
+        if let Ok(version) = versions.supported() {
             // Whoever was first has found the same.
-            let _ = self.0.spoken.set(spoken);
+            let _ = self.0.version.set(version);
         }
         Ok(versions)
     }
@@ -165,7 +165,7 @@ impl CloudController {
         &self,
         call: &Call,
         guid: &InstanceGuid,
-        names: PlaceNames,
+        names: LocationNames,
     ) -> Result<Option<CfInstance>, ServiceError> {
         self.api(call).await?.instance(call, guid, names).await
     }
@@ -196,7 +196,7 @@ impl CloudController {
 
     /// Those of the ids that are service instances, of whatever offering. Safe to repeat.
     ///
-    /// Whoever may not see everything does not see all of them: see [`CloudController::sight`].
+    /// Whoever may not see everything does not see all of them: see [`CloudController::visibility`].
     #[tracing::instrument(name = "cloud_controller.known_instances", skip_all)]
     pub async fn known_instances(
         &self,
@@ -243,13 +243,13 @@ impl CloudController {
     }
 
     pub(super) async fn api(&self, call: &Call) -> Result<&dyn Api, ServiceError> {
-        Ok(self.api_of(self.spoken(call).await?))
+        Ok(self.api_of(self.version(call).await?))
     }
 
     /// How much we may see. Asks the UAA, where no token is at hand. Safe to repeat.
-    pub async fn sight(&self, call: &Call) -> Result<Sight, ServiceError> {
+    pub async fn visibility(&self, call: &Call) -> Result<Visibility, ServiceError> {
         match self.0.tokens.token(call).await {
-            Ok(token) => Ok(Sight::of(token.scopes())),
+            Ok(token) => Ok(Visibility::of(token.scopes())),
             Err(source) if source.is_timeout() => Err(self.out_of_time()),
             Err(source) => {
                 let source = Box::new(source);
@@ -265,13 +265,13 @@ impl CloudController {
     }
 
     /// The version that is spoken. Who asks first asks for all; a failure is not kept.
-    pub(super) async fn spoken(&self, call: &Call) -> Result<ApiVersion, ServiceError> {
-        let asked = self.0.spoken.get_or_try_init(async || {
+    pub(super) async fn version(&self, call: &Call) -> Result<ApiVersion, ServiceError> {
+        let asked = self.0.version.get_or_try_init(async || {
             let versions = versions::ask(self.connection(), call).await?;
-            versions.spoken()
+            versions.supported()
         });
         match timeout_at(call.deadline.instant(), asked).await {
-            Ok(spoken) => spoken.copied(),
+            Ok(version) => version.copied(),
             Err(_) => Err(self.out_of_time()),
         }
     }
@@ -290,7 +290,7 @@ impl fmt::Debug for CloudController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CloudController")
             .field("server", &self.connection().server().as_str())
-            .field("spoken", &self.0.spoken.get())
+            .field("spoken", &self.0.version.get())
             .finish_non_exhaustive()
     }
 }

@@ -67,7 +67,7 @@ pub enum CfOperationState {
 
 /// How one service instance is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CfStanding {
+pub struct CfLastOperation {
     /// Its name, for people.
     pub name: String,
     /// What was last done with it, if that is known.
@@ -183,7 +183,7 @@ impl WireOperation {
 
 /// What both versions tell of one instance.
 #[derive(Deserialize)]
-pub(super) struct WireStanding {
+pub(super) struct WireInstanceStatus {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -197,8 +197,8 @@ struct WireLastOperation {
     description: Option<String>,
 }
 
-impl From<WireStanding> for CfStanding {
-    fn from(wire: WireStanding) -> Self {
+impl From<WireInstanceStatus> for CfLastOperation {
+    fn from(wire: WireInstanceStatus) -> Self {
         let (last_operation, description) = wire.last_operation.map_or((None, None), |last| {
             (last.operation.known(), last.description)
         });
@@ -218,7 +218,7 @@ pub(super) struct MaintenanceInfo {
 
 /// `last_operation` with what is said of it.
 #[derive(Default, Deserialize)]
-pub(super) struct ToldOperation {
+pub(super) struct ReportedOperation {
     #[serde(rename = "type")]
     kind: Option<String>,
     pub(super) state: Option<String>,
@@ -232,14 +232,14 @@ impl CfVersionedInstance {
     pub(super) fn of(
         plan: PlanGuid,
         info: Option<MaintenanceInfo>,
-        told: Option<ToldOperation>,
+        reported: Option<ReportedOperation>,
     ) -> Self {
-        let ToldOperation {
+        let ReportedOperation {
             kind,
             state,
             description,
             updated_at,
-        } = told.unwrap_or_default();
+        } = reported.unwrap_or_default();
         Self {
             plan,
             version: info.and_then(|info| info.version),
@@ -251,6 +251,6 @@ impl CfVersionedInstance {
 }
 
 /// What is sent to ask for an upgrade, in both versions.
-pub(super) fn wish(version: &str) -> serde_json::Value {
+pub(super) fn wanted(version: &str) -> serde_json::Value {
     serde_json::json!({ "maintenance_info": { "version": version } })
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 use url::Url;
 
-use super::{CloudController, JobGuid, error::is_lasting_fault_of_broker};
+use super::{CloudController, JobGuid, error::is_lasting_error_of_broker};
 use crate::{
     connection::{Answered, Connection},
     http::{Call, StatusCode, cut},
@@ -20,7 +20,7 @@ const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
 /// The Cloud Controller's codes for what fails by no fault of the request: an unspecified failure on the way to a broker,
 /// unavailability, a failed, rejected or malformed synchronisation (a router that does not know the broker yet answers
 /// for it), a job that took too long.
-const PASSING: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
+const TRANSIENT: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
 
 /// A request that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct CfJob {
     /// How far it is.
     pub state: JobState,
     /// Why it has failed, the cause first.
-    pub faults: Vec<CfFault>,
+    pub errors: Vec<CfError>,
     /// What the operator should know.
     pub warnings: Vec<String>,
 }
@@ -66,7 +66,7 @@ pub enum JobState {
 
 /// What the Cloud Controller says of a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct CfFault {
+pub struct CfError {
     /// Its code (`spec/contracts/platform-apis.md`, section 3.2).
     pub code: Option<u64>,
     /// Its title, such as `CF-UnableToPerform`; empty if there is none.
@@ -106,14 +106,14 @@ impl CloudController {
         };
         let mut pauses = self.connection().pauses();
         loop {
-            let trouble = match self.job(call, &guid).await {
+            let failures = match self.job(call, &guid).await {
                 Ok(job) => match job.state {
                     JobState::Complete => return Ok(job.warnings),
                     JobState::Failed => {
                         let kind = FailureKind::JobFailed {
                             job: guid.clone(),
                             operation: job.operation,
-                            faults: job.faults,
+                            errors: job.errors,
                         };
                         return Err(self.connection().failure(path_of(&guid), kind));
                     }
@@ -126,7 +126,7 @@ impl CloudController {
             if pause >= call.deadline.remaining() {
                 let kind = FailureKind::OutOfTime { sent: true };
                 return Err(
-                    trouble.unwrap_or_else(|| self.connection().failure(path_of(&guid), kind))
+                    failures.unwrap_or_else(|| self.connection().failure(path_of(&guid), kind))
                 );
             }
             sleep(pause).await;
@@ -177,14 +177,14 @@ fn path_of(job: &JobGuid) -> String {
     format!("/v3/jobs/{job}")
 }
 
-impl CfFault {
+impl CfError {
     pub(crate) fn is_transient(&self) -> bool {
-        self.code.is_some_and(|code| PASSING.contains(&code))
-            && !is_lasting_fault_of_broker(self.code, &self.title, &self.detail)
+        self.code.is_some_and(|code| TRANSIENT.contains(&code))
+            && !is_lasting_error_of_broker(self.code, &self.title, &self.detail)
     }
 }
 
-impl fmt::Display for CfFault {
+impl fmt::Display for CfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: `{}`", self.title, self.detail)
     }
@@ -196,7 +196,7 @@ struct WireJob {
     operation: String,
     state: String,
     #[serde(default)]
-    errors: Vec<CfFault>,
+    errors: Vec<CfError>,
     #[serde(default)]
     warnings: Vec<WireWarning>,
 }
@@ -215,17 +215,17 @@ impl WireJob {
             "FAILED" => JobState::Failed,
             _ => JobState::Unknown(self.state),
         };
-        let faults = self.errors.into_iter().map(|fault| CfFault {
-            title: cut(&fault.title),
-            detail: cut(&fault.detail),
-            ..fault
+        let errors = self.errors.into_iter().map(|error| CfError {
+            title: cut(&error.title),
+            detail: cut(&error.detail),
+            ..error
         });
         let warnings = self.warnings.iter().map(|warning| cut(&warning.detail));
         CfJob {
             guid: guid.clone(),
             operation: self.operation,
             state,
-            faults: faults.collect(),
+            errors: errors.collect(),
             warnings: warnings.collect(),
         }
     }

@@ -12,8 +12,8 @@
 //! | `listing` | service instances as a stream of pages, each instance once, none hidden |
 //! | `jobs` | what the Cloud Controller carries out by and by |
 //! | `brokers`, `plans`, `instances`, `ids` | the answers |
-//! | `places` | the names of spaces and organizations |
-//! | `sight` | how much of it somebody may see |
+//! | `locations` | the names of spaces and organizations |
+//! | `visibility` | how much of it somebody may see |
 //! | `connection`, `error` | how the Cloud Controller is asked, and what its refusals mean |
 //!
 //! What reads is repeated after transient failures, within the limits and the deadline of the call. What changes
@@ -29,26 +29,26 @@ mod ids;
 mod instances;
 mod jobs;
 mod listing;
-mod places;
+mod locations;
 mod plans;
-mod sight;
 mod v2;
 mod v3;
 mod versions;
+mod visibility;
 
 pub use brokers::{BrokerRegistration, CfBroker};
-pub(crate) use error::is_lasting_fault_of_broker;
+pub(crate) use error::is_lasting_error_of_broker;
 pub use facade::CloudController;
 pub use ids::{
     AppGuid, BindingGuid, BrokerGuid, InstanceGuid, JobGuid, OfferingGuid, OrganizationGuid,
     PlanGuid, SpaceGuid,
 };
 pub use instances::{
-    CfBinding, CfBindingKind, CfInstance, CfOperation, CfOperationKind, CfOperationState,
-    CfStanding, CfVersionedInstance, Deletion, Upgrading,
+    CfBinding, CfBindingKind, CfInstance, CfLastOperation, CfOperation, CfOperationKind,
+    CfOperationState, CfVersionedInstance, Deletion, Upgrading,
 };
-pub use jobs::{Accepted, CfFault, CfJob, JobState};
-pub use listing::{InstanceQuery, InstanceStream, PlaceNames};
+pub use jobs::{Accepted, CfError, CfJob, JobState};
+pub use listing::{InstanceQuery, InstanceStream, LocationNames};
 pub use plans::{CfPlan, OfferedPlan, PlanVisibility, WantedVisibility};
-pub use sight::{SEES_ALL, Sight};
 pub use versions::{ApiVersion, ApiVersions};
+pub use visibility::{SEES_ALL, Visibility};

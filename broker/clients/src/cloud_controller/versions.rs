@@ -37,7 +37,7 @@ pub enum ApiVersion {
 
 impl ApiVersions {
     /// The version that this client speaks there; an error names what was found if there is none.
-    pub fn spoken(&self) -> Result<ApiVersion, ServiceError> {
+    pub fn supported(&self) -> Result<ApiVersion, ServiceError> {
         let has = |version: &Option<String>, oldest| {
             version
                 .as_deref()
@@ -90,9 +90,9 @@ pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersi
         ) => (None, Some(error)),
         Err(error) => return Err(error),
     };
-    let told = ApiVersions { v3, v2: None };
-    if told.spoken().is_ok() {
-        return Ok(told);
+    let reported = ApiVersions { v3, v2: None };
+    if reported.supported().is_ok() {
+        return Ok(reported);
     }
     let info: Result<Info, _> = connection
         .read_anonymously(call, connection.address(&["v2", "info"], &[]))
@@ -105,7 +105,7 @@ pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersi
     };
     match (v2, without_root) {
         (None, Some(error)) => Err(error),
-        (v2, _) => Ok(ApiVersions { v2, ..told }),
+        (v2, _) => Ok(ApiVersions { v2, ..reported }),
     }
 }
 
@@ -161,16 +161,16 @@ impl Root {
 mod tests {
     use super::*;
 
-    fn spoken(v3: Option<&str>, v2: Option<&str>) -> Option<ApiVersion> {
+    fn supported(v3: Option<&str>, v2: Option<&str>) -> Option<ApiVersion> {
         let versions = ApiVersions {
             v3: v3.map(str::to_owned),
             v2: v2.map(str::to_owned),
         };
-        versions.spoken().ok()
+        versions.supported().ok()
     }
 
     #[test]
-    fn v3_is_spoken_where_it_is_new_enough_and_v2_where_it_is_not() {
+    fn v3_is_used_where_it_is_new_enough_and_v2_where_it_is_not() {
         use ApiVersion::{V2, V3};
 
         for (v3, v2, expected) in [
@@ -183,7 +183,7 @@ mod tests {
             (Some("3.94.9"), None, None),
             (None, None, None),
         ] {
-            assert_eq!(spoken(v3, v2), expected, "{v3:?} {v2:?}");
+            assert_eq!(supported(v3, v2), expected, "{v3:?} {v2:?}");
         }
     }
 
@@ -202,21 +202,24 @@ mod tests {
             ("3.+95", false),
             ("three.95", false),
         ] {
-            assert_eq!(spoken(Some(version), None).is_some(), good, "{version}");
+            assert_eq!(supported(Some(version), None).is_some(), good, "{version}");
         }
     }
 
     #[test]
-    fn what_was_found_is_told_where_nothing_will_do() {
+    fn what_was_found_is_reported_where_nothing_will_do() {
         let versions = ApiVersions {
             v3: Some("3.94.0".to_owned()),
             v2: None,
         };
 
-        let error = versions.spoken().unwrap_err();
+        let error = versions.supported().unwrap_err();
 
-        let told = error.to_string();
-        assert!(told.contains("`3.94.0`") && told.contains("none"), "{told}");
+        let reported = error.to_string();
+        assert!(
+            reported.contains("`3.94.0`") && reported.contains("none"),
+            "{reported}"
+        );
         assert!(!error.is_transient());
     }
 }

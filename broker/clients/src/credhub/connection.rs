@@ -30,7 +30,7 @@ static PROTOCOL: Protocol = Protocol {
     accepts: is_success,
     // It has expired, or this CredHub does not know it.
     refuses_token: is_unauthorized,
-    refusal,
+    rejection,
     // The names of credentials are shown, values never.
     shown: Shown::HostPathAndQuery,
 };
@@ -126,13 +126,13 @@ impl fmt::Debug for CredHub {
     }
 }
 
-fn refusal(answer: &Answer) -> FailureKind {
-    let description = match answer.json::<Refusal>() {
-        Ok(Refusal {
+fn rejection(answer: &Answer) -> FailureKind {
+    let description = match answer.json::<Rejection>() {
+        Ok(Rejection {
             error,
             error_description: Some(description),
         }) => format!("{error}: {description}"),
-        Ok(Refusal { error, .. }) => error,
+        Ok(Rejection { error, .. }) => error,
         // A proxy that finds no CredHub answers so as well, and must not pass for one that finds no credential.
         Err(_) if answer.status() == StatusCode::NOT_FOUND => {
             let missing = "error of CredHub";
@@ -151,7 +151,7 @@ fn refusal(answer: &Answer) -> FailureKind {
 
 /// A CredHub's error. The description is there when it is about the token.
 #[derive(Deserialize)]
-struct Refusal {
+struct Rejection {
     error: String,
     error_description: Option<String>,
 }

@@ -29,9 +29,9 @@ static PROTOCOL: Protocol = Protocol {
     accepts: |status| status.is_success() || status.is_redirection(),
     // The 401 that a new token may change is plain text; the one about missing scopes is JSON.
     refuses_token: |answer| {
-        answer.status() == StatusCode::UNAUTHORIZED && answer.json::<Refusal>().is_err()
+        answer.status() == StatusCode::UNAUTHORIZED && answer.json::<Rejection>().is_err()
     },
-    refusal,
+    rejection,
     shown: Shown::Path,
 };
 
@@ -249,19 +249,19 @@ impl Credentials {
     }
 }
 
-fn refusal(answer: &Answer) -> FailureKind {
-    let refusal = answer.json::<Refusal>().ok();
+fn rejection(answer: &Answer) -> FailureKind {
+    let rejection = answer.json::<Rejection>().ok();
     let status = answer.status();
-    match refusal {
-        Some(refusal)
-            if status == StatusCode::UNAUTHORIZED && refusal.code == Some(NOT_ALLOWED) =>
+    match rejection {
+        Some(rejection)
+            if status == StatusCode::UNAUTHORIZED && rejection.code == Some(NOT_ALLOWED) =>
         {
             FailureKind::NotAllowed {
-                description: cut(&refusal.description),
+                description: cut(&rejection.description),
             }
         }
         _ if status == StatusCode::UNAUTHORIZED => FailureKind::Unauthenticated,
-        Some(Refusal { code, description }) => FailureKind::Refused {
+        Some(Rejection { code, description }) => FailureKind::Refused {
             status,
             code,
             name: String::new(),
@@ -273,7 +273,7 @@ fn refusal(answer: &Answer) -> FailureKind {
 
 /// A Director's error.
 #[derive(Deserialize)]
-struct Refusal {
+struct Rejection {
     code: Option<u64>,
     description: String,
 }

@@ -25,7 +25,7 @@ pub enum Event {
     /// The task failed or was cancelled; the last line.
     Failure(Failure),
     /// Something worth knowing.
-    Remark(Remark),
+    Warning(Warning),
 }
 
 /// A step of a task. The steps of one stage run side by side: one is told from another by stage,
@@ -78,16 +78,16 @@ pub struct Failure {
 
 /// A remark of the Director.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct Warning {
     /// What sort of remark.
-    pub kind: RemarkKind,
+    pub kind: WarningKind,
     /// The Director's words.
     pub message: String,
 }
 
 /// What sort of remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RemarkKind {
+pub enum WarningKind {
     /// A warning.
     Warning,
     /// Something that will go away.
@@ -145,11 +145,11 @@ fn event(line: &[u8]) -> Option<Event> {
             code: error.code,
             message: error.message,
         })),
-        WireEvent::Remark { kind, message } => Some(Event::Remark(Remark {
+        WireEvent::Warning { kind, message } => Some(Event::Warning(Warning {
             kind: match kind.as_str() {
-                "warning" => RemarkKind::Warning,
-                "deprecation" => RemarkKind::Deprecation,
-                _ => RemarkKind::Unknown(kind),
+                "warning" => WarningKind::Warning,
+                "deprecation" => WarningKind::Deprecation,
+                _ => WarningKind::Unknown(kind),
             },
             message,
         })),
@@ -163,7 +163,7 @@ enum WireEvent {
     Failure {
         error: WireError,
     },
-    Remark {
+    Warning {
         #[serde(rename = "type")]
         kind: String,
         message: String,
@@ -235,7 +235,7 @@ mod tests {
     const STARTED: &str = r#"{"time":1,"stage":"Updating instance","tags":["srv"],"total":1,"task":"srv/d9 (0)","index":1,"state":"started","progress":0}"#;
     const FAILED: &str = r#"{"time":1,"stage":"Creating missing vms","tags":[],"total":0,"task":"srv/d9 (0)","index":3,"state":"failed","progress":100,"data":{"error":"no room"}}"#;
     const FAILURE: &str = r#"{"time":2,"error":{"code":100,"message":"no room"}}"#;
-    const REMARK: &str = r#"{"time":3,"type":"deprecation","message":"old"}"#;
+    const WARNING_LINE: &str = r#"{"time":3,"type":"deprecation","message":"old"}"#;
 
     #[test]
     fn a_half_written_line_is_left_for_the_next_time() {
@@ -252,15 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn steps_failures_and_remarks_are_told_apart_and_noise_is_skipped() {
-        let text = format!("{FAILED}\nnoise\n\n{{\"a\":1}}\n{REMARK}\n{FAILURE}\n");
+    fn steps_failures_and_warnings_are_distinguished_and_noise_is_skipped() {
+        let text = format!("{FAILED}\nnoise\n\n{{\"a\":1}}\n{WARNING_LINE}\n{FAILURE}\n");
 
         let chunk = chunk(text.as_bytes(), 0);
 
         assert_eq!(chunk.next, text.len() as u64);
         let [
             Event::Step(step),
-            Event::Remark(remark),
+            Event::Warning(warning),
             Event::Failure(failure),
         ] = &chunk.events[..]
         else {
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!((&step.state, step.progress), (&StepState::Failed, 100));
         assert_eq!((step.index, step.total), (3, 0));
         assert_eq!(step.error.as_deref(), Some("no room"));
-        assert_eq!(remark.kind, RemarkKind::Deprecation);
+        assert_eq!(warning.kind, WarningKind::Deprecation);
         assert_eq!((failure.code, failure.message.as_str()), (100, "no room"));
     }
 }

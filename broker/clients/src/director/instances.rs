@@ -62,24 +62,28 @@ impl Director {
         let task = self
             .start_reading(call, self.address(&segments, &[("format", "full")]))
             .await?;
-        let told = self.told_by_agents(call, task).await?;
+        let reported = self.reported_by_agents(call, task).await?;
         let without_vm: BTreeSet<_> = listed
             .iter()
             .filter(|instance| instance.expects_vm == Some(false))
             .map(|instance| (instance.job.clone(), instance.index, instance.id.clone()))
             .collect();
-        let mut states: Vec<InstanceState> = told
+        let mut states: Vec<InstanceState> = reported
             .into_iter()
-            .map(|told| {
-                let key = (told.job_name.clone(), told.index, told.id.clone());
+            .map(|reported| {
+                let key = (
+                    reported.job_name.clone(),
+                    reported.index,
+                    reported.id.clone(),
+                );
                 InstanceState {
                     expects_vm: !without_vm.contains(&key),
-                    group: told.job_name.unwrap_or_default(),
-                    index: told.index,
-                    id: told.id,
-                    desired: told.state,
-                    reported: told.job_state,
-                    processes: told.processes.unwrap_or_default(),
+                    group: reported.job_name.unwrap_or_default(),
+                    index: reported.index,
+                    id: reported.id,
+                    desired: reported.state,
+                    reported: reported.job_state,
+                    processes: reported.processes.unwrap_or_default(),
                 }
             })
             .collect();
@@ -87,11 +91,11 @@ impl Director {
         Ok(Some(states))
     }
 
-    async fn told_by_agents(
+    async fn reported_by_agents(
         &self,
         call: &Call,
         task: TaskId,
-    ) -> Result<Vec<ToldByAgent>, ServiceError> {
+    ) -> Result<Vec<AgentReport>, ServiceError> {
         let left = call.deadline.remaining();
         let in_time = Call {
             deadline: call.deadline.within(left.saturating_sub(TO_CANCEL)),
@@ -124,7 +128,7 @@ struct Listed {
 }
 
 #[derive(Deserialize)]
-struct ToldByAgent {
+struct AgentReport {
     job_name: Option<String>,
     index: Option<u64>,
     id: Option<String>,

@@ -41,7 +41,7 @@ pub use deployments::{Deployment, DeploymentSummary, Force};
 pub use errands::{ErrandResult, InstanceSelector};
 pub(crate) use error::NOT_ALLOWED;
 pub use error::SubmitError;
-pub use events::{Event, EventChunk, Failure, Remark, RemarkKind, Step, StepState};
+pub use events::{Event, EventChunk, Failure, Step, StepState, Warning, WarningKind};
 pub use ids::{
     ConfigId, ConfigName, ConfigType, ContextId, DeploymentName, ErrandName, InvalidContextId,
     LinkId, LinkProviderId, TaskId,

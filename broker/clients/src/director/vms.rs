@@ -28,8 +28,8 @@ impl Director {
     ) -> Result<BTreeMap<String, Vec<String>>, ServiceError> {
         let segments = ["deployments", deployment.as_str(), "vms"];
         let listed: Vec<Vm> = self.read(call, &segments, &[]).await?;
-        let are_told = |vm: &Vm| matches!(vm.ips, Addresses::Told(_));
-        if listed.iter().all(are_told) {
+        let are_reported = |vm: &Vm| matches!(vm.ips, Addresses::Reported(_));
+        if listed.iter().all(are_reported) {
             return Ok(by_group(listed));
         }
         let task = self
@@ -70,8 +70,8 @@ fn by_group(mut vms: Vec<Vm>) -> BTreeMap<String, Vec<String>> {
     for vm in vms.into_iter().filter(|vm| vm.active != Some(false)) {
         let Some(group) = vm.group else { continue };
         let addresses = groups.entry(group).or_default();
-        if let Addresses::Told(told) = vm.ips {
-            for address in told {
+        if let Addresses::Reported(reported) = vm.ips {
+            for address in reported {
                 if !addresses.contains(&address) {
                     addresses.push(address);
                 }
@@ -97,13 +97,13 @@ struct Vm {
 enum Addresses {
     /// The member is absent.
     #[default]
-    NotTold,
+    NotReported,
     /// As far as there are any.
-    Told(Vec<String>),
+    Reported(Vec<String>),
 }
 
 impl From<Option<Vec<String>>> for Addresses {
-    fn from(told: Option<Vec<String>>) -> Self {
-        Self::Told(told.unwrap_or_default())
+    fn from(reported: Option<Vec<String>>) -> Self {
+        Self::Reported(reported.unwrap_or_default())
     }
 }

@@ -14,7 +14,7 @@ use url::{Host, Url};
 use crate::service_error::is_of_gateway;
 
 use super::{
-    Answer, Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeFault, Limits,
+    Answer, Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeError, Limits,
     Repeat, Request, Service, TransportError, Trust, error::tls_error, observer,
 };
 
@@ -245,7 +245,7 @@ fn failed(error: reqwest::Error) -> TransportError {
     let source = Arc::new(error.without_url());
     if let Some(said) = handshake {
         TransportError::Handshake {
-            source: HandshakeFault(Arc::new(said)),
+            source: HandshakeError(Arc::new(said)),
         }
     } else if connecting {
         TransportError::NotConnected { source }
@@ -360,19 +360,19 @@ mod tests {
         let last = not_connected().await;
         assert!(!last.may_have_been_sent(), "{last:?}");
 
-        let told = of_all(Some(Err(too_slow())), Err(last.clone()))
+        let reported = of_all(Some(Err(too_slow())), Err(last.clone()))
             .err()
             .unwrap();
-        assert!(told.may_have_been_sent(), "{told:?}");
-        let told = of_all(Some(Ok(answer(StatusCode::BAD_GATEWAY))), Err(last.clone()));
-        assert_eq!(told.unwrap().status, StatusCode::BAD_GATEWAY);
+        assert!(reported.may_have_been_sent(), "{reported:?}");
+        let reported = of_all(Some(Ok(answer(StatusCode::BAD_GATEWAY))), Err(last.clone()));
+        assert_eq!(reported.unwrap().status, StatusCode::BAD_GATEWAY);
         let over = || Err(TransportError::OutOfTime { sent: false });
         for (sent, reached) in [(None, false), (Some(Err(too_slow())), true)] {
-            let told = of_all(sent, over()).err().unwrap();
-            assert!(matches!(told, TransportError::OutOfTime { sent } if sent == reached));
+            let reported = of_all(sent, over()).err().unwrap();
+            assert!(matches!(reported, TransportError::OutOfTime { sent } if sent == reached));
         }
-        let told = of_all(None, Err(last)).err().unwrap();
-        assert!(!told.may_have_been_sent(), "{told:?}");
+        let reported = of_all(None, Err(last)).err().unwrap();
+        assert!(!reported.may_have_been_sent(), "{reported:?}");
     }
 
     /// A server that holds every request until `CONNECTIONS` are there, or all that will come. Gives the most that were there
@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn an_answer_in_the_end_is_what_counts() {
-        let told = of_all(Some(Err(too_slow())), Ok(answer(StatusCode::OK)));
-        assert_eq!(told.unwrap().status, StatusCode::OK);
+        let reported = of_all(Some(Err(too_slow())), Ok(answer(StatusCode::OK)));
+        assert_eq!(reported.unwrap().status, StatusCode::OK);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, sync::Arc};
 
-use super::{Break, HandshakeFault};
+use super::{Break, HandshakeError};
 
 /// A request got no (complete) answer.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum TransportError {
     Handshake {
         /// What TLS said.
         #[source]
-        source: HandshakeFault,
+        source: HandshakeError,
     },
     /// The connection broke after the request may have been sent.
     #[error("the connection broke before the answer was complete")]

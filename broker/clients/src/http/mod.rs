@@ -36,7 +36,7 @@ pub use observer::{
 };
 pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
 pub use reqwest::{Method, StatusCode, header};
-pub use tls::{Break, HandshakeFault, is_of_a_namesake, is_of_an_authority};
+pub use tls::{Break, HandshakeError, is_of_a_namesake, is_of_an_authority};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 

@@ -32,9 +32,9 @@ mod tests {
 
     #[test]
     fn nothing_is_quoted_where_nothing_was_said() {
-        let told = |name, words| format!("status 404{}{}", Name(name), Words(words));
-        assert_eq!(told("", ""), "status 404");
-        assert_eq!(told("not_found", ""), "status 404, `not_found`");
-        assert_eq!(told("", "no page"), "status 404: `no page`");
+        let reported = |name, words| format!("status 404{}{}", Name(name), Words(words));
+        assert_eq!(reported("", ""), "status 404");
+        assert_eq!(reported("not_found", ""), "status 404, `not_found`");
+        assert_eq!(reported("", "no page"), "status 404: `no page`");
     }
 }

@@ -8,14 +8,14 @@ use rustls_pki_types::UnixTime;
 
 /// Why a TLS handshake failed.
 #[derive(Clone, Debug)]
-pub struct HandshakeFault(pub(super) Arc<rustls::Error>);
+pub struct HandshakeError(pub(super) Arc<rustls::Error>);
 
-impl Error for HandshakeFault {}
+impl Error for HandshakeError {}
 
-impl fmt::Display for HandshakeFault {
+impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            rustls::Error::InvalidCertificate(fault) => certificate(fault, f),
+            rustls::Error::InvalidCertificate(error) => certificate(error, f),
             rustls::Error::InvalidMessage(_) => {
                 f.write_str("whoever answers there does not speak TLS")
             }
@@ -24,8 +24,8 @@ impl fmt::Display for HandshakeFault {
     }
 }
 
-fn certificate(fault: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match fault {
+fn certificate(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match error {
         CertificateError::Expired => f.write_str("a certificate of the server has ended"),
         CertificateError::ExpiredContext { not_after, .. } => write!(
             f,
@@ -62,10 +62,10 @@ fn certificate(fault: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Res
         CertificateError::UnknownIssuer => {
             f.write_str("nobody who is believed vouches for the server's certificate")
         }
-        _ if is_of_a_namesake(fault) => f.write_str(
+        _ if is_of_a_namesake(error) => f.write_str(
             "an authority is believed that is called like the one of the server's certificate, and it is another one",
         ),
-        _ if is_of_an_authority(fault) => f.write_str(
+        _ if is_of_an_authority(error) => f.write_str(
             "the server's certificate is that of an authority (`CA:TRUE`), which is accepted only where it is configured itself",
         ),
         other => write!(f, "the server's certificate is not accepted: {other}"),
@@ -73,16 +73,16 @@ fn certificate(fault: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Res
 }
 
 /// Whether a server shows an authority's certificate that somebody else has signed.
-pub fn is_of_an_authority(fault: &CertificateError) -> bool {
+pub fn is_of_an_authority(error: &CertificateError) -> bool {
     // webpki's error; rustls passes it on without a variant of its own.
-    matches!(fault, CertificateError::Other(error) if error.0.to_string() == "CaUsedAsEndEntity")
+    matches!(error, CertificateError::Other(error) if error.0.to_string() == "CaUsedAsEndEntity")
 }
 
 /// Whether a certificate is signed by somebody else of the same name as a believed authority: with another key, or with one
 /// of another kind.
-pub fn is_of_a_namesake(fault: &CertificateError) -> bool {
+pub fn is_of_a_namesake(error: &CertificateError) -> bool {
     matches!(
-        fault,
+        error,
         CertificateError::BadSignature
             | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. }
     )
@@ -110,7 +110,7 @@ pub struct Break(pub(super) Arc<reqwest::Error>);
 
 impl Break {
     /// The other side went away without the farewell of TLS. rustls tells that with a link to its own documents.
-    fn is_without_farewell(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = Some(self.0.as_ref());
         while let Some(error) = cause {
             let io = error.downcast_ref::<io::Error>();
@@ -130,7 +130,7 @@ impl Break {
 
 impl Error for Break {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        if self.is_without_farewell() {
+        if self.is_truncated() {
             None
         } else {
             self.0.source()
@@ -140,7 +140,7 @@ impl Error for Break {
 
 impl fmt::Display for Break {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_without_farewell() {
+        if self.is_truncated() {
             f.write_str("the other side closed it in the middle")
         } else {
             write!(f, "{}", self.0)
@@ -157,10 +157,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_certificate_is_told_in_words_and_days() {
+    fn what_is_wrong_with_a_certificate_is_reported_in_words_and_days() {
         let time = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         let (now, other) = (time(1_795_310_487), time(1_600_000_000));
-        for (fault, told) in [
+        for (error, reported) in [
             (
                 CertificateError::ExpiredContext {
                     time: now,
@@ -197,8 +197,8 @@ mod tests {
                 "an authority is believed that is called like the one of the server's certificate, and it is another one",
             ),
         ] {
-            let fault = HandshakeFault(Arc::new(rustls::Error::InvalidCertificate(fault)));
-            assert_eq!(fault.to_string(), told);
+            let error = HandshakeError(Arc::new(rustls::Error::InvalidCertificate(error)));
+            assert_eq!(error.to_string(), reported);
         }
     }
 }

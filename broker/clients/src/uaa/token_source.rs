@@ -38,7 +38,7 @@ static PROTOCOL: Protocol = Protocol {
     asks_for_json: true,
     accepts: is_success,
     refuses_token: is_unauthorized,
-    refusal,
+    rejection,
     shown: Shown::HostAndPath,
 };
 
@@ -215,13 +215,13 @@ struct Granted {
 }
 
 /// What a UAA says in OAuth's words, of tokens and of clients.
-pub(super) fn refusal(answer: &Answer) -> FailureKind {
-    let refusal: Refusal = answer.json().unwrap_or_default();
+pub(super) fn rejection(answer: &Answer) -> FailureKind {
+    let rejection: Rejection = answer.json().unwrap_or_default();
     FailureKind::Refused {
         status: answer.status(),
         code: None,
-        name: cut(&refusal.error),
-        description: match refusal.error_description {
+        name: cut(&rejection.error),
+        description: match rejection.error_description {
             Some(description) => cut(&description),
             None => answer.error_text(),
         },
@@ -229,7 +229,7 @@ pub(super) fn refusal(answer: &Answer) -> FailureKind {
 }
 
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct Rejection {
     #[serde(default)]
     error: String,
     error_description: Option<String>,

@@ -87,7 +87,7 @@ fn plans(guids: &[&str]) -> Vec<PlanGuid> {
 }
 
 #[tokio::test]
-async fn the_versions_are_told_to_anybody() {
+async fn the_versions_are_asked_to_anybody() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |_| Reply::status(500, "")).await;
 
@@ -97,7 +97,7 @@ async fn the_versions_are_told_to_anybody() {
         (versions.v3.as_deref(), versions.v2.as_deref()),
         (Some("3.228.0"), None)
     );
-    assert_eq!(versions.spoken().unwrap(), ApiVersion::V3);
+    assert_eq!(versions.supported().unwrap(), ApiVersion::V3);
     assert_eq!(server.lines(), ["GET /"]);
     assert!(uaa.seen().is_empty());
 }
@@ -146,7 +146,7 @@ async fn a_version_that_could_not_be_learned_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_foundation_with_neither_version_is_told_from_one_that_does_not_answer() {
+async fn a_foundation_with_neither_version_is_distinguished_from_one_that_does_not_answer() {
     let uaa = uaa(1199).await;
     let young = V3_ROOT.replace("3.228.0", "3.94.0");
     let (_server, client) = client_of(&uaa, move |request| match request.target.as_str() {
@@ -291,7 +291,7 @@ async fn an_expired_token_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_code_and_title() {
+async fn a_rejection_is_reported_with_code_and_title() {
     let uaa = uaa(1199).await;
     let body = r#"{"errors":[{"code":10003,"title":"CF-NotAuthorized","detail":"You are not authorized"}]}"#;
     let (server, client) = cloud_controller(&uaa, move |_| Reply::status(403, body)).await;

@@ -46,11 +46,11 @@ fn v2_broker(guid: &str, name: &str) -> String {
     )
 }
 
-fn v3_refusal(code: u64, detail: &str) -> String {
+fn v3_rejection(code: u64, detail: &str) -> String {
     format!(r#"{{"errors":[{{"code":{code},"title":"CF-Title","detail":"{detail}"}}]}}"#)
 }
 
-fn v2_refusal(code: u64, title: &str) -> String {
+fn v2_rejection(code: u64, title: &str) -> String {
     format!(r#"{{"description":"no","error_code":"{title}","code":{code}}}"#)
 }
 
@@ -200,10 +200,10 @@ async fn what_creates_is_not_sent_again_and_the_error_says_that_it_may_have_arri
 }
 
 #[tokio::test]
-async fn a_refusal_has_not_taken_effect() {
+async fn a_rejection_has_not_taken_effect() {
     let uaa = uaa(1199).await;
     let (_server, client) = cloud_controller(&uaa, |_| {
-        Reply::status(422, v3_refusal(10008, "Name must be unique"))
+        Reply::status(422, v3_rejection(10008, "Name must be unique"))
     })
     .await;
 
@@ -219,7 +219,7 @@ async fn a_broker_that_is_being_changed_is_busy() {
     let uaa = uaa(1199).await;
     let (_server, client) = cloud_controller(&uaa, |_| {
         let detail = "Cannot update a broker when other operation is already in progress";
-        Reply::status(422, v3_refusal(10008, detail))
+        Reply::status(422, v3_rejection(10008, detail))
     })
     .await;
 
@@ -230,7 +230,7 @@ async fn a_broker_that_is_being_changed_is_busy() {
 }
 
 #[tokio::test]
-async fn a_catalog_that_is_wrong_does_not_pass_for_trouble_on_the_way() {
+async fn a_catalog_that_is_wrong_does_not_pass_for_failures_on_the_way() {
     let uaa = uaa(1199).await;
     for (status, code, title, is_transient) in [
         (502, 270_012, "CF-ServiceBrokerCatalogInvalid", false),
@@ -239,7 +239,7 @@ async fn a_catalog_that_is_wrong_does_not_pass_for_trouble_on_the_way() {
         (504, 10001, "CF-HttpClientTimeout", true),
     ] {
         let (server, client) = old_foundation(&uaa, move |_| {
-            Reply::status(status, v2_refusal(code, title))
+            Reply::status(status, v2_rejection(code, title))
         })
         .await;
 
@@ -266,7 +266,7 @@ async fn a_deletion_is_repeated_and_one_that_finds_nothing_has_succeeded() {
             if first.swap(false, Ordering::Relaxed) {
                 return Reply::HangUp;
             }
-            Reply::status(404, v3_refusal(10010, "Service broker not found"))
+            Reply::status(404, v3_rejection(10010, "Service broker not found"))
         }
     })
     .await;
@@ -283,23 +283,23 @@ async fn a_cloud_controller_without_that_api_has_deleted_nothing() {
     let guid = "b-1".parse().unwrap();
     let error = client.delete_broker(&call(), &guid).await.unwrap_err();
 
-    let is_refusal = matches!(error.kind, FailureKind::Refused { .. });
-    assert!(is_refusal && !error.is_not_found(), "{error:?}");
+    let is_rejection = matches!(error.kind, FailureKind::Refused { .. });
+    assert!(is_rejection && !error.is_not_found(), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_broker_with_instances_is_told_apart_in_both_versions() {
+async fn a_broker_with_instances_is_distinguished_in_both_versions() {
     let uaa = uaa(1199).await;
     let guid = "b-1".parse().unwrap();
     let (_server, client) = cloud_controller(&uaa, |_| {
-        Reply::status(422, v3_refusal(270_010, "Can not remove brokers"))
+        Reply::status(422, v3_rejection(270_010, "Can not remove brokers"))
     })
     .await;
     let error = client.delete_broker(&call(), &guid).await.unwrap_err();
     assert!(error.is_broker_in_use(), "{error:?}");
 
     let (_server, client) = old_foundation(&uaa, |_| {
-        Reply::status(400, v2_refusal(270_010, "CF-ServiceBrokerNotRemovable"))
+        Reply::status(400, v2_rejection(270_010, "CF-ServiceBrokerNotRemovable"))
     })
     .await;
     let error = client.delete_broker(&call(), &guid).await.unwrap_err();

@@ -38,7 +38,7 @@ fn kinds(bindings: &[CfBinding]) -> Vec<(&str, &CfBindingKind)> {
 }
 
 #[tokio::test]
-async fn how_an_instance_is_doing_is_told_with_the_brokers_words() {
+async fn how_an_instance_is_doing_is_reported_with_the_brokers_words() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |_| {
         Reply::ok(
@@ -47,17 +47,17 @@ async fn how_an_instance_is_doing_is_told_with_the_brokers_words() {
     })
     .await;
 
-    let standing = client
-        .standing(&call(), &instance())
+    let status = client
+        .last_operation(&call(), &instance())
         .await
         .unwrap()
         .unwrap();
 
     assert_eq!(
-        (standing.name.as_str(), standing.description.as_str()),
+        (status.name.as_str(), status.description.as_str()),
         ("db", "no way")
     );
-    let last = standing.last_operation.unwrap();
+    let last = status.last_operation.unwrap();
     assert_eq!(
         (last.kind, last.state),
         (CfOperationKind::Delete, CfOperationState::Failed)
@@ -73,13 +73,13 @@ async fn an_instance_of_which_nothing_is_known_is_there_all_the_same() {
     })
     .await;
 
-    let standing = client
-        .standing(&call(), &instance())
+    let status = client
+        .last_operation(&call(), &instance())
         .await
         .unwrap()
         .unwrap();
 
-    assert_eq!(standing.last_operation, None);
+    assert_eq!(status.last_operation, None);
 }
 
 #[tokio::test]
@@ -100,16 +100,16 @@ async fn an_instance_is_gone_when_the_cloud_controller_says_so_and_nobody_else()
         ),
     ] {
         let (_server, client) = cloud_controller(&uaa, move |_| Reply::status(status, body)).await;
-        let standing = client.standing(&call(), &instance()).await;
+        let last = client.last_operation(&call(), &instance()).await;
         let begun = client.delete_instance(&call(), &instance()).await;
         let bindings = client.bindings(&call(), &instance()).await;
         if is_gone {
-            assert_eq!(standing.unwrap(), None);
+            assert_eq!(last.unwrap(), None);
             assert_eq!(begun.unwrap(), Deletion::Done);
             assert_eq!(bindings.unwrap(), []);
         } else {
             assert_eq!(
-                standing.unwrap_err().status().map(|status| status.as_u16()),
+                last.unwrap_err().status().map(|status| status.as_u16()),
                 Some(status),
                 "{body}"
             );
@@ -204,7 +204,7 @@ async fn deletions_in_version_3_are_jobs_and_sent_once() {
 }
 
 #[tokio::test]
-async fn shares_are_listed_and_taken_back_one_by_one() {
+async fn shares_are_listed_and_removed_one_by_one() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |request| match request.method.as_str() {
         "GET" => Reply::ok(r#"{"data":[{"guid":"s-1"},{"guid":"s-2"}],"links":{}}"#),
@@ -319,15 +319,12 @@ async fn an_old_foundation_deletes_while_the_request_waits_or_begins_to() {
         client.delete_instance(&call(), &instance()).await.unwrap(),
         Deletion::UnderWay
     );
-    let standing = client
-        .standing(&call(), &instance())
+    let status = client
+        .last_operation(&call(), &instance())
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(
-        standing.last_operation.unwrap().kind,
-        CfOperationKind::Delete
-    );
+    assert_eq!(status.last_operation.unwrap().kind, CfOperationKind::Delete);
     assert_eq!(
         lines_v2(&server),
         [
@@ -340,7 +337,10 @@ async fn an_old_foundation_deletes_while_the_request_waits_or_begins_to() {
     );
 
     let (_server, client) = old_foundation(&uaa, |_| Reply::status(404, GONE_V2)).await;
-    assert_eq!(client.standing(&call(), &instance()).await.unwrap(), None);
+    assert_eq!(
+        client.last_operation(&call(), &instance()).await.unwrap(),
+        None
+    );
     assert_eq!(
         client.delete_instance(&call(), &instance()).await.unwrap(),
         Deletion::Done

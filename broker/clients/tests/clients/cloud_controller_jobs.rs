@@ -36,7 +36,7 @@ fn in_turn(replies: Vec<fn() -> Reply>) -> impl Fn() -> Reply + Send + Sync {
 }
 
 #[tokio::test]
-async fn a_job_is_followed_through_all_states_to_its_end_and_its_warnings_are_told() {
+async fn a_job_is_followed_through_all_states_to_its_end_and_its_warnings_are_reported() {
     let uaa = uaa(1199).await;
     let replies = in_turn(vec![
         || job("PROCESSING", "", ""),
@@ -54,7 +54,7 @@ async fn a_job_is_followed_through_all_states_to_its_end_and_its_warnings_are_to
 }
 
 #[tokio::test]
-async fn a_job_that_fails_tells_why() {
+async fn a_job_that_fails_reports_why() {
     let uaa = uaa(1199).await;
     let (_server, client) = cloud_controller(&uaa, |_| {
         job(
@@ -155,7 +155,7 @@ async fn a_job_that_nobody_knows_ends_the_waiting() {
 }
 
 #[tokio::test]
-async fn one_look_tells_how_a_job_is_doing() {
+async fn one_look_reports_how_a_job_is_doing() {
     let uaa = uaa(1199).await;
     let (_server, client) = cloud_controller(&uaa, |_| job("POLLING", "", "")).await;
 

@@ -43,7 +43,7 @@ fn offered(guid: &str, offering: &str, is_active: bool, version: Option<&str>) -
 }
 
 #[tokio::test]
-async fn the_plans_of_one_broker_are_told_with_their_offering() {
+async fn the_plans_of_one_broker_are_reported_with_their_offering() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |request| match request.path() {
         "/v3/service_offerings" => {
@@ -88,7 +88,7 @@ async fn the_plans_of_one_broker_are_told_with_their_offering() {
 }
 
 #[tokio::test]
-async fn the_plans_of_one_broker_of_an_old_foundation_are_told_where_two_offer_the_same() {
+async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_offer_the_same() {
     let uaa = uaa(1199).await;
     let (server, client) = old_foundation(&uaa, |request| match request.path() {
         "/v2/services" => {
@@ -141,7 +141,7 @@ async fn the_plans_of_one_broker_of_an_old_foundation_are_told_where_two_offer_t
 }
 
 #[tokio::test]
-async fn who_sees_a_plan_is_told_with_names() {
+async fn who_sees_a_plan_is_reported_with_names() {
     let uaa = uaa(1199).await;
     for (body, expected) in [
         (r#"{"type":"public"}"#, PlanVisibility::Public),
@@ -261,7 +261,7 @@ fn changes(lines: Vec<String>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_old_foundation_tells_who_sees_a_plan() {
+async fn an_old_foundation_reports_who_sees_a_plan() {
     let uaa = uaa(1199).await;
     for (public, organizations, expected) in [
         (true, &["o-1"][..], PlanVisibility::Public),
@@ -367,7 +367,7 @@ async fn access_that_was_given_although_the_answer_was_lost_is_given() {
 }
 
 #[tokio::test]
-async fn an_organization_tells_its_name_as_long_as_it_is_there() {
+async fn an_organization_reports_its_name_as_long_as_it_is_there() {
     let uaa = uaa(1199).await;
     let guid: OrganizationGuid = "o-1".parse().unwrap();
     let (server, client) = cloud_controller(&uaa, |_| Reply::ok(r#"{"name":"acme"}"#)).await;

@@ -22,7 +22,7 @@ fn plan() -> PlanGuid {
     "p1".parse().unwrap()
 }
 
-fn refusal_v3(code: u64, detail: &str) -> String {
+fn rejection_v3(code: u64, detail: &str) -> String {
     json!({ "errors": [{ "code": code, "title": "CF-Title", "detail": detail }] }).to_string()
 }
 
@@ -51,7 +51,7 @@ async fn expect_versions(client: &CloudController) {
 }
 
 #[tokio::test]
-async fn instances_and_plans_tell_their_versions_in_version_3() {
+async fn instances_and_plans_report_their_versions_in_version_3() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |request| match request.target.as_str() {
         "/v3/service_instances/i1" => Reply::ok(format!(
@@ -60,7 +60,7 @@ async fn instances_and_plans_tell_their_versions_in_version_3() {
         "/v3/service_plans/p1" => {
             Reply::ok(r#"{"guid":"p1","maintenance_info":{"version":"2.0.0"}}"#)
         }
-        _ => Reply::status(404, refusal_v3(10010, "Service instance not found")),
+        _ => Reply::status(404, rejection_v3(10010, "Service instance not found")),
     })
     .await;
     assert!(client.knows_maintenance_info(&call()).await.unwrap());
@@ -69,7 +69,7 @@ async fn instances_and_plans_tell_their_versions_in_version_3() {
 }
 
 #[tokio::test]
-async fn instances_and_plans_tell_their_versions_in_version_2() {
+async fn instances_and_plans_report_their_versions_in_version_2() {
     let uaa = uaa(1199).await;
     let (server, client) = old_foundation(&uaa, |request| match request.target.as_str() {
         "/v2/service_instances/i1" => Reply::ok(resource(
@@ -109,8 +109,8 @@ async fn a_cloud_controller_before_maintenance_info_says_so() {
             _ => Reply::status(500, ""),
         })
         .await;
-        let told = client.knows_maintenance_info(&call()).await.unwrap();
-        assert_eq!(told, knows, "{info}");
+        let reported = client.knows_maintenance_info(&call()).await.unwrap();
+        assert_eq!(reported, knows, "{info}");
     }
 }
 
@@ -131,7 +131,7 @@ async fn an_upgrade_is_taken_or_found_needless_in_version_3() {
 }
 
 #[tokio::test]
-async fn the_last_operation_tells_what_came_of_an_upgrade_in_version_2() {
+async fn the_last_operation_reports_what_came_of_an_upgrade_in_version_2() {
     let uaa = uaa(1199).await;
     let failed = Upgrading::Failed {
         description: "no".to_owned(),
@@ -165,11 +165,11 @@ async fn the_last_operation_tells_what_came_of_an_upgrade_in_version_2() {
 }
 
 #[tokio::test]
-async fn a_busy_instance_is_told_from_a_refusal() {
+async fn a_busy_instance_is_distinguished_from_a_rejection() {
     let uaa = uaa(1199).await;
     for (status, code, is_busy) in [(409, 60016, true), (422, 390_009, false)] {
         let (_server, client) = cloud_controller(&uaa, move |_| {
-            Reply::status(status, refusal_v3(code, "what the Cloud Controller says"))
+            Reply::status(status, rejection_v3(code, "what the Cloud Controller says"))
         })
         .await;
         let answer = client.upgrade_instance(&call(), &instance(), "2.0.0").await;

@@ -66,7 +66,7 @@ fn plans(guids: &[&str]) -> Vec<PlanGuid> {
 }
 
 #[tokio::test]
-async fn both_versions_are_told_where_the_newer_one_is_too_young() {
+async fn both_versions_are_reported_where_the_newer_one_is_too_young() {
     let uaa = uaa(1199).await;
     let (server, client) = old_foundation(&uaa, |_| Reply::status(500, "")).await;
 
@@ -76,13 +76,13 @@ async fn both_versions_are_told_where_the_newer_one_is_too_young() {
         (versions.v3.as_deref(), versions.v2.as_deref()),
         (Some("3.76.0"), Some("2.141.0"))
     );
-    assert_eq!(versions.spoken().unwrap(), ApiVersion::V2);
+    assert_eq!(versions.supported().unwrap(), ApiVersion::V2);
     assert_eq!(lines(&server), Vec::<String>::new());
     assert!(uaa.seen().is_empty());
 }
 
 #[tokio::test]
-async fn a_foundation_that_knows_no_root_document_is_spoken_to_by_version_2() {
+async fn a_foundation_that_knows_no_root_document_is_called_by_version_2() {
     let uaa = uaa(1199).await;
     let (server, client) = client_of(&uaa, |request| match request.target.as_str() {
         "/" => Reply::status(
@@ -217,7 +217,7 @@ async fn a_read_that_meets_a_bad_gateway_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_code_and_title() {
+async fn a_rejection_is_reported_with_code_and_title() {
     let uaa = uaa(1199).await;
     let body = r#"{"description":"You are not authorized to perform the requested action","error_code":"CF-NotAuthorized","code":10003}"#;
     let (server, client) = old_foundation(&uaa, move |_| Reply::status(403, body)).await;
@@ -238,10 +238,10 @@ async fn a_refusal_is_told_with_code_and_title() {
         ),
         "{error:?}"
     );
-    let told = error.to_string();
+    let reported = error.to_string();
     assert!(
-        told.contains("CF-NotAuthorized") && told.contains("not authorized to perform"),
-        "{told}"
+        reported.contains("CF-NotAuthorized") && reported.contains("not authorized to perform"),
+        "{reported}"
     );
     assert_eq!(lines(&server).len(), 1);
 }

@@ -41,13 +41,13 @@ async fn credhub_of(
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, Server, CredHub) {
     let uaa = uaa(43199).await;
-    let told = if version.starts_with('1') {
+    let reported = if version.starts_with('1') {
         format!(r#","version":"{version}""#)
     } else {
         String::new()
     };
     let info = format!(
-        r#"{{"auth-server":{{"url":"{}"}},"app":{{"name":"CredHub"{told}}}}}"#,
+        r#"{{"auth-server":{{"url":"{}"}},"app":{{"name":"CredHub"{reported}}}}}"#,
         uaa.url
     );
     let server = Server::start(move |request| match request.path() {
@@ -109,7 +109,7 @@ async fn a_text_is_put_as_value_and_all_else_as_json() {
 }
 
 #[tokio::test]
-async fn an_old_server_is_told_to_overwrite_and_is_not_asked_for_its_version() {
+async fn an_old_server_is_asked_to_overwrite_and_is_not_asked_for_its_version() {
     let (server, _uaa, credhub) =
         credhub_of("1.9.3", |_| Reply::ok(credential("/a", "\"x\""))).await;
 
@@ -258,7 +258,7 @@ async fn an_expired_token_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn a_refusal_names_the_credential_and_neither_its_value_nor_the_client_s_secret() {
+async fn a_rejection_names_the_credential_and_neither_its_value_nor_the_client_s_secret() {
     let (_server, _uaa, credhub) = credhub(|_| {
         Reply::status(
             400,
@@ -273,9 +273,12 @@ async fn a_refusal_names_the_credential_and_neither_its_value_nor_the_client_s_s
         .unwrap_err();
 
     assert!(!error.may_have_taken_effect() && !error.is_transient());
-    let told = format!("{}{credhub:?}{:?}", everything(&error), client());
-    assert!(told.contains("type cannot be modified"), "{told}");
-    assert!(!told.contains(SECRET) && !told.contains(PASSWORD), "{told}");
+    let reported = format!("{}{credhub:?}{:?}", everything(&error), client());
+    assert!(reported.contains("type cannot be modified"), "{reported}");
+    assert!(
+        !reported.contains(SECRET) && !reported.contains(PASSWORD),
+        "{reported}"
+    );
     let error = credhub.delete(&call(), &name("/a/b")).await.unwrap_err();
     assert!(
         error.to_string().contains("DELETE /api/v1/data?name=/a/b"),
@@ -284,7 +287,7 @@ async fn a_refusal_names_the_credential_and_neither_its_value_nor_the_client_s_s
 }
 
 #[tokio::test]
-async fn a_credhub_in_read_only_mode_is_tried_again_and_then_told() {
+async fn a_credhub_in_read_only_mode_is_tried_again_and_then_reported() {
     let (server, _uaa, credhub) = credhub(|_| Reply::status(503, r#"{"error":"read only"}"#)).await;
 
     let error = credhub
@@ -311,7 +314,7 @@ async fn a_value_in_an_answer_that_makes_no_sense_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_no_credhub_is_told_when_it_is_connected_to() {
+async fn a_server_that_is_no_credhub_is_reported_when_it_is_connected_to() {
     let server = Server::start(|_| Reply::ok("<html>")).await;
 
     let error = CredHub::connect(&call(), &server.url, &server.trust(), client(), limits())
@@ -407,7 +410,7 @@ async fn who_may_grant_and_not_look_takes_the_conflict_for_a_grant() {
 }
 
 #[tokio::test]
-async fn a_permission_is_found_and_taken_back_by_its_id() {
+async fn a_permission_is_found_and_rolled_back_by_its_id() {
     let (server, _uaa, credhub) = credhub(|_| {
         Reply::ok(r#"{"path":"/a","operations":["read"],"actor":"mtls-app:g","uuid":"p-1"}"#)
     })

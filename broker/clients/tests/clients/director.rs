@@ -26,7 +26,7 @@ fn task() -> TaskId {
 }
 
 #[tokio::test]
-async fn the_director_tells_who_it_is() {
+async fn the_director_reports_who_it_is() {
     let (_server, director) = director(|_| Reply::ok("")).await;
 
     let info = director.info(&call()).await.unwrap();
@@ -291,11 +291,11 @@ async fn an_errands_results_are_read_instance_by_instance() {
 
     let results = director.errand_results(&call(), task()).await.unwrap();
 
-    let told: Vec<_> = results
+    let reported: Vec<_> = results
         .iter()
         .map(|result| (result.instance.as_str(), result.exit_code))
         .collect();
-    assert_eq!(told, [("a", 0), ("b", 7)]);
+    assert_eq!(reported, [("a", 0), ("b", 7)]);
     assert!(results[0].succeeded() && !results[1].succeeded());
     assert_eq!(results[1].stderr, "broken\n");
     assert!(!format!("{results:?}").contains("s3cret"));
@@ -328,7 +328,7 @@ async fn an_errand_with_nothing_to_do_has_no_results_and_garbage_is_not_success(
 }
 
 #[tokio::test]
-async fn the_addresses_of_vms_are_told_by_group_in_the_order_of_their_indexes() {
+async fn the_addresses_of_vms_are_reported_by_group_in_the_order_of_their_indexes() {
     let body = r#"[{"agent_id":"a","cid":"1","job":"srv","index":1,"id":"x","az":"z1","ips":["10.0.0.2"],"active":true},{"agent_id":"b","cid":"2","job":"srv","index":0,"id":"y","az":"z1","ips":["10.0.0.1","10.1.0.1"],"active":true},{"agent_id":"c","cid":"3","job":"srv","index":0,"id":"y","az":"z1","ips":["10.0.0.9"],"active":false},{"agent_id":"d","cid":"4","job":"other","index":0,"id":"z","az":null,"ips":[],"active":true},{"agent_id":"e","cid":"5","job":null,"index":null,"id":null,"az":null,"ips":null,"active":true}]"#;
     let (server, director) = director(move |_| Reply::ok(body)).await;
 
@@ -376,7 +376,8 @@ async fn a_director_whose_list_has_no_addresses_has_its_agents_asked() {
 }
 
 #[tokio::test]
-async fn the_states_of_instances_are_told_by_their_agents_and_what_needs_no_vm_by_the_database() {
+async fn the_states_of_instances_are_reported_by_their_agents_and_what_needs_no_vm_by_the_database()
+{
     let (server, director) = director(|request| match request.line().trim_start_matches("GET ") {
         "/deployments/service-instance_b2/instances" => Reply::ok(
             r#"[{"agent_id":"a","cid":"20930","job":"srv","index":0,"id":"d9","az":"z1","ips":["10.0.0.1"],"expects_vm":true},{"agent_id":null,"cid":null,"job":"smoke-ig","index":0,"id":"f4","az":"z1","ips":[],"vm_created_at":null,"expects_vm":false}]"#,
@@ -395,7 +396,7 @@ async fn the_states_of_instances_are_told_by_their_agents_and_what_needs_no_vm_b
 
     let states = director.instance_states(&call(), &name()).await.unwrap();
 
-    let told: Vec<_> = states
+    let reported: Vec<_> = states
         .unwrap_or_default()
         .into_iter()
         .map(|state| {
@@ -408,7 +409,7 @@ async fn the_states_of_instances_are_told_by_their_agents_and_what_needs_no_vm_b
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("smoke-ig".to_owned(), false, None, 0),
             ("srv".to_owned(), true, Some("failing".to_owned()), 1),

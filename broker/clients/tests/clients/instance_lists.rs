@@ -11,7 +11,7 @@ use odb_clients::{
     FailureKind, ServiceError,
     cloud_controller::{
         CfInstance, CfOperation, CfOperationKind, CfOperationState, CloudController, InstanceQuery,
-        OrganizationGuid, PlaceNames, PlanGuid,
+        LocationNames, OrganizationGuid, PlanGuid,
     },
 };
 
@@ -394,7 +394,7 @@ async fn instances_are_chosen_by_plan_space_and_organization() {
                 plans: plans(&["plan-1", "plan-2"]),
                 spaces: vec!["space-1".parse().unwrap(), "space-2".parse().unwrap()],
                 organizations: vec!["org-1".parse().unwrap()],
-                names: PlaceNames::Left,
+                names: LocationNames::Left,
             })
             .await
             .unwrap();
@@ -408,7 +408,7 @@ async fn instances_are_chosen_by_plan_space_and_organization() {
 async fn names_of_spaces_and_organizations_come_with_the_pages_of_version_3() {
     let foundation = Foundation::with(Version::V3, &List::of(1), 10).await;
     let query = InstanceQuery {
-        names: PlaceNames::Told,
+        names: LocationNames::Reported,
         ..of_plan_1()
     };
 
@@ -422,7 +422,7 @@ async fn names_of_spaces_and_organizations_come_with_the_pages_of_version_3() {
         ]
     );
     assert_eq!(
-        places(&found[0]),
+        locations(&found[0]),
         (Some("dev"), Some("org-1"), Some("acme"))
     );
 }
@@ -444,7 +444,7 @@ async fn names_of_spaces_and_organizations_are_asked_for_once_each_in_version_2(
     })
     .await;
     let query = InstanceQuery {
-        names: PlaceNames::Told,
+        names: LocationNames::Reported,
         ..of_plan_1()
     };
 
@@ -457,7 +457,7 @@ async fn names_of_spaces_and_organizations_are_asked_for_once_each_in_version_2(
             "space-2" => (Some("prod"), Some("org-1"), Some("acme")),
             _ => (None, None, None),
         };
-        assert_eq!(places(found), expected);
+        assert_eq!(locations(found), expected);
     }
     let lines = foundation.lines();
     let distinct: BTreeSet<_> = lines.iter().collect();
@@ -470,7 +470,7 @@ fn named(name: &str) -> Reply {
     ))
 }
 
-fn places(found: &CfInstance) -> (Option<&str>, Option<&str>, Option<&str>) {
+fn locations(found: &CfInstance) -> (Option<&str>, Option<&str>, Option<&str>) {
     (
         found.space_name.as_deref(),
         found.organization.as_ref().map(OrganizationGuid::as_str),
@@ -513,7 +513,7 @@ async fn one_instance_is_found_by_its_guid_where_it_is() {
         let guid = "i-7".parse().unwrap();
         let found = foundation
             .client
-            .instance(&call(), &guid, PlaceNames::Told)
+            .instance(&call(), &guid, LocationNames::Reported)
             .await
             .unwrap()
             .unwrap();
@@ -522,7 +522,10 @@ async fn one_instance_is_found_by_its_guid_where_it_is() {
             (found.guid.as_str(), found.plan.as_str()),
             ("i-7", "plan-1")
         );
-        assert_eq!(places(&found), (Some("dev"), Some("org-1"), Some("acme")));
+        assert_eq!(
+            locations(&found),
+            (Some("dev"), Some("org-1"), Some("acme"))
+        );
     }
 }
 
@@ -538,16 +541,20 @@ async fn an_instance_is_gone_only_where_the_cloud_controller_says_so_in_its_own_
             r#"{"code":60004,"error_code":"CF-ServiceInstanceNotFound","description":"no"}"#,
         ),
     ] {
-        for (body, is_told) in [(gone, true), ("404 Not Found: Requested route", false)] {
+        for (body, is_reported) in [(gone, true), ("404 Not Found: Requested route", false)] {
             let foundation = Foundation::start(version, move |_| Reply::status(404, body)).await;
 
             let guid = "i-7".parse().unwrap();
             let found = foundation
                 .client
-                .instance(&call(), &guid, PlaceNames::Left)
+                .instance(&call(), &guid, LocationNames::Left)
                 .await;
 
-            assert_eq!(found.is_ok_and(|found| found.is_none()), is_told, "{body}");
+            assert_eq!(
+                found.is_ok_and(|found| found.is_none()),
+                is_reported,
+                "{body}"
+            );
         }
     }
 }
@@ -564,7 +571,7 @@ async fn what_a_user_provides_is_no_instance_of_a_broker() {
     let guid = "i-7".parse().unwrap();
     let found = foundation
         .client
-        .instance(&call(), &guid, PlaceNames::Left)
+        .instance(&call(), &guid, LocationNames::Left)
         .await;
 
     assert_eq!(found.unwrap(), None);

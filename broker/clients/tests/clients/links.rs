@@ -19,7 +19,7 @@ fn link() -> LinkId {
 }
 
 #[tokio::test]
-async fn the_providers_of_a_deployment_are_told_with_their_instance_groups() {
+async fn the_providers_of_a_deployment_are_reported_with_their_instance_groups() {
     let (server, director) = director(|_| Reply::ok(PROVIDERS)).await;
 
     let found = director
@@ -27,7 +27,7 @@ async fn the_providers_of_a_deployment_are_told_with_their_instance_groups() {
         .await
         .unwrap();
 
-    let told: Vec<_> = found
+    let reported: Vec<_> = found
         .iter()
         .map(|provider| {
             let group = provider.instance_group.as_deref();
@@ -40,7 +40,7 @@ async fn the_providers_of_a_deployment_are_told_with_their_instance_groups() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("7", "tiny-conn", true, Some("srv")),
             ("8", "manual", false, None)
@@ -80,7 +80,7 @@ async fn a_link_is_made_for_an_outsider_and_again_when_the_answer_is_lost() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_not_shared_is_a_refusal() {
+async fn a_provider_that_is_not_shared_is_a_rejection() {
     let (_server, director) = director(|_| {
         Reply::status(
             403,

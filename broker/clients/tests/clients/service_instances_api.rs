@@ -63,31 +63,39 @@ async fn parameters_join_the_query_of_the_address_and_stand_in_for_those_of_thei
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_its_description_and_without_the_query() {
+async fn a_rejection_is_reported_with_its_description_and_without_the_query() {
     let server = Server::start(|_| Reply::status(403, r#"{"description":"not you"}"#)).await;
 
     let api = api(&server, "?key=secret", &server.trust());
     let error = api.instances(&call(), &[]).await.unwrap_err();
 
-    let told = everything(&error);
-    assert!(told.contains("403") && told.contains("`not you`"), "{told}");
-    assert!(!told.contains("secret") && !format!("{api:?}").contains("secret"));
+    let reported = everything(&error);
+    assert!(
+        reported.contains("403") && reported.contains("`not you`"),
+        "{reported}"
+    );
+    assert!(!reported.contains("secret") && !format!("{api:?}").contains("secret"));
     assert!(!error.is_transient());
 }
 
 #[tokio::test]
-async fn an_authority_that_nobody_trusts_is_told_apart_from_other_trouble() {
+async fn an_authority_that_nobody_trusts_is_distinguished_from_other_failures() {
     let server = Server::start(|_| Reply::ok("[]")).await;
-    let mut stranger = rcgen::CertificateParams::default();
-    stranger
+    let mut unauthenticated_client = rcgen::CertificateParams::default();
+    unauthenticated_client
         .distinguished_name
         .push(rcgen::DnType::CommonName, "a stranger");
-    let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap());
+    let unauthenticated_client =
+        unauthenticated_client.self_signed(&rcgen::KeyPair::generate().unwrap());
 
-    let error = api(&server, "", &Trust::only(&stranger.unwrap().pem()).unwrap())
-        .instances(&call(), &[])
-        .await
-        .unwrap_err();
+    let error = api(
+        &server,
+        "",
+        &Trust::only(&unauthenticated_client.unwrap().pem()).unwrap(),
+    )
+    .instances(&call(), &[])
+    .await
+    .unwrap_err();
 
     assert!(
         matches!(&error.kind, FailureKind::NoAnswer { source } if source.is_unknown_authority()),

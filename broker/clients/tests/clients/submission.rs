@@ -141,8 +141,8 @@ async fn an_errand_runs_on_the_instances_that_are_named() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_lost_is_told_and_nothing_is_sent_again() {
-    for trouble in [
+async fn an_answer_that_is_lost_is_reported_and_nothing_is_sent_again() {
+    for failures in [
         || Reply::HangUp,
         || Reply::CutShort,
         || Reply::status(502, ""),
@@ -152,7 +152,7 @@ async fn an_answer_that_is_lost_is_told_and_nothing_is_sent_again() {
         || Reply::status(302, ""),
         || started(302, "/somewhere/else"),
     ] {
-        let (server, director) = director(move |_| trouble()).await;
+        let (server, director) = director(move |_| failures()).await;
 
         let error = director
             .deploy(&call(), MANIFEST, &context())
@@ -166,7 +166,7 @@ async fn an_answer_that_is_lost_is_told_and_nothing_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_deadline_tells_whether_it_passed_before_or_after_the_request_was_sent() {
+async fn a_deadline_reports_whether_it_passed_before_or_after_the_request_was_sent() {
     let (server, director) = director(|_| Reply::Silence).await;
 
     let late = Call::until(Deadline::after(Duration::ZERO));
@@ -202,7 +202,7 @@ async fn a_director_that_is_gone_has_got_nothing() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_code_and_words() {
+async fn a_rejection_is_reported_with_code_and_words() {
     let body = r#"{"code":440001,"description":"Manifest should be a hash"}"#;
     let (server, director) = director(move |_| Reply::status(400, body)).await;
 

@@ -113,7 +113,7 @@ async fn a_refused_token_is_replaced_but_its_replacement_is_not() {
 }
 
 #[tokio::test]
-async fn wrong_credentials_are_told_as_uaa_tells_them_and_never_shown() {
+async fn wrong_credentials_are_reported_as_uaa_reports_them_and_never_shown() {
     let body = r#"{"error":"invalid_client","error_description":"Bad credentials"}"#;
     let uaa = Server::start(move |_| Reply::status(401, body)).await;
     let source = source(&uaa);
@@ -216,7 +216,7 @@ async fn a_director_that_refuses_the_new_token_too_is_not_asked_a_third_time() {
 }
 
 #[tokio::test]
-async fn a_missing_scope_is_told_and_no_new_token_is_asked_for() {
+async fn a_missing_scope_is_reported_and_no_new_token_is_asked_for() {
     let uaa = uaa(43199).await;
     let (server, director) = uaa_director(&uaa, |_| Reply::status(401, NOT_ALLOWED)).await;
 

@@ -75,8 +75,8 @@ fn a_certificate_authority_that_is_none_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_read_is_tried_again_after_trouble_on_the_way() {
-    for trouble in [
+async fn a_read_is_tried_again_after_failures_on_the_way() {
+    for failures in [
         || Reply::HangUp,
         || Reply::CutShort,
         || Reply::status(502, "<html>Bad Gateway</html>"),
@@ -85,7 +85,7 @@ async fn a_read_is_tried_again_after_trouble_on_the_way() {
     ] {
         let calls = AtomicUsize::new(0);
         let (server, director) = director(move |_| match calls.fetch_add(1, Ordering::Relaxed) {
-            0 => trouble(),
+            0 => failures(),
             _ => Reply::ok("[]"),
         })
         .await;
@@ -102,7 +102,7 @@ async fn a_read_is_tried_again_after_trouble_on_the_way() {
 }
 
 #[tokio::test]
-async fn a_read_is_given_up_after_the_last_attempt_and_tells_the_last_trouble() {
+async fn a_read_is_abandoned_after_the_last_attempt_and_reports_the_last_failures() {
     let (server, director) = director(|_| Reply::status(503, "no workers")).await;
 
     let error = director.task(&call(), TaskId::new(8)).await.unwrap_err();
@@ -113,7 +113,7 @@ async fn a_read_is_given_up_after_the_last_attempt_and_tells_the_last_trouble() 
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_tried_again() {
+async fn a_rejection_is_not_tried_again() {
     let (server, director) = director(|_| Reply::status(500, "")).await;
 
     director.task(&call(), TaskId::new(8)).await.unwrap_err();
@@ -197,7 +197,7 @@ async fn a_long_error_is_cut() {
 }
 
 #[tokio::test]
-async fn a_director_that_is_not_there_is_told_from_one_that_does_not_answer() {
+async fn a_director_that_is_not_there_is_distinguished_from_one_that_does_not_answer() {
     // Nothing listens on the first port.
     let trust = Trust::unverified().unwrap();
 

@@ -91,7 +91,7 @@ async fn a_client_is_sent_with_its_secret_and_read_as_the_uaa_shows_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_exists_is_told_apart_from_one_that_is_refused() {
+async fn a_client_that_exists_is_distinguished_from_one_that_is_refused() {
     for (status, body) in [
         (
             409,
@@ -119,7 +119,7 @@ async fn a_client_that_exists_is_told_apart_from_one_that_is_refused() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_to_a_create_is_told_and_nothing_is_sent_again() {
+async fn a_lost_answer_to_a_create_is_reported_and_nothing_is_sent_again() {
     let replies: [fn() -> Reply; 2] = [|| Reply::HangUp, || Reply::status(502, "bad gateway")];
     for reply in replies {
         let (server, clients) = administration(move |_| reply()).await;
@@ -133,7 +133,7 @@ async fn a_lost_answer_to_a_create_is_told_and_nothing_is_sent_again() {
 }
 
 #[tokio::test]
-async fn looking_up_changing_and_deleting_are_tried_again_after_trouble_on_the_way() {
+async fn looking_up_changing_and_deleting_are_tried_again_after_failures_on_the_way() {
     let failures = Arc::new(AtomicUsize::new(0));
     let count = failures.clone();
     let (server, clients) = administration(move |_| {
@@ -191,7 +191,7 @@ async fn secrets_are_added_replaced_and_deleted_by_their_own_call() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_not_there_is_no_trouble_to_look_up_or_to_delete() {
+async fn a_client_that_is_not_there_is_no_failures_to_look_up_or_to_delete() {
     let (_server, clients) = administration(|_| Reply::status(404, "")).await;
 
     assert_eq!(clients.client(&call(), &id("i-1")).await.unwrap(), None);
@@ -201,7 +201,7 @@ async fn a_client_that_is_not_there_is_no_trouble_to_look_up_or_to_delete() {
 }
 
 #[tokio::test]
-async fn a_missing_right_is_told_as_one() {
+async fn a_missing_right_is_reported_as_one() {
     let (_server, clients) = administration(|_| {
         Reply::status(403, r#"{"error":"insufficient_scope","error_description":"Insufficient scope for this resource","scope":"clients.read clients.admin"}"#)
     })
@@ -214,7 +214,7 @@ async fn a_missing_right_is_told_as_one() {
 }
 
 #[tokio::test]
-async fn an_id_cannot_break_out_of_its_place_in_the_address() {
+async fn an_id_cannot_break_out_of_its_location_in_the_address() {
     let (server, clients) = administration(|_| Reply::status(404, "")).await;
 
     clients.delete(&call(), &id("a/b?c=d#e")).await.unwrap();
@@ -251,7 +251,7 @@ async fn a_refused_token_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn the_deadline_of_a_call_ends_it_and_tells_whether_it_was_sent() {
+async fn the_deadline_of_a_call_ends_it_and_reports_whether_it_was_sent() {
     let (_server, clients) = administration(|_| Reply::Silence).await;
     clients.rights(&call()).await.unwrap();
     let short = Call::within(std::time::Duration::from_millis(200));

@@ -40,7 +40,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Deletion> {
     let cloud_foundry = shared::required_cloud_foundry(root);
     let catalog = root.section("service_catalog");
     let offering = catalog.required_text("id", "the offering's id in the broker's catalog");
-    catalog.remark_unknown_keys();
+    catalog.warn_unknown_keys();
     let broker_name = root.plain_text("broker_name");
     let seconds = |key| {
         root.number_within(key, " seconds")

@@ -124,7 +124,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Fleet> {
 fn director(section: &Section<'_>) -> Option<DirectorAddress> {
     let root_ca_cert = section.plain_text("root_ca_cert");
     let url = section.text("url");
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(DirectorAddress {
         url: address::of(section, url?)?,
         root_ca_cert,
@@ -157,7 +157,7 @@ fn run(section: &Section<'_>) -> Option<RunSettings> {
         instances: section.plain_texts("instances"),
         excluded: section.plain_texts("exclude"),
     };
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(RunSettings {
         max_failures: budget.transpose().ok()?,
         wave: wave.ok()?.and_then(|wave| u32::try_from(wave).ok()),

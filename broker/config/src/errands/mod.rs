@@ -27,7 +27,7 @@ pub use shared::{BrokerApi, CloudFoundryAccess};
 
 use super::{
     InvalidConfig, LoadError, Loaded, Paths,
-    document::place,
+    document::location,
     inspection,
     keys::Keys,
     problems::Problems,
@@ -55,7 +55,7 @@ fn parse<T>(
     if let Some(document) = &document {
         if let Some(kind) = document.is_no_map() {
             let text = format!("the file is {kind}; it must be a map");
-            problems.refuse::<()>(place(&document.root), "", text);
+            problems.refuse::<()>(location(&document.root), "", text);
         } else {
             let context = Context {
                 document,
@@ -64,12 +64,12 @@ fn parse<T>(
             };
             let root = Section::root(context, keys);
             config = read(&root);
-            root.remark_unknown_keys();
+            root.warn_unknown_keys();
         }
     }
-    let (problems, remarks) = problems.into_parts();
+    let (problems, warnings) = problems.into_parts();
     match config {
-        Some(config) if problems.is_empty() => Ok(Loaded { config, remarks }),
-        _ => Err(InvalidConfig { problems, remarks }),
+        Some(config) if problems.is_empty() => Ok(Loaded { config, warnings }),
+        _ => Err(InvalidConfig { problems, warnings }),
     }
 }

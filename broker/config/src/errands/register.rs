@@ -116,7 +116,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<RegisterBroker> {
 fn plan(section: &Section<'_>) -> Option<RegisteredPlan> {
     let name = section.required_text("name", "the plan's name in the catalog");
     let access = access(section);
-    section.remark_unknown_keys();
+    section.warn_unknown_keys();
     Some(RegisteredPlan {
         name: name?.value,
         access: access?,
@@ -140,7 +140,7 @@ fn access(section: &Section<'_>) -> Option<PlanAccess> {
     };
     let is_unused = |access| {
         if !organizations.is_empty() {
-            section.remark_here((
+            section.warn_here((
                 format!(
                     "names organizations, which `{}` does not look at",
                     access_word(&access)

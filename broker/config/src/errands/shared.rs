@@ -65,7 +65,7 @@ pub(super) fn broker_api(root: &Section<'_>) -> Option<BrokerApi> {
     let ca_cert = tls.plain_text("ca_cert");
     let verification = Verification::read([&tls]);
     for section in [&section, &authentication, &basic, &tls] {
-        section.remark_unknown_keys();
+        section.warn_unknown_keys();
     }
     Some(BrokerApi {
         url: url?,
@@ -105,11 +105,11 @@ pub(super) fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAcc
             "stands beside `client_credentials` and is not used",
             "give one of the two",
         );
-        section.remark("user_credentials", text);
+        section.warning("user_credentials", text);
         Some(())
     });
-    uaa.remark_unknown_keys();
-    section.remark_unknown_keys();
+    uaa.warn_unknown_keys();
+    section.warn_unknown_keys();
     let complete = || {
         Some(CloudFoundryAccess {
             url: url?,

@@ -12,13 +12,13 @@ use crate::{
     keys::errands::{BROKER_ONLY, DELETION, DEREGISTER_BROKER, FLEET, OF_ALL, REGISTER_BROKER},
 };
 
-fn faults<T: std::fmt::Debug>(read: Result<Loaded<T>, InvalidConfig>) -> Vec<String> {
+fn errors<T: std::fmt::Debug>(read: Result<Loaded<T>, InvalidConfig>) -> Vec<String> {
     let problems = read.unwrap_err().problems;
     problems.iter().map(ToString::to_string).collect()
 }
 
-fn remarks<T>(loaded: &Loaded<T>) -> Vec<String> {
-    loaded.remarks.iter().map(ToString::to_string).collect()
+fn warnings<T>(loaded: &Loaded<T>) -> Vec<String> {
+    loaded.warnings.iter().map(ToString::to_string).collect()
 }
 
 fn fleet(source: &str) -> Result<Loaded<Fleet>, InvalidConfig> {
@@ -71,9 +71,9 @@ cf:
 ";
 
 #[test]
-fn a_rendered_file_without_cloud_foundry_has_nulls_and_no_remarks() {
+fn a_rendered_file_without_cloud_foundry_has_nulls_and_no_warnings() {
     let loaded = fleet(FLEET_WITHOUT_CF).unwrap();
-    assert_eq!(remarks(&loaded), Vec::<String>::new());
+    assert_eq!(warnings(&loaded), Vec::<String>::new());
     let fleet = loaded.config;
     assert!(fleet.cloud_foundry.is_none());
     assert_eq!(fleet.broker_api.password.expose_secret(), "0777");
@@ -91,7 +91,7 @@ fn a_request_timeout_of_zero_is_none() {
 }
 
 #[test]
-fn numbers_of_the_iterator_are_refused_with_their_place_and_the_go_errands_words() {
+fn numbers_of_the_iterator_are_refused_with_their_location_and_the_go_errands_words() {
     let source = FLEET_WITHOUT_CF
         .replace("polling_interval: 60", "polling_interval: 0")
         .replace("attempt_interval: 30\n", "")
@@ -99,7 +99,7 @@ fn numbers_of_the_iterator_are_refused_with_their_place_and_the_go_errands_words
         .replace("max_in_flight: 2", "max_in_flight: '2'")
         .replace("canaries: 0", "canaries: -3");
     assert_eq!(
-        faults(fleet(&source)),
+        errors(fleet(&source)),
         [
             "c.yml:8:19: `polling_interval` is 0; the pollingInterval must be greater than zero",
             "c.yml:2:1: `attempt_interval` is missing; the attemptInterval must be greater than zero",
@@ -115,7 +115,7 @@ fn what_a_run_may_do_beyond_the_go_errands_stands_in_a_section_of_its_own() {
     let more = "run: {continue: true, max_failures: 5%, wave: 20, exclude: [small], answer_timeout: 0}\n\
                 bosh: {url: 'https://10.0.0.6:25555'}\n";
     let loaded = fleet(&format!("{FLEET_WITHOUT_CF}{more}")).unwrap();
-    assert_eq!(remarks(&loaded), Vec::<String>::new());
+    assert_eq!(warnings(&loaded), Vec::<String>::new());
     let fleet = loaded.config;
     assert!(fleet.run.continues && !fleet.run.is_dry);
     assert_eq!(fleet.run.max_failures, Some(FailureBudget::Percent(5)));
@@ -129,7 +129,7 @@ fn what_a_run_may_do_beyond_the_go_errands_stands_in_a_section_of_its_own() {
 fn a_section_that_says_what_cannot_be_is_refused_as_a_whole() {
     let more =
         "run: {continue: perhaps, max_failures: many, wave: 0, health_timeout: -1, plans: small}\n";
-    assert_eq!(faults(fleet(&format!("{FLEET_WITHOUT_CF}{more}"))).len(), 5);
+    assert_eq!(errors(fleet(&format!("{FLEET_WITHOUT_CF}{more}"))).len(), 5);
 }
 
 #[test]
@@ -137,16 +137,16 @@ fn a_broker_that_cannot_be_reached_is_refused_with_every_reason() {
     let source = FLEET_WITHOUT_CF
         .replace("https://broker.example.com", "''")
         .replace("password: '0777'", "pasword: hunter2");
-    let faults = faults(fleet(&source));
-    assert_eq!(faults.len(), 2, "{faults:?}");
-    for fault in &faults {
+    let errors = errors(fleet(&source));
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    for error in &errors {
         assert!(
-            fault.contains(
+            error.contains(
                 "the brokerUsername, brokerPassword and brokerUrl are required to function"
             ),
-            "{fault}"
+            "{error}"
         );
-        assert!(!fault.contains("hunter2"));
+        assert!(!error.contains("hunter2"));
     }
 }
 
@@ -162,7 +162,7 @@ fn a_client_is_preferred_to_a_user() {
         loaded.config.cloud_foundry.credentials,
         Grant::ClientCredentials { .. }
     ));
-    assert_eq!(remarks(&loaded).len(), 1);
+    assert_eq!(warnings(&loaded).len(), 1);
 
     let user = source.replace("client_id: odb, client_secret: hunter2", "client_id: ''");
     assert!(matches!(
@@ -172,7 +172,7 @@ fn a_client_is_preferred_to_a_user() {
 }
 
 #[test]
-fn verification_is_switched_off_at_either_place() {
+fn verification_is_switched_off_at_either_location() {
     let at_the_top = format!("disable_ssl_cert_verification: yes\n{CF}");
     let in_the_section = CF.replace(
         "  root_ca_cert: null",
@@ -197,7 +197,7 @@ fn intervals_of_a_deletion_may_be_zero_or_missing_and_not_negative() {
     assert_eq!(config.polling_initial_offset, Duration::ZERO);
 
     let negative = source.replace("polling_interval: 0", "polling_interval: -1");
-    assert_eq!(faults(deletion(&negative)).len(), 1);
+    assert_eq!(errors(deletion(&negative)).len(), 1);
 }
 
 #[test]
@@ -213,20 +213,20 @@ fn ten_instances_are_deleted_at_once_for_four_hours_unless_the_file_says_otherwi
     assert_eq!(config.give_up_after, Duration::from_secs(90));
 
     let zero = format!("{source}max_in_flight: 0\ngive_up_after: 0\n");
-    assert_eq!(faults(deletion(&zero)).len(), 2);
+    assert_eq!(errors(deletion(&zero)).len(), 2);
 }
 
 #[test]
 fn a_cloud_controller_that_is_missing_is_refused() {
     let source = "cf: {url: null}\nservice_catalog: {id: offering}\n";
     assert_eq!(
-        faults(deletion(source)),
+        errors(deletion(source)),
         ["c.yml:1:1: `cf` is missing; give `url`, `uaa.url` and credentials"]
     );
 }
 
 #[test]
-fn access_to_a_plan_is_one_of_four_words_and_a_slip_takes_it_from_nobody() {
+fn access_to_a_plan_is_one_of_four_words_and_a_typo_takes_it_from_nobody() {
     let with = |plan: &str| {
         register(&format!(
             "broker_name: redis\nbroker_username: broker\nbroker_password: hunter2\n\
@@ -256,7 +256,7 @@ fn access_to_a_plan_is_one_of_four_words_and_a_slip_takes_it_from_nobody() {
     ] {
         let read = with(plan).unwrap();
         assert_eq!(read.config.plans[0].access, expected);
-        assert_eq!(remarks(&read), [""; 0], "{plan}");
+        assert_eq!(warnings(&read), [""; 0], "{plan}");
     }
     for plan in [
         "cf_service_access: enabled",
@@ -265,10 +265,10 @@ fn access_to_a_plan_is_one_of_four_words_and_a_slip_takes_it_from_nobody() {
         "cf_service_access: org-restricted, service_access_orgs: []",
         "cf_service_access: [enable]",
     ] {
-        assert_eq!(faults(with(plan)).len(), 1, "{plan}");
+        assert_eq!(errors(with(plan)).len(), 1, "{plan}");
     }
     let unused = with("cf_service_access: enable, service_access_org: payments").unwrap();
-    assert_eq!(remarks(&unused).len(), 1);
+    assert_eq!(warnings(&unused).len(), 1);
 }
 
 fn restricted_to(organizations: &[&str]) -> PlanAccess {
@@ -279,8 +279,8 @@ fn restricted_to(organizations: &[&str]) -> PlanAccess {
 #[test]
 fn what_is_no_map_of_sections_is_refused() {
     for source in ["", "[]", "text", "cf: [unfinished"] {
-        let faults = faults(deletion(source));
-        assert!(faults[0].starts_with("c.yml:"), "{faults:?}");
+        let errors = errors(deletion(source));
+        assert!(errors[0].starts_with("c.yml:"), "{errors:?}");
     }
 }
 
@@ -302,18 +302,18 @@ fn sample() -> NamedTempFile {
 }
 
 #[test]
-fn the_sample_can_be_given_to_every_errand_and_none_remarks_on_it() {
+fn the_sample_can_be_given_to_every_errand_and_none_warnings_on_it() {
     let sample = sample();
     let file = sample.path();
     let (register, deregister) = (RegisterBroker::load(file), DeregisterBroker::load(file));
     let (fleet, deletion) = (Fleet::load(file), Deletion::load(file));
     let broker_only = BrokerOnly::load(file);
-    assert_eq!(remarks(&register.unwrap()), [""; 0]);
-    assert_eq!(remarks(&deregister.unwrap()), [""; 0]);
-    assert_eq!(remarks(&deletion.unwrap()), [""; 0]);
-    assert_eq!(remarks(&broker_only.unwrap()), [""; 0]);
+    assert_eq!(warnings(&register.unwrap()), [""; 0]);
+    assert_eq!(warnings(&deregister.unwrap()), [""; 0]);
+    assert_eq!(warnings(&deletion.unwrap()), [""; 0]);
+    assert_eq!(warnings(&broker_only.unwrap()), [""; 0]);
     let fleet = fleet.unwrap();
-    assert_eq!(remarks(&fleet), [""; 0]);
+    assert_eq!(warnings(&fleet), [""; 0]);
     assert!(fleet.config.cloud_foundry.is_some());
 }
 
@@ -341,7 +341,7 @@ fn a_key_that_no_errand_knows_is_remarked_upon() {
     ))
     .unwrap();
     assert_eq!(
-        remarks(&loaded),
+        warnings(&loaded),
         [
             "c.yml:25:1: `canarys` is not known and ignored; is `canaries` meant?",
             "c.yml:26:1: `shoes` is not known and ignored; remove it",
@@ -377,10 +377,10 @@ fn what_one_errand_knows_is_known_to_all() {
         .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
         .collect();
     for key in known {
-        let is_told =
+        let is_reported =
             |cell: &&str| cell.contains(&format!("`{key}`")) || cell.contains(&format!("`{key}."));
         assert!(
-            rows.iter().any(is_told),
+            rows.iter().any(is_reported),
             "the page does not tell of `{key}`"
         );
     }

@@ -32,7 +32,7 @@ pub(crate) struct Key {
     /// What its absence means.
     pub(crate) default: Option<DefaultValue>,
     /// Who reads it.
-    pub(crate) standing: Standing,
+    pub(crate) status: KeyStatus,
     /// Whether its value is to be seen by nobody.
     pub(crate) is_secret: bool,
     /// Whose key it is.
@@ -103,7 +103,7 @@ pub(crate) enum Origin {
 
 /// Who reads a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum KeyStatus {
     /// The broker.
     Read,
     /// Somebody else, such as an errand of the release.
@@ -182,7 +182,7 @@ impl Key {
             kind,
             presence: Presence::Optional,
             default: None,
-            standing: Standing::Read,
+            status: KeyStatus::Read,
             is_secret: false,
             origin: Origin::GoBroker,
         }
@@ -263,19 +263,19 @@ impl Key {
 
     /// The broker has no use for it; others of the release have.
     pub(super) const fn read_elsewhere(mut self) -> Self {
-        self.standing = Standing::ReadElsewhere;
+        self.status = KeyStatus::ReadElsewhere;
         self
     }
 
     /// The broker takes it for the key `of` where that is missing.
     pub(super) const fn other_spelling(mut self, of: &'static str) -> Self {
-        self.standing = Standing::OtherSpelling(of);
+        self.status = KeyStatus::OtherSpelling(of);
         self
     }
 
     /// Nobody has a use for it any more. `instead` is what its reader should do.
     pub(super) const fn deprecated(mut self, instead: &'static str) -> Self {
-        self.standing = Standing::Deprecated(instead);
+        self.status = KeyStatus::Deprecated(instead);
         self
     }
 }

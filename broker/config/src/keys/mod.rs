@@ -20,7 +20,7 @@ mod plan;
 mod software;
 mod upstreams;
 
-pub(super) use key::{DefaultValue, FREE, Key, Keys, Kind, Origin, Presence, Standing};
+pub(super) use key::{DefaultValue, FREE, Key, KeyStatus, Keys, Kind, Origin, Presence};
 
 /// The whole file.
 pub(super) const ROOT: Keys = Keys::only(&[

@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use odb_adapter_sdk::yaml;
 use serde_json::{Value, json};
 
-use super::{Keys, Kind, Presence, ROOT, Standing};
+use super::{KeyStatus, Keys, Kind, Presence, ROOT};
 use crate::{Inspection, Paths, json_schema};
 
 /// Two configurations which together have every key; one alone could not, for some keys exclude each other.
@@ -27,21 +27,21 @@ fn full() -> [Value; 2] {
 }
 
 /// The keys that are at fault.
-fn faults(document: &Value) -> Vec<String> {
+fn errors(document: &Value) -> Vec<String> {
     let text = document.to_string();
     let inspection = Inspection::of(Path::new("broker.yml"), &text, Paths::OfAnother);
-    let keys = inspection.faults.iter().map(|fault| fault.key().to_owned());
+    let keys = inspection.errors.iter().map(|error| error.key().to_owned());
     keys.collect()
 }
 
 /// One of the keys at fault is this one, something below it, or the section that it is in.
-fn is_blamed(key: &str, faults: &[String]) -> bool {
+fn is_blamed(key: &str, errors: &[String]) -> bool {
     let is_below = |lower: &str, upper: &str| {
         let rest = lower.strip_prefix(upper);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    let mut faults = faults.iter();
-    faults.any(|fault| is_below(fault, key) || is_below(key, fault))
+    let mut errors = errors.iter();
+    errors.any(|error| is_below(error, key) || is_below(key, error))
 }
 
 /// A declared key, by its JSON pointer into a full configuration and its name in problems.
@@ -50,7 +50,7 @@ struct Declared {
     name: String,
     kind: &'static Kind,
     presence: Presence,
-    standing: Standing,
+    status: KeyStatus,
 }
 
 fn declared(keys: &'static Keys, pointer: &str, name: &str) -> Vec<Declared> {
@@ -85,7 +85,7 @@ fn declared(keys: &'static Keys, pointer: &str, name: &str) -> Vec<Declared> {
             name,
             kind: &key.kind,
             presence: key.presence,
-            standing: key.standing,
+            status: key.status,
         });
     }
     all
@@ -107,11 +107,11 @@ fn wrong(kind: &Kind) -> Value {
 }
 
 fn is_read(key: &Declared) -> bool {
-    matches!(key.standing, Standing::Read | Standing::OtherSpelling(_))
+    matches!(key.status, KeyStatus::Read | KeyStatus::OtherSpelling(_))
 }
 
 #[test]
-fn the_full_configurations_have_every_key_are_without_fault_and_fit_the_schema() {
+fn the_full_configurations_have_every_key_are_without_error_and_fit_the_schema() {
     let full = full();
     let there: BTreeSet<String> = declared(&ROOT, "", "")
         .into_iter()
@@ -128,7 +128,7 @@ fn the_full_configurations_have_every_key_are_without_fault_and_fit_the_schema()
         .collect();
     assert_eq!(missing, Vec::<String>::new());
     for document in &full {
-        assert_eq!(faults(document), Vec::<String>::new());
+        assert_eq!(errors(document), Vec::<String>::new());
         let unfit: Vec<_> = validator()
             .iter_errors(document)
             .map(|error| error.to_string())
@@ -153,8 +153,12 @@ fn every_key_is_read_a_wrong_kind_of_value_is_refused_by_reader_and_schema() {
             .clone();
         *document.pointer_mut(&key.pointer).unwrap() = wrong(key.kind);
 
-        let told = faults(&document);
-        assert!(is_blamed(&key.name, &told), "{}: {told:?}", key.name);
+        let reported = errors(&document);
+        assert!(
+            is_blamed(&key.name, &reported),
+            "{}: {reported:?}",
+            key.name
+        );
         assert!(!validator.is_valid(&document), "{}", key.name);
     }
 }
@@ -173,8 +177,12 @@ fn what_is_required_is_missed_by_reader_and_schema_and_nothing_else_is() {
             let is_fit = validator.is_valid(&document);
             assert_eq!(is_fit, key.presence == Presence::Optional, "{}", key.name);
             if !is_fit {
-                let told = faults(&document);
-                assert!(is_blamed(&key.name, &told), "{}: {told:?}", key.name);
+                let reported = errors(&document);
+                assert!(
+                    is_blamed(&key.name, &reported),
+                    "{}: {reported:?}",
+                    key.name
+                );
             }
         }
     }
@@ -195,7 +203,7 @@ fn bounds_hold_for_reader_and_schema_alike() {
             let mut document = document.clone();
             let number = serde_json::from_str(&number.to_string()).unwrap();
             *document.pointer_mut(&key.pointer).unwrap() = number;
-            let is_read = !is_blamed(&key.name, &faults(&document));
+            let is_read = !is_blamed(&key.name, &errors(&document));
             assert_eq!(
                 validator.is_valid(&document),
                 is_read,
@@ -250,7 +258,7 @@ fn what_is_broken_is_refused_by_reader_and_schema() {
         let mut document = full()[0].clone();
         *document.pointer_mut(pointer).unwrap() = value;
         assert!(
-            !faults(&document).is_empty(),
+            !errors(&document).is_empty(),
             "{pointer}: {}",
             document.pointer(pointer).unwrap()
         );

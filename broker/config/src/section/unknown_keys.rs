@@ -1,9 +1,9 @@
 //! Keys that mean nothing here.
 
-use super::{Section, Slip, has_value};
+use super::{Section, Typo, has_value};
 use crate::{
-    document::{Node, Place, place},
-    keys::{Key, Kind, Standing},
+    document::{Location, Node, location},
+    keys::{Key, KeyStatus, Kind},
     problems::Message,
 };
 
@@ -12,49 +12,49 @@ const LONGEST_KEY: usize = 40;
 
 impl Section<'_> {
     /// Remarks on keys that mean nothing: the Go broker ignores them silently, a typo costs its operator an afternoon.
-    pub(crate) fn remark_unknown_keys(&self) {
+    pub(crate) fn warn_unknown_keys(&self) {
         for (index, (name, node)) in self.entries.iter().enumerate() {
             if self.entries[..index]
                 .iter()
-                .any(|(former, _)| former.value == name.value)
+                .any(|(previous, _)| previous.value == name.value)
             {
                 if self.keys.get(&name.value).is_some() || looks_like_a_key(&name.value) {
                     let text = (
                         "stands here a second time, and what stands last counts",
                         "remove one",
                     );
-                    self.remark_key(&name.value, place(name), text);
+                    self.warn_key(&name.value, location(name), text);
                 } else {
                     let text = (
                         "has a key here that stood before, and what stands last counts",
                         "remove one",
                     );
-                    self.remark_anonymously(place(name), text);
+                    self.warn_anonymously(location(name), text);
                 }
             }
             match self.keys.get(&name.value) {
-                Some(key) => self.remark_unused(key, place(name), &node.value),
+                Some(key) => self.warn_unused(key, location(name), &node.value),
                 None if self.keys.lets_others_pass()
                     || self.keys.are_shared_with_readers_of(&name.value) => {}
-                None => self.remark_unknown(&name.value, place(name)),
+                None => self.warn_unknown(&name.value, location(name)),
             }
         }
     }
 
-    fn remark_unused(&self, key: &Key, place: Place, value: &Node) {
-        match (key.standing, key.kind) {
-            (Standing::Deprecated(instead), _) if has_value(value) => {
-                self.remark_key(key.name, place, ("is deprecated", instead));
+    fn warn_unused(&self, key: &Key, location: Location, value: &Node) {
+        match (key.status, key.kind) {
+            (KeyStatus::Deprecated(instead), _) if has_value(value) => {
+                self.warn_key(key.name, location, ("is deprecated", instead));
             }
             // Who reads it says so only when it runs.
-            (Standing::ReadElsewhere, Kind::Choice(words)) => {
+            (KeyStatus::ReadElsewhere, Kind::Choice(words)) => {
                 if let Node::Text(text) = value
                     && !words.contains(&text.as_str())
                 {
                     let words = words.join("`, `");
-                    self.remark_key(
+                    self.warn_key(
                         key.name,
-                        place,
+                        location,
                         (format!("is `{text}`"), format!("give `{words}`")),
                     );
                 }
@@ -64,12 +64,12 @@ impl Section<'_> {
     }
 
     /// What seems to stand in the place of a key that is not there.
-    pub(super) fn slip_for(&self, key: &str) -> Option<Slip> {
+    pub(super) fn typo_for(&self, key: &str) -> Option<Typo> {
         if self.entries.iter().any(|(name, _)| name.value == key) {
             return None;
         }
-        if self.slip.is_some() {
-            return self.slip.clone();
+        if self.typo.is_some() {
+            return self.typo.clone();
         }
         self.entries.iter().find_map(|(name, _)| {
             let written = &name.value;
@@ -79,11 +79,11 @@ impl Section<'_> {
             let (_, meant) = self
                 .nearest(written)
                 .filter(|(_, meant)| is_unknown && *meant == key && looks_like_a_key(written))?;
-            Some(Slip {
+            Some(Typo {
                 missing: self.key(key),
                 written: written.clone(),
                 meant,
-                place: place(name),
+                location: location(name),
             })
         })
     }
@@ -97,9 +97,9 @@ impl Section<'_> {
             .min()
     }
 
-    fn remark_unknown(&self, name: &str, place: Place) {
+    fn warn_unknown(&self, name: &str, location: Location) {
         // The fault of what is missing names the typo already.
-        if self.context.problems.are_refused_at(place) {
+        if self.context.problems.are_refused_at(location) {
             return;
         }
         let nearest = self.nearest(name);
@@ -108,24 +108,24 @@ impl Section<'_> {
         match nearest {
             Some((_, known)) if is_nameable => {
                 let text = ("is not known and ignored", format!("is `{known}` meant?"));
-                self.remark_key(name, place, text);
+                self.warn_key(name, location, text);
             }
             None if is_nameable && !self.keys.hold_secrets() => {
-                self.remark_key(name, place, ("is not known and ignored", "remove it"));
+                self.warn_key(name, location, ("is not known and ignored", "remove it"));
             }
             Some(_) | None => {
                 let text = (
                     "has a key here that is not known and ignored",
                     "remove it, or see whether a blank is missing after its colon",
                 );
-                self.remark_anonymously(place, text);
+                self.warn_anonymously(location, text);
             }
         }
     }
 
     /// A remark on a key that is not named.
-    fn remark_anonymously(&self, place: Place, message: impl Into<Message>) {
-        self.context.problems.remark(place, &self.path, message);
+    fn warn_anonymously(&self, location: Location, message: impl Into<Message>) {
+        self.context.problems.warning(location, &self.path, message);
     }
 }
 

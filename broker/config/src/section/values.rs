@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Found, Section};
 use crate::{
-    document::{Located, Node, place},
+    document::{Located, Node, location},
     keys::{Key, Kind},
     problems::Faulty,
 };
@@ -34,7 +34,7 @@ impl Section<'_> {
         }
         self.text(key).or_else(|| match node {
             Some(node) => self.context.problems.refuse(
-                place(node),
+                location(node),
                 &self.key(key),
                 ("is empty", format!("give {right}")),
             ),
@@ -81,7 +81,7 @@ impl Section<'_> {
         let text = (format!("is {written}"), right);
         self.context
             .problems
-            .refuse(place(node), &self.key(key), text)
+            .refuse(location(node), &self.key(key), text)
     }
 
     /// A number within the declared bounds, which may be absent. `unit` follows the bounds in the remedy.
@@ -150,12 +150,12 @@ impl Section<'_> {
                     Some(value) if value.is_empty() => None,
                     Some(value) => Some(Found {
                         value,
-                        place: place(node),
+                        location: location(node),
                         key,
                     }),
                     None => {
                         let text = (format!("is {}", node.value.kind()), "it must be text");
-                        self.context.problems.refuse(place(node), &key, text)
+                        self.context.problems.refuse(location(node), &key, text)
                     }
                 }
             })
@@ -178,7 +178,7 @@ impl Section<'_> {
                 let Some(value) = self.context.document.spelling(node) else {
                     let text = (format!("is {}", node.value.kind()), "it must be text");
                     return self.context.problems.refuse(
-                        place(node),
+                        location(node),
                         &section.key(&name.value),
                         text,
                     );

@@ -21,13 +21,13 @@ fn template() -> String {
 fn everywhere(address: &str) -> String {
     ["BOSH", "API", "UAA", "INSTANCES", "CREDHUB", "STORE"]
         .iter()
-        .fold(template(), |source, place| {
-            source.replace(&format!("@{place}"), address)
+        .fold(template(), |source, location| {
+            source.replace(&format!("@{location}"), address)
         })
 }
 
 #[test]
-fn an_address_at_which_nobody_can_be_called_is_a_fault_wherever_it_stands() {
+fn an_address_at_which_nobody_can_be_called_is_a_error_wherever_it_stands() {
     for address in [
         "https://host:99999",
         "not a host",
@@ -40,7 +40,7 @@ fn an_address_at_which_nobody_can_be_called_is_a_fault_wherever_it_stands() {
 
         let keys: Vec<_> = found
             .iter()
-            .filter_map(|fault| fault.split('`').nth(1))
+            .filter_map(|error| error.split('`').nth(1))
             .collect();
         assert_eq!(
             keys,
@@ -54,10 +54,10 @@ fn an_address_at_which_nobody_can_be_called_is_a_fault_wherever_it_stands() {
             ],
             "{address}"
         );
-        for fault in found {
-            assert!(fault.contains(" is no address that can be called: "));
-            assert!(fault.contains("; give `https://HOST:PORT`"), "{fault}");
-            assert!(!fault.contains("hunter2"), "{fault}");
+        for error in found {
+            assert!(error.contains(" is no address that can be called: "));
+            assert!(error.contains("; give `https://HOST:PORT`"), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
         }
     }
 }
@@ -67,7 +67,7 @@ fn only_the_director_is_taken_with_any_scheme() {
     let found = problems(&everywhere("ftp://host"));
 
     assert_eq!(found.len(), 5, "{found:?}");
-    assert!(!found.iter().any(|fault| fault.contains("`bosh.url`")));
+    assert!(!found.iter().any(|error| error.contains("`bosh.url`")));
 }
 
 #[test]

@@ -8,9 +8,9 @@ fn with_client_definition(definition: &str) -> String {
     )
 }
 
-fn remarks(source: &str) -> Vec<String> {
+fn warnings(source: &str) -> Vec<String> {
     let loaded = parse(source).unwrap();
-    loaded.remarks.iter().map(ToString::to_string).collect()
+    loaded.warnings.iter().map(ToString::to_string).collect()
 }
 
 fn client_definition(source: &str) -> Option<ClientDefinition> {
@@ -38,26 +38,26 @@ fn a_client_definition_has_lists_in_text() {
 }
 
 #[test]
-fn an_empty_client_definition_is_none_and_one_that_means_nothing_is_remarked_on() {
+fn an_empty_client_definition_is_none_and_one_that_means_nothing_is_warned_about() {
     for empty in ["null", "{}", "{scopes: '', allowpublic: false, name: null}"] {
         let source = with_client_definition(empty);
         assert_eq!(client_definition(&source), None);
-        assert_eq!(remarks(&source), minimal_remarks(), "{empty}");
+        assert_eq!(warnings(&source), minimal_warnings(), "{empty}");
     }
     let source = with_client_definition("{name: dashboard}");
     assert_eq!(client_definition(&source), None);
-    assert!(remarks(&source).iter().any(|remark| {
-        remark.contains("`cf.uaa.client_definition` has neither `authorized_grant_types` nor")
+    assert!(warnings(&source).iter().any(|warning| {
+        warning.contains("`cf.uaa.client_definition` has neither `authorized_grant_types` nor")
     }));
 }
 
-fn minimal_remarks() -> Vec<String> {
-    remarks(&minimal())
+fn minimal_warnings() -> Vec<String> {
+    warnings(&minimal())
 }
 
 #[test]
-fn a_client_definition_that_no_uaa_takes_is_refused_with_its_place() {
-    for (definition, refusal) in [
+fn a_client_definition_that_no_uaa_takes_is_refused_with_its_location() {
+    for (definition, rejection) in [
         (
             "{scopes: openid}",
             "`cf.uaa.client_definition.authorized_grant_types` is missing",
@@ -74,13 +74,13 @@ fn a_client_definition_that_no_uaa_takes_is_refused_with_its_place() {
         let problems = problems(&with_client_definition(definition));
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].starts_with("broker.yml:15:"), "{problems:?}");
-        assert!(problems[0].contains(refusal), "{problems:?}");
+        assert!(problems[0].contains(rejection), "{problems:?}");
     }
 }
 
 #[test]
 fn what_is_odd_about_a_client_definition_is_said() {
-    for (definition, remark) in [
+    for (definition, warning) in [
         (
             "{authorized_grant_types: client_credential}",
             "is `client_credentials` meant?",
@@ -94,28 +94,28 @@ fn what_is_odd_about_a_client_definition_is_said() {
             "`cf.uaa.client_definition.scope` is not known and ignored; is `scopes` meant?",
         ),
     ] {
-        let remarks = remarks(&with_client_definition(definition));
+        let warnings = warnings(&with_client_definition(definition));
         assert!(
-            remarks.iter().any(|found| found.contains(remark)),
-            "{remark}: {remarks:?}"
+            warnings.iter().any(|found| found.contains(warning)),
+            "{warning}: {warnings:?}"
         );
     }
 }
 
 #[test]
-fn clients_of_which_adapters_are_not_told_are_remarked_on() {
+fn clients_of_which_adapters_are_not_reported_are_warned_about() {
     let source = with_client_definition("{authorized_grant_types: client_credentials}")
         .replace("broker:\n", "broker:\n  use_stdin: false\n");
     let said = "gives each instance a UAA client of which its adapter is not told";
-    let remarks = remarks(&source);
+    let warnings = warnings(&source);
     assert!(
-        remarks.iter().any(|remark| remark.contains(said)),
-        "{remarks:?}"
+        warnings.iter().any(|warning| warning.contains(said)),
+        "{warnings:?}"
     );
 }
 
 #[test]
-fn a_client_definition_that_is_not_used_is_remarked_on() {
+fn a_client_definition_that_is_not_used_is_warned_about() {
     let definition = "{authorized_grant_types: client_credentials}";
     let defined = with_client_definition(definition);
     let as_user = defined.replace(
@@ -131,10 +131,10 @@ fn a_client_definition_that_is_not_used_is_remarked_on() {
         let cf = loaded.config.cloud_foundry;
         assert!(cf.is_none_or(|cf| cf.client_definition.is_none()));
         let said = "`cf.uaa.client_definition` is not used, no service instance gets a UAA client";
-        let remarks: Vec<String> = loaded.remarks.iter().map(ToString::to_string).collect();
+        let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
         assert!(
-            remarks.iter().any(|remark| remark.contains(said)),
-            "{remarks:?}"
+            warnings.iter().any(|warning| warning.contains(said)),
+            "{warnings:?}"
         );
     }
 }

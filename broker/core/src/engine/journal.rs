@@ -53,10 +53,10 @@ pub enum JournalError {
     #[error("{0} is none that this broker understands; begin a new run, which replaces it")]
     NotUnderstood(String),
     /// It could not be read or written.
-    #[error("could not {doing}")]
+    #[error("could not {activity}")]
     Failed {
         /// What was tried.
-        doing: &'static str,
+        activity: &'static str,
         /// The time of the request was used up.
         is_timeout: bool,
         /// Why it failed.

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_order_takes_no_place_and_a_failed_move_leaves_the_instance_where_it_was() {
+    fn a_failed_order_takes_no_location_and_a_failed_move_leaves_the_instance_where_it_was() {
         for (operation, kind) in [
             (OperationKind::Create, OccupancyKind::Absent),
             (OperationKind::Update, OccupancyKind::Remaining),

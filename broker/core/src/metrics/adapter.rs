@@ -15,7 +15,7 @@ pub struct AdapterMetrics {
     running: IntGauge,
     waiting: IntGauge,
     wait: Histogram,
-    strays: IntCounter,
+    orphans: IntCounter,
 }
 
 /// What a call of the adapter came to.
@@ -32,7 +32,7 @@ pub enum AdapterOutcome {
     /// It could not be started, or not be read.
     Broken,
     /// Too many others ran all the time.
-    NoPlace,
+    NoLocation,
     /// Nobody waited for it any more.
     Abandoned,
 }
@@ -77,7 +77,7 @@ impl AdapterMetrics {
                 "Time that a call of the service adapter waited until it could run",
                 ANSWERS,
             ),
-            strays: made.counter(
+            orphans: made.counter(
                 "odb_adapter_strays_killed_total",
                 "Processes that adapters left behind outside their process group and that were killed",
             ),
@@ -104,8 +104,8 @@ impl AdapterMetrics {
     }
 
     /// Processes that had left their group were killed.
-    pub fn killed_strays(&self, count: usize) {
-        self.strays.inc_by(count as u64);
+    pub fn killed_orphans(&self, count: usize) {
+        self.orphans.inc_by(count as u64);
     }
 }
 
@@ -116,7 +116,7 @@ impl AdapterOutcome {
         Self::Hung,
         Self::TooMuchOutput,
         Self::Broken,
-        Self::NoPlace,
+        Self::NoLocation,
         Self::Abandoned,
     ];
 
@@ -127,7 +127,7 @@ impl AdapterOutcome {
             Self::Hung => "hung",
             Self::TooMuchOutput => "too-much-output",
             Self::Broken => "broken",
-            Self::NoPlace => "no-place",
+            Self::NoLocation => "no-place",
             Self::Abandoned => "abandoned",
         }
     }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_process_tells_of_itself() {
+    fn the_process_mentions_itself() {
         let text = Metrics::new().text();
         for name in [
             "process_cpu_seconds_total",

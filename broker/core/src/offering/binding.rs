@@ -11,12 +11,12 @@ use crate::shown::check_log_drain;
 
 /// The answer is none that a platform could use. What stands there may be secret and is not told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{member}` of the adapter's answer to `create-binding` {fault}")]
+#[error("`{member}` of the adapter's answer to `create-binding` {error}")]
 pub struct InvalidBinding {
     /// Where, such as `volume_mounts[0].driver`.
     member: String,
     /// What is wrong with it, as the rest of a sentence.
-    fault: Cow<'static, str>,
+    error: Cow<'static, str>,
 }
 
 /// A member that platforms take only from offerings that announce it, in the spelling of `requires`.
@@ -55,9 +55,9 @@ pub fn check_binding(
         check_metadata(&Read::new("metadata", metadata)?)?;
     }
     if let Some(drain) = &binding.syslog_drain_url {
-        check_log_drain(drain).map_err(|fault| InvalidBinding {
+        check_log_drain(drain).map_err(|error| InvalidBinding {
             member: "syslog_drain_url".to_owned(),
-            fault: fault.to_string().into(),
+            error: error.to_string().into(),
         })?;
     }
 
@@ -118,7 +118,7 @@ fn check_endpoint(endpoint: &Read) -> Result<(), InvalidBinding> {
     let ports = endpoint.member("ports")?;
     let listed = ports.list()?;
     if listed.is_empty() {
-        return Err(ports.fault("is empty"));
+        return Err(ports.error("is empty"));
     }
     for port in listed {
         check_ports(&port)?;
@@ -135,7 +135,7 @@ fn check_ports(ports: &Read) -> Result<(), InvalidBinding> {
     let bounds = text.split_once('-').unwrap_or((text, text));
     match (bounds.0.parse::<u16>(), bounds.1.parse::<u16>()) {
         (Ok(first), Ok(last)) if first <= last => Ok(()),
-        _ => Err(ports.fault("is neither a port nor a range such as `9000-9010`")),
+        _ => Err(ports.error("is neither a port nor a range such as `9000-9010`")),
     }
 }
 
@@ -146,7 +146,7 @@ fn check_metadata(metadata: &Read) -> Result<(), InvalidBinding> {
     };
     match (moment("expires_at")?, moment("renew_before")?) {
         (Some(expires), Some(renew)) if renew > expires => {
-            Err(metadata.fault("says to renew the binding when it has expired"))
+            Err(metadata.error("says to renew the binding when it has expired"))
         }
         _ => Ok(()),
     }
@@ -166,22 +166,22 @@ impl Read {
             Ok(value) => Ok(Self { path, value }),
             Err(_) => Err(InvalidBinding {
                 member: path,
-                fault: "cannot be read: it has a number that is too large, or too many brackets in one another".into(),
+                error: "cannot be read: it has a number that is too large, or too many brackets in one another".into(),
             }),
         }
     }
 
-    fn fault(&self, fault: &'static str) -> InvalidBinding {
+    fn error(&self, error: &'static str) -> InvalidBinding {
         InvalidBinding {
             member: self.path.clone(),
-            fault: fault.into(),
+            error: error.into(),
         }
     }
 
     fn object(&self) -> Result<&Map<String, Value>, InvalidBinding> {
         self.value
             .as_object()
-            .ok_or_else(|| self.fault("is no JSON object"))
+            .ok_or_else(|| self.error("is no JSON object"))
     }
 
     /// Null is as good as nothing.
@@ -196,7 +196,7 @@ impl Read {
     fn member(&self, member: &str) -> Result<Self, InvalidBinding> {
         self.optional(member)?.ok_or_else(|| InvalidBinding {
             member: format!("{}.{member}", self.path),
-            fault: "is missing".into(),
+            error: "is missing".into(),
         })
     }
 
@@ -204,7 +204,7 @@ impl Read {
         let items = self
             .value
             .as_array()
-            .ok_or_else(|| self.fault("is no list"))?;
+            .ok_or_else(|| self.error("is no list"))?;
         let items = items.iter().enumerate().map(|(index, value)| Self {
             path: format!("{}[{index}]", self.path),
             value: value.clone(),
@@ -214,20 +214,20 @@ impl Read {
 
     fn text(&self) -> Result<&str, InvalidBinding> {
         let text = self.value.as_str().filter(|text| !text.is_empty());
-        text.ok_or_else(|| self.fault("is no text, or empty"))
+        text.ok_or_else(|| self.error("is no text, or empty"))
     }
 
     fn one_of(&self, known: &[&str]) -> Result<(), InvalidBinding> {
         if known.contains(&self.text()?) {
             Ok(())
         } else {
-            Err(self.fault("is none of the values that the specification has for it"))
+            Err(self.error("is none of the values that the specification has for it"))
         }
     }
 
     fn moment(&self) -> Result<Timestamp, InvalidBinding> {
         let moment = self.text()?.parse();
-        moment.map_err(|_| self.fault("is no moment such as `2030-01-31T12:00:00.0Z`"))
+        moment.map_err(|_| self.error("is no moment such as `2030-01-31T12:00:00.0Z`"))
     }
 }
 

@@ -9,7 +9,7 @@ use super::plan_schemas::Schemas;
 
 /// The catalog has no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CatalogFault {
+pub enum CatalogError {
     /// No such service.
     #[error("service-id `{service}` is not in the catalog")]
     UnknownService {

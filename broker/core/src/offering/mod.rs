@@ -16,9 +16,9 @@ mod quotas;
 mod update;
 
 pub use binding::{InvalidBinding, Unannounced, check_binding};
-pub use catalog::{CatalogFault, catalog};
+pub use catalog::{CatalogError, catalog};
 pub use odb_config::{MaintenanceConflict, PlanVersion, check_maintenance_version};
-pub use parameter_schema::{InvalidParameters, ParameterSchema, SchemaFault};
+pub use parameter_schema::{InvalidParameters, ParameterSchema, SchemaError};
 pub use plan_schemas::{BrokenSchema, ParametersOf, PlanSchemas, Schemas};
 pub use quotas::{QuotaExceeded, Total, Usage, check_quotas, totals_needed};
 pub use update::{

@@ -11,7 +11,7 @@ const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 /// Platforms take no larger ones (`spec/contracts/osb-api.md` §12.3).
 const LARGEST: usize = 65_536;
 /// So many faults of one request are told, and so many names in one fault.
-const TOLD: usize = 10;
+const REPORTED: usize = 10;
 /// The most characters of one name, or of a list that a schema has, in what is told.
 const LONGEST: usize = 200;
 
@@ -24,7 +24,7 @@ pub struct ParameterSchema {
 
 /// Why a document is of no use as a schema.
 #[derive(Debug, thiserror::Error)]
-pub enum SchemaFault {
+pub enum SchemaError {
     /// There is none, or it does not say which draft it is of.
     #[error("`$schema` is missing; platforms read `{DRAFT}`")]
     NoDraft,
@@ -41,35 +41,35 @@ pub enum SchemaFault {
         bytes: usize,
     },
     /// It is no schema, or refers to something outside itself.
-    #[error("it is no schema at `{place}`: {fault}")]
+    #[error("it is no schema at `{location}`: {error}")]
     Invalid {
         /// Where in the document.
-        place: String,
+        location: String,
         /// What is wrong.
-        fault: String,
+        error: String,
     },
 }
 
 /// Parameters that do not fit their schema. Names the properties, never their values: a user's parameters may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InvalidParameters {
-    faults: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl ParameterSchema {
     /// Makes sure that a document is a schema which platforms take and which needs nothing but itself.
-    pub fn new(document: Value) -> Result<Self, SchemaFault> {
+    pub fn new(document: Value) -> Result<Self, SchemaError> {
         match document.get("$schema") {
             Some(Value::String(draft)) if draft == DRAFT => {}
-            None | Some(Value::Null) => return Err(SchemaFault::NoDraft),
+            None | Some(Value::Null) => return Err(SchemaError::NoDraft),
             Some(found) => {
                 let found = shortened(found.to_string());
-                return Err(SchemaFault::OtherDraft { found });
+                return Err(SchemaError::OtherDraft { found });
             }
         }
         let bytes = document.to_string().len();
         if bytes > LARGEST {
-            return Err(SchemaFault::TooLarge { bytes });
+            return Err(SchemaError::TooLarge { bytes });
         }
         // Patterns come from outside: with this engine none of them takes long.
         let options = jsonschema::options()
@@ -78,9 +78,9 @@ impl ParameterSchema {
             .with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&document)
-            .map_err(|error| SchemaFault::Invalid {
-                place: error.instance_path().to_string(),
-                fault: shortened(error.to_string()),
+            .map_err(|error| SchemaError::Invalid {
+                location: error.instance_path().to_string(),
+                error: shortened(error.to_string()),
             })?;
         Ok(Self {
             document,
@@ -96,23 +96,23 @@ impl ParameterSchema {
     /// Holds parameters against the schema.
     pub fn check(&self, parameters: &Map<String, Value>) -> Result<(), InvalidParameters> {
         let instance = Value::Object(parameters.clone());
-        let faults: Vec<String> = self
+        let errors: Vec<String> = self
             .validator
             .iter_errors(&instance)
-            .take(TOLD)
-            .map(|error| told(&property(error.instance_path().as_str()), error.kind()))
+            .take(REPORTED)
+            .map(|error| reported(&property(error.instance_path().as_str()), error.kind()))
             .collect();
-        if faults.is_empty() {
+        if errors.is_empty() {
             Ok(())
         } else {
-            Err(InvalidParameters { faults })
+            Err(InvalidParameters { errors })
         }
     }
 }
 
 impl fmt::Display for InvalidParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.faults.join("; "))
+        f.write_str(&self.errors.join("; "))
     }
 }
 
@@ -132,7 +132,7 @@ fn shortened(text: String) -> String {
 }
 
 /// What is wrong with a property, in words for the user who sent it.
-fn told(property: &str, kind: &ValidationErrorKind) -> String {
+fn reported(property: &str, kind: &ValidationErrorKind) -> String {
     let below = |name: &str| {
         let name = shortened(name.to_owned());
         if property.is_empty() {
@@ -148,7 +148,7 @@ fn told(property: &str, kind: &ValidationErrorKind) -> String {
     };
     match kind {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let names = unexpected.iter().take(TOLD);
+            let names = unexpected.iter().take(REPORTED);
             let names: Vec<String> = names.map(|name| below(name)).collect();
             format!("{} not known", is(&names))
         }
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    fn schema(rest: Value) -> Result<ParameterSchema, SchemaFault> {
+    fn schema(rest: Value) -> Result<ParameterSchema, SchemaError> {
         let mut document = json!({"$schema": DRAFT, "type": "object"});
         let (Value::Object(document_map), Value::Object(rest)) = (&mut document, rest) else {
             panic!("schemas are objects");
@@ -242,7 +242,7 @@ mod tests {
         .unwrap()
     }
 
-    fn faults(parameters: &Value) -> String {
+    fn errors(parameters: &Value) -> String {
         let Value::Object(parameters) = parameters else {
             panic!("parameters are objects");
         };
@@ -254,14 +254,14 @@ mod tests {
     #[test]
     fn parameters_that_fit_pass() {
         assert_eq!(
-            faults(&json!({"name": "ab", "maxclients": 7, "policy": "lru", "users": []})),
+            errors(&json!({"name": "ab", "maxclients": 7, "policy": "lru", "users": []})),
             ""
         );
     }
 
     #[test]
-    fn faults_name_the_property_and_never_the_value() {
-        for (parameters, told) in [
+    fn errors_name_the_property_and_never_the_value() {
+        for (parameters, reported) in [
             (
                 json!({"name": "ab", "maxclient": "hunter2"}),
                 "`maxclient` is not known",
@@ -289,8 +289,8 @@ mod tests {
                 "`users.0.id` is missing",
             ),
         ] {
-            let found = faults(&parameters);
-            assert_eq!(found, told);
+            let found = errors(&parameters);
+            assert_eq!(found, reported);
             assert!(
                 !found.contains("unter2") && !found.contains("4711"),
                 "{found}"
@@ -299,21 +299,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_stays_short_whoever_makes_it_long() {
+    fn what_is_reported_stays_short_whoever_makes_it_long() {
         let long = "x".repeat(100_000);
         let mut unknown: Map<String, Value> = (0..1000)
             .map(|number| (format!("{number}{long}"), json!(1)))
             .collect();
         unknown.insert("name".to_owned(), json!("ab"));
-        let found = faults(&Value::Object(unknown));
+        let found = errors(&Value::Object(unknown));
         assert!(found.contains("are not known"), "{}", found.len());
-        assert!(found.len() < 4 * TOLD * LONGEST, "{}", found.len());
+        assert!(found.len() < 4 * REPORTED * LONGEST, "{}", found.len());
 
         let options: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
         let many = schema(json!({"properties": {"a": {"enum": options}}})).unwrap();
         let parameters = Map::from_iter([("a".to_owned(), json!("b"))]);
-        let told = many.check(&parameters).unwrap_err().to_string();
-        assert!(told.len() < 4 * LONGEST, "{told}");
+        let reported = many.check(&parameters).unwrap_err().to_string();
+        assert!(reported.len() < 4 * LONGEST, "{reported}");
     }
 
     #[test]
@@ -326,8 +326,8 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_once() {
-        let found = faults(&json!({"maxclients": 0, "policy": "x"}));
+    fn every_error_is_reported_at_once() {
+        let found = errors(&json!({"maxclients": 0, "policy": "x"}));
         assert_eq!(found.split("; ").count(), 3, "{found}");
     }
 
@@ -336,16 +336,16 @@ mod tests {
         let other = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
         assert!(matches!(
             ParameterSchema::new(other),
-            Err(SchemaFault::OtherDraft { .. })
+            Err(SchemaError::OtherDraft { .. })
         ));
         for absent in [json!({}), Value::Null] {
             assert!(matches!(
                 ParameterSchema::new(absent),
-                Err(SchemaFault::NoDraft)
+                Err(SchemaError::NoDraft)
             ));
         }
         let large = schema(json!({"description": "x".repeat(LARGEST)}));
-        assert!(matches!(large, Err(SchemaFault::TooLarge { .. })));
+        assert!(matches!(large, Err(SchemaError::TooLarge { .. })));
         for broken in [
             json!({"type": "no such type"}),
             json!({"properties": {"a": {"minimum": "three"}}}),
@@ -354,7 +354,7 @@ mod tests {
         ] {
             let refused = schema(broken.clone());
             assert!(
-                matches!(refused, Err(SchemaFault::Invalid { .. })),
+                matches!(refused, Err(SchemaError::Invalid { .. })),
                 "{broken} {refused:?}"
             );
         }

@@ -6,7 +6,7 @@ use odb_adapter_sdk::protocol;
 use odb_api_types::ids::PlanId;
 use serde_json::{Map, Value, json};
 
-use super::parameter_schema::{InvalidParameters, ParameterSchema, SchemaFault};
+use super::parameter_schema::{InvalidParameters, ParameterSchema, SchemaError};
 
 /// The schemas of all plans; none where the operator has not switched them on.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub struct BrokenSchema {
     pub of: ParametersOf,
     /// Why.
     #[source]
-    pub fault: SchemaFault,
+    pub error: SchemaError,
 }
 
 impl Schemas {
@@ -80,7 +80,7 @@ impl PlanSchemas {
     /// Makes sure that each of the three documents of an adapter is a schema, and tells all that are not.
     pub fn new(answer: protocol::PlanSchemas) -> Result<Self, Vec<BrokenSchema>> {
         let compiled = |of, schema: protocol::ParametersSchema| {
-            ParameterSchema::new(schema.parameters).map_err(|fault| BrokenSchema { of, fault })
+            ParameterSchema::new(schema.parameters).map_err(|error| BrokenSchema { of, error })
         };
         let protocol::ServiceInstanceSchemas { create, update } = answer.service_instance;
         let create = compiled(ParametersOf::InstanceCreate, create);
@@ -154,8 +154,8 @@ mod tests {
             (ParametersOf::InstanceUpdate, "b"),
             (ParametersOf::BindingCreate, "c"),
         ] {
-            let told = schemas().check(&plan(), of, &Map::new()).unwrap_err();
-            assert_eq!(told.to_string(), format!("`{property}` is missing"));
+            let reported = schemas().check(&plan(), of, &Map::new()).unwrap_err();
+            assert_eq!(reported.to_string(), format!("`{property}` is missing"));
             let fitting = Map::from_iter([(property.to_owned(), json!(1))]);
             assert_eq!(schemas().check(&plan(), of, &fitting), Ok(()));
         }
@@ -185,18 +185,18 @@ mod tests {
     }
 
     #[test]
-    fn every_schema_that_is_none_is_told() {
-        let told = |answer| {
-            let faults = PlanSchemas::new(answer).unwrap_err().into_iter();
-            let named = faults.map(|broken| broken.of.to_string());
+    fn every_schema_that_is_none_is_reported() {
+        let reported = |answer| {
+            let errors = PlanSchemas::new(answer).unwrap_err().into_iter();
+            let named = errors.map(|broken| broken.of.to_string());
             named.collect::<Vec<_>>()
         };
         let broken = json!({ "type": "object" });
         assert_eq!(
-            told(answer(&broken, &requiring("b"), &Value::Null)),
+            reported(answer(&broken, &requiring("b"), &Value::Null)),
             ["instance create", "binding create"]
         );
         let nothing = protocol::PlanSchemas::default();
-        assert_eq!(told(nothing).len(), 3);
+        assert_eq!(reported(nothing).len(), 3);
     }
 }

@@ -3,7 +3,7 @@
 use odb_api_types::ids::PlanId;
 use odb_config::Offering;
 
-use super::{MaintenanceConflict, PlanVersion, catalog::CatalogFault, check_maintenance_version};
+use super::{MaintenanceConflict, PlanVersion, catalog::CatalogError, check_maintenance_version};
 
 /// Everything that decides what an update request means.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub enum PlanMovement {
 pub enum UpdateRefused {
     /// A plan is not offered.
     #[error(transparent)]
-    Catalog(#[from] CatalogFault),
+    Catalog(#[from] CatalogError),
     /// The platform has another version of the plan.
     #[error(transparent)]
     Maintenance(#[from] MaintenanceConflict),
@@ -76,11 +76,11 @@ pub enum UpdateRefused {
     PlanNotUpdatable,
     /// The instance is behind its plan; a change on top of that would hide what changes.
     #[error(
-        "the instance is at version `{remembered}` and its plan at `{published}`; it needs to be upgraded before updating"
+        "the instance is at version `{recorded}` and its plan at `{published}`; it needs to be upgraded before updating"
     )]
     UpgradeFirst {
         /// What the platform remembers of the instance.
-        remembered: String,
+        recorded: String,
         /// What the plan is published with.
         published: PlanVersion,
     },
@@ -97,7 +97,7 @@ pub fn meaning_of_update(
         .ok_or(UpdateRefused::PlanUnknown)?;
     let offered = offering
         .plan(plan)
-        .ok_or_else(|| CatalogFault::UnknownPlan { plan: plan.clone() })?;
+        .ok_or_else(|| CatalogError::UnknownPlan { plan: plan.clone() })?;
     let published = PlanVersion::of(&offered.maintenance_info);
     let asked = said(question.version);
     check_maintenance_version(published.as_ref(), asked)?;
@@ -137,9 +137,9 @@ fn check_is_current(
     let previous = question.previous_plan.and_then(|plan| offering.plan(plan));
     let published = previous.and_then(|plan| PlanVersion::of(&plan.maintenance_info));
     match (said(question.previous_version), published) {
-        (Some(remembered), Some(published)) if !published.is_remembered_as(remembered) => {
+        (Some(recorded), Some(published)) if !published.is_recorded_as(recorded) => {
             Err(UpdateRefused::UpgradeFirst {
-                remembered: remembered.to_owned(),
+                recorded: recorded.to_owned(),
                 published,
             })
         }
@@ -244,7 +244,7 @@ mod tests {
         let nothing = RequestedParameters::None;
         let offering = offering(true);
         // plan, previous plan, parameters, version, previous version
-        for (plan, previous, parameters, version, remembered, meaning) in [
+        for (plan, previous, parameters, version, recorded, meaning) in [
             // What `cf update-service -c` sends, to an instance that is up to date, behind, or never versioned.
             ("one", "one", Given, "1.0.0", "1.0.0", Update),
             ("one", "one", Given, "", "1.0.0", Update),
@@ -284,7 +284,7 @@ mod tests {
                 previous_plan: previous.as_ref(),
                 parameters,
                 version: Some(version),
-                previous_version: Some(remembered),
+                previous_version: Some(recorded),
             };
             assert_eq!(meant(&offering, &question), meaning, "{question:?}");
         }
@@ -319,7 +319,7 @@ mod tests {
             previous in proptest::option::of("one|two|none|gone"),
             given in any::<bool>(),
             version in proptest::option::of("|0\\.9\\.0|1\\.0\\.0|2\\.0\\.0"),
-            remembered in proptest::option::of("|0\\.9\\.0|1\\.0\\.0|2\\.0\\.0"),
+            recorded in proptest::option::of("|0\\.9\\.0|1\\.0\\.0|2\\.0\\.0"),
             plan_updatable in any::<bool>(),
         ) {
             let (plan, previous) = (plan.map(PlanId::from), previous.map(PlanId::from));
@@ -328,7 +328,7 @@ mod tests {
                 previous_plan: previous.as_ref(),
                 parameters: if given { Given } else { RequestedParameters::None },
                 version: version.as_deref(),
-                previous_version: remembered.as_deref(),
+                previous_version: recorded.as_deref(),
             };
             match meaning_of_update(&offering(plan_updatable), &question) {
                 Ok(UpdateMeaning::Upgrade { plan: upgraded }) => {

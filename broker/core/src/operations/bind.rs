@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::{
     Operations, Refused, RequestContext,
     provision::object,
-    secure_bindings::{Before, Keeping, SecureBindingFault},
-    undo_bind::HalfMade,
+    secure_bindings::{Before, Keeping, SecureBindingError},
+    undo_bind::PartialBinding,
 };
 use crate::{
     engine::{BindingOrder, EngineErrorKind},
@@ -125,10 +125,10 @@ impl Operations {
             Ok(binding) => Ok(Bound::New(binding)),
             Err(error) => {
                 let may_still_come = match &error {
-                    Refused::KeepBinding(fault) => fault.may_take_effect(),
+                    Refused::KeepBinding(error) => error.may_take_effect(),
                     _ => false,
                 };
-                self.undo_bind(HalfMade {
+                self.undo_bind(PartialBinding {
                     turn,
                     order,
                     instance,
@@ -164,7 +164,7 @@ impl Operations {
     }
 }
 
-async fn before(keeping: Option<&Keeping>, call: &Call) -> Result<Before, SecureBindingFault> {
+async fn before(keeping: Option<&Keeping>, call: &Call) -> Result<Before, SecureBindingError> {
     match keeping {
         Some(keeping) => keeping.find(call).await,
         None => Ok(Before::Nothing),

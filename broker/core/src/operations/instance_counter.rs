@@ -42,9 +42,9 @@ struct Running(Arc<Mutex<Latest>>);
 
 impl Running {
     /// Nothing if a count is running, or the latest is younger than its time to live.
-    fn begin(latest: &Arc<Mutex<Latest>>, believed: Duration) -> Option<Self> {
+    fn begin(latest: &Arc<Mutex<Latest>>, cached: Duration) -> Option<Self> {
         let mut locked = latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_recent = locked.begun.is_some_and(|begun| begun.elapsed() < believed);
+        let is_recent = locked.begun.is_some_and(|begun| begun.elapsed() < cached);
         if locked.is_running || is_recent {
             return None;
         }

@@ -15,7 +15,7 @@ use odb_api_types::{
 };
 use odb_clients::{
     cloud_controller::{
-        CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, PlaceNames, SpaceGuid,
+        CfOperation, CfOperationKind, CfOperationState, LocationNames, OrganizationGuid, SpaceGuid,
     },
     http::Call,
 };
@@ -64,8 +64,8 @@ impl Operations {
         let call = request_context.call();
         let plans = self.plans_named(source, &call, &filter.plans).await?;
         if let Some(few) = filter.few_instances() {
-            let told = source.few(&call, few);
-            return Ok(self.one_by_one(call, chosen(told, filter, plans)));
+            let reported = source.few(&call, few);
+            return Ok(self.one_by_one(call, chosen(reported, filter, plans)));
         }
         let organizations = source.organizations(&call, &filter.organizations).await?;
         if organizations.is_empty() && !filter.organizations.is_empty() {
@@ -75,7 +75,7 @@ impl Operations {
         let selection = Selection {
             plans: plans.clone(),
             organizations,
-            names: PlaceNames::Told,
+            names: LocationNames::Reported,
             ..Selection::all()
         };
         let mut records = self.engine.records(&call).await?;
@@ -90,9 +90,9 @@ impl Operations {
     }
 
     /// A few instances, of each of which its own deployment and marker are looked up.
-    fn one_by_one(&self, call: Call, told: EntryStream) -> InventoryStream {
+    fn one_by_one(&self, call: Call, reported: EntryStream) -> InventoryStream {
         let operations = self.clone();
-        let entries = told.map(move |entry| {
+        let entries = reported.map(move |entry| {
             let (operations, call) = (operations.clone(), call.clone());
             async move {
                 let entry = entry?;
@@ -111,15 +111,15 @@ impl Operations {
         instance: InstanceId,
     ) -> Result<InventoryEntry, Refused> {
         let call = request_context.call();
-        let told = async {
+        let reported = async {
             match self.lists() {
-                Ok(source) => source.find(&call, &instance, PlaceNames::Told).await,
+                Ok(source) => source.find(&call, &instance, LocationNames::Reported).await,
                 Err(_) => Ok(None),
             }
         };
-        let (told, record) = tokio::join!(told, self.engine.record(&call, &instance));
+        let (reported, record) = tokio::join!(reported, self.engine.record(&call, &instance));
         let record = record?;
-        match told? {
+        match reported? {
             Some(entry) => Ok(self.entry(entry, record)),
             None if record.deployment == DeploymentPresence::Present => {
                 let plan = record.plan.clone();

@@ -50,7 +50,7 @@ use serde_json::Value;
 
 use crate::{
     engine::{Engine, Order},
-    offering::{CatalogFault, MaintenanceConflict, PlanVersion, Schemas},
+    offering::{CatalogError, MaintenanceConflict, PlanVersion, Schemas},
 };
 use counting::Counting;
 use instance_counter::InstanceCounter;
@@ -67,7 +67,7 @@ pub use lifecycle::{Cut, Lifecycle};
 pub use orphans::{Detail, Orphan, OrphanDeletion, UnknownOffering, Unmarked};
 pub use provision::{ProvisionRequest, Provisioned};
 pub use refused::Refused;
-pub use secure_bindings::{NoReader, SecureBindingFault, SecureBindings, UnstorableIds};
+pub use secure_bindings::{NoReader, SecureBindingError, SecureBindings, UnstorableIds};
 pub use unbind::UnbindRequest;
 pub use update::{PreviousValues, UpdateRequest};
 pub use usage::UsageReports;
@@ -202,23 +202,23 @@ impl Operations {
         &self.schemas
     }
 
-    fn check_in_catalog(&self, service: &OfferingId, plan: &PlanId) -> Result<(), CatalogFault> {
+    fn check_in_catalog(&self, service: &OfferingId, plan: &PlanId) -> Result<(), CatalogError> {
         self.check_service(service)?;
         self.check_plan(plan)
     }
 
-    fn check_plan(&self, plan: &PlanId) -> Result<(), CatalogFault> {
+    fn check_plan(&self, plan: &PlanId) -> Result<(), CatalogError> {
         match self.offering.plan(plan) {
             Some(_) => Ok(()),
-            None => Err(CatalogFault::UnknownPlan { plan: plan.clone() }),
+            None => Err(CatalogError::UnknownPlan { plan: plan.clone() }),
         }
     }
 
-    fn check_service(&self, service: &OfferingId) -> Result<(), CatalogFault> {
+    fn check_service(&self, service: &OfferingId) -> Result<(), CatalogError> {
         if *service == self.offering.id {
             Ok(())
         } else {
-            Err(CatalogFault::UnknownService {
+            Err(CatalogError::UnknownService {
                 service: service.clone(),
             })
         }

@@ -248,7 +248,7 @@ impl Operations {
             match looked.await {
                 Ok(latest) => Ok(Suspect { latest, ..suspect }),
                 Err(_) if call.deadline.has_passed() => Ok(suspect),
-                Err(fault) => Err(fault),
+                Err(error) => Err(error),
             }
         };
         stream::iter(suspects.into_iter().map(look))

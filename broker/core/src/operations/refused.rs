@@ -4,12 +4,12 @@ use odb_api_types::ids::{InstanceId, PlanId};
 
 use super::{
     LockTimeout, NoReader, SourceError,
-    secure_bindings::{SecureBindingFault, UnstorableIds},
+    secure_bindings::{SecureBindingError, UnstorableIds},
 };
 use crate::{
     engine::{EngineError, JournalError},
     offering::{
-        CatalogFault, InvalidBinding, InvalidParameters, MaintenanceConflict, QuotaExceeded,
+        CatalogError, InvalidBinding, InvalidParameters, MaintenanceConflict, QuotaExceeded,
         UpdateRefused,
     },
 };
@@ -23,7 +23,7 @@ use crate::{
 pub enum Refused {
     // What is asked for cannot be.
     #[error(transparent)]
-    Catalog(#[from] CatalogFault),
+    Catalog(#[from] CatalogError),
     #[error(
         "the platform did not send `accepts_incomplete=true`, and every operation takes longer than a request"
     )]
@@ -67,13 +67,13 @@ pub enum Refused {
     #[error(transparent)]
     InvalidBinding(#[from] InvalidBinding),
     #[error("could not tell whether the binding exists")]
-    LookUpBinding(#[source] SecureBindingFault),
+    LookUpBinding(#[source] SecureBindingError),
     #[error("the credentials could not be handed out through the runtime CredHub")]
-    KeepBinding(#[source] SecureBindingFault),
+    KeepBinding(#[source] SecureBindingError),
     #[error(
         "the service has no such binding any more, but the runtime CredHub may still have its credentials"
     )]
-    RemoveBinding(#[source] SecureBindingFault),
+    RemoveBinding(#[source] SecureBindingError),
 
     // Which instances there are.
     #[error(
@@ -127,7 +127,7 @@ impl Refused {
             Self::CountSource(error) | Self::Source(error) => error.is_timeout(),
             Self::CountInstances(error) | Self::Instance(error) => error.is_timeout(),
             Self::Journal(error) => error.is_timeout(),
-            Self::LookUpBinding(fault) => fault.is_timeout(),
+            Self::LookUpBinding(error) => error.is_timeout(),
             _ => false,
         }
     }

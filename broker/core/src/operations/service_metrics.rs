@@ -33,14 +33,14 @@ impl Operations {
                 );
             }
         }
-        Ok(told(&self.offering, &counts))
+        Ok(reported(&self.offering, &counts))
     }
 }
 
-fn told(offering: &Offering, counts: &BTreeMap<PlanId, u64>) -> Vec<ServiceMetric> {
+fn reported(offering: &Offering, counts: &BTreeMap<PlanId, u64>) -> Vec<ServiceMetric> {
     let mut metrics = Metrics {
         prefix: format!("/on-demand-broker/{}", offering.name),
-        told: Vec::new(),
+        reported: Vec::new(),
     };
     let of = |plan: &PlanId| counts.get(plan).copied().unwrap_or(0);
     for plan in &offering.plans {
@@ -80,19 +80,19 @@ fn told(offering: &Offering, counts: &BTreeMap<PlanId, u64>) -> Vec<ServiceMetri
             i128::from(*limit) - used,
         );
     }
-    metrics.told
+    metrics.reported
 }
 
 struct Metrics {
     prefix: String,
-    told: Vec<ServiceMetric>,
+    reported: Vec<ServiceMetric>,
 }
 
 impl Metrics {
     /// A number beyond all numbers is told as the largest that there is.
     fn push(&mut self, key: std::fmt::Arguments<'_>, value: i128) {
         let most = if value < 0 { i64::MIN } else { i64::MAX };
-        self.told.push(ServiceMetric {
+        self.reported.push(ServiceMetric {
             key: format!("{}/{key}", self.prefix),
             value: i64::try_from(value).unwrap_or(most),
             unit: MetricUnit::Count,

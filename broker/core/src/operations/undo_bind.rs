@@ -11,7 +11,7 @@ use super::{Operations, locks::BindingLock, secure_bindings::Keeping};
 use crate::engine::{Bindable, BindingOrder, EngineErrorKind};
 
 /// A bind that failed after the adapter had made it.
-pub(super) struct HalfMade {
+pub(super) struct PartialBinding {
     /// No other request works on the binding meanwhile, and no operation on its instance.
     pub(super) turn: BindingLock,
     pub(super) order: BindingOrder,
@@ -25,28 +25,28 @@ pub(super) struct HalfMade {
 impl Operations {
     /// Takes back what was made. It goes on when the request's time is over; what cannot be taken back is the
     /// operator's to know, and the platform's to delete, which it does after an answer that says so little.
-    pub(super) async fn undo_bind(&self, half_made: HalfMade) {
-        let deadline = half_made
+    pub(super) async fn undo_bind(&self, partial_binding: PartialBinding) {
+        let deadline = partial_binding
             .order
             .deadline
-            .max(Deadline::after(self.timings.taking_back));
+            .max(Deadline::after(self.timings.rollback));
         let this = self.clone();
         let work = self
             .lifecycle
-            .go_on(async move { this.take_back(half_made).await });
+            .go_on(async move { this.roll_back(partial_binding).await });
         if timeout_at(deadline.instant(), work).await.is_err() {
             tracing::warn!("what the bind has made is taken back after its answer");
         }
     }
 
-    async fn take_back(&self, half_made: HalfMade) {
-        let HalfMade {
+    async fn roll_back(&self, partial_binding: PartialBinding) {
+        let PartialBinding {
             turn,
             order,
             instance,
             keeping,
             may_still_come,
-        } = half_made;
+        } = partial_binding;
         let deadline = Deadline::after(self.timings.undoing_a_bind);
         let call = Call::until(deadline).with_request_id(order.request.as_str());
         let order = order.reversed(&self.offering.id, deadline);
@@ -54,9 +54,9 @@ impl Operations {
             match instance.unbind(&order).await {
                 Ok(()) => true,
                 Err(error) if *error.kind() == EngineErrorKind::UnknownBinding => true,
-                Err(fault) => {
+                Err(error) => {
                     tracing::error!(
-                        code = %Code::HalfMadeBinding, error = %Chain(&fault),
+                        code = %Code::HalfMadeBinding, error = %Chain(&error),
                         "a bind has failed, and the service still has the binding"
                     );
                     false
@@ -67,16 +67,16 @@ impl Operations {
             let Some(keeping) = &keeping else {
                 return true;
             };
-            let mut removed = keeping.take_back(&call).await;
+            let mut removed = keeping.roll_back(&call).await;
             if may_still_come {
                 sleep(self.timings.lost_answer).await;
-                removed = keeping.take_back(&call).await;
+                removed = keeping.roll_back(&call).await;
             }
             match removed {
                 Ok(()) => true,
-                Err(fault) => {
+                Err(error) => {
                     tracing::error!(
-                        code = %Code::HalfMadeBinding, error = %Chain(&fault), name = keeping.reference(),
+                        code = %Code::HalfMadeBinding, error = %Chain(&error), name = keeping.reference(),
                         "a bind has failed, and the runtime CredHub may still have its credentials"
                     );
                     false

@@ -12,7 +12,7 @@ use odb_clients::{
 use odb_config::BoshConfigs;
 use serde_json::Value;
 
-use crate::{deployment::config_name, fault::Fault};
+use crate::{deployment::config_name, error::Error};
 
 /// The type whose content manifests refer to by names.
 const CLOUD: &str = "cloud";
@@ -67,10 +67,10 @@ impl CurrentConfigs {
     /// The versions that writing these will replace.
     pub(crate) fn replaced_by(&self, written: &BTreeMap<String, String>) -> ReplacedConfigs {
         let changed = written.iter().filter_map(|(kind, content)| {
-            let former = self.0.iter().find(|config| config.kind.as_str() == kind);
-            match former {
-                Some(former) if former.content == *content => None,
-                former => Some((kind.clone(), former.map(|former| former.id.clone()))),
+            let previous = self.0.iter().find(|config| config.kind.as_str() == kind);
+            match previous {
+                Some(previous) if previous.content == *content => None,
+                previous => Some((kind.clone(), previous.map(|previous| previous.id.clone()))),
             }
         });
         changed.collect()
@@ -121,14 +121,14 @@ pub(crate) async fn write(
     call: &Call,
     deployment: &DeploymentName,
     configs: &BTreeMap<String, String>,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let name = config_name(deployment);
     for (kind, content) in configs {
-        let kind = ConfigType::try_from(kind.clone()).map_err(Fault::ConfigType)?;
+        let kind = ConfigType::try_from(kind.clone()).map_err(Error::ConfigType)?;
         director
             .put_config(call, &kind, &name, content, &Expected::Anything)
             .await
-            .map_err(|source| Fault::WriteConfig { source })?;
+            .map_err(|source| Error::WriteConfig { source })?;
     }
     Ok(())
 }
@@ -158,21 +158,21 @@ pub(crate) async fn restore(
     replaced: &ReplacedConfigs,
 ) -> Result<(), ServiceError> {
     let name = config_name(deployment);
-    for (kind, former) in replaced {
+    for (kind, previous) in replaced {
         // What is of no such form was not written.
         let Ok(kind) = ConfigType::try_from(kind.clone()) else {
             continue;
         };
-        let Some(former) = former else {
+        let Some(previous) = previous else {
             director.delete_config(call, &kind, &name).await?;
             continue;
         };
         // Gone: somebody has deleted it since, who knows why.
-        let Some(former) = director.config_version(call, former).await? else {
+        let Some(previous) = director.config_version(call, previous).await? else {
             continue;
         };
         let written = director
-            .put_config(call, &kind, &name, &former.content, &Expected::Anything)
+            .put_config(call, &kind, &name, &previous.content, &Expected::Anything)
             .await;
         match written {
             Ok(_) | Err(PutConfigError::Stale { .. }) => {}
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adapter_that_tells_nothing_of_configs_keeps_them() {
+    fn an_adapter_that_reports_nothing_of_configs_keeps_them() {
         assert!(obsolete(&[("cloud", FAST)], None, "name: d").is_empty());
     }
 

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_tell_foundations_apart_however_they_are_spelled() {
+    fn addresses_report_foundations_apart_however_they_are_spelled() {
         let one = Foundation::of("https://api.one.example");
         assert_eq!(one, Foundation::of("https://API.one.example/"));
         assert_ne!(one, Foundation::of("https://api.two.example"));

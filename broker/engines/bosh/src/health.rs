@@ -6,7 +6,7 @@ use odb_api_types::{
 };
 use odb_clients::{FailureKind, director::InstanceState, http::Call};
 
-use crate::{BoshEngine, deployment::deployment, fault::Fault};
+use crate::{BoshEngine, deployment::deployment, error::Error};
 
 /// What BOSH says of an instance, or of a process, that is as it should be.
 const RUNNING: &str = "running";
@@ -18,9 +18,9 @@ const DETACHED: &str = "detached";
 pub(crate) async fn director_abilities(
     engine: &BoshEngine,
     call: &Call,
-) -> Result<DirectorAbilities, Fault> {
+) -> Result<DirectorAbilities, Error> {
     let info = engine.upstreams.director.info(call).await;
-    let info = info.map_err(Fault::director("ask the Director for its version"))?;
+    let info = info.map_err(Error::director("ask the Director for its version"))?;
     Ok(DirectorAbilities::of(info.version))
 }
 
@@ -29,15 +29,15 @@ pub(crate) async fn health(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Health, Fault> {
+) -> Result<Health, Error> {
     let director = &engine.upstreams.director;
     let states = match director.instance_states(call, &deployment(instance)).await {
-        Ok(states) => states.ok_or(Fault::NotFound)?,
+        Ok(states) => states.ok_or(Error::NotFound)?,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
-            return Err(Fault::Foreign);
+            return Err(Error::Foreign);
         }
         Err(error) => {
-            return Err(Fault::director("ask the agents of the VMs how they are")(
+            return Err(Error::director("ask the agents of the VMs how they are")(
                 error,
             ));
         }
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    fn told(state: InstanceState) -> Option<(String, bool)> {
+    fn health_of(state: InstanceState) -> Option<(String, bool)> {
         of_instance(state).map(|health| (health.state, health.healthy))
     }
 
@@ -127,7 +127,7 @@ mod tests {
             (false, "started", Some("running"), None),
         ] {
             let expected = health.map(|(state, healthy)| (state.to_owned(), healthy));
-            assert_eq!(told(state(expects_vm, desired, reported)), expected);
+            assert_eq!(health_of(state(expects_vm, desired, reported)), expected);
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
                 state: name.to_owned(),
             }];
             assert_eq!(
-                told(instance.clone()),
+                health_of(instance.clone()),
                 Some(("running".to_owned(), healthy))
             );
         }

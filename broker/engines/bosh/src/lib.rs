@@ -15,7 +15,7 @@
 //! | `runs` | the journal of rollouts, in BOSH configs |
 //! | [`instance_clients`] | the UAA client that each instance may have of its own |
 //! | [`adapter`] | one supervised child process for each call |
-//! | `fault` | what can go wrong |
+//! | `error` | what can go wrong |
 //! | `foundation`, `wait` | which foundation it is; pauses between attempts |
 
 pub mod adapter;
@@ -23,7 +23,7 @@ mod bindings;
 mod configs;
 mod deployment;
 mod engine;
-mod fault;
+mod error;
 mod foundation;
 mod health;
 pub mod instance_clients;
@@ -53,14 +53,14 @@ use tokio_util::sync::CancellationToken;
 use adapter::ServiceAdapter;
 use foundation::Foundation;
 use instance_clients::InstanceClients;
-use reconciler::{drivers::Drivers, sweeps::GivenUp};
-use records::markers::Markers;
+use reconciler::{abandoned_writes::Abandoned, reconcilers::Reconcilers};
+use records::operation_records::Records;
 use runs::Runs;
 use secrets::InstanceSecrets;
 
 pub use manifest::{
     target::Targets,
-    trial::{TrialFault, Tried, try_order},
+    trial::{TrialError, Tried, try_order},
 };
 pub use secrets::{has_reference, is_reference};
 
@@ -75,7 +75,7 @@ pub struct BoshEngine {
     unchanged_upgrades: UnchangedUpgrades,
     targets: Arc<Targets>,
     runs: Runs,
-    drivers: Drivers,
+    reconcilers: Reconcilers,
     /// Every operation of an earlier process has its driver.
     is_resumed: Arc<AtomicBool>,
 }
@@ -84,7 +84,7 @@ pub struct BoshEngine {
 #[derive(Debug)]
 struct Upstreams {
     director: Director,
-    markers: Markers,
+    records: Records,
     secrets: InstanceSecrets,
     bindings: Option<Arc<dyn KeptBindings>>,
     offering: Arc<Offering>,
@@ -93,7 +93,7 @@ struct Upstreams {
     error_detail: ErrorDetail,
     /// Bounds the submissions under way; the Director's own queue is the durable one.
     submissions: Semaphore,
-    given_up: GivenUp,
+    abandoned: Abandoned,
     /// Hears of each operation that has come to its end.
     ends: broadcast::Sender<OperationKind>,
     clients: InstanceClients,
@@ -147,7 +147,7 @@ impl BoshEngine {
             targets.clone(),
         );
         let upstreams = Upstreams {
-            markers: Markers::new(
+            records: Records::new(
                 director.clone(),
                 offering.id.clone(),
                 configs,
@@ -164,7 +164,7 @@ impl BoshEngine {
             configs,
             error_detail: config.broker.error_detail,
             submissions: Semaphore::new(config.broker.timings.submissions),
-            given_up: GivenUp::default(),
+            abandoned: Abandoned::default(),
             ends: broadcast::Sender::new(ENDS),
             clients,
         };
@@ -177,7 +177,7 @@ impl BoshEngine {
             unchanged_upgrades: config.broker.unchanged_upgrades,
             targets,
             runs,
-            drivers: Drivers::new(runtime, stopping),
+            reconcilers: Reconcilers::new(runtime, stopping),
             is_resumed: Arc::default(),
         }
     }

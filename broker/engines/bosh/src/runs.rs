@@ -185,13 +185,13 @@ impl Journal for Runs {
     }
 }
 
-fn failed(doing: &'static str) -> impl Fn(ServiceError) -> JournalError {
+fn failed(activity: &'static str) -> impl Fn(ServiceError) -> JournalError {
     move |source| match source {
         error if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             JournalError::NotKept(NOT_KEPT)
         }
         source => JournalError::Failed {
-            doing,
+            activity,
             is_timeout: source.is_timeout(),
             source: source.into(),
         },

@@ -6,7 +6,7 @@ use actix_web::{dev::RequestHead, http::header};
 use tokio::time::Instant;
 
 /// How long a client may go on sending what nobody reads any more, so that it gets to read why.
-pub(in crate::api) const FAREWELL: Duration = Duration::from_secs(1);
+pub(in crate::api) const LINGER: Duration = Duration::from_secs(1);
 
 /// What goes on on a connection, shared between its stream and its requests. Both live on one thread.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Activity {
     /// When it does.
     pub(super) fn over(&self) -> Option<Instant> {
         let quiet_since = self.quiet_since().filter(|_| self.is_ending())?;
-        Some(quiet_since + FAREWELL)
+        Some(quiet_since + LINGER)
     }
 
     /// Since when nothing is in flight.

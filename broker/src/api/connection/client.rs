@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_told_apart_by_address_and_in_ipv6_by_network() {
+    fn clients_are_distinguished_by_address_and_in_ipv6_by_network() {
         assert_eq!(at("10.0.0.1:5"), at("10.0.0.1:6"));
         assert_eq!(at("10.0.0.1:5"), at("[::ffff:10.0.0.1]:5"));
         assert_ne!(at("10.0.0.1:5"), at("10.0.0.2:5"));

@@ -6,20 +6,20 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `door` | lets connections in: TLS, and the ceilings of `places` |
-//! | `places` | how many connections there may be, in all and for one client |
+//! | `acceptor` | lets connections in: TLS, and the ceilings of `connection_limit` |
+//! | `connection_limit` | how many connections there may be, in all and for one client |
 //! | `client` | whom a connection is from |
 //! | `activity` | what goes on on a connection, as far as its stream has to know |
 //! | `stream` | the bytes of a connection, and the deadlines for them |
 
+mod acceptor;
 mod activity;
 mod client;
-mod door;
-mod places;
+mod connection_limit;
 mod stream;
 
-pub(super) use activity::{Activity, FAREWELL};
+pub(super) use acceptor::Acceptor;
+pub(super) use activity::{Activity, LINGER};
 pub(super) use client::Client;
-pub(super) use door::Door;
-pub(super) use places::Places;
+pub(super) use connection_limit::ConnectionLimit;
 pub(super) use stream::{GuardedStream, Timeouts};

@@ -15,10 +15,10 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{Activity, places::Place};
+use super::{Activity, connection_limit::ConnectionSlot};
 
 /// What a client may go on sending that nobody reads any more, in bytes.
-const FAREWELL_BYTES: usize = 1024 * 1024;
+const LINGER_BYTES: usize = 1024 * 1024;
 
 /// How long a client is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +48,11 @@ pub(in crate::api) struct GuardedStream {
     writing: Timer,
     unheard: usize,
     // Last, so that the place is free when the connection is closed.
-    _place: Place,
+    _slot: ConnectionSlot,
 }
 
 impl GuardedStream {
-    pub(super) fn new(transport: Transport, timeouts: Timeouts, place: Place) -> Self {
+    pub(super) fn new(transport: Transport, timeouts: Timeouts, slot: ConnectionSlot) -> Self {
         Self {
             transport,
             activity: Activity::new(),
@@ -60,7 +60,7 @@ impl GuardedStream {
             reading: Timer::default(),
             writing: Timer::default(),
             unheard: 0,
-            _place: place,
+            _slot: slot,
         }
     }
 
@@ -111,7 +111,7 @@ impl AsyncRead for GuardedStream {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let over = this.activity.over();
-        if over.is_some_and(|over| over <= Instant::now() || this.unheard > FAREWELL_BYTES) {
+        if over.is_some_and(|over| over <= Instant::now() || this.unheard > LINGER_BYTES) {
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();

@@ -96,7 +96,9 @@ pub(super) fn of_journal(error: &JournalError) -> ApiError {
         JournalError::Superseded { .. }
         | JournalError::Succeeded { .. }
         | JournalError::Overtaken => (StatusCode::CONFLICT, Code::RunOver),
-        JournalError::NotUnderstood(_) => (StatusCode::INTERNAL_SERVER_ERROR, Code::Marker),
+        JournalError::NotUnderstood(_) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, Code::OperationRecord)
+        }
         JournalError::Failed { .. } => (StatusCode::BAD_GATEWAY, Code::Director),
     };
     let text = error.to_string();

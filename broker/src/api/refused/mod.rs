@@ -12,7 +12,7 @@ use odb_api_types::{
     kind::OperationKind,
 };
 use odb_core::{
-    offering::{CatalogFault, UpdateRefused},
+    offering::{CatalogError, UpdateRefused},
     operations::{Cut, Refused},
     user_message::{IN_ANSWER, UserMessage, with_cause},
 };
@@ -125,8 +125,8 @@ impl ErrorContext {
     )]
     fn of_reason(&self, refused: &Refused) -> ApiError {
         match refused {
-            Refused::Catalog(fault) | Refused::Update(UpdateRefused::Catalog(fault)) => {
-                self.not_in_catalog(fault)
+            Refused::Catalog(error) | Refused::Update(UpdateRefused::Catalog(error)) => {
+                self.not_in_catalog(error)
             }
             Refused::AsyncRequired => unprocessable(
                 Code::AsyncRequired,
@@ -267,10 +267,10 @@ impl ErrorContext {
         }
     }
 
-    fn not_in_catalog(&self, fault: &CatalogFault) -> ApiError {
-        let of_the_instance = format!("The plan of the service instance is unknown: {fault}.");
-        let (status, text) = match (self.kind, fault) {
-            (RequestKind::Rollout, CatalogFault::UnknownPlan { plan })
+    fn not_in_catalog(&self, error: &CatalogError) -> ApiError {
+        let of_the_instance = format!("The plan of the service instance is unknown: {error}.");
+        let (status, text) = match (self.kind, error) {
+            (RequestKind::Rollout, CatalogError::UnknownPlan { plan })
                 if plan.as_str().is_empty() =>
             {
                 (
@@ -280,10 +280,10 @@ impl ErrorContext {
             }
             (RequestKind::Rollout, _) => (StatusCode::INTERNAL_SERVER_ERROR, &*of_the_instance),
             (RequestKind::DryRun, _) => (StatusCode::BAD_REQUEST, &*of_the_instance),
-            (_, CatalogFault::UnknownService { .. }) => {
+            (_, CatalogError::UnknownService { .. }) => {
                 (StatusCode::BAD_REQUEST, "service-id not in the catalog")
             }
-            (_, CatalogFault::UnknownPlan { .. }) => {
+            (_, CatalogError::UnknownPlan { .. }) => {
                 (StatusCode::BAD_REQUEST, "plan-id not in the catalog")
             }
         };

@@ -68,15 +68,15 @@ async fn schemas(
     let limit = context.timeouts.work().deadline.remaining();
     let asked = schemas::check(adapter, offering, limit, &process);
     let (outcome, took) = timed(asked).await;
-    let Err(faults) = outcome else {
+    let Err(errors) = outcome else {
         let text = format!("of {} plans", offering.plans.len());
         return chart.fine(Probe::Schemas, took, text);
     };
-    for fault in faults {
+    for error in errors {
         let finding = Finding {
             tried: "`generate-plan-schemas` for each plan".to_owned(),
-            found: fault.found_because(),
-            ..fault
+            found: error.found_because(),
+            ..error
         };
         chart.found(Probe::Schemas, took, finding);
     }

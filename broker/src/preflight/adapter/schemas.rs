@@ -10,7 +10,7 @@ use odb_core::{
     finding::Finding,
     offering::{BrokenSchema, PlanSchemas, Schemas},
 };
-use odb_engine_bosh::adapter::{AdapterFault, ServiceAdapter, plan_for_adapter};
+use odb_engine_bosh::adapter::{AdapterError, ServiceAdapter, plan_for_adapter};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -64,7 +64,7 @@ async fn of_plan(
     let request = GeneratePlanSchemas::new(plan_for_adapter(offering, plan));
     let answer = match adapter.plan_schemas(&request, deadline).await {
         Ok(answer) => answer,
-        Err(AdapterFault::Failed {
+        Err(AdapterError::Failed {
             code: ExitCode::NotImplemented,
             ..
         }) => return Err(not_implemented().into()),
@@ -81,7 +81,7 @@ async fn of_plan(
     };
     match PlanSchemas::new(answer) {
         Ok(schemas) => Ok((plan.id.clone(), schemas)),
-        Err(faults) => Err(faults.into_iter().map(broken).collect()),
+        Err(errors) => Err(errors.into_iter().map(broken).collect()),
     }
 }
 
@@ -91,5 +91,5 @@ fn not_implemented() -> Finding {
 }
 
 fn finding(found: impl Into<String>, remedy: &str) -> Finding {
-    Finding::fault(Code::PlanSchemas, KEY, found, remedy)
+    Finding::error(Code::PlanSchemas, KEY, found, remedy)
 }

@@ -8,8 +8,8 @@ use odb_core::{
     offering::{ParametersOf, Schemas},
 };
 use odb_engine_bosh::{
-    TrialFault, Tried,
-    adapter::{AdapterFault, ServiceAdapter},
+    TrialError, Tried,
+    adapter::{AdapterError, ServiceAdapter},
     try_order,
 };
 use serde_json::Map;
@@ -27,22 +27,26 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
         .buffered(config.broker.timings.adapter_processes)
         .collect()
         .await;
-    let schemas = if tried.iter().flat_map(|tried| &tried.faults).any(is_refusal) {
+    let schemas = if tried
+        .iter()
+        .flat_map(|tried| &tried.errors)
+        .any(is_rejection)
+    {
         schemas_of(config, adapter).await
     } else {
         Schemas::default()
     };
     for (index, (plan, tried)) in plans.iter().zip(tried).enumerate() {
         let key = format!("service_catalog.plans[{index}]");
-        for fault in tried.faults {
-            if is_refusal(&fault) && needs_parameters(&schemas, plan) {
+        for error in tried.errors {
+            if is_rejection(&error) && needs_parameters(&schemas, plan) {
                 let text = "orders of plans that need parameters";
                 if !findings.not_checked.contains(&text) {
                     findings.not_checked.push(text);
                 }
                 continue;
             }
-            let finding = fault.finding();
+            let finding = error.finding();
             let found = format!(
                 "is plan `{}`, which cannot be ordered: {}",
                 plan.name,
@@ -63,15 +67,15 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
                 "is `{name}`, and the adapter's manifest has no instance group of that name"
             );
             let remedy = "give the name that the adapter knows";
-            let finding = Finding::fault(Code::ConfigurationInvalid, key, found, remedy);
+            let finding = Finding::error(Code::ConfigurationInvalid, key, found, remedy);
             findings.add([finding.warning()]);
         }
     }
 }
 
 /// The adapter has ended with a failure, as it does when it misses a parameter.
-fn is_refusal(fault: &TrialFault) -> bool {
-    matches!(fault, TrialFault::Adapter(AdapterFault::Failed { .. }))
+fn is_rejection(error: &TrialError) -> bool {
+    matches!(error, TrialError::Adapter(AdapterError::Failed { .. }))
 }
 
 async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Schemas {

@@ -24,7 +24,7 @@ pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> 
     let mut findings = Vec::new();
     for CertificateText { key, pem } in &inspection.certificates {
         let finding =
-            |found, remedy| Finding::fault(Code::ConfigurationInvalid, key.clone(), found, remedy);
+            |found, remedy| Finding::error(Code::ConfigurationInvalid, key.clone(), found, remedy);
         if let Err(error) = Trust::only(pem) {
             let found = format!("holds no usable certificate: {}", Chain(&error));
             findings.push(finding(
@@ -51,23 +51,24 @@ pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> 
 /// Looks at the broker's own certificate and key: each by itself, so that neither hides the other, then together.
 pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
     let file = files.certificate.display();
-    let fault = |key, (found, remedy): Wrong| Finding::fault(Code::Certificate, key, found, remedy);
+    let failed =
+        |key, (found, remedy): Wrong| Finding::error(Code::Certificate, key, found, remedy);
     let warning = |found, remedy| {
-        Finding::fault(Code::CertificateExpiry, CERTIFICATE_KEY, found, remedy).warning()
+        Finding::error(Code::CertificateExpiry, CERTIFICATE_KEY, found, remedy).warning()
     };
     let mut findings = Vec::new();
     let key = read_key(&files.key);
     if let Err(error) = &key {
         let remedy = "give that of the broker's certificate";
         let wrong = unusable(&files.key, error, "private key", remedy);
-        findings.push(fault(KEY_KEY, wrong));
+        findings.push(failed(KEY_KEY, wrong));
     }
     let chain = match read_chain(&files.certificate) {
         Ok((_, chain)) => chain,
         Err(error) => {
             let remedy = "give the broker's certificate chain";
             let wrong = unusable(&files.certificate, &error, "certificate", remedy);
-            findings.push(fault(CERTIFICATE_KEY, wrong));
+            findings.push(failed(CERTIFICATE_KEY, wrong));
             return findings;
         }
     };
@@ -82,7 +83,7 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
             format!("is `{file}`, whose certificate begins on {begins}, which is in the future"),
             "set the clock of this machine if it is slow, else give a certificate that is good by now",
         );
-        findings.push(fault(CERTIFICATE_KEY, wrong));
+        findings.push(failed(CERTIFICATE_KEY, wrong));
         return findings;
     }
     if days.is_some_and(|days| days < 0) {
@@ -90,13 +91,13 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
             format!("is `{file}`, whose certificate expired on {}", day(end)),
             "renew it (BOSH: `tls.certificate` of the job, then deploy)",
         );
-        findings.push(fault(CERTIFICATE_KEY, wrong));
+        findings.push(failed(CERTIFICATE_KEY, wrong));
         return findings;
     }
     if key.is_ok()
         && let Some(wrong) = of_no_use_together(files)
     {
-        findings.push(fault(KEY_KEY, wrong));
+        findings.push(failed(KEY_KEY, wrong));
     }
     if days.is_some() {
         let found = format!("is `{file}`, whose certificate expires on {}", day(end));

@@ -182,12 +182,12 @@ fn explain(
     now: Timestamp,
 ) -> (String, String, Option<&'static str>) {
     let (key, of_the_server) = (server.authorities.key, server.source.key());
-    let rustls::Error::InvalidCertificate(fault) = error else {
+    let rustls::Error::InvalidCertificate(reason) = error else {
         let came = format!("{shown}: {error}");
         let remedy = format!("see what the server shows, or {}", server.source.remedy());
         return (came, remedy, of_the_server);
     };
-    match fault {
+    match reason {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             let (whose, end) = shown.ended(now);
             let remedy =
@@ -221,8 +221,8 @@ fn explain(
         CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus => {
             of_an_unknown_issuer(shown, server)
         }
-        fault if is_of_a_namesake(fault) => of_an_unknown_issuer(shown, server),
-        fault if is_of_an_authority(fault) => (
+        reason if is_of_a_namesake(reason) => of_an_unknown_issuer(shown, server),
+        reason if is_of_an_authority(reason) => (
             format!("{shown}: it is that of an authority (`CA:TRUE`)"),
             format!(
                 "give this very certificate by `{key}`, or have one made for the server without `CA:TRUE`"
@@ -251,9 +251,9 @@ fn of_an_unknown_issuer(
             format!("give the present certificate of `{issuer}` by `{key}`: it has been made anew"),
         )
     } else {
-        let (believed, correct) = (authorities.names(), server.source.remedy());
+        let (cached, correct) = (authorities.names(), server.source.remedy());
         (
-            format!("{shown}, whom nobody vouches for; believed are {believed}"),
+            format!("{shown}, whom nobody vouches for; believed are {cached}"),
             format!("give the certificate of `{issuer}` by `{key}`, or {correct}"),
         )
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
-use odb_config::{Broker, Told};
+use odb_config::{Broker, Reported};
 use odb_core::{finding::Finding, metrics::metrics, operations::Lifecycle};
 use odb_redaction::Chain;
 
@@ -29,7 +29,7 @@ pub(crate) fn check(broker: &Broker) -> Checked<Option<OwnTls>> {
     let tls = broker.tls.as_ref().map(load_tls).transpose();
     let tls = tls.map_err(|error| {
         let found = "the broker's own certificate cannot be used";
-        let finding = Finding::fault(Code::Certificate, "broker.tls", found, error.remedy());
+        let finding = Finding::error(Code::Certificate, "broker.tls", found, error.remedy());
         Finding {
             is_in_file: true,
             ..finding.because(&error)
@@ -93,7 +93,7 @@ fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
 
 /// Reads certificate and key as a start does, for the doctor.
 pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
-    let Told::Right(broker) = &context.sections.broker else {
+    let Reported::Right(broker) = &context.sections.broker else {
         return context.left_out(Subject::OwnCertificate, FAULTY);
     };
     let mut chart = context.chart(Subject::OwnCertificate);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_spoken_of_from_30_days_before_its_end() {
+    fn a_certificate_is_mentioned_from_30_days_before_its_end() {
         let now = "2026-11-01T12:00:00Z".parse().unwrap();
         for (not_after, days) in [
             ("2027-11-01T12:00:00Z", None),

@@ -100,14 +100,14 @@ impl<'a> Authorities<'a> {
                 "{switch} is set: whoever stands between us and {upstream} reads our credentials and decides what we are told; \
                  give `{key}` instead"
             );
-            return Ok(Trust::unverified().map_err(|source| fault(key, &source))?);
+            return Ok(Trust::unverified().map_err(|source| error(key, &source))?);
         }
         let read = |pem: &str| match self.system {
             SystemStore::Instead => Trust::only(pem),
             SystemStore::Beside => Trust::system_and(pem),
         };
         let each = self.configured.iter();
-        let unusable = each.filter_map(|(key, pem)| Some(fault(key, &read(pem).err()?)));
+        let unusable = each.filter_map(|(key, pem)| Some(error(key, &read(pem).err()?)));
         let unusable: Vec<Finding> = unusable.collect();
         if !unusable.is_empty() {
             return Err(unusable);
@@ -117,14 +117,14 @@ impl<'a> Authorities<'a> {
             [] => Trust::system(),
             all => read(&all.join("\n")),
         };
-        Ok(trust.map_err(|source| fault(self.key, &source))?)
+        Ok(trust.map_err(|source| error(self.key, &source))?)
     }
 }
 
-fn fault(key: &'static str, source: &TrustError) -> Finding {
+fn error(key: &'static str, source: &TrustError) -> Finding {
     let code = Code::ConfigurationInvalid;
     let finding = match source {
-        TrustError::NoSystemStore { .. } => Finding::fault(
+        TrustError::NoSystemStore { .. } => Finding::error(
             code,
             key,
             format!("there is no `{key}`, and the operating system trusts nobody"),
@@ -132,7 +132,7 @@ fn fault(key: &'static str, source: &TrustError) -> Finding {
         ),
         _ => Finding {
             is_in_file: true,
-            ..Finding::fault(
+            ..Finding::error(
                 code,
                 key,
                 format!("`{key}` holds no usable certificate"),

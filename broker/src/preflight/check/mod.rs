@@ -88,23 +88,23 @@ impl Findings {
                 .problem(&key, (finding.found, finding.remedy))
                 .with_code(finding.code);
             match finding.severity {
-                Severity::Fault => self.inspection.faults.push(problem),
-                Severity::Warning => self.inspection.remarks.push(problem),
+                Severity::Error => self.inspection.errors.push(problem),
+                Severity::Warning => self.inspection.warnings.push(problem),
             }
         }
     }
 
     /// In the order of the file.
     pub(crate) fn sorted(mut self) -> Self {
-        for problems in [&mut self.inspection.faults, &mut self.inspection.remarks] {
-            problems.sort_by_key(|problem| problem.place().unwrap_or_default());
+        for problems in [&mut self.inspection.errors, &mut self.inspection.warnings] {
+            problems.sort_by_key(|problem| problem.location().unwrap_or_default());
         }
         self
     }
 
     /// There is nothing but remarks.
     pub fn is_fine(&self) -> bool {
-        self.inspection.faults.is_empty()
+        self.inspection.errors.is_empty()
     }
 }
 
@@ -122,7 +122,7 @@ pub async fn check(
     };
     let mut inspection = Inspection::of(file, source, paths);
     let sections = std::mem::take(&mut inspection.sections);
-    let usable = sections.complete().filter(|_| inspection.faults.is_empty());
+    let usable = sections.complete().filter(|_| inspection.errors.is_empty());
     let mut findings = Findings::of(inspection, now);
     findings.add(references(&findings.inspection));
     if paths == Paths::OfThisMachine {
@@ -148,7 +148,7 @@ pub async fn check(
 fn references(inspection: &Inspection) -> Vec<Finding> {
     let finding = |key, found| {
         let remedy = "give the value itself, or have BOSH put it in";
-        Finding::fault(Code::ConfigurationInvalid, key, found, remedy)
+        Finding::error(Code::ConfigurationInvalid, key, found, remedy)
     };
     let texts = inspection.texts().into_iter();
     let found = texts.filter_map(|(key, text)| {
@@ -174,7 +174,7 @@ fn check_mode(file: &Path, findings: &mut Findings) {
             "`chmod o-r` it",
         );
         let problem = Problem::of_file(file, text);
-        findings.inspection.remarks.push(problem);
+        findings.inspection.warnings.push(problem);
     }
 }
 
@@ -227,7 +227,7 @@ async fn check_what_runs(
 /// What a start would report.
 fn as_of_a_start(finding: Finding) -> Finding {
     let found = match finding.severity {
-        Severity::Fault => format!("fails: {}", in_one_clause(&finding)),
+        Severity::Error => format!("fails: {}", in_one_clause(&finding)),
         Severity::Warning => format!("does not suffice: {}", finding.found),
     };
     Finding { found, ..finding }

@@ -39,9 +39,9 @@ impl Findings {
         let not_checked = self.not_checked.iter();
         let not_checked = not_checked.map(|what| format!("not checked: {what}"));
         let mut lines: Vec<String> = self.lines(show).chain(not_checked).collect();
-        let faults = count(self.inspection.faults.len(), "fault");
-        let remarks = count(self.inspection.remarks.len(), "remark");
-        lines.push(format!("{}: {faults}, {remarks}", self.file()));
+        let errors = count(self.inspection.errors.len(), "fault");
+        let warnings = count(self.inspection.warnings.len(), "remark");
+        lines.push(format!("{}: {errors}, {warnings}", self.file()));
         lines.join("\n") + "\n"
     }
 
@@ -50,12 +50,12 @@ impl Findings {
         &self,
         show: impl Fn(Severity, &Problem) -> String,
     ) -> impl Iterator<Item = String> {
-        let faults = self.inspection.faults.iter();
-        let faults = faults.map(|fault| (Severity::Fault, fault));
-        let remarks = self.inspection.remarks.iter();
-        let remarks = remarks.map(|remark| (Severity::Warning, remark));
-        faults
-            .chain(remarks)
+        let errors = self.inspection.errors.iter();
+        let errors = errors.map(|error| (Severity::Error, error));
+        let warnings = self.inspection.warnings.iter();
+        let warnings = warnings.map(|warning| (Severity::Warning, warning));
+        errors
+            .chain(warnings)
             .map(move |(severity, problem)| show(severity, problem))
     }
 
@@ -68,8 +68,8 @@ impl Findings {
             "format": 1,
             "file": self.file(),
             "fine": self.is_fine(),
-            "faults": problems_json(&self.inspection.faults),
-            "remarks": problems_json(&self.inspection.remarks),
+            "faults": problems_json(&self.inspection.errors),
+            "remarks": problems_json(&self.inspection.warnings),
             "not_checked": self.not_checked,
         })
     }
@@ -78,7 +78,7 @@ impl Findings {
 /// What a problem of a file is called.
 pub(super) fn name(severity: Severity) -> &'static str {
     match severity {
-        Severity::Fault => "fault",
+        Severity::Error => "fault",
         Severity::Warning => "remark",
     }
 }
@@ -86,19 +86,19 @@ pub(super) fn name(severity: Severity) -> &'static str {
 /// `FILE:LINE:COLUMN: SEVERITY: KEY what is wrong; what would be right [CODE]`.
 pub(crate) fn problem_line(severity: Severity, problem: &Problem) -> String {
     let file = problem.file().display();
-    let place = match problem.place() {
+    let location = match problem.location() {
         Some((line, column)) => format!("{file}:{line}:{column}"),
         None => file.to_string(),
     };
     let code = problem.code().map(|code| format!(" [{code}]"));
     let (name, code) = (name(severity), code.unwrap_or_default());
-    format!("{place}: {name}: {}{code}", problem.sentence())
+    format!("{location}: {name}: {}{code}", problem.sentence())
 }
 
 /// Problems as a JSON document has them.
 pub(crate) fn problems_json(problems: &[Problem]) -> Value {
     let json = |problem: &Problem| {
-        let (line, column) = problem.place().unzip();
+        let (line, column) = problem.location().unzip();
         json!({
             "line": line,
             "column": column,

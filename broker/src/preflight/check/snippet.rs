@@ -23,7 +23,7 @@ pub(crate) fn snippet(
     colour: Colour,
 ) -> String {
     let level = match severity {
-        Severity::Fault => Level::ERROR,
+        Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
     let wrong = match problem.key() {
@@ -45,7 +45,7 @@ pub(crate) fn snippet(
                 .fold(false)
                 .annotation(AnnotationKind::Primary.span(excerpt.marked.clone())),
         ),
-        None => group.element(match problem.place() {
+        None => group.element(match problem.location() {
             Some((line, column)) => {
                 let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
                 Origin::path(&*file)

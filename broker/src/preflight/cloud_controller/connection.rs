@@ -3,7 +3,7 @@
 use odb_api_types::code::Code;
 use odb_clients::{
     FailureKind, ServiceError,
-    cloud_controller::{ApiVersions, CloudController, SEES_ALL, Sight},
+    cloud_controller::{ApiVersions, CloudController, SEES_ALL, Visibility},
     http::{Call, ClientError, Limits, Trust},
     uaa::{ClientAdministration, Grant, Token, TokenSource},
 };
@@ -14,7 +14,7 @@ use crate::preflight::{
     certificates::trust::Authorities,
     start::Checked,
     uaa::{
-        diagnosis::{is_refusal, is_unauthorized},
+        diagnosis::{is_rejection, is_unauthorized},
         instance_clients,
     },
 };
@@ -47,30 +47,30 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     let call = Call::within(config.broker.timings.start_up);
     let (versions, token) = tokio::join!(client.api_versions(&call), tokens.token(&call));
     let url = &cf.url;
-    let mut faults = Vec::new();
-    match versions.as_ref().map(ApiVersions::spoken) {
+    let mut errors = Vec::new();
+    match versions.as_ref().map(ApiVersions::supported) {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {
             let found = format!("the Cloud Controller at `{url}` is of no use");
             let (code, remedy) = (Code::CloudControllerTooOld, "upgrade the foundation");
-            faults.push(Finding::fault(code, "cf.url", found, remedy).because(&error));
+            errors.push(Finding::error(code, "cf.url", found, remedy).because(&error));
         }
         Err(error) => {
             let found = format!("could not ask the Cloud Controller at `{url}` for its version");
             let remedy = "check `cf.url`, `cf.root_ca_cert` and that it can be reached from here";
             let code = Code::CloudControllerUnreachable;
-            faults.push(Finding::fault(code, "cf.url", found, remedy).because(error));
+            errors.push(Finding::error(code, "cf.url", found, remedy).because(error));
         }
     }
     match token {
         Ok(token) => {
-            remark_blind_counting(&token, &config.offering);
-            faults.extend(instance_clients::check_rights(cf, &token));
+            warn_blind_counting(&token, &config.offering);
+            errors.extend(instance_clients::check_rights(cf, &token));
         }
-        Err(error) => faults.push(no_token(&cf.uaa_url, &error)),
+        Err(error) => errors.push(no_token(&cf.uaa_url, &error)),
     }
-    if !faults.is_empty() {
-        return Err(faults);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let orphaned = plans_in_use(&client, &call, &config.offering).await;
     let orphaned = orphaned.map_err(|error| {
@@ -80,18 +80,18 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
         let remedy = "check that it works, and that whom `cf.uaa.authentication` names has the right `cloud_controller.admin` or \
                       `cloud_controller.admin_read_only`";
         let code = code_of_plans(&error);
-        Finding::fault(code, "cf.uaa.authentication", found, remedy).because(&error)
+        Finding::error(code, "cf.uaa.authentication", found, remedy).because(&error)
     })?;
     if !orphaned.is_empty() {
         return Err(orphaned);
     }
     if let Ok(versions) = versions
-        && let Ok(spoken) = versions.spoken()
+        && let Ok(used) = versions.supported()
     {
         tracing::info!(
             v3 = versions.v3,
             v2 = versions.v2,
-            %spoken,
+            %used,
             "the Cloud Controller knows us"
         );
     }
@@ -109,7 +109,7 @@ pub(crate) fn connect(
         move |error: ClientError| {
             let found = format!("`{key}` is no address that can be called");
             let remedy = "give one such as `https://host.example.com`";
-            Finding::fault(Code::ConfigurationInvalid, key, found, remedy).because(&error)
+            Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(&error)
         }
     };
     let tokens = TokenSource::connect(cf.uaa_url.as_written(), trust, grant, limits.clone())
@@ -129,8 +129,8 @@ pub(crate) fn connect(
 }
 
 /// Whoever may not look into all spaces counts too little, and is not told so by the Cloud Controller.
-fn remark_blind_counting(token: &Token, offering: &Offering) {
-    if offering.has_quotas() && Sight::of(token.scopes()) == Sight::Parts {
+fn warn_blind_counting(token: &Token, offering: &Offering) {
+    if offering.has_quotas() && Visibility::of(token.scopes()) == Visibility::Parts {
         tracing::warn!(
             code = %Code::CountingRights,
             "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller, so that instances may \
@@ -161,7 +161,7 @@ pub(crate) async fn plans_in_use(
             plan.name, plan.unique_id
         );
         let key = "service_catalog.plans";
-        (instances > 0).then(|| Finding::fault(Code::PlanInUse, key, found, "put it back"))
+        (instances > 0).then(|| Finding::error(Code::PlanInUse, key, found, "put it back"))
     });
     Ok(in_use.collect())
 }
@@ -176,7 +176,7 @@ pub(crate) fn code_of_plans(error: &ServiceError) -> Code {
 }
 
 fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
-    let (code, key, remedy) = if is_refusal(error) {
+    let (code, key, remedy) = if is_rejection(error) {
         let (key, remedy) = ("cf.uaa.authentication", "check `cf.uaa.authentication`");
         (Code::CloudControllerCredentials, key, remedy)
     } else {
@@ -190,7 +190,7 @@ fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
     };
     let found =
         format!("could not get a token for the Cloud Controller from the UAA at `{uaa_url}`");
-    Finding::fault(code, key, found, remedy).because(error)
+    Finding::error(code, key, found, remedy).because(error)
 }
 
 #[cfg(test)]

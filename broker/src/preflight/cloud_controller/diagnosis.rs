@@ -144,9 +144,9 @@ async fn look_at_controller(
     };
     let text = format!("Cloud Controller, {}", spelled.join(", "));
     chart.fine(Probe::Answer, answered.took, text);
-    match versions.spoken() {
-        Ok(spoken) => {
-            chart.fine(Probe::Version, None, format!("{spoken} is spoken"));
+    match versions.supported() {
+        Ok(used) => {
+            chart.fine(Probe::Version, None, format!("{used} is spoken"));
             Some(())
         }
         Err(error) => {
@@ -295,9 +295,9 @@ async fn plans(
             chart.fine(Probe::Plans, took, text);
         }
         Ok(gone) => {
-            for fault in gone {
+            for error in gone {
                 let tried = PLANS_IN_USE.to_owned();
-                chart.found(Probe::Plans, took, Finding { tried, ..fault });
+                chart.found(Probe::Plans, took, Finding { tried, ..error });
             }
         }
         Err(source) => {

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::preflight::{
     certificates::trust::Authorities,
     start::Checked,
-    uaa::diagnosis::{is_refusal, is_unauthorized},
+    uaa::diagnosis::{is_rejection, is_unauthorized},
 };
 
 /// A name that BOSH DNS is to give may come a little later than the broker, which the Go broker waits for as long.
@@ -39,13 +39,13 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
         let found = format!("could not get to know the Director's CredHub at `{url}`");
         let remedy = "check `bosh_credhub.url`, `bosh_credhub.root_ca_cert` and that it can be reached from here, or unset \
                       `broker.enable_secure_manifests`";
-        Finding::fault(Code::CredHubUnreachable, "bosh_credhub.url", found, remedy).because(&error)
+        Finding::error(Code::CredHubUnreachable, "bosh_credhub.url", found, remedy).because(&error)
     })?;
     let unauthenticated = |error| {
         let code = code_of(&error, Code::CredHubCredentials, Code::CredHubUnreachable);
         let found = format!("the Director's CredHub at `{url}` does not let us in");
         let remedy = "check `bosh_credhub.authentication` and that its client has `credhub.read` and `credhub.write`";
-        Finding::fault(code, "bosh_credhub.authentication", found, remedy).because(&error)
+        Finding::error(code, "bosh_credhub.authentication", found, remedy).because(&error)
     };
     let version = credhub.version(&call).await.map_err(unauthenticated)?;
     // The offering's own folder may hold more than can be listed in time; this one is empty.
@@ -114,7 +114,7 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
         let remedy =
             "check `credhub.api_url`, `credhub.ca_cert` and that it can be reached from here";
         let code = Code::RuntimeCredHubUnreachable;
-        Finding::fault(code, "credhub.api_url", found, remedy).because(&error)
+        Finding::error(code, "credhub.api_url", found, remedy).because(&error)
     })?;
     let version = credhub.version(&call).await.map_err(|error| {
         let (refused, unreachable) = (
@@ -125,7 +125,7 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
         let found = format!("could not authenticate to the runtime CredHub at `{url}`");
         let remedy = "check `credhub.client_id`, `credhub.client_secret` and `credhub.internal_uaa_ca_cert`, and that the client has \
                       the authorities `credhub.read` and `credhub.write`";
-        Finding::fault(code, "credhub", found, remedy).because(&error)
+        Finding::error(code, "credhub", found, remedy).because(&error)
     })?;
     tracing::info!(%version, "the runtime CredHub knows us");
     let service = config.offering.id.clone();
@@ -149,7 +149,7 @@ fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
 /// Under which code a refused request is reported: whether CredHub or its UAA does not accept the client, or does not work.
 fn code_of(error: &ServiceError, refused: Code, unreachable: Code) -> Code {
     match &error.kind {
-        FailureKind::NoToken { source, .. } if is_refusal(source) => refused,
+        FailureKind::NoToken { source, .. } if is_rejection(source) => refused,
         _ if is_unauthorized(error) => refused,
         _ => unreachable,
     }

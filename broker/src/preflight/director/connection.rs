@@ -13,7 +13,7 @@ use crate::preflight::{
     certificates::trust::Authorities,
     director::version,
     start::Checked,
-    uaa::{diagnosis::is_refusal, rights::DirectorRights},
+    uaa::{diagnosis::is_rejection, rights::DirectorRights},
 };
 
 /// Connects to the Director. A Director that is too old and does not know us is told of both; one that lets us in and not
@@ -24,7 +24,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
     let call = Call::within(config.broker.timings.start_up);
     let director = connect(bosh, &call).await?;
     let unauthenticated = |code, found| {
-        Finding::fault(
+        Finding::error(
             code,
             "bosh.authentication",
             found,
@@ -44,7 +44,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
             let (info, code) = match &source.kind {
                 // Who has no token can still be told the version.
                 FailureKind::NoToken { source } => {
-                    let code = if is_refusal(source) {
+                    let code = if is_rejection(source) {
                         Code::DirectorCredentials
                     } else {
                         Code::DirectorUnreachable
@@ -64,12 +64,12 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
         let remedy = "upgrade it, or leave that out";
         Some(Finding {
             cause,
-            ..Finding::fault(Code::DirectorTooOld, "bosh.url", found, remedy)
+            ..Finding::error(Code::DirectorTooOld, "bosh.url", found, remedy)
         })
     });
-    let faults: Vec<_> = unauthenticated.into_iter().chain(too_old).collect();
-    if !faults.is_empty() {
-        return Err(faults);
+    let errors: Vec<_> = unauthenticated.into_iter().chain(too_old).collect();
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let mut warning = None;
     if let Some(info) = info {
@@ -111,7 +111,7 @@ async fn too_few_rights(
         bosh.url
     );
     let remedy = "give it the authority `bosh.teams.TEAM.admin`";
-    Some(Finding::fault(Code::DirectorRights, "bosh.authentication", found, remedy).warning())
+    Some(Finding::error(Code::DirectorRights, "bosh.authentication", found, remedy).warning())
 }
 
 async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
@@ -126,7 +126,7 @@ async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
         };
         let found = format!("could not get to know the Director at `{}`", bosh.url);
         let remedy = "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here";
-        Finding::fault(code, "bosh.url", found, remedy).because(&error)
+        Finding::error(code, "bosh.url", found, remedy).because(&error)
     })?;
     Ok(director)
 }

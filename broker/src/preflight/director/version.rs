@@ -56,7 +56,7 @@ impl Needed {
     }
 
     /// `263`, or `266.12 (of 267: 267.6)`.
-    fn told(self) -> String {
+    fn reported(self) -> String {
         let release = |(major, minor): &(u64, u64)| match minor {
             0 => major.to_string(),
             minor => format!("{major}.{minor}"),
@@ -133,7 +133,7 @@ fn compare(version: &str, needed: Needed) -> Result<(), String> {
         Err(format!(
             "its version is `{version}`, but {} need {} or newer",
             needed.what,
-            needed.told()
+            needed.reported()
         ))
     }
 }
@@ -199,20 +199,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_told_for_each_line_of_releases() {
-        let told = |version: &str, needed| compare(version, needed).unwrap_err();
+    fn what_is_needed_is_reported_for_each_line_of_releases() {
+        let reported = |version: &str, needed| compare(version, needed).unwrap_err();
         assert_eq!(
-            told("260.5.0", WITH_LIFECYCLE_ERRANDS),
+            reported("260.5.0", WITH_LIFECYCLE_ERRANDS),
             "its version is `260.5.0`, but the lifecycle errands of a plan need 261 or newer"
         );
         assert_eq!(
-            told("267.5.0", WITH_DNS_BINDINGS),
+            reported("267.5.0", WITH_DNS_BINDINGS),
             "its version is `267.5.0`, but the plans with `binding_with_dns` need 266.12 (of 267: 267.6) or newer"
         );
     }
 
     #[test]
-    fn a_version_of_no_known_form_is_told_as_it_is() {
+    fn a_version_of_no_known_form_is_reported_as_it_is() {
         for version in [
             "",
             "  ",

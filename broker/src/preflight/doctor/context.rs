@@ -3,7 +3,7 @@
 use std::{future::Future, time::Duration};
 
 use odb_clients::http::{Call, Deadline, Limits};
-use odb_config::{BoshConfigs, Offering, Sections, Told};
+use odb_config::{BoshConfigs, Offering, Reported, Sections};
 use tokio::time::{Instant, timeout_at};
 
 use crate::preflight::doctor::{
@@ -95,14 +95,14 @@ impl Context<'_> {
     /// What a section says. Else nobody is asked whom it would name: the first subject, by the second in its place.
     pub(crate) fn section<'s, T>(
         &self,
-        section: &'s Told<T>,
+        section: &'s Reported<T>,
         subjects: &[Subject],
         not_configured: &str,
     ) -> Result<&'s T, Vec<Chart>> {
         let (subjects, why) = match section {
-            Told::Right(section) => return Ok(section),
-            Told::Nothing => (subjects.get(..1).unwrap_or_default(), not_configured),
-            Told::Wrong => (subjects, FAULTY),
+            Reported::Right(section) => return Ok(section),
+            Reported::Nothing => (subjects.get(..1).unwrap_or_default(), not_configured),
+            Reported::Wrong => (subjects, FAULTY),
         };
         let charts = subjects.iter().map(|subject| self.left_out(*subject, why));
         Err(charts.collect())

@@ -58,7 +58,7 @@ impl Diagnosis {
 
     /// Nothing keeps the broker from working.
     pub fn is_well(&self) -> bool {
-        self.configuration.is_fine() && self.count(Severity::Fault) == 0
+        self.configuration.is_fine() && self.count(Severity::Error) == 0
     }
 
     fn rows(&self) -> impl Iterator<Item = (Subject, &Row)> {

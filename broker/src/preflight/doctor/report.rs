@@ -54,10 +54,10 @@ impl Diagnosis {
             ]);
         }
         let Inspection {
-            faults, remarks, ..
+            errors, warnings, ..
         } = &self.configuration.inspection;
-        let wrong = count(self.count(Severity::Fault) + faults.len(), "fault");
-        let odd = count(self.count(Severity::Warning) + remarks.len(), "warning");
+        let wrong = count(self.count(Severity::Error) + errors.len(), "fault");
+        let odd = count(self.count(Severity::Warning) + warnings.len(), "warning");
         let file = self.configuration.file();
         lines.extend([String::new(), format!("{file}: {wrong}, {odd}")]);
         let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
@@ -71,8 +71,8 @@ impl Diagnosis {
             "file": self.configuration.file(),
             "well": self.is_well(),
             "configuration": {
-                "faults": problems_json(&inspection.faults),
-                "remarks": problems_json(&inspection.remarks),
+                "faults": problems_json(&inspection.errors),
+                "remarks": problems_json(&inspection.warnings),
             },
             "probes": self.rows().map(|(subject, row)| row_json(subject, row)).collect::<Value>(),
             "findings": self.findings().map(finding_json).collect::<Value>(),
@@ -98,7 +98,7 @@ pub(super) fn marks(row: &Row) -> (&'static str, &'static str) {
         Outcome::NotAsked(_) => ("–", "not-asked"),
         Outcome::Found(finding) => match finding.severity {
             Severity::Warning => ("⚠", "warning"),
-            Severity::Fault => ("✗", "fault"),
+            Severity::Error => ("✗", "fault"),
         },
     }
 }

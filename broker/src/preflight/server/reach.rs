@@ -70,7 +70,7 @@ impl<'a> Server<'a> {
         chart: &mut Chart,
     ) -> Option<Self> {
         Some(Self {
-            trust: believed(authorities.trust(), chart)?,
+            trust: cached(authorities.trust(), chart)?,
             url: url.ok()?,
             source: AddressSource::Key(key),
             authorities,
@@ -119,9 +119,9 @@ impl<'a> Server<'a> {
         let (came, took) = match chart.timeouts.wait(lookup_host((host, port))).await {
             Ok((Ok(found), took)) => {
                 let found: Vec<_> = found.collect();
-                let told: Vec<_> = found.iter().map(|found| found.ip().to_string()).collect();
+                let reported: Vec<_> = found.iter().map(|found| found.ip().to_string()).collect();
                 if !found.is_empty() {
-                    let text = format!("`{host}` is {}", told.join(", "));
+                    let text = format!("`{host}` is {}", reported.join(", "));
                     chart.fine(Probe::Name, took, text);
                     return Some(found);
                 }
@@ -202,17 +202,17 @@ pub(crate) fn authority(url: &Url) -> String {
 }
 
 /// Without authorities nobody can be believed, and nobody is asked. Those of the file stand among its faults already.
-fn believed(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
-    let faults = match trust {
+fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
+    let errors = match trust {
         Ok(trust) => return Some(trust),
-        Err(faults) => faults,
+        Err(errors) => errors,
     };
-    for fault in faults {
-        if !fault.is_in_file {
+    for error in errors {
+        if !error.is_in_file {
             let finding = Finding {
                 tried: "to read the authorities that are believed".to_owned(),
-                found: fault.found_because(),
-                ..fault
+                found: error.found_because(),
+                ..error
             };
             chart.found(Probe::Certificate, None, finding);
         } else if chart.rows.is_empty() {

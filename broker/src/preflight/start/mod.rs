@@ -135,8 +135,8 @@ fn both<A, B>(one: Checked<A>, other: Checked<B>) -> Checked<(A, B)> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok((one, other)),
         (one, other) => {
-            let faults = [one.err(), other.err()];
-            Err(faults.into_iter().flatten().flatten().collect())
+            let errors = [one.err(), other.err()];
+            Err(errors.into_iter().flatten().flatten().collect())
         }
     }
 }

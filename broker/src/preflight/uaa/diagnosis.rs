@@ -172,7 +172,7 @@ impl Applicant<'_> {
 
 /// UAA has answered, and does not want to give a token to us. Whoever says no in another way than OAuth has it
 /// (RFC 6749, section 5.2) is no UAA, or none that is well.
-pub(crate) fn is_refusal(error: &ServiceError) -> bool {
+pub(crate) fn is_rejection(error: &ServiceError) -> bool {
     match &error.kind {
         FailureKind::Refused { status, name, .. } => {
             let says_no = matches!(

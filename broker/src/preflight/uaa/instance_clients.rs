@@ -11,7 +11,7 @@ pub(crate) fn check_rights(cf: &CloudFoundry, token: &Token) -> Option<Finding> 
     let definition = cf.client_definition.as_ref()?;
     match ClientRights::of(token) {
         ClientRights::All | ClientRights::Unknown => None,
-        ClientRights::Lacking => Some(Finding::fault(
+        ClientRights::Lacking => Some(Finding::error(
             Code::ClientRights,
             "cf.uaa.authentication",
             format!(
@@ -21,7 +21,7 @@ pub(crate) fn check_rights(cf: &CloudFoundry, token: &Token) -> Option<Finding> 
             "give whom `cf.uaa.authentication.client_credentials` names `clients.admin`, or `clients.read` and `clients.write`",
         )),
         ClientRights::Limited => {
-            remark_limits(definition);
+            warn_limits(definition);
             None
         }
     }
@@ -35,7 +35,7 @@ pub(crate) fn of(config: &Config, administration: Option<ClientAdministration>) 
 }
 
 /// Who may write clients and not administer them cannot give away what it has not (`spec/contracts/platform-apis.md` §1.5).
-fn remark_limits(definition: &ClientDefinition) {
+fn warn_limits(definition: &ClientDefinition) {
     if definition.needs_an_administrator() {
         tracing::warn!(
             code = %Code::ClientRights,

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_one_by_one() {
+    fn what_is_missing_is_reported_one_by_one() {
         assert_eq!(
             missing(&CREDHUB_SCOPES, &scopes("credhub.read")),
             ["credhub.write"]

@@ -40,12 +40,12 @@ fn flags(section: &'static str, column: usize) -> BTreeSet<&'static str> {
 fn the_page_has_every_errand_with_its_flags_and_no_others() {
     for errand in errands() {
         let name = errand.get_name();
-        let told = flags(section(name), 1);
+        let reported = flags(section(name), 1);
         let longs = errand.get_arguments().filter_map(clap::Arg::get_long);
         let longs = longs.filter(|flag| !["help", "version"].contains(flag));
         let there: BTreeSet<String> = longs.map(|flag| format!("--{flag}")).collect();
         let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
-        assert_eq!(told, there, "{name}");
+        assert_eq!(reported, there, "{name}");
         assert!(
             PAGE.contains(&format!("[`{name}`](#{name})")),
             "`{name}` is not in the list"

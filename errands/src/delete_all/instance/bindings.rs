@@ -9,7 +9,7 @@ use odb_clients::{
 };
 
 use super::{
-    Fault, Task,
+    Error, Task,
     rules::{Again, Next, next},
     timeout::{SHORTEST_PAUSE, call},
 };
@@ -21,15 +21,15 @@ const LONGEST_LOOK: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gone {
     /// The Cloud Controller says that it is.
-    AsTold,
+    AsReported,
     /// It has to be looked at again.
     NotYet,
 }
 
 impl Task<'_> {
     /// Deletes the bindings, until there are none.
-    pub(super) async fn delete_bindings(&mut self) -> Result<(), Fault> {
-        let mut former = BTreeSet::new();
+    pub(super) async fn delete_bindings(&mut self) -> Result<(), Error> {
+        let mut previous = BTreeSet::new();
         loop {
             let instance = self.instance;
             let bindings = self
@@ -38,11 +38,11 @@ impl Task<'_> {
             if bindings.is_empty() {
                 return Ok(());
             }
-            self.slow_down(&bindings, &former).await?;
-            former.clear();
+            self.slow_down(&bindings, &previous).await?;
+            previous.clear();
             for binding in bindings {
-                if self.delete_binding(&binding).await? == Gone::AsTold {
-                    former.insert(binding.guid);
+                if self.delete_binding(&binding).await? == Gone::AsReported {
+                    previous.insert(binding.guid);
                 }
             }
         }
@@ -52,20 +52,20 @@ impl Task<'_> {
     async fn slow_down(
         &mut self,
         bindings: &[CfBinding],
-        former: &BTreeSet<BindingGuid>,
-    ) -> Result<(), Fault> {
+        previous: &BTreeSet<BindingGuid>,
+    ) -> Result<(), Error> {
         let Some(again) = bindings
             .iter()
-            .find(|binding| former.contains(&binding.guid))
+            .find(|binding| previous.contains(&binding.guid))
         else {
             return Ok(());
         };
         let what = named(again);
-        self.count_refusal(Again::InTheWay, || Fault::Lingering { what })?;
+        self.count_rejection(Again::InTheWay, || Error::Lingering { what })?;
         self.pause(self.deleter.retry_pause()).await
     }
 
-    async fn delete_binding(&mut self, binding: &CfBinding) -> Result<Gone, Fault> {
+    async fn delete_binding(&mut self, binding: &CfBinding) -> Result<Gone, Error> {
         if next(binding.last_operation.as_ref()) == Next::Follow {
             self.pause(self.deleter.retry_pause()).await?;
             return Ok(Gone::NotYet);
@@ -85,9 +85,9 @@ impl Task<'_> {
         }
         let controller = &self.deleter.cloud_controller;
         let begun = controller.delete_binding(&call(), instance, binding).await;
-        let silence = self.deleter.hear(&begun);
+        let silence = self.deleter.observe(&begun);
         let ended = match begun {
-            Ok(Deletion::Done) => return Ok(Gone::AsTold),
+            Ok(Deletion::Done) => return Ok(Gone::AsReported),
             Ok(Deletion::Job(job)) => self.end_of_job(&job).await?,
             Ok(Deletion::UnderWay) => {
                 self.pause(self.deleter.retry_pause()).await?;
@@ -96,7 +96,7 @@ impl Task<'_> {
             Err(error) => Err(error),
         };
         match ended {
-            Ok(()) => return Ok(Gone::AsTold),
+            Ok(()) => return Ok(Gone::AsReported),
             Err(ServiceError {
                 kind: FailureKind::JobFailed { .. },
                 ..
@@ -105,7 +105,7 @@ impl Task<'_> {
             }
             Err(error) => {
                 let what = named(binding);
-                self.after_refusal(error, silence, |cause| Fault::Binding { what, cause })
+                self.after_rejection(error, silence, |cause| Error::Binding { what, cause })
                     .await?;
             }
         }
@@ -113,7 +113,7 @@ impl Task<'_> {
     }
 
     /// Somebody else deletes the binding, or has done so.
-    async fn is_overtaken(&self, binding: &CfBinding) -> Result<bool, Fault> {
+    async fn is_overtaken(&self, binding: &CfBinding) -> Result<bool, Error> {
         let instance = self.instance;
         let bindings = self
             .ask(async |controller, call| controller.bindings(call, instance).await)
@@ -123,7 +123,7 @@ impl Task<'_> {
     }
 
     /// The end of the job of a binding. Of one that is forgotten the next look at the bindings tells.
-    async fn end_of_job(&self, job: &JobGuid) -> Result<Result<(), ServiceError>, Fault> {
+    async fn end_of_job(&self, job: &JobGuid) -> Result<Result<(), ServiceError>, Error> {
         loop {
             let found = self
                 .ask(
@@ -143,14 +143,14 @@ impl Task<'_> {
                 }
                 Some(JobState::Failed) => {}
             }
-            let (operation, faults) = found
-                .map(|found| (found.operation, found.faults))
+            let (operation, errors) = found
+                .map(|found| (found.operation, found.errors))
                 .unwrap_or_default();
             let path = format!("/v3/jobs/{job}");
             let kind = FailureKind::JobFailed {
                 job: job.clone(),
                 operation,
-                faults,
+                errors,
             };
             return Ok(Err(ServiceError::new(
                 Service::CloudController,
@@ -162,7 +162,7 @@ impl Task<'_> {
     }
 
     /// Takes the instance away from the spaces that it is shared into.
-    pub(super) async fn unshare(&mut self) -> Result<(), Fault> {
+    pub(super) async fn unshare(&mut self) -> Result<(), Error> {
         let instance = self.instance;
         let spaces = self
             .ask(async |controller, call| controller.shared_spaces(call, instance).await)

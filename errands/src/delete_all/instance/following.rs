@@ -3,7 +3,7 @@
 use odb_clients::cloud_controller::{Deletion, JobGuid, JobState};
 
 use super::{
-    Ending, Fault, Progress, Task,
+    Ending, Error, Progress, Task,
     rules::{Again, Next, ending, ending_of_failed_job, next},
     timeout::call,
 };
@@ -18,7 +18,7 @@ enum JobLook {
 
 impl Task<'_> {
     /// Waits until a deletion has ended: what was begun here, or by somebody else (`None`).
-    pub(super) async fn follow(&mut self, begun: Option<Deletion>) -> Result<Ending, Fault> {
+    pub(super) async fn follow(&mut self, begun: Option<Deletion>) -> Result<Ending, Error> {
         if begun == Some(Deletion::Done) {
             return Ok(Ending::Gone);
         }
@@ -27,7 +27,7 @@ impl Task<'_> {
             "Waiting for service instance {} to be deleted",
             self.instance
         ));
-        "its deletion had not ended".clone_into(&mut self.doing);
+        "its deletion had not ended".clone_into(&mut self.activity);
         if begun.is_some() {
             self.pause(self.deleter.pace.initial_offset).await?;
         }
@@ -47,8 +47,8 @@ impl Task<'_> {
                 },
             };
             match ending {
-                Some(Ending::Failed(fault)) if job.is_some() => {
-                    return self.ending_beside_job(fault).await;
+                Some(Ending::Failed(error)) if job.is_some() => {
+                    return self.ending_beside_job(error).await;
                 }
                 Some(ending) => return Ok(ending),
                 None => self.pause(self.deleter.polling_pause()).await?,
@@ -57,25 +57,27 @@ impl Task<'_> {
     }
 
     /// A job that has failed may have been overtaken by another one, which is at it or has done it.
-    async fn ending_beside_job(&self, fault: Fault) -> Result<Ending, Fault> {
+    async fn ending_beside_job(&self, error: Error) -> Result<Ending, Error> {
         Ok(match self.look().await? {
             Ok(None) => Ending::Gone,
-            Ok(Some(standing)) if next(standing.last_operation.as_ref()) == Next::Follow => {
-                Ending::Refused(Again::Busy, fault.to_string())
+            Ok(Some(prior_result))
+                if next(prior_result.last_operation.as_ref()) == Next::Follow =>
+            {
+                Ending::Refused(Again::Busy, error.to_string())
             }
-            Ok(Some(_)) | Err(_) => Ending::Failed(fault),
+            Ok(Some(_)) | Err(_) => Ending::Failed(error),
         })
     }
 
-    async fn look_at_job(&self, job: &JobGuid) -> Result<JobLook, Fault> {
+    async fn look_at_job(&self, job: &JobGuid) -> Result<JobLook, Error> {
         let call = call();
         let found = self.deleter.cloud_controller.job(&call, job);
         let found = self.unless_stopped(found).await?;
-        let silence = self.deleter.hear(&found);
+        let silence = self.deleter.observe(&found);
         match found {
             Ok(found) => Ok(JobLook::Known(match found.state {
                 JobState::Complete => Some(Ending::Gone),
-                JobState::Failed => Some(ending_of_failed_job(&found.faults)),
+                JobState::Failed => Some(ending_of_failed_job(&found.errors)),
                 JobState::Processing | JobState::Polling | JobState::Unknown(_) => None,
             })),
             Err(error) if error.is_not_found() => Ok(JobLook::Forgotten),
@@ -86,15 +88,15 @@ impl Task<'_> {
         }
     }
 
-    async fn look_at_instance(&self) -> Result<Option<Ending>, Fault> {
+    async fn look_at_instance(&self) -> Result<Option<Ending>, Error> {
         let controller = &self.deleter.cloud_controller;
         let call = call();
-        let standing = controller.standing(&call, self.instance);
-        let standing = self.unless_stopped(standing).await?;
-        let silence = self.deleter.hear(&standing);
-        match standing {
+        let prior_result = controller.last_operation(&call, self.instance);
+        let prior_result = self.unless_stopped(prior_result).await?;
+        let silence = self.deleter.observe(&prior_result);
+        match prior_result {
             Ok(None) => Ok(Some(Ending::Gone)),
-            Ok(Some(standing)) => Ok(ending(standing)),
+            Ok(Some(prior_result)) => Ok(ending(prior_result)),
             Err(error) => {
                 self.must_pass(error, silence)?;
                 Ok(None)

@@ -7,10 +7,10 @@
 //! | `following` | a deletion is followed to its end |
 //! | `timeout` | how long is waited, and what is tried again |
 //! | `rules` | what an answer means |
-//! | `fault` | why an instance is not deleted |
+//! | `error` | why an instance is not deleted |
 
 mod bindings;
-mod fault;
+mod error;
 mod following;
 mod rules;
 mod timeout;
@@ -19,12 +19,12 @@ use std::{fmt::Display, sync::Mutex, time::Duration};
 
 use odb_clients::{
     ServiceError,
-    cloud_controller::{CfOperationKind, CfStanding, CloudController, Deletion, InstanceGuid},
+    cloud_controller::{CfLastOperation, CfOperationKind, CloudController, Deletion, InstanceGuid},
     http::Deadline,
 };
 use tokio::time::Instant;
 
-pub(crate) use fault::{Fault, Progress};
+pub(crate) use error::{Error, Progress};
 
 use crate::Dependencies;
 use rules::{Again, Next, next, word};
@@ -57,16 +57,16 @@ struct Task<'d> {
     deadline: Deadline,
     progress: Progress,
     /// What is told when the time is over.
-    doing: String,
+    activity: String,
     /// How often it was refused without a reason that shows.
-    refusals: u32,
-    has_told_of_waiting: bool,
+    rejections: u32,
+    has_reported_waiting: bool,
 }
 
 /// How a deletion that was followed has ended.
 enum Ending {
     Gone,
-    Failed(Fault),
+    Failed(Error),
     /// The broker would not have it yet, and said so.
     Refused(Again, String),
 }
@@ -86,15 +86,15 @@ impl Deleter {
     }
 
     /// Deletes an instance and sees to it that it is gone.
-    pub(crate) async fn delete(&self, instance: &InstanceGuid) -> Result<(), Fault> {
+    pub(crate) async fn delete(&self, instance: &InstanceGuid) -> Result<(), Error> {
         let mut task = Task {
             deleter: self,
             instance,
             deadline: Deadline::after(self.pace.limit),
             progress: Progress::NotBegun,
-            doing: "its bindings had not gone".to_owned(),
-            refusals: 0,
-            has_told_of_waiting: false,
+            activity: "its bindings had not gone".to_owned(),
+            rejections: 0,
+            has_reported_waiting: false,
         };
         task.run().await
     }
@@ -108,7 +108,7 @@ impl Deleter {
 }
 
 impl Task<'_> {
-    async fn run(&mut self) -> Result<(), Fault> {
+    async fn run(&mut self) -> Result<(), Error> {
         loop {
             self.delete_bindings().await?;
             let begun = match self.next_step().await? {
@@ -132,13 +132,13 @@ impl Task<'_> {
             let is_ours = begun.is_some();
             match self.follow(begun).await? {
                 Ending::Gone => return Ok(()),
-                Ending::Failed(fault) if is_ours => return Err(fault),
+                Ending::Failed(error) if is_ours => return Err(error),
                 // What somebody else has begun is no attempt of ours.
-                Ending::Failed(fault) => {
-                    self.say(format_args!("service instance {}: {fault}", self.instance));
+                Ending::Failed(error) => {
+                    self.say(format_args!("service instance {}: {error}", self.instance));
                 }
                 Ending::Refused(again, reason) => {
-                    self.count_refusal(again, || Fault::Failed { reason })?;
+                    self.count_rejection(again, || Error::Failed { reason })?;
                     self.pause(self.deleter.retry_pause()).await?;
                 }
             }
@@ -148,9 +148,9 @@ impl Task<'_> {
 
     /// Looks at the instance; `None` when it is gone. The platform's client has asked more than once when there is no
     /// answer, so that the request for the deletion is what tells then.
-    async fn next_step(&mut self) -> Result<Option<Next>, Fault> {
-        if let Ok(standing) = self.look().await? {
-            return Ok(standing.map(|standing| next(standing.last_operation.as_ref())));
+    async fn next_step(&mut self) -> Result<Option<Next>, Error> {
+        if let Ok(prior_result) = self.look().await? {
+            return Ok(prior_result.map(|prior_result| next(prior_result.last_operation.as_ref())));
         }
         self.say(format_args!(
             "could not retrieve information about service instance {}, will try to delete",
@@ -160,50 +160,50 @@ impl Task<'_> {
     }
 
     /// How the instance is doing.
-    async fn look(&self) -> Result<Result<Option<CfStanding>, ServiceError>, Fault> {
+    async fn look(&self) -> Result<Result<Option<CfLastOperation>, ServiceError>, Error> {
         self.must_go_on()?;
         let controller = &self.deleter.cloud_controller;
         let call = call();
-        let standing = controller.standing(&call, self.instance);
-        let standing = self.unless_stopped(standing).await?;
-        self.deleter.hear(&standing);
-        Ok(standing)
+        let prior_result = controller.last_operation(&call, self.instance);
+        let prior_result = self.unless_stopped(prior_result).await?;
+        self.deleter.observe(&prior_result);
+        Ok(prior_result)
     }
 
     /// Waits while something else goes on with the instance.
-    async fn wait_for(&mut self, kind: &CfOperationKind) -> Result<(), Fault> {
+    async fn wait_for(&mut self, kind: &CfOperationKind) -> Result<(), Error> {
         let word = word(kind);
-        if !self.has_told_of_waiting {
-            self.has_told_of_waiting = true;
+        if !self.has_reported_waiting {
+            self.has_reported_waiting = true;
             self.say(format_args!(
                 "service instance {} has an operation of type '{word}' in progress, will be deleted when that has ended",
                 self.instance
             ));
         }
-        self.doing = format!("Unexpected operation type: '{word}', which had not ended");
+        self.activity = format!("Unexpected operation type: '{word}', which had not ended");
         self.pause(self.deleter.polling_pause()).await
     }
 
     /// Asks for the deletion; `None` when the instance has to be looked at again.
-    async fn ask_for_deletion(&mut self) -> Result<Option<Deletion>, Fault> {
+    async fn ask_for_deletion(&mut self) -> Result<Option<Deletion>, Error> {
         self.must_go_on()?;
         self.say(format_args!("Deleting service instance {}", self.instance));
-        "its deletion had not begun".clone_into(&mut self.doing);
+        "its deletion had not begun".clone_into(&mut self.activity);
         let controller = &self.deleter.cloud_controller;
         let begun = controller.delete_instance(&call(), self.instance).await;
-        let silence = self.deleter.hear(&begun);
+        let silence = self.deleter.observe(&begun);
         match begun {
             Ok(begun) => {
                 self.progress = Progress::UnderWay;
                 Ok(Some(begun))
             }
             Err(error) if error.is_shared() => {
-                self.count_refusal(Again::InTheWay, || Fault::Refused(Box::new(error)))?;
+                self.count_rejection(Again::InTheWay, || Error::Refused(Box::new(error)))?;
                 self.unshare().await?;
                 Ok(None)
             }
             Err(error) => {
-                self.after_refusal(error, silence, Fault::Refused).await?;
+                self.after_rejection(error, silence, Error::Refused).await?;
                 Ok(None)
             }
         }

@@ -2,10 +2,10 @@
 
 use odb_clients::{
     FailureKind, ServiceError,
-    cloud_controller::{CfFault, CfOperation, CfOperationKind, CfOperationState, CfStanding},
+    cloud_controller::{CfError, CfLastOperation, CfOperation, CfOperationKind, CfOperationState},
 };
 
-use super::{Ending, Fault};
+use super::{Ending, Error};
 
 /// What is to be done with an instance that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,28 +58,28 @@ pub(super) fn next(last: Option<&CfOperation>) -> Next {
 }
 
 /// How the deletion of an instance has ended that was asked for, if it has.
-pub(super) fn ending(standing: CfStanding) -> Option<Ending> {
-    let CfOperation { kind, state } = standing.last_operation?;
+pub(super) fn ending(prior_result: CfLastOperation) -> Option<Ending> {
+    let CfOperation { kind, state } = prior_result.last_operation?;
     match (kind, state) {
         (CfOperationKind::Delete, CfOperationState::Failed) => {
-            Some(Ending::Failed(Fault::Failed {
-                reason: standing.description,
+            Some(Ending::Failed(Error::Failed {
+                reason: prior_result.description,
             }))
         }
         (CfOperationKind::Delete, _) => None,
-        (other, _) => Some(Ending::Failed(Fault::UnexpectedOperation(other))),
+        (other, _) => Some(Ending::Failed(Error::UnexpectedOperation(other))),
     }
 }
 
 /// How the deletion of an instance has ended whose job has failed.
-pub(super) fn ending_of_failed_job(faults: &[CfFault]) -> Ending {
-    match faults.first().and_then(|fault| fault.code) {
-        Some(IN_PROGRESS) => Ending::Refused(Again::Busy, told(faults)),
+pub(super) fn ending_of_failed_job(errors: &[CfError]) -> Ending {
+    match errors.first().and_then(|error| error.code) {
+        Some(IN_PROGRESS) => Ending::Refused(Again::Busy, reported(errors)),
         Some(CASCADE_FAILED | BINDING_IN_PROGRESS) => {
-            Ending::Refused(Again::InTheWay, told(faults))
+            Ending::Refused(Again::InTheWay, reported(errors))
         }
-        _ => Ending::Failed(Fault::Failed {
-            reason: told(faults),
+        _ => Ending::Failed(Error::Failed {
+            reason: reported(errors),
         }),
     }
 }
@@ -140,8 +140,8 @@ pub(super) fn word(kind: &CfOperationKind) -> &str {
     }
 }
 
-fn told(faults: &[CfFault]) -> String {
-    let reasons: Vec<_> = faults.iter().map(|fault| fault.detail.as_str()).collect();
+fn reported(errors: &[CfError]) -> String {
+    let reasons: Vec<_> = errors.iter().map(|error| error.detail.as_str()).collect();
     reasons.join("; ")
 }
 
@@ -168,8 +168,8 @@ mod tests {
         ServiceError::new(Service::CloudController, Method::DELETE, "/x", kind)
     }
 
-    fn fault(code: u64) -> CfFault {
-        CfFault {
+    fn error(code: u64) -> CfError {
+        CfError {
             code: Some(code),
             title: String::new(),
             detail: "because".to_owned(),
@@ -209,13 +209,13 @@ mod tests {
         use CfOperationState::{Failed, InProgress, Succeeded};
 
         let ending = |operation: Option<CfOperation>| {
-            let ending = ending(CfStanding {
+            let ending = ending(CfLastOperation {
                 name: "db".to_owned(),
                 last_operation: operation,
                 description: "the disk is stuck".to_owned(),
             });
             ending.map(|ending| match ending {
-                Ending::Failed(fault) => fault.to_string(),
+                Ending::Failed(error) => error.to_string(),
                 Ending::Gone | Ending::Refused(..) => "another".to_owned(),
             })
         };
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_failed_job_is_the_end_unless_somebody_else_was_at_it() {
-        let again = |code| match ending_of_failed_job(&[fault(code)]) {
+        let again = |code| match ending_of_failed_job(&[error(code)]) {
             Ending::Refused(again, _) => Some(again),
             Ending::Failed(_) | Ending::Gone => None,
         };
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_the_end_and_silence_is_not() {
+    fn a_rejection_is_the_end_and_silence_is_not() {
         for (status, code, expected) in [
             (409, Some(60016), Again::Busy),
             (422, Some(10008), Again::InTheWay),

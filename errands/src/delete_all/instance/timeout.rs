@@ -7,7 +7,7 @@ use odb_redaction::Chain;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Deleter, Fault, Task,
+    Deleter, Error, Task,
     rules::{Again, again, is_heard, is_under_way, passes},
 };
 
@@ -20,7 +20,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How long the Cloud Controller may have answered nobody, before nobody waits any longer.
 const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 /// How often an instance is refused although nothing goes on with it, before that is the end.
-const MOST_REFUSALS: u32 = 5;
+const MOST_REJECTIONS: u32 = 5;
 
 /// The call of one question.
 pub(super) fn call() -> Call {
@@ -37,7 +37,7 @@ impl Deleter {
     }
 
     /// Notes that there was an answer, or tells how long there has been none for anybody.
-    pub(super) fn hear<T>(&self, answer: &Result<T, ServiceError>) -> Duration {
+    pub(super) fn observe<T>(&self, answer: &Result<T, ServiceError>) -> Duration {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if answer.as_ref().err().is_none_or(is_heard) {
             *heard = Instant::now();
@@ -51,13 +51,13 @@ impl Task<'_> {
     pub(super) async fn ask<T>(
         &self,
         question: impl AsyncFn(&CloudController, &Call) -> Result<T, ServiceError>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, Error> {
         loop {
             self.must_go_on()?;
             let call = call();
             let answer = question(&self.deleter.cloud_controller, &call);
             let answer = self.unless_stopped(answer).await?;
-            let silence = self.deleter.hear(&answer);
+            let silence = self.deleter.observe(&answer);
             match answer {
                 Ok(answer) => return Ok(answer),
                 Err(error) => self.must_pass(error, silence)?,
@@ -67,23 +67,23 @@ impl Task<'_> {
     }
 
     /// After a request that has changed nothing, or of which nobody knows: a pause, or the end.
-    pub(super) async fn after_refusal(
+    pub(super) async fn after_rejection(
         &mut self,
         error: ServiceError,
         silence: Duration,
-        fault: impl FnOnce(Box<ServiceError>) -> Fault,
-    ) -> Result<(), Fault> {
+        into_error: impl FnOnce(Box<ServiceError>) -> Error,
+    ) -> Result<(), Error> {
         match again(&error) {
-            Again::Never => return Err(fault(Box::new(error))),
+            Again::Never => return Err(into_error(Box::new(error))),
             Again::Unanswered => self.must_not_be_silent(error, silence)?,
             Again::Busy => {}
             Again::InTheWay => {
-                let standing = self.look().await?;
-                let explains_itself = standing.is_ok_and(|standing| {
-                    standing.is_none_or(|standing| is_under_way(standing.last_operation.as_ref()))
+                let last_operation = self.look().await?;
+                let explains_itself = last_operation.is_ok_and(|last_operation| {
+                    last_operation.is_none_or(|status| is_under_way(status.last_operation.as_ref()))
                 });
                 if !explains_itself {
-                    self.count_refusal(Again::InTheWay, || fault(Box::new(error)))?;
+                    self.count_rejection(Again::InTheWay, || into_error(Box::new(error)))?;
                 }
             }
         }
@@ -91,34 +91,34 @@ impl Task<'_> {
     }
 
     /// Notes a refusal. Of those without a reason that shows, there may be a few.
-    pub(super) fn count_refusal(
+    pub(super) fn count_rejection(
         &mut self,
         again: Again,
-        fault: impl FnOnce() -> Fault,
-    ) -> Result<(), Fault> {
+        error: impl FnOnce() -> Error,
+    ) -> Result<(), Error> {
         if again == Again::Busy {
             return Ok(());
         }
-        self.refusals += 1;
-        if self.refusals < MOST_REFUSALS {
+        self.rejections += 1;
+        if self.rejections < MOST_REJECTIONS {
             Ok(())
         } else {
-            Err(fault())
+            Err(error())
         }
     }
 
     /// What does not pass is the end.
-    pub(super) fn must_pass(&self, error: ServiceError, silence: Duration) -> Result<(), Fault> {
+    pub(super) fn must_pass(&self, error: ServiceError, silence: Duration) -> Result<(), Error> {
         if passes(&error) {
             self.must_not_be_silent(error, silence)
         } else {
-            Err(Fault::Refused(Box::new(error)))
+            Err(Error::Refused(Box::new(error)))
         }
     }
 
-    fn must_not_be_silent(&self, cause: ServiceError, silence: Duration) -> Result<(), Fault> {
+    fn must_not_be_silent(&self, cause: ServiceError, silence: Duration) -> Result<(), Error> {
         if silence > LONGEST_SILENCE {
-            return Err(Fault::Silence {
+            return Err(Error::Silence {
                 silence,
                 cause: Box::new(cause),
             });
@@ -132,20 +132,20 @@ impl Task<'_> {
     }
 
     /// Neither was the errand told to stop, nor is the time over.
-    pub(super) fn must_go_on(&self) -> Result<(), Fault> {
+    pub(super) fn must_go_on(&self) -> Result<(), Error> {
         if self.deleter.dependencies.stopping.is_cancelled() {
             return Err(self.stopped());
         }
         if self.deadline.has_passed() {
-            return Err(Fault::GaveUp {
+            return Err(Error::GaveUp {
                 after: self.deleter.pace.limit,
-                doing: self.doing.clone(),
+                activity: self.activity.clone(),
             });
         }
         Ok(())
     }
 
-    pub(super) async fn pause(&self, length: Duration) -> Result<(), Fault> {
+    pub(super) async fn pause(&self, length: Duration) -> Result<(), Error> {
         let length = length.min(self.deadline.remaining());
         self.unless_stopped(sleep(length)).await?;
         self.must_go_on()
@@ -155,13 +155,13 @@ impl Task<'_> {
     pub(super) async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = T>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, Error> {
         let done = self.deleter.dependencies.unless_stopped(work).await;
         done.map_err(|_| self.stopped())
     }
 
-    fn stopped(&self) -> Fault {
-        Fault::Stopped {
+    fn stopped(&self) -> Error {
+        Error::Stopped {
             progress: self.progress,
         }
     }

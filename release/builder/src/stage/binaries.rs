@@ -48,6 +48,6 @@ fn check(path: PathBuf, stripped: &Path) -> Result<(), StageError> {
     let bytes = fs::read(stripped).map_err(|source| failed(stripped, source))?;
     match unmet_requirements(&bytes).into_iter().next() {
         None => Ok(()),
-        Some(fault) => Err(StageError::Program { path, fault }),
+        Some(error) => Err(StageError::Program { path, error }),
     }
 }

@@ -67,10 +67,10 @@ pub(super) fn run(
         }
     };
     let process = Pid::from_child(&child);
-    let (tell, ended) = mpsc::channel();
+    let (report, ended) = mpsc::channel();
     let waiting = thread::spawn(move || {
         // Nobody listens any more when the deadline has passed; the child is reaped all the same.
-        let _ = tell.send(child.wait());
+        let _ = report.send(child.wait());
     });
     let outcome = match ended.recv_timeout(deadline) {
         Ok(Ok(status)) if status.success() => Ok(()),

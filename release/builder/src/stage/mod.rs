@@ -23,10 +23,10 @@ use std::{
 
 use walkdir::WalkDir;
 
-use crate::{digest::Digest, executable::ExecutableFault};
+use crate::{digest::Digest, executable::ExecutableError};
 
 pub use child::ChildError;
-pub use toolchain::ToolchainFault;
+pub use toolchain::ToolchainError;
 
 /// `config/blobs.yml` of a folder that has no blobs: all that packages need is below `src`. The `bosh` command line reads no
 /// folder without this file.
@@ -90,12 +90,12 @@ pub enum StageError {
         package: &'static str,
     },
     /// A program does not run on stemcells.
-    #[error("`{path}` {fault}")]
+    #[error("`{path}` {error}")]
     Program {
         /// Which.
         path: PathBuf,
         /// What is wrong with it.
-        fault: ExecutableFault,
+        error: ExecutableError,
     },
     /// A `Cargo.toml` of the workspace.
     #[error("`{path}` cannot be understood")]
@@ -127,12 +127,12 @@ pub enum StageError {
     #[error("a `.cargo-checksum.json` of `cargo vendor` cannot be understood")]
     Checksum(#[source] serde_json::Error),
     /// The toolchain.
-    #[error("`{path}` {fault}")]
+    #[error("`{path}` {error}")]
     Toolchain {
         /// Its file.
         path: PathBuf,
         /// What is wrong with it.
-        fault: ToolchainFault,
+        error: ToolchainError,
     },
     /// A command.
     #[error(transparent)]

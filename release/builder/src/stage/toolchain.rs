@@ -7,7 +7,7 @@ use crate::digest::Digest;
 
 /// What is wrong with a toolchain's file.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolchainFault {
+pub enum ToolchainError {
     /// It is not called as the installers are.
     #[error(
         "is not called like the standalone installer of a Rust toolchain: `rust-{minimum}.0-x86_64-unknown-linux-gnu.tar.xz` \
@@ -34,16 +34,16 @@ pub(super) fn stage(project: &Path, file: &Path, sources: &Path) -> Result<Diges
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    check(name, &minimum).map_err(|fault| StageError::Toolchain {
+    check(name, &minimum).map_err(|error| StageError::Toolchain {
         path: file.to_owned(),
-        fault,
+        error,
     })?;
     copy_file(file, &sources.join("rust").join(name))?;
     Digest::of_file(file).map_err(|source| failed(file, source))
 }
 
-fn check(name: &str, minimum: &str) -> Result<(), ToolchainFault> {
-    let fault = || ToolchainFault::Name {
+fn check(name: &str, minimum: &str) -> Result<(), ToolchainError> {
+    let error = || ToolchainError::Name {
         minimum: minimum.to_owned(),
     };
     let found = name
@@ -54,9 +54,9 @@ fn check(name: &str, minimum: &str) -> Result<(), ToolchainFault> {
         })
         .and_then(|rest| rest.rsplit_once('-'))
         .map(|(version, _)| version)
-        .ok_or_else(fault)?;
-    if numbers(found).ok_or_else(fault)? < numbers(minimum).unwrap_or_default() {
-        return Err(ToolchainFault::TooOld {
+        .ok_or_else(error)?;
+    if numbers(found).ok_or_else(error)? < numbers(minimum).unwrap_or_default() {
+        return Err(ToolchainError::TooOld {
             found: found.to_owned(),
             minimum: minimum.to_owned(),
         });
@@ -87,7 +87,7 @@ mod tests {
     fn older_ones_and_other_files_are_refused() {
         assert!(matches!(
             check("rust-1.94.1-x86_64-unknown-linux-gnu.tar.xz", "1.95"),
-            Err(ToolchainFault::TooOld { found, .. }) if found == "1.94.1"
+            Err(ToolchainError::TooOld { found, .. }) if found == "1.94.1"
         ));
         for name in [
             "",
@@ -97,7 +97,7 @@ mod tests {
             "rust-1.95.0-x86_64-unknown-linux-gnu.zip",
         ] {
             assert!(
-                matches!(check(name, "1.95"), Err(ToolchainFault::Name { .. })),
+                matches!(check(name, "1.95"), Err(ToolchainError::Name { .. })),
                 "{name}"
             );
         }

@@ -22,7 +22,7 @@ async fn a_token_that_has_run_out_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_in_the_cloud_controllers_words_with_a_hint() {
+async fn rejections_are_reported_in_the_cloud_controllers_words_with_a_hint() {
     let in_progress = "An operation for service instance cache is in progress.";
     let platform = Platform::start([
         (
@@ -98,7 +98,7 @@ async fn curl_prints_what_it_gets_and_refuses_what_is_no_path() {
 }
 
 #[tokio::test]
-async fn a_foundation_that_is_gone_is_told_as_such_and_without_its_secrets() {
+async fn a_foundation_that_is_gone_is_reported_as_such_and_without_its_secrets() {
     let platform = Platform::start([]);
     platform.file(
         "foundation.json",
@@ -138,11 +138,12 @@ async fn a_foundation_that_is_gone_is_told_as_such_and_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_server_with_another_authority_is_not_spoken_to() {
+async fn a_server_with_another_authority_is_not_called() {
     let platform = Platform::start([]);
     let other = Platform::start([]);
-    let stranger = std::fs::read_to_string(other.file("x", "").replace("/x", "/ca.pem")).unwrap();
-    platform.file("ca.pem", &stranger);
+    let unauthenticated_client =
+        std::fs::read_to_string(other.file("x", "").replace("/x", "/ca.pem")).unwrap();
+    platform.file("ca.pem", &unauthenticated_client);
 
     let seen = platform.cf(["services"]).await;
 

@@ -6,7 +6,7 @@ use super::platform::{Platform, accepted, job, ok, page};
 use super::shapes::instance;
 
 #[tokio::test]
-async fn a_failed_key_tells_what_only_the_last_operation_knows() {
+async fn a_failed_key_reports_what_only_the_last_operation_knows() {
     let binding = json!({"guid": "k-1", "last_operation": {"type": "create", "state": "failed", "description": "no room"}});
     let errors = json!([{"code": 10009, "title": "CF-UnableToPerform", "detail": "bind could not be completed"}]);
     let link = (

@@ -6,7 +6,7 @@ use super::platform::{Platform, accepted, job, ok, page};
 use super::shapes::{INSTANCE, creating, included, instance, page_with_included, plan};
 
 #[tokio::test]
-async fn create_service_with_wait_tells_each_step_once_and_ends_with_the_operation() {
+async fn create_service_with_wait_reports_each_step_once_and_ends_with_the_operation() {
     let platform = Platform::start([
         (
             "GET /v3/service_plans",

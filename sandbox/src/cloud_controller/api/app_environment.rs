@@ -12,7 +12,7 @@ use super::{Answer, apps::visible, caller::Caller, ok, service_instances::Servic
 use crate::cloud_controller::{
     CloudController,
     model::{App, Binding, BindingKey, Tables},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 /// The file descriptors that an app may have open (`instance_file_descriptor_limit`).
@@ -34,7 +34,7 @@ async fn environment(
         let app = visible(tables, &caller, &guid)?;
         let permissions = caller.permissions(tables);
         if !permissions.sees_environment(&app.space) {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         if caller.must_be_admin().is_err() {
             tables.must_be_enabled("space_developer_env_var_visibility")?;

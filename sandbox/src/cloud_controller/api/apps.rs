@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         App, AppGuid, AppKey, BindingKey, Job, JobOperation, JobResource, JobState, Metadata,
         MetadataChange, SpaceGuid, Tables,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -94,7 +94,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
         }
         permissions.must_write(tables, &space)?;
         if tables.apps.has(AppKey::Name(space.clone(), name.clone())) {
-            return Err(Refusal::unprocessable(format!(
+            return Err(Rejection::unprocessable(format!(
                 "App with the name '{name}' already exists."
             )));
         }
@@ -160,7 +160,7 @@ async fn routes_of(
 async fn droplet(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
     controller.0.state.read(|tables| {
         visible(tables, &caller, &guid)?;
-        Err(Refusal::no_such("Droplet"))
+        Err(Rejection::no_such("Droplet"))
     })
 }
 
@@ -178,12 +178,12 @@ pub(super) fn visible<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &str,
-) -> Result<&'a App, Refusal> {
+) -> Result<&'a App, Rejection> {
     tables
         .apps
         .get(&AppGuid::given(guid))
         .filter(|app| caller.sees_space(tables, &app.space))
-        .ok_or_else(|| Refusal::no_such("App"))
+        .ok_or_else(|| Rejection::no_such("App"))
 }
 
 impl CloudController {

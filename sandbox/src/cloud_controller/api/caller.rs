@@ -15,7 +15,7 @@ use crate::cloud_controller::{
     CloudController,
     broker_client::Identity,
     model::{Plan, SpaceGuid, Tables, User, UserName, Visibility},
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 const AUDIENCE: [&str; 2] = ["cloud_controller", "cloud_controller_service_permissions"];
@@ -51,21 +51,21 @@ pub(crate) struct Visitor(Option<Caller>);
 pub(super) struct DashboardCaller(pub(super) Caller);
 
 impl Caller {
-    fn of(request: &HttpRequest) -> Result<Self, Refusal> {
+    fn of(request: &HttpRequest) -> Result<Self, Rejection> {
         let caller = Self::of_any_scope(request)?;
         if caller.rights == Rights::PermissionsOnly {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         Ok(caller)
     }
 
     /// Whoever has a valid token, whatever it is good for.
-    pub(super) fn of_any_scope(request: &HttpRequest) -> Result<Self, Refusal> {
+    pub(super) fn of_any_scope(request: &HttpRequest) -> Result<Self, Rejection> {
         let invalid = || Fault::InvalidAuthToken.with("Invalid Auth Token");
         let header = request
             .headers()
             .get(AUTHORIZATION)
-            .ok_or_else(Refusal::not_authenticated)?;
+            .ok_or_else(Rejection::not_authenticated)?;
         let (scheme, token) = header
             .to_str()
             .ok()
@@ -73,7 +73,7 @@ impl Caller {
             .ok_or_else(invalid)?;
         let controller = request
             .app_data::<Data<CloudController>>()
-            .ok_or_else(Refusal::not_authenticated)?;
+            .ok_or_else(Rejection::not_authenticated)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(invalid());
         }
@@ -110,11 +110,11 @@ impl Caller {
         })
     }
 
-    pub(crate) fn must_be_admin(&self) -> Result<(), Refusal> {
+    pub(crate) fn must_be_admin(&self) -> Result<(), Rejection> {
         if self.rights == Rights::Admin {
             Ok(())
         } else {
-            Err(Refusal::not_authorized())
+            Err(Rejection::not_authorized())
         }
     }
 
@@ -177,8 +177,8 @@ impl Visitor {
 }
 
 impl FromRequest for Caller {
-    type Error = Refusal;
-    type Future = Ready<Result<Self, Refusal>>;
+    type Error = Rejection;
+    type Future = Ready<Result<Self, Rejection>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(Self::of(request))
@@ -186,8 +186,8 @@ impl FromRequest for Caller {
 }
 
 impl FromRequest for DashboardCaller {
-    type Error = Refusal;
-    type Future = Ready<Result<Self, Refusal>>;
+    type Error = Rejection;
+    type Future = Ready<Result<Self, Rejection>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(Caller::of_any_scope(request).map(Self))
@@ -195,8 +195,8 @@ impl FromRequest for DashboardCaller {
 }
 
 impl FromRequest for Visitor {
-    type Error = Refusal;
-    type Future = Ready<Result<Self, Refusal>>;
+    type Error = Rejection;
+    type Future = Ready<Result<Self, Rejection>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let hidden = || {
@@ -205,7 +205,7 @@ impl FromRequest for Visitor {
         };
         let anonymous = !request.headers().contains_key(AUTHORIZATION);
         ready(match anonymous {
-            true if hidden() => Err(Refusal::not_authenticated()),
+            true if hidden() => Err(Rejection::not_authenticated()),
             true => Ok(Self(None)),
             false => Caller::of(request).map(|caller| Self(Some(caller))),
         })

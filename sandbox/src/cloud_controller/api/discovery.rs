@@ -39,11 +39,11 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 async fn root(controller: Data<CloudController>) -> HttpResponse {
-    let era = controller.0.settings.era;
+    let generation = controller.0.settings.generation;
     let uaa = json!({"href": controller.0.settings.uaa_url});
     let mut body = json!({"links": {
         "self": {"href": controller.0.settings.url},
-        "cloud_controller_v3": {"href": controller.href("/v3"), "meta": {"version": era.v3_version()}},
+        "cloud_controller_v3": {"href": controller.href("/v3"), "meta": {"version": generation.v3_version()}},
         "network_policy_v0": null,
         "network_policy_v1": null,
         "login": uaa,
@@ -55,7 +55,7 @@ async fn root(controller: Data<CloudController>) -> HttpResponse {
         "log_stream": null,
         "app_ssh": null,
     }});
-    if era.tells_v2_version() {
+    if generation.reports_v2_version() {
         body["links"]["cloud_controller_v2"] =
             json!({"href": controller.href("/v2"), "meta": {"version": V2_VERSION}});
     }

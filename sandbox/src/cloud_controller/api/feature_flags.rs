@@ -11,7 +11,7 @@ use super::{Answer, caller::Caller, message::message, ok, query::Query};
 use crate::cloud_controller::{
     CloudController,
     model::Tables,
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 /// The flags, and how they are by default.
@@ -94,11 +94,11 @@ async fn update(
     })
 }
 
-fn must_exist(name: &str) -> Result<(), Refusal> {
+fn must_exist(name: &str) -> Result<(), Rejection> {
     if FLAGS.iter().any(|(known, _)| *known == name) {
         Ok(())
     } else {
-        Err(Refusal::no_such("Feature flag"))
+        Err(Rejection::no_such("Feature flag"))
     }
 }
 
@@ -112,7 +112,7 @@ impl Tables {
     }
 
     /// Refuses what a feature flag has switched off.
-    pub(super) fn must_be_enabled(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) fn must_be_enabled(&self, name: &str) -> Result<(), Rejection> {
         if self.is_enabled(name) {
             Ok(())
         } else {

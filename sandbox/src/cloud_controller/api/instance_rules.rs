@@ -7,7 +7,7 @@ use crate::cloud_controller::{
         BindingKind, Feature, Instance, InstanceGuid, InstanceKey, OperationKind, OperationState,
         Plan, PlanGuid, SpaceGuid, Tables, UserProvidedKey, Visibility,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
     work::Change,
 };
 
@@ -18,7 +18,7 @@ pub(super) fn ordered_space(
     tables: &Tables,
     caller: &Caller,
     guid: &str,
-) -> Result<SpaceGuid, Refusal> {
+) -> Result<SpaceGuid, Rejection> {
     let space = SpaceGuid::given(guid);
     let permissions = caller.permissions(tables);
     if caller.must_be_admin().is_err() {
@@ -36,13 +36,13 @@ pub(super) fn ordered_plan<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &PlanGuid,
-) -> Result<&'a Plan, Refusal> {
+) -> Result<&'a Plan, Rejection> {
     let plan = tables
         .plans
         .get(guid)
         .filter(|plan| plan.available && caller.sees_plan(tables, plan));
     plan.ok_or_else(|| {
-        Refusal::unprocessable(
+        Rejection::unprocessable(
             "Invalid service plan. Ensure that the service plan exists, is available, and you have access to it.",
         )
     })
@@ -53,13 +53,13 @@ pub(super) fn must_be_usable(
     tables: &Tables,
     plan: &Plan,
     space: &SpaceGuid,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let organization = tables.spaces.get(space).map(|space| &space.organization);
     match &plan.visibility {
         Visibility::Organizations(organizations)
             if !organization.is_some_and(|guid| organizations.contains(guid)) =>
         {
-            Err(Refusal::unprocessable(
+            Err(Rejection::unprocessable(
                 "Invalid service plan. This could be due to a space-scoped broker which is offering the service plan \
                  'inside' another space or the plan is not available in this organization.",
             ))
@@ -74,7 +74,7 @@ pub(super) fn must_be_free(
     space: &SpaceGuid,
     name: &str,
     but_for: Option<&InstanceGuid>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let managed = InstanceKey::Name(space.clone(), name.to_owned());
     let other = UserProvidedKey::Name(space.clone(), name.to_owned());
     let mut holders = tables
@@ -94,7 +94,7 @@ pub(super) fn free_name(
     tables: &mut Tables,
     space: &SpaceGuid,
     name: &str,
-) -> Result<Option<Target>, Refusal> {
+) -> Result<Option<Target>, Rejection> {
     let key = InstanceKey::Name(space.clone(), name.to_owned());
     let holder = tables.instances.with(key).next();
     let failed = holder.filter(|holder| {
@@ -111,8 +111,8 @@ pub(super) fn free_name(
     Ok(orphan)
 }
 
-fn name_taken(name: &str) -> Refusal {
-    Refusal::unprocessable(format!("The service instance name is taken: {name}"))
+fn name_taken(name: &str) -> Rejection {
+    Rejection::unprocessable(format!("The service instance name is taken: {name}"))
 }
 
 /// What of a change is one. Refuses what the plan does not allow.
@@ -121,7 +121,7 @@ pub(in crate::cloud_controller) fn effective(
     caller: &Caller,
     instance: &Instance,
     mut change: Change,
-) -> Result<Change, Refusal> {
+) -> Result<Change, Rejection> {
     if let Some(guid) = &change.plan {
         let named = tables.plans.get(guid);
         if named
@@ -133,7 +133,7 @@ pub(in crate::cloud_controller) fn effective(
     if let Some(name) = &change.name {
         must_be_free(tables, &instance.space, name, Some(&instance.guid))?;
         if !instance.shared_spaces.is_empty() {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "Service instances that have been shared cannot be renamed",
             ));
         }
@@ -151,18 +151,22 @@ pub(in crate::cloud_controller) fn effective(
     Ok(change)
 }
 
-fn check_plan_change(tables: &Tables, instance: &Instance, guid: &PlanGuid) -> Result<(), Refusal> {
+fn check_plan_change(
+    tables: &Tables,
+    instance: &Instance,
+    guid: &PlanGuid,
+) -> Result<(), Rejection> {
     let new = tables.plans.get(guid);
     let old = tables
         .plan_of(instance)
         .filter(|old| new.is_some_and(|new| old.offering == new.offering));
     let (Some(new), Some(old)) = (new, old) else {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "service plan relates to a different service offering",
         ));
     };
     if !tables.is_updateable(old) {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "The service does not support changing plans.",
         ));
     }
@@ -170,7 +174,7 @@ fn check_plan_change(tables: &Tables, instance: &Instance, guid: &PlanGuid) -> R
     if !tables.is_bindable(new)
         && bindings.any(|binding| matches!(binding.kind, BindingKind::App(_)))
     {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "The service plan is invalid: cannot switch to non-bindable plan when service bindings exist",
         ));
     }
@@ -182,7 +186,7 @@ fn upgrade(
     tables: &Tables,
     instance: &Instance,
     version: Option<String>,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<String>, Rejection> {
     let Some(version) = version else {
         return Ok(None);
     };
@@ -212,7 +216,7 @@ fn must_have_accessible_plan(
     tables: &Tables,
     instance: &Instance,
     change: &Change,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let plan = tables.plan_of(instance);
     if plan.is_none_or(|plan| plan.available) {
         return Ok(());
@@ -231,7 +235,7 @@ fn must_have_accessible_plan(
         } => "maintenance_info",
         _ => return Ok(()),
     };
-    Err(Refusal::unprocessable(format!(
+    Err(Rejection::unprocessable(format!(
         "Cannot update {what} of a service instance that belongs to inaccessible plan"
     )))
 }
@@ -254,9 +258,9 @@ pub(in crate::cloud_controller) fn needs_broker(
 }
 
 /// Tags that fit.
-pub(super) fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Refusal> {
+pub(super) fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Rejection> {
     if tags.iter().map(String::len).sum::<usize>() > TAGS_LIMIT {
-        return Err(Refusal::unprocessable(format!(
+        return Err(Rejection::unprocessable(format!(
             "Tags combined length of tags cannot exceed {TAGS_LIMIT} characters"
         )));
     }

@@ -7,7 +7,7 @@ use super::{Answer, caller::Caller, ok, present::stamp};
 use crate::cloud_controller::{
     CloudController,
     model::{BindingKind, Job, JobGuid, JobOperation, JobResource, Tables},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -19,7 +19,7 @@ async fn one(controller: Data<CloudController>, _caller: Caller, guid: Path<Stri
         let job = tables
             .jobs
             .get(&JobGuid::given(&guid))
-            .ok_or_else(|| Refusal::no_such("Job"))?;
+            .ok_or_else(|| Rejection::no_such("Job"))?;
         Ok(ok(&controller.job(tables, job)))
     })
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cloud_controller::{
     model::MetadataChange,
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 const KEY_LIMIT: usize = 63;
@@ -16,7 +16,7 @@ const LABEL_VALUE_LIMIT: usize = 63;
 const ANNOTATION_VALUE_LIMIT: usize = 5_000;
 
 /// Reads a body. What is not JSON is one error, what has other members than it may have another.
-pub(super) fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+pub(super) fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, Rejection> {
     let value: Value = serde_json::from_slice(body).map_err(|_| {
         Fault::MessageParseError.with("Request invalid due to parse error: invalid request body")
     })?;
@@ -26,8 +26,8 @@ pub(super) fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
             .strip_prefix("unknown field `")
             .and_then(|rest| rest.split_once('`'));
         match unknown {
-            Some((field, _)) => Refusal::unprocessable(format!("Unknown field(s): '{field}'")),
-            None => Refusal::unprocessable(text),
+            Some((field, _)) => Rejection::unprocessable(format!("Unknown field(s): '{field}'")),
+            None => Rejection::unprocessable(text),
         }
     })
 }
@@ -59,18 +59,18 @@ pub(super) struct MetadataOnly {
 }
 
 /// A name that a user gave.
-pub(super) fn checked_name(name: &str) -> Result<String, Refusal> {
+pub(super) fn checked_name(name: &str) -> Result<String, Rejection> {
     match name.chars().count() {
-        0 => Err(Refusal::unprocessable("Name must not be blank")),
+        0 => Err(Rejection::unprocessable("Name must not be blank")),
         1..=255 => Ok(name.to_owned()),
-        _ => Err(Refusal::unprocessable(
+        _ => Err(Rejection::unprocessable(
             "Name is too long (maximum is 255 characters)",
         )),
     }
 }
 
 /// Labels and annotations that can be kept (v3 API, "Metadata").
-pub(super) fn checked_metadata(change: MetadataChange) -> Result<MetadataChange, Refusal> {
+pub(super) fn checked_metadata(change: MetadataChange) -> Result<MetadataChange, Rejection> {
     check(&change.labels, "label", label_value_fault)?;
     check(&change.annotations, "annotation", annotation_value_fault)?;
     Ok(change)
@@ -80,13 +80,13 @@ fn check(
     entries: &BTreeMap<String, Option<String>>,
     kind: &str,
     value_fault: fn(&str) -> Option<String>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     for (key, value) in entries {
         let fault = key_fault(key)
             .map(|fault| ("key", fault))
             .or_else(|| Some(("value", value_fault(value.as_deref()?)?)));
         if let Some((part, fault)) = fault {
-            return Err(Refusal::unprocessable(format!(
+            return Err(Rejection::unprocessable(format!(
                 "Metadata {kind} {part} error: {fault}"
             )));
         }

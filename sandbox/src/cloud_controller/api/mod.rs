@@ -53,7 +53,7 @@ pub(super) use rate_limits::RequestCounts;
 pub(super) use caller::Caller;
 pub(super) use instance_rules::{effective, needs_broker};
 
-use super::refusal::{Fault, JSON, Refusal};
+use super::rejection::{Fault, JSON, Rejection};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
 /// A longer id of a client is not passed on.
@@ -120,11 +120,11 @@ pub(super) async fn with_request_id(
     Ok(response)
 }
 
-fn unknown() -> Refusal {
+fn unknown() -> Rejection {
     Fault::NotFound.with("Unknown request")
 }
 
-type Answer = Result<HttpResponse, Refusal>;
+type Answer = Result<HttpResponse, Rejection>;
 
 fn ok(body: &Value) -> HttpResponse {
     HttpResponse::Ok()

@@ -13,7 +13,7 @@ use super::{Answer, caller::Caller, listing::Listed, ok, present::stamp, query::
 use crate::cloud_controller::{
     CloudController,
     model::{Organization, ServiceQuota, Tables},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 const DEFAULT_NAME: &str = "default";
@@ -57,7 +57,7 @@ async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<Strin
     controller.0.state.read(|tables| {
         let quotas = quotas(tables, &caller);
         let quota = quotas.iter().find(|quota| quota.guid == *guid);
-        let quota = quota.ok_or_else(|| Refusal::no_such("Organization quota"))?;
+        let quota = quota.ok_or_else(|| Rejection::no_such("Organization quota"))?;
         Ok(ok(&controller.organization_quota(quota)))
     })
 }

@@ -22,9 +22,9 @@ use crate::cloud_controller::{
     CloudController,
     model::{
         Job, JobOperation, JobResource, MetadataChange, Organization, OrganizationGuid,
-        OrganizationKey, OrganizationStatus, Role, RoleKind, RolePlace, Tables,
+        OrganizationKey, OrganizationStatus, Role, RoleKind, RoleScope, Tables,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -90,7 +90,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
     controller.0.state.change(|tables| {
         let is_admin = caller.must_be_admin().is_ok();
         if !is_admin && !tables.is_enabled("user_org_creation") {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         must_be_free(tables, &name)?;
         let mut organization = Organization::new(name);
@@ -99,8 +99,8 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
         let body = controller.organization(&organization);
         if !is_admin {
             for kind in [RoleKind::OrganizationUser, RoleKind::OrganizationManager] {
-                let place = RolePlace::Organization(organization.guid.clone());
-                let role = Role::new(kind, caller.name.clone(), place);
+                let location = RoleScope::Organization(organization.guid.clone());
+                let role = Role::new(kind, caller.name.clone(), location);
                 tables.roles.insert(role.guid.clone(), role);
             }
         }
@@ -210,27 +210,27 @@ fn status(wanted: Option<bool>, now: OrganizationStatus) -> OrganizationStatus {
     }
 }
 
-fn must_be_free(tables: &Tables, name: &str) -> Result<(), Refusal> {
+fn must_be_free(tables: &Tables, name: &str) -> Result<(), Rejection> {
     if tables
         .organizations
         .has(OrganizationKey::Name(name.to_owned()))
     {
-        return Err(Refusal::unprocessable(format!(
+        return Err(Rejection::unprocessable(format!(
             "Organization name '{name}' is already taken."
         )));
     }
     Ok(())
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Organization")
+fn missing() -> Rejection {
+    Rejection::no_such("Organization")
 }
 
 fn visible<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &str,
-) -> Result<&'a Organization, Refusal> {
+) -> Result<&'a Organization, Rejection> {
     tables
         .organizations
         .get(&OrganizationGuid::given(guid))

@@ -6,9 +6,9 @@ use super::caller::{Caller, Rights};
 use crate::cloud_controller::{
     model::{
         Binding, Instance, OrganizationGuid, OrganizationStatus, Plan, RoleKey, RoleKind,
-        RolePlace, SpaceGuid, Tables, Visibility,
+        RoleScope, SpaceGuid, Tables, Visibility,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 /// The roles of one caller, as they are at one moment.
@@ -27,11 +27,11 @@ impl Permissions {
             spaces: BTreeMap::new(),
         };
         for role in tables.roles.with(RoleKey::User(caller.name.clone())) {
-            let kinds = match &role.place {
-                RolePlace::Organization(guid) => {
+            let kinds = match &role.location {
+                RoleScope::Organization(guid) => {
                     permissions.organizations.entry(guid.clone()).or_default()
                 }
-                RolePlace::Space(guid) => permissions.spaces.entry(guid.clone()).or_default(),
+                RoleScope::Space(guid) => permissions.spaces.entry(guid.clone()).or_default(),
             };
             kinds.insert(role.kind);
         }
@@ -103,18 +103,18 @@ impl Permissions {
     }
 
     /// Only developers change what is in a space.
-    pub(crate) fn must_write(&self, tables: &Tables, space: &SpaceGuid) -> Result<(), Refusal> {
+    pub(crate) fn must_write(&self, tables: &Tables, space: &SpaceGuid) -> Result<(), Rejection> {
         self.must(self.writes(space), tables, space)
     }
 
     /// Apps are bound and unbound by supporters as well.
-    pub(crate) fn must_operate(&self, tables: &Tables, space: &SpaceGuid) -> Result<(), Refusal> {
+    pub(crate) fn must_operate(&self, tables: &Tables, space: &SpaceGuid) -> Result<(), Rejection> {
         let may = self.writes(space) || self.has(space, RoleKind::SpaceSupporter);
         self.must(may, tables, space)
     }
 
     /// Spaces are changed, and their roles given, by those who manage them or their organization.
-    pub(crate) fn must_manage(&self, tables: &Tables, space: &SpaceGuid) -> Result<(), Refusal> {
+    pub(crate) fn must_manage(&self, tables: &Tables, space: &SpaceGuid) -> Result<(), Rejection> {
         let organization = tables.spaces.get(space).map(|space| &space.organization);
         let may = self.rights == Rights::Admin
             || self.has(space, RoleKind::SpaceManager)
@@ -126,12 +126,12 @@ impl Permissions {
         &self,
         tables: &Tables,
         organization: &OrganizationGuid,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         if self.rights == Rights::Admin {
             return Ok(());
         }
         if !self.manages_organization(organization) {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         must_be_active(tables, organization)
     }
@@ -148,21 +148,21 @@ impl Permissions {
             .is_some_and(|kinds| kinds.contains(&kind))
     }
 
-    fn must(&self, may: bool, tables: &Tables, space: &SpaceGuid) -> Result<(), Refusal> {
+    fn must(&self, may: bool, tables: &Tables, space: &SpaceGuid) -> Result<(), Rejection> {
         if !may {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         if self.rights == Rights::Admin {
             return Ok(());
         }
         match tables.spaces.get(space) {
             Some(space) => must_be_active(tables, &space.organization),
-            None => Err(Refusal::not_authorized()),
+            None => Err(Rejection::not_authorized()),
         }
     }
 }
 
-fn must_be_active(tables: &Tables, organization: &OrganizationGuid) -> Result<(), Refusal> {
+fn must_be_active(tables: &Tables, organization: &OrganizationGuid) -> Result<(), Rejection> {
     match tables.organizations.get(organization) {
         Some(row) if row.status == OrganizationStatus::Suspended => {
             Err(Fault::OrganizationSuspended.with("The organization is suspended"))

@@ -16,7 +16,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{OrganizationGuid, Plan, PlanGuid, Tables, Visibility},
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -112,19 +112,19 @@ async fn withdraw(
             .organizations
             .contains_key(&OrganizationGuid::given(&organization))
         {
-            return Err(Refusal::no_such("Organization"));
+            return Err(Rejection::no_such("Organization"));
         }
         let plan = tables
             .plans
             .get_mut(&PlanGuid::given(&plan))
             .ok_or_else(missing)?;
         let Visibility::Organizations(organizations) = &mut plan.visibility else {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "Cannot delete visibilities from non-org-restricted plans",
             ));
         };
         if !organizations.remove(&OrganizationGuid::given(&organization)) {
-            return Err(Refusal::no_such("Service plan visibility"));
+            return Err(Rejection::no_such("Service plan visibility"));
         }
         if organizations.is_empty() {
             plan.visibility = Visibility::Admin;
@@ -133,12 +133,12 @@ async fn withdraw(
     })
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Service plan")
+fn missing() -> Rejection {
+    Rejection::no_such("Service plan")
 }
 
 /// Only admins change who sees a plan, and a plan that the caller does not see is not there.
-fn must_change(tables: &Tables, caller: &Caller, guid: &str) -> Result<(), Refusal> {
+fn must_change(tables: &Tables, caller: &Caller, guid: &str) -> Result<(), Rejection> {
     tables
         .plans
         .get(&PlanGuid::given(guid))
@@ -147,19 +147,19 @@ fn must_change(tables: &Tables, caller: &Caller, guid: &str) -> Result<(), Refus
     caller.must_be_admin()
 }
 
-fn wanted(body: &[u8]) -> Result<Wanted, Refusal> {
-    message(body).map_err(|refusal| match refusal.fault() {
-        Fault::UnprocessableEntity => bad_request(&refusal.to_string()),
-        _ => refusal,
+fn wanted(body: &[u8]) -> Result<Wanted, Rejection> {
+    message(body).map_err(|rejection| match rejection.fault() {
+        Fault::UnprocessableEntity => bad_request(&rejection.to_string()),
+        _ => rejection,
     })
 }
 
-fn bad_request(detail: &str) -> Refusal {
+fn bad_request(detail: &str) -> Rejection {
     Fault::BadRequest.with(format!("Bad request: {detail}"))
 }
 
 impl Wanted {
-    fn visibility(&self, tables: &Tables) -> Result<Visibility, Refusal> {
+    fn visibility(&self, tables: &Tables) -> Result<Visibility, Rejection> {
         match self.kind {
             WantedKind::Admin => Ok(Visibility::Admin),
             WantedKind::Public => Ok(Visibility::Public),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::cloud_controller::{
     CloudController,
     model::{LastOperation, Metadata},
-    refusal::JSON,
+    rejection::JSON,
 };
 
 impl CloudController {

@@ -19,7 +19,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{App, AppGuid, Metadata, Tables},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 const TYPE: &str = "web";
@@ -121,12 +121,12 @@ async fn of_app(
 }
 
 /// The app of a process. The process `web` has the guid of its app, as on a real foundation.
-fn process<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a App, Refusal> {
+fn process<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a App, Rejection> {
     tables
         .apps
         .get(&AppGuid::given(guid))
         .filter(|app| caller.sees_space(tables, &app.space))
-        .ok_or_else(|| Refusal::no_such("Process"))
+        .ok_or_else(|| Rejection::no_such("Process"))
 }
 
 impl CloudController {

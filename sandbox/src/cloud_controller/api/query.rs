@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::listing::Listed;
-use crate::cloud_controller::refusal::{Fault, Refusal};
+use crate::cloud_controller::rejection::{Fault, Rejection};
 
 const DEFAULT_PER_PAGE: usize = 50;
 const MAXIMUM_PER_PAGE: usize = 5000;
@@ -49,21 +49,21 @@ struct Filter {
 impl Query {
     /// What a list of named resources is asked for. Parameters beyond the common ones and `allowed` are
     /// refused.
-    pub(super) fn of(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+    pub(super) fn of(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
         Self::read(request, &[&PAGING[..], &["names"], allowed].concat())
     }
 
     /// The same for resources without names.
-    pub(super) fn unnamed(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+    pub(super) fn unnamed(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
         Self::read(request, &[&PAGING[..], allowed].concat())
     }
 
     /// What a single resource is asked for: nothing but `allowed`.
-    pub(super) fn of_one(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+    pub(super) fn of_one(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
         Self::read(request, allowed)
     }
 
-    fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Refusal> {
+    fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
         let mut filters = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
             if !allowed.contains(&name.as_ref()) {
@@ -128,7 +128,7 @@ impl Query {
     }
 
     /// The items of `include`, each of which must be one of `known`.
-    pub(super) fn include(&self, known: &[&str]) -> Result<&[String], Refusal> {
+    pub(super) fn include(&self, known: &[&str]) -> Result<&[String], Rejection> {
         let items = self.wanted("include").unwrap_or_default();
         match items.iter().find(|item| !known.contains(&item.as_str())) {
             None => Ok(items),
@@ -140,7 +140,7 @@ impl Query {
     }
 
     /// The items of `fields[resource]`, each of which must be one of `known`.
-    pub(super) fn fields(&self, resource: &str, known: &[&str]) -> Result<&[String], Refusal> {
+    pub(super) fn fields(&self, resource: &str, known: &[&str]) -> Result<&[String], Rejection> {
         let items = self
             .wanted(&format!("fields[{resource}]"))
             .unwrap_or_default();
@@ -154,7 +154,7 @@ impl Query {
     }
 
     /// The value of a filter that takes one of a few words.
-    pub(super) fn must_be_one_of(&self, filter: &str, known: &[&str]) -> Result<(), Refusal> {
+    pub(super) fn must_be_one_of(&self, filter: &str, known: &[&str]) -> Result<(), Rejection> {
         let items = self.wanted(filter).unwrap_or_default();
         if items.iter().all(|item| known.contains(&item.as_str())) {
             return Ok(());
@@ -192,7 +192,7 @@ impl Query {
     }
 }
 
-pub(super) fn bad_query(detail: &str) -> Refusal {
+pub(super) fn bad_query(detail: &str) -> Rejection {
     Fault::BadQueryParameter.with(format!("The query parameter is invalid: {detail}"))
 }
 
@@ -217,7 +217,7 @@ fn number(
     title: &str,
     default: usize,
     maximum: usize,
-) -> Result<usize, Refusal> {
+) -> Result<usize, Rejection> {
     let Some(text) = given else {
         return Ok(default);
     };
@@ -231,7 +231,7 @@ fn number(
 }
 
 /// The items of a comma list, each decoded once more: so a comma inside an item arrives as `%252C`.
-fn items(value: &str) -> Result<Vec<String>, Refusal> {
+fn items(value: &str) -> Result<Vec<String>, Rejection> {
     let decoded = |item: &str| {
         percent_decode_str(item.trim_start())
             .decode_utf8()
@@ -244,7 +244,7 @@ fn items(value: &str) -> Result<Vec<String>, Refusal> {
         .map_err(|_| bad_query("not valid UTF-8"))
 }
 
-fn order(given: Option<&String>) -> Result<Order, Refusal> {
+fn order(given: Option<&String>) -> Result<Order, Rejection> {
     let text = given.map_or("created_at", String::as_str);
     let (descending, name) = match text.split_at_checked(1) {
         Some(("-", name)) => (true, name),

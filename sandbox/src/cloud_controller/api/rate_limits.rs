@@ -25,7 +25,7 @@ use serde_json::json;
 use super::caller::{Caller, Rights};
 use crate::cloud_controller::{
     CloudController,
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
     settings::RateLimits,
 };
 
@@ -97,7 +97,7 @@ pub(super) async fn limited(
         let (admitted, counted) = controller.0.counts.count(&party, limits);
         headers = counted;
         if !admitted {
-            let refusal = match party {
+            let rejection = match party {
                 Party::User(_) => Fault::RateLimitExceeded.with("Rate Limit Exceeded"),
                 Party::Address(_) => Fault::AddressRateLimitExceeded.with(
                     "Rate Limit Exceeded: Unauthenticated requests from this IP address have exceeded the limit. \
@@ -107,24 +107,24 @@ pub(super) async fn limited(
             if let Some(reset) = headers.get(RESET).cloned() {
                 headers.insert(RETRY_AFTER, reset);
             }
-            return Ok(request.into_response(too_many(&refusal, headers)));
+            return Ok(request.into_response(too_many(&rejection, headers)));
         }
     }
-    let place = match (&user, settings.concurrent_broker_requests) {
+    let location = match (&user, settings.concurrent_broker_requests) {
         (Some(user), Some(limit)) if reaches_broker(&request) => {
-            let Some(place) = controller.place_with_broker(user, limit.get()) else {
+            let Some(location) = controller.place_with_broker(user, limit.get()) else {
                 let timeout = settings.brokers.timeout;
                 headers.insert(RETRY_AFTER, retry_after(timeout).into());
-                let refusal = Fault::BrokerRateLimitExceeded
+                let rejection = Fault::BrokerRateLimitExceeded
                     .with("Service broker concurrent request limit exceeded");
-                return Ok(request.into_response(too_many(&refusal, headers)));
+                return Ok(request.into_response(too_many(&rejection, headers)));
             };
-            Some(place)
+            Some(location)
         }
         _ => None,
     };
     let mut response = next.call(request).await?.map_into_boxed_body();
-    drop(place);
+    drop(location);
     for (name, value) in headers {
         response.headers_mut().insert(name, value);
     }
@@ -151,8 +151,8 @@ fn reaches_broker(request: &ServiceRequest) -> bool {
 }
 
 /// 429. The body is JSON, its type says otherwise.
-fn too_many(refusal: &Refusal, headers: HeaderMap) -> HttpResponse {
-    let body = json!({"errors": [refusal.entry()]});
+fn too_many(rejection: &Rejection, headers: HeaderMap) -> HttpResponse {
+    let body = json!({"errors": [rejection.entry()]});
     let mut response = HttpResponse::TooManyRequests()
         .content_type("text/plain; charset=utf-8")
         .body(body.to_string());
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_remains_is_told_in_tenths_of_the_limit() {
+    fn what_remains_is_reported_in_tenths_of_the_limit() {
         assert_eq!(
             [1, 99, 100, 101, 950, 1000, 1001].map(|requests| remaining(1000, requests)),
             [900, 900, 900, 800, 0, 0, 0]

@@ -22,9 +22,9 @@ use crate::cloud_controller::{
     CloudController,
     model::{
         Job, JobOperation, JobResource, JobState, OrganizationGuid, Role, RoleGuid, RoleKey,
-        RoleKind, RolePlace, SpaceGuid, SpaceKey, Tables, UserName,
+        RoleKind, RoleScope, SpaceGuid, SpaceKey, Tables, UserName,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 /// The origin of users that the UAA keeps itself.
@@ -59,12 +59,12 @@ async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRe
             query.admits_row(row)
                 && query.admits("types", row.kind.name())
                 && query.admits("user_guids", tables.user_guid(&row.user))
-                && match &row.place {
-                    RolePlace::Organization(guid) => {
+                && match &row.location {
+                    RoleScope::Organization(guid) => {
                         query.admits("organization_guids", guid.as_str())
                             && query.admits_any("space_guids", [].into_iter())
                     }
-                    RolePlace::Space(guid) => {
+                    RoleScope::Space(guid) => {
                         query.admits("space_guids", guid.as_str())
                             && query.admits_any("organization_guids", [].into_iter())
                     }
@@ -120,9 +120,9 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
     let wanted: Create = message(&body)?;
     controller.0.state.change(|tables| {
         let permissions = caller.permissions(tables);
-        let place = wanted.place(tables, &permissions)?;
-        let user = wanted.user(tables, &place)?;
-        let role = Role::new(wanted.kind, user, place);
+        let location = wanted.location(tables, &permissions)?;
+        let user = wanted.user(tables, &location)?;
+        let role = Role::new(wanted.kind, user, location);
         must_be_new(tables, &role)?;
         let body = controller.role(tables, &role);
         tables.roles.insert(role.guid.clone(), role);
@@ -132,7 +132,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
 
 impl Create {
     /// Where the role is to be, if the caller may give it there.
-    fn place(&self, tables: &Tables, permissions: &Permissions) -> Result<RolePlace, Refusal> {
+    fn location(&self, tables: &Tables, permissions: &Permissions) -> Result<RoleScope, Rejection> {
         let is_of_space = matches!(
             self.kind,
             RoleKind::SpaceAuditor
@@ -147,28 +147,28 @@ impl Create {
                     return Err(no_such_space());
                 }
                 permissions.must_manage(tables, &guid)?;
-                Ok(RolePlace::Space(guid))
+                Ok(RoleScope::Space(guid))
             }
             (None, Some(organization)) if !is_of_space => {
                 let guid = OrganizationGuid::given(&organization.data.guid);
                 if !tables.organizations.contains_key(&guid)
                     || !permissions.sees_organization(&guid)
                 {
-                    return Err(Refusal::unprocessable(
+                    return Err(Rejection::unprocessable(
                         "Invalid organization. Ensure that the organization exists and you have access to it.",
                     ));
                 }
                 permissions.must_manage_organization(tables, &guid)?;
-                Ok(RolePlace::Organization(guid))
+                Ok(RoleScope::Organization(guid))
             }
-            _ => Err(Refusal::unprocessable(
+            _ => Err(Rejection::unprocessable(
                 "Role type does not match the relationships given",
             )),
         }
     }
 
     /// Who is to have the role. In a space only those can have one who have one in its organization.
-    fn user(&self, tables: &Tables, place: &RolePlace) -> Result<UserName, Refusal> {
+    fn user(&self, tables: &Tables, location: &RoleScope) -> Result<UserName, Rejection> {
         let WantedUser {
             guid,
             username,
@@ -180,30 +180,30 @@ impl Create {
             (None, None) => false,
         });
         let known = known.filter(|_| origin.as_deref().is_none_or(|origin| origin == ORIGIN));
-        let strangers_refused = || {
-            Refusal::unprocessable(
+        let unauthenticated_clients_refused = || {
+            Rejection::unprocessable(
                 "Users cannot be assigned roles in a space if they do not have a role in that space's organization.",
             )
         };
-        match (known, place) {
-            (Some(user), RolePlace::Organization(_)) => Ok(user.name.clone()),
-            (Some(user), RolePlace::Space(space)) => {
+        match (known, location) {
+            (Some(user), RoleScope::Organization(_)) => Ok(user.name.clone()),
+            (Some(user), RoleScope::Space(space)) => {
                 let organization = tables.spaces.get(space).map(|space| &space.organization);
-                let is_member = |role: &Role| match &role.place {
-                    RolePlace::Organization(guid) => Some(guid) == organization,
-                    RolePlace::Space(_) => false,
+                let is_member = |role: &Role| match &role.location {
+                    RoleScope::Organization(guid) => Some(guid) == organization,
+                    RoleScope::Space(_) => false,
                 };
                 let mut roles = tables.roles.with(RoleKey::User(user.name.clone()));
                 if roles.any(is_member) {
                     Ok(user.name.clone())
                 } else {
-                    Err(strangers_refused())
+                    Err(unauthenticated_clients_refused())
                 }
             }
-            (None, RolePlace::Space(_)) => Err(strangers_refused()),
-            (None, RolePlace::Organization(_)) => {
+            (None, RoleScope::Space(_)) => Err(unauthenticated_clients_refused()),
+            (None, RoleScope::Organization(_)) => {
                 let name = username.as_deref().or(guid.as_deref()).unwrap_or_default();
-                Err(Refusal::unprocessable(match origin {
+                Err(Rejection::unprocessable(match origin {
                     Some(origin) => {
                         format!("No user exists with the username '{name}' and origin '{origin}'.")
                     }
@@ -214,26 +214,26 @@ impl Create {
     }
 }
 
-fn must_be_new(tables: &Tables, role: &Role) -> Result<(), Refusal> {
+fn must_be_new(tables: &Tables, role: &Role) -> Result<(), Rejection> {
     let mut there = tables.roles.with(RoleKey::User(role.user.clone()));
-    if !there.any(|other| other.kind == role.kind && other.place == role.place) {
+    if !there.any(|other| other.kind == role.kind && other.location == role.location) {
         return Ok(());
     }
-    let place = match &role.place {
-        RolePlace::Organization(guid) => tables
+    let location = match &role.location {
+        RoleScope::Organization(guid) => tables
             .organizations
             .get(guid)
             .map(|row| format!("organization '{}'", row.name)),
-        RolePlace::Space(guid) => tables
+        RoleScope::Space(guid) => tables
             .spaces
             .get(guid)
             .map(|row| format!("space '{}'", row.name)),
     };
-    Err(Refusal::unprocessable(format!(
+    Err(Rejection::unprocessable(format!(
         "User '{}' already has '{}' role in {}.",
         role.user,
         role.kind.name(),
-        place.unwrap_or_default()
+        location.unwrap_or_default()
     )))
 }
 
@@ -241,9 +241,9 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     let job = controller.0.state.change(|tables| {
         let role = visible(tables, &caller, &guid)?.clone();
         let permissions = caller.permissions(tables);
-        match &role.place {
-            RolePlace::Space(space) => permissions.must_manage(tables, space)?,
-            RolePlace::Organization(organization) => {
+        match &role.location {
+            RoleScope::Space(space) => permissions.must_manage(tables, space)?,
+            RoleScope::Organization(organization) => {
                 permissions.must_manage_organization(tables, organization)?;
                 let in_its_spaces = |space: &SpaceGuid| {
                     let mut roles = tables.roles.with(RoleKey::Space(space.clone()));
@@ -255,7 +255,7 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
                 if role.kind == RoleKind::OrganizationUser
                     && spaces.any(|space| in_its_spaces(&space.guid))
                 {
-                    return Err(Refusal::unprocessable(
+                    return Err(Rejection::unprocessable(
                         "Cannot delete organization_user role while user has roles in spaces in that organization.",
                     ));
                 }
@@ -269,18 +269,18 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     Ok(controller.accepted(&job))
 }
 
-fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Role, Refusal> {
+fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Role, Rejection> {
     tables
         .roles
         .get(&RoleGuid::given(guid))
         .filter(|role| sees(tables, &caller.permissions(tables), role))
-        .ok_or_else(|| Refusal::no_such("Role"))
+        .ok_or_else(|| Rejection::no_such("Role"))
 }
 
 fn sees(tables: &Tables, permissions: &Permissions, role: &Role) -> bool {
-    match &role.place {
-        RolePlace::Organization(guid) => permissions.sees_organization(guid),
-        RolePlace::Space(guid) => permissions.sees_space(tables, guid),
+    match &role.location {
+        RoleScope::Organization(guid) => permissions.sees_organization(guid),
+        RoleScope::Space(guid) => permissions.sees_space(tables, guid),
     }
 }
 
@@ -305,20 +305,20 @@ fn included(
         if let Some(user) = tables.users.get(&role.user).filter(|_| wants("user")) {
             included.add("users", &user.guid, || controller.user(user));
         }
-        match &role.place {
-            RolePlace::Space(guid) if wants("space") => {
+        match &role.location {
+            RoleScope::Space(guid) if wants("space") => {
                 if let Some(space) = tables.spaces.get(guid) {
                     included.add("spaces", guid.as_str(), || controller.space(space));
                 }
             }
-            RolePlace::Organization(guid) if wants("organization") => {
+            RoleScope::Organization(guid) if wants("organization") => {
                 if let Some(row) = tables.organizations.get(guid) {
                     included.add("organizations", guid.as_str(), || {
                         controller.organization(row)
                     });
                 }
             }
-            RolePlace::Space(_) | RolePlace::Organization(_) => {}
+            RoleScope::Space(_) | RoleScope::Organization(_) => {}
         }
     }
     included
@@ -332,12 +332,12 @@ impl CloudController {
             "user": self.link(format_args!("/v3/users/{user}")),
         });
         let nowhere = json!({"data": null});
-        let (space, organization) = match &role.place {
-            RolePlace::Space(guid) => {
+        let (space, organization) = match &role.location {
+            RoleScope::Space(guid) => {
                 links["space"] = self.link(format_args!("/v3/spaces/{guid}"));
                 (relation(guid), nowhere)
             }
-            RolePlace::Organization(guid) => {
+            RoleScope::Organization(guid) => {
                 links["organization"] = self.link(format_args!("/v3/organizations/{guid}"));
                 (nowhere, relation(guid))
             }

@@ -20,7 +20,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{BindingKey, Metadata, Route, RouteGuid, SHARED_DOMAIN, SpaceGuid, Tables},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 /// The guid of the one domain, the same everywhere.
@@ -114,13 +114,13 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
         }
         permissions.must_write(tables, &space)?;
         if wanted.relationships.domain.data.guid != DOMAIN_GUID {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "Invalid domain. Ensure that the domain exists and you have access to it.",
             ));
         }
         let same = |route: &Route| route.host == wanted.host && route.path == wanted.path;
         if tables.routes.values().any(same) {
-            return Err(Refusal::unprocessable(format!(
+            return Err(Rejection::unprocessable(format!(
                 "Route already exists with host '{}' for domain '{SHARED_DOMAIN}'.",
                 wanted.host
             )));

@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         JobOperation, JobResource, LastOperation, Metadata, MetadataChange, OperationKind,
         OperationState, Tables,
     },
-    refusal::Refusal,
+    rejection::Rejection,
     work::Operation,
 };
 
@@ -75,18 +75,18 @@ pub(super) async fn create(
     let ordered = controller.0.state.change(|tables| {
         let guid = &relationships.service_instance.data.guid;
         let instance = found(tables, &caller, guid).map_err(|_| {
-            Refusal::unprocessable(format!("The service instance could not be found: '{guid}'"))
+            Rejection::unprocessable(format!("The service instance could not be found: '{guid}'"))
         })?;
         let kind = match (kind, &relationships.app) {
             (Kind::Key, None) if name.is_some() => BindingKind::Key,
-            (Kind::Key, None) => return Err(Refusal::unprocessable("Name can't be blank")),
+            (Kind::Key, None) => return Err(Rejection::unprocessable("Name can't be blank")),
             (Kind::Key, Some(_)) => {
-                return Err(Refusal::unprocessable(
+                return Err(Rejection::unprocessable(
                     "Relationships Unknown field(s): 'app'",
                 ));
             }
             (Kind::App, None) => {
-                return Err(Refusal::unprocessable(
+                return Err(Rejection::unprocessable(
                     "Relationships App can't be blank",
                 ));
             }
@@ -109,13 +109,13 @@ pub(super) async fn create(
             ServiceInstance::Managed(instance) => instance,
             ServiceInstance::UserProvided(instance) => {
                 if kind == BindingKind::Key {
-                    return Err(Refusal::unprocessable(
+                    return Err(Rejection::unprocessable(
                         "Service credential bindings of type 'key' are not supported for user-provided service \
                          instances.",
                     ));
                 }
                 if has_parameters {
-                    return Err(Refusal::unprocessable(
+                    return Err(Rejection::unprocessable(
                         "Binding parameters are not supported for user-provided service instances",
                     ));
                 }
@@ -168,13 +168,13 @@ pub(super) async fn create(
 }
 
 /// Makes sure that a broker's instance can be bound now.
-pub(super) fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(), Refusal> {
+pub(super) fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(), Rejection> {
     let last = &instance.last_operation;
     if last.is(OperationKind::Create, OperationState::Failed) {
-        return Err(Refusal::unprocessable("Service instance not found"));
+        return Err(Rejection::unprocessable("Service instance not found"));
     }
     if last.is_running() {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "There is an operation in progress for the service instance",
         ));
     }
@@ -184,7 +184,7 @@ pub(super) fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(
     if bindable {
         Ok(())
     } else {
-        Err(Refusal::unprocessable(
+        Err(Rejection::unprocessable(
             "Service plan does not allow bindings.",
         ))
     }
@@ -196,20 +196,20 @@ fn bound_app(
     caller: &Caller,
     instance: ServiceInstance<'_>,
     guid: &str,
-) -> Result<AppGuid, Refusal> {
+) -> Result<AppGuid, Rejection> {
     let permissions = caller.permissions(tables);
     let app = tables
         .apps
         .get(&AppGuid::given(guid))
         .filter(|app| permissions.sees_space(tables, &app.space))
-        .ok_or_else(|| Refusal::unprocessable(format!("The app could not be found: '{guid}'")))?;
+        .ok_or_else(|| Rejection::unprocessable(format!("The app could not be found: '{guid}'")))?;
     permissions.must_operate(tables, &app.space)?;
     let is_shared = match instance {
         ServiceInstance::Managed(instance) => instance.shared_spaces.contains(&app.space),
         ServiceInstance::UserProvided(_) => false,
     };
     if app.space != *instance.space() && !is_shared {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "The service instance and the app are in different spaces",
         ));
     }
@@ -222,7 +222,7 @@ fn make_room(
     instance: &InstanceGuid,
     kind: &BindingKind,
     name: Option<&str>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let same = |binding: &&Binding| match kind {
         BindingKind::Key => binding.kind == BindingKind::Key && binding.name.as_deref() == name,
         BindingKind::App(_) | BindingKind::Route(_) => binding.kind == *kind,
@@ -231,7 +231,7 @@ fn make_room(
     let there = there.map(|binding| (binding.guid.clone(), binding.last_operation.clone()));
     if let Some((failed, last)) = there {
         if !last.is(OperationKind::Create, OperationState::Failed) {
-            return Err(Refusal::unprocessable(match kind {
+            return Err(Rejection::unprocessable(match kind {
                 BindingKind::App(_) | BindingKind::Route(_)
                     if last.kind == OperationKind::Delete =>
                 {
@@ -256,10 +256,10 @@ fn make_room(
 }
 
 /// An app has one binding of a name.
-fn must_be_free(tables: &Tables, app: &AppGuid, name: &str) -> Result<(), Refusal> {
+fn must_be_free(tables: &Tables, app: &AppGuid, name: &str) -> Result<(), Rejection> {
     let mut bindings = tables.bindings.with(BindingKey::App(app.clone()));
     if bindings.any(|binding| binding.name.as_deref() == Some(name)) {
-        return Err(Refusal::unprocessable(format!(
+        return Err(Rejection::unprocessable(format!(
             "The binding name is invalid. App binding names must be unique. The app already has a binding with name \
              '{name}'."
         )));
@@ -295,10 +295,10 @@ pub(super) fn begin_unbind(
     tables: &mut Tables,
     caller: &Caller,
     guid: &BindingGuid,
-) -> Result<Option<(Operation, BindingGuid)>, Refusal> {
+) -> Result<Option<(Operation, BindingGuid)>, Rejection> {
     let binding = tables.bindings.get(guid).ok_or_else(missing)?;
     if binding.last_operation.is_running() {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "There is an operation in progress for the service binding.",
         ));
     }
@@ -312,7 +312,7 @@ pub(super) fn begin_unbind(
         return Ok(None);
     };
     if instance.last_operation.is_running() {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "There is an operation in progress for the service instance.",
         ));
     }

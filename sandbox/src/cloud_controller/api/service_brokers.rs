@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         Broker, BrokerAddress, BrokerGuid, BrokerKey, BrokerState, Job, JobOperation, JobResource,
         JobState, Metadata, MetadataChange, Tables,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -115,7 +115,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
     let wanted: Create = message(&body)?;
     let change = checked_metadata(wanted.metadata)?;
     if wanted.relationships.space.is_some() {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "Space-scoped brokers are not supported by this Cloud Controller",
         ));
     }
@@ -228,34 +228,34 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     Ok(controller.accepted(&job))
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Service broker")
+fn missing() -> Rejection {
+    Rejection::no_such("Service broker")
 }
 
-fn must_be_free(tables: &Tables, name: &str, but_for: &BrokerGuid) -> Result<(), Refusal> {
+fn must_be_free(tables: &Tables, name: &str, but_for: &BrokerGuid) -> Result<(), Rejection> {
     let mut named = tables.brokers.with(BrokerKey::Name(name.to_owned()));
     if named.any(|broker| broker.guid != *but_for) {
-        Err(Refusal::unprocessable("Name must be unique"))
+        Err(Rejection::unprocessable("Name must be unique"))
     } else {
         Ok(())
     }
 }
 
-fn must_be_idle(broker: &Broker) -> Result<(), Refusal> {
+fn must_be_idle(broker: &Broker) -> Result<(), Rejection> {
     if broker.is_busy() {
-        return Err(Refusal::unprocessable(
+        return Err(Rejection::unprocessable(
             "Cannot update a broker when other operation is already in progress",
         ));
     }
     Ok(())
 }
 
-fn checked_url(text: String) -> Result<String, Refusal> {
+fn checked_url(text: String) -> Result<String, Rejection> {
     match Url::parse(&text) {
         Ok(url) if ["http", "https"].contains(&url.scheme()) && url.username().is_empty() => {
             Ok(text)
         }
-        _ => Err(Refusal::unprocessable(format!(
+        _ => Err(Rejection::unprocessable(format!(
             "'{text}' must be a valid url"
         ))),
     }

@@ -26,7 +26,7 @@ use crate::cloud_controller::{
         App, AppGuid, Binding, BindingGuid, BindingKey, BindingKind, InstanceGuid, OperationKind,
         Tables,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 const FILTERS: [&str; 10] = [
@@ -106,7 +106,7 @@ async fn details(controller: Data<CloudController>, caller: Caller, guid: Path<S
             return Err(missing());
         }
         let details = binding.details.clone().ok_or_else(|| {
-            Refusal::no_such(
+            Rejection::no_such(
                 "Creation of credential binding failed or is in progress: credential binding",
             )
         })?;
@@ -115,9 +115,9 @@ async fn details(controller: Data<CloudController>, caller: Caller, guid: Path<S
     let credentials = details.entry("credentials").or_insert_with(|| json!({}));
     if is_key {
         let resolved = controller.key_credentials(credentials.take());
-        *credentials = resolved.map_err(|refusal| {
+        *credentials = resolved.map_err(|rejection| {
             Fault::ServiceUnavailable.with(format!(
-                "Fetching credentials from CredHub failed; reason: {refusal}"
+                "Fetching credentials from CredHub failed; reason: {rejection}"
             ))
         })?;
     }
@@ -153,7 +153,7 @@ async fn update(
         caller.permissions(tables).must_write(tables, space)?;
         let last = &binding.last_operation;
         if last.is_running() && last.kind == OperationKind::Delete {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "The service binding is being deleted",
             ));
         }
@@ -168,15 +168,15 @@ async fn update(
     })
 }
 
-pub(super) fn missing() -> Refusal {
-    Refusal::no_such("Service credential binding")
+pub(super) fn missing() -> Rejection {
+    Rejection::no_such("Service credential binding")
 }
 
 pub(super) fn visible<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &str,
-) -> Result<&'a Binding, Refusal> {
+) -> Result<&'a Binding, Rejection> {
     let permissions = caller.permissions(tables);
     let binding = tables
         .bindings

@@ -22,12 +22,12 @@ use super::{
 };
 use crate::cloud_controller::{
     CloudController,
-    conduct::InstanceRow,
+    behaviour::InstanceRow,
     model::{
         Broker, Instance, InstanceGuid, JobOperation, JobResource, Metadata, MetadataChange,
         OperationKind, OperationState, PlanGuid,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
     work::{Change, NewInstance, must_have_room},
 };
 
@@ -100,13 +100,13 @@ impl CloudController {
             let ordered = ordered_plan(tables, caller, &plan)?;
             must_be_usable(tables, ordered, &space)?;
             if tables.broker_of(ordered).is_none_or(Broker::is_busy) {
-                return Err(Refusal::unprocessable(
+                return Err(Rejection::unprocessable(
                     "The service instance cannot be created because there is an operation in progress for the \
                      service broker.",
                 ));
             }
             must_have_room(tables, &space, ordered)
-                .map_err(|exceeded| Refusal::unprocessable(exceeded.to_string()))?;
+                .map_err(|exceeded| Rejection::unprocessable(exceeded.to_string()))?;
             let maintenance_info = ordered.maintenance_info.clone();
             let orphan = free_name(tables, &space, &name)?;
             let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
@@ -127,7 +127,7 @@ impl CloudController {
                 updated_at: now,
             };
             let resource = JobResource::Instance(instance.guid.clone());
-            let new = match self.conduct().instance_row {
+            let new = match self.behaviour().instance_row {
                 InstanceRow::BeforeCall => {
                     let guid = instance.guid.clone();
                     tables.instances.insert(guid.clone(), instance);
@@ -182,7 +182,7 @@ impl Update {
             && self.maintenance_info.is_none()
     }
 
-    fn change(self) -> Result<Change, Refusal> {
+    fn change(self) -> Result<Change, Rejection> {
         Ok(Change {
             name: self.name.as_deref().map(checked_name).transpose()?,
             tags: self.tags.map(checked_tags).transpose()?,
@@ -297,7 +297,7 @@ async fn remove(
         let last = &instance.last_operation;
         // A create that the broker is at can be given up.
         if last.is_running() && !last.is(OperationKind::Create, OperationState::InProgress) {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "There is an operation in progress for the service instance.",
             ));
         }

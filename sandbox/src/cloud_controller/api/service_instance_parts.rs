@@ -12,7 +12,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{InstanceGuid, OperationKind, OperationState},
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -32,7 +32,7 @@ async fn parameters(
         let instance = found(tables, &caller, &guid)?;
         let seen = caller.sees_space(tables, instance.space());
         if !seen {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         let ServiceInstance::Managed(instance) = instance else {
             return Ok(None);
@@ -81,7 +81,7 @@ async fn credentials(
             return Err(missing());
         };
         if !caller.permissions(tables).sees_secrets(&instance.space) {
-            return Err(Refusal::not_authorized());
+            return Err(Rejection::not_authorized());
         }
         Ok(ok(&Value::Object(instance.credentials.clone())))
     })

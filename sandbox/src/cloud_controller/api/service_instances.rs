@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         Instance, InstanceGuid, InstanceKey, PlanGuid, SpaceGuid, Tables, UserProvidedInstance,
         UserProvidedKey,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 const FIELDS: [&str; 5] = [
@@ -92,7 +92,7 @@ pub(super) fn found<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &str,
-) -> Result<ServiceInstance<'a>, Refusal> {
+) -> Result<ServiceInstance<'a>, Rejection> {
     let permissions = caller.permissions(tables);
     ServiceInstance::get(tables, &InstanceGuid::given(guid))
         .filter(|instance| instance.is_seen(tables, &permissions))
@@ -104,15 +104,15 @@ pub(super) fn visible<'a>(
     tables: &'a Tables,
     caller: &Caller,
     guid: &str,
-) -> Result<&'a Instance, Refusal> {
+) -> Result<&'a Instance, Rejection> {
     match found(tables, caller, guid)? {
         ServiceInstance::Managed(instance) => Ok(instance),
         ServiceInstance::UserProvided(_) => Err(missing()),
     }
 }
 
-pub(super) fn missing() -> Refusal {
-    Refusal::no_such("Service instance")
+pub(super) fn missing() -> Rejection {
+    Rejection::no_such("Service instance")
 }
 
 /// The instances among which those asked for are, found by the most telling filter.
@@ -272,7 +272,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(query: &'a Query) -> Result<Self, Refusal> {
+    fn of(query: &'a Query) -> Result<Self, Rejection> {
         let offering = [
             "guid",
             "name",
@@ -313,7 +313,7 @@ impl<'a> Fields<'a> {
             }
         }
         for instance in instances {
-            add_place(
+            add_location(
                 &mut included,
                 controller,
                 tables,
@@ -350,7 +350,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Adds a space and its organization, each with the fields that were asked for.
-pub(super) fn add_place(
+pub(super) fn add_location(
     included: &mut Included,
     controller: &CloudController,
     tables: &Tables,

@@ -22,7 +22,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{Feature, Offering, OfferingGuid, OfferingKey, Tables},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 const BROKER_FIELDS: &str = "fields[service_broker]";
@@ -160,7 +160,7 @@ async fn remove(
         let guid = visible(tables, &caller, &guid)?;
         caller.must_be_admin()?;
         if !purge && tables.plans_of_offering(&guid).next().is_some() {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "Please delete the service_plans associations for your services.",
             ));
         }
@@ -170,7 +170,7 @@ async fn remove(
 }
 
 /// Whether a delete is to be without the broker: `purge=true`.
-pub(super) fn purges(request: &HttpRequest) -> Result<bool, Refusal> {
+pub(super) fn purges(request: &HttpRequest) -> Result<bool, Rejection> {
     let mut purge = false;
     for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
         match (name.as_ref(), value.as_ref()) {
@@ -187,11 +187,11 @@ pub(super) fn purges(request: &HttpRequest) -> Result<bool, Refusal> {
     Ok(purge)
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Service offering")
+fn missing() -> Rejection {
+    Rejection::no_such("Service offering")
 }
 
-fn visible(tables: &Tables, caller: &Caller, guid: &str) -> Result<OfferingGuid, Refusal> {
+fn visible(tables: &Tables, caller: &Caller, guid: &str) -> Result<OfferingGuid, Rejection> {
     let guid = OfferingGuid::given(guid);
     let permissions = caller.permissions(tables);
     tables

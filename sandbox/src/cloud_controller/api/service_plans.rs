@@ -26,7 +26,7 @@ use crate::cloud_controller::{
         InstanceGuid, Offering, OfferingGuid, OrganizationGuid, Plan, PlanGuid, SpaceGuid, Tables,
         Visibility,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 const BROKER_FIELDS: &str = "fields[service_offering.service_broker]";
@@ -122,7 +122,7 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
         let guid = visible(tables, &caller, &guid)?;
         caller.must_be_admin()?;
         if tables.has_instances(&guid) {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "Please delete the service_instances associations for your service_plans.",
             ));
         }
@@ -131,11 +131,11 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     })
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Service plan")
+fn missing() -> Rejection {
+    Rejection::no_such("Service plan")
 }
 
-fn visible(tables: &Tables, caller: &Caller, guid: &str) -> Result<PlanGuid, Refusal> {
+fn visible(tables: &Tables, caller: &Caller, guid: &str) -> Result<PlanGuid, Rejection> {
     let guid = PlanGuid::given(guid);
     tables
         .plans
@@ -217,7 +217,7 @@ struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    fn of(query: &'a Query) -> Result<Self, Refusal> {
+    fn of(query: &'a Query) -> Result<Self, Rejection> {
         let include = query.include(&[WITH_SPACE, WITH_OFFERING])?;
         let wants = |what: &str| include.iter().any(|item| item == what);
         Ok(Self {

@@ -26,7 +26,7 @@ use crate::cloud_controller::{
         Binding, BindingGuid, BindingKey, BindingKind, InstanceGuid, JobOperation, JobResource,
         Metadata, MetadataChange, OperationKind, OperationState, RouteGuid, Tables,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -128,7 +128,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
     let begun = controller.0.state.change(|tables| {
         let guid = &relationships.service_instance.data.guid;
         let instance = found(tables, &caller, guid).map_err(|_| {
-            Refusal::unprocessable(format!("The service instance could not be found: {guid}"))
+            Rejection::unprocessable(format!("The service instance could not be found: {guid}"))
         })?;
         let permissions = caller.permissions(tables);
         permissions.must_write(tables, instance.space())?;
@@ -138,10 +138,10 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
             .get(&route)
             .filter(|row| permissions.sees_space(tables, &row.space))
             .ok_or_else(|| {
-                Refusal::unprocessable(format!("The route could not be found: {route}"))
+                Rejection::unprocessable(format!("The route could not be found: {route}"))
             })?;
         if found_route.space != *instance.space() {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "The service instance and the route are in different spaces.",
             ));
         }
@@ -209,8 +209,8 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
     })
 }
 
-fn does_not_support_routes() -> Refusal {
-    Refusal::unprocessable("This service instance does not support route binding.")
+fn does_not_support_routes() -> Rejection {
+    Rejection::unprocessable("This service instance does not support route binding.")
 }
 
 /// A route is bound to one instance, and once. A binding whose creation failed makes way.
@@ -218,7 +218,7 @@ fn must_be_unbound(
     tables: &mut Tables,
     instance: &InstanceGuid,
     route: &RouteGuid,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let key = BindingKey::Route(route.clone());
     let Some(there) = tables.bindings.with(key).next() else {
         return Ok(());
@@ -236,7 +236,7 @@ fn must_be_unbound(
             Fault::AlreadyBoundToRoute.with("The route and service instance are already bound.")
         );
     }
-    Err(Refusal::unprocessable(
+    Err(Rejection::unprocessable(
         "A route may only be bound to a single service instance",
     ))
 }
@@ -280,11 +280,11 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     })
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Service route binding")
+fn missing() -> Rejection {
+    Rejection::no_such("Service route binding")
 }
 
-fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Binding, Refusal> {
+fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Binding, Rejection> {
     let permissions = caller.permissions(tables);
     tables
         .bindings

@@ -16,7 +16,7 @@ use super::{
     no_content, ok,
     permissions::Permissions,
     query::Query,
-    service_instances::{ServiceInstance, add_place, found, missing, visible},
+    service_instances::{ServiceInstance, add_location, found, missing, visible},
 };
 use crate::cloud_controller::{
     CloudController,
@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid, Tables,
         UserProvidedKey, Visibility,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -56,7 +56,7 @@ async fn list(
             included.of("organizations");
         }
         for space in shared_spaces(instance) {
-            add_place(&mut included, &controller, tables, space, fields);
+            add_location(&mut included, &controller, tables, space, fields);
         }
         Ok(ok(&included.beside(controller.shares(instance, &guid))))
     })
@@ -105,7 +105,7 @@ async fn share(
         tables.must_be_enabled("service_instance_sharing")?;
         let permissions = caller.permissions(tables);
         let ServiceInstance::Managed(instance) = found(tables, &caller, &guid)? else {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "User-provided services cannot be shared.",
             ));
         };
@@ -126,7 +126,7 @@ fn reachable<'a>(
     permissions: &Permissions,
     name: &str,
     wanted: &BTreeSet<SpaceGuid>,
-) -> Result<Vec<&'a Space>, Refusal> {
+) -> Result<Vec<&'a Space>, Rejection> {
     let (mut spaces, mut unseen, mut unwritable) = (Vec::new(), Vec::new(), Vec::new());
     for guid in wanted {
         match tables.spaces.get(guid) {
@@ -155,7 +155,7 @@ fn reachable<'a>(
     if faults.is_empty() {
         Ok(spaces)
     } else {
-        Err(Refusal::unprocessable(faults.join("\n")))
+        Err(Rejection::unprocessable(faults.join("\n")))
     }
 }
 
@@ -163,8 +163,8 @@ fn must_be_shareable(
     tables: &Tables,
     instance: &Instance,
     spaces: &[&Space],
-) -> Result<(), Refusal> {
-    let refuse = |detail: String| Err(Refusal::unprocessable(detail));
+) -> Result<(), Rejection> {
+    let refuse = |detail: String| Err(Rejection::unprocessable(detail));
     let plan = tables.plan_of(instance).ok_or_else(missing)?;
     let offering = tables.offering_of(plan).ok_or_else(missing)?;
     if offering
@@ -257,7 +257,7 @@ async fn unshare(
             .must_write(tables, &instance.space)?;
         let space = SpaceGuid::given(&space);
         if tables.spaces.get(&space).is_none() {
-            return Err(Refusal::unprocessable(format!(
+            return Err(Rejection::unprocessable(format!(
                 "Unable to unshare service instance from space {space}. Ensure the space exists."
             )));
         }

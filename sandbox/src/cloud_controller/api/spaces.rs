@@ -23,7 +23,7 @@ use crate::cloud_controller::{
         Job, JobOperation, JobResource, MetadataChange, OrganizationGuid, Space, SpaceGuid,
         SpaceKey, Tables,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -119,7 +119,7 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
         if !tables.organizations.contains_key(&organization)
             || !permissions.sees_organization(&organization)
         {
-            return Err(Refusal::unprocessable(
+            return Err(Rejection::unprocessable(
                 "Invalid organization. Ensure the organization exists and you have access to it.",
             ));
         }
@@ -211,31 +211,33 @@ async fn security_groups(
 }
 
 /// What a user is told whose order names a space that is not there for them.
-pub(super) fn no_such_space() -> Refusal {
-    Refusal::unprocessable("Invalid space. Ensure that the space exists and you have access to it.")
+pub(super) fn no_such_space() -> Rejection {
+    Rejection::unprocessable(
+        "Invalid space. Ensure that the space exists and you have access to it.",
+    )
 }
 
 fn must_be_free(
     tables: &Tables,
     organization: &OrganizationGuid,
     name: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let key = SpaceKey::Name(organization.clone(), name.to_owned());
     if tables.spaces.has(key) {
         let organization = tables.organizations.get(organization);
         let organization = organization.map_or("", |row| &row.name);
-        return Err(Refusal::unprocessable(format!(
+        return Err(Rejection::unprocessable(format!(
             "Name must be unique per organization. Space '{name}' already exists in '{organization}'."
         )));
     }
     Ok(())
 }
 
-fn missing() -> Refusal {
-    Refusal::no_such("Space")
+fn missing() -> Rejection {
+    Rejection::no_such("Space")
 }
 
-fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Space, Refusal> {
+fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Space, Rejection> {
     tables
         .spaces
         .get(&SpaceGuid::given(guid))

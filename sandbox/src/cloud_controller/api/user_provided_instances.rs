@@ -19,7 +19,7 @@ use crate::cloud_controller::{
         InstanceGuid, Metadata, MetadataChange, OperationKind, OperationState, Tables,
         UserProvidedInstance,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ impl CloudController {
         &self,
         caller: &Caller,
         body: &[u8],
-    ) -> Result<HttpResponse, Refusal> {
+    ) -> Result<HttpResponse, Rejection> {
         let wanted: Create = message(body)?;
         let change = checked_metadata(wanted.metadata)?;
         let name = checked_name(&wanted.name)?;
@@ -100,7 +100,7 @@ impl CloudController {
         tables: &mut Tables,
         guid: &InstanceGuid,
         body: &[u8],
-    ) -> Result<HttpResponse, Refusal> {
+    ) -> Result<HttpResponse, Rejection> {
         let wanted: Update = message(body)?;
         let change = checked_metadata(wanted.metadata)?;
         let name = wanted.name.as_deref().map(checked_name).transpose()?;
@@ -130,11 +130,11 @@ impl CloudController {
     }
 }
 
-fn checked_route_service_url(url: String) -> Result<String, Refusal> {
+fn checked_route_service_url(url: String) -> Result<String, Rejection> {
     let parsed = url::Url::parse(&url);
     if parsed.is_ok_and(|url| url.scheme() == "https" && url.has_host()) {
         Ok(url)
     } else {
-        Err(Refusal::unprocessable("Route service url must be https"))
+        Err(Rejection::unprocessable("Route service url must be https"))
     }
 }

@@ -21,10 +21,10 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{
-        Job, JobOperation, JobResource, JobState, Metadata, MetadataChange, RoleKey, RolePlace,
+        Job, JobOperation, JobResource, JobState, Metadata, MetadataChange, RoleKey, RoleScope,
         Tables, User, UserName,
     },
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -70,7 +70,7 @@ async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<Strin
             .values()
             .find(|user| user.guid == *guid && sees(tables, &caller, &permissions, user));
         Ok(ok(
-            &controller.user(user.ok_or_else(|| Refusal::no_such("User"))?)
+            &controller.user(user.ok_or_else(|| Rejection::no_such("User"))?)
         ))
     })
 }
@@ -90,13 +90,13 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
     let wanted: Create = message(&body)?;
     checked_metadata(wanted.metadata)?;
     let guid = wanted.guid.filter(|guid| !guid.is_empty()).ok_or_else(|| {
-        Refusal::unprocessable("Guid or 'username' and 'origin' must be provided")
+        Rejection::unprocessable("Guid or 'username' and 'origin' must be provided")
     })?;
     let name = controller.0.uaa.user_name(&guid);
     let name = UserName::new(name.as_deref().unwrap_or(&guid));
     controller.0.state.change(|tables| {
         if tables.users.values().any(|user| user.guid == guid) {
-            return Err(Refusal::unprocessable(format!(
+            return Err(Rejection::unprocessable(format!(
                 "User with guid '{guid}' already exists."
             )));
         }
@@ -118,7 +118,7 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
         let mut users = tables.users.values();
         let user = users
             .find(|user| user.guid == *guid && sees(tables, &caller, &permissions, user))
-            .ok_or_else(|| Refusal::no_such("User"))?;
+            .ok_or_else(|| Rejection::no_such("User"))?;
         caller.must_be_admin()?;
         let name = user.name.clone();
         let roles: Vec<_> = tables
@@ -142,9 +142,9 @@ fn sees(tables: &Tables, caller: &Caller, permissions: &Permissions, user: &User
     let mut roles = tables.roles.with(RoleKey::User(user.name.clone()));
     permissions.sees_everything()
         || user.name == caller.name
-        || roles.any(|role| match &role.place {
-            RolePlace::Organization(guid) => permissions.sees_organization(guid),
-            RolePlace::Space(_) => false,
+        || roles.any(|role| match &role.location {
+            RoleScope::Organization(guid) => permissions.sees_organization(guid),
+            RoleScope::Space(_) => false,
         })
 }
 

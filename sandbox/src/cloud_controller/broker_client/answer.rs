@@ -111,9 +111,9 @@ fn object(raw: &RawAnswer) -> Result<Map<String, Value>, BrokerFailure> {
 
 fn shaped(raw: &RawAnswer, shape: Shape) -> Result<Map<String, Value>, BrokerFailure> {
     let body = object(raw)?;
-    match shape.complaints(&body) {
+    match shape.errors(&body) {
         None => Ok(body),
-        Some(complaints) => Err(BrokerFailure::malformed(raw, &complaints)),
+        Some(errors) => Err(BrokerFailure::malformed(raw, &errors)),
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     raw::{RawAnswer, Silence},
 };
 use crate::cloud_controller::{
-    conduct::SharedConduct,
+    behaviour::SharedBehaviour,
     model::{BindingGuid, BrokerAddress, InstanceGuid},
 };
 
@@ -54,10 +54,10 @@ impl BrokerClient {
     /// A client that trusts what `tls` trusts and speaks plain HTTP too. Brokers are told of `info_location`.
     pub(crate) fn new(
         tls: ClientConfig,
-        conduct: SharedConduct,
+        behaviour: SharedBehaviour,
         info_location: String,
     ) -> Result<Self, BrokerClientError> {
-        Exchanges::new(tls, conduct, info_location).map(Self)
+        Exchanges::new(tls, behaviour, info_location).map(Self)
     }
 
     /// Reads the catalog. Nobody has looked at it yet.

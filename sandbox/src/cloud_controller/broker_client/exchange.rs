@@ -19,7 +19,7 @@ use super::{
     raw::{RawAnswer, Silence},
 };
 use crate::cloud_controller::{
-    conduct::{BrokerCertificates, SharedConduct},
+    behaviour::{BrokerCertificates, SharedBehaviour},
     model::BrokerAddress,
 };
 
@@ -32,7 +32,7 @@ const REDIRECTS: usize = 10;
 pub(super) struct Exchanges {
     verifying: Client,
     trusting_anybody: Client,
-    conduct: SharedConduct,
+    behaviour: SharedBehaviour,
     info_location: String,
 }
 
@@ -52,13 +52,13 @@ pub(super) struct Request<'a, B> {
 impl Exchanges {
     pub(super) fn new(
         tls: ClientConfig,
-        conduct: SharedConduct,
+        behaviour: SharedBehaviour,
         info_location: String,
     ) -> Result<Self, BrokerClientError> {
         Ok(Self {
             trusting_anybody: client(trusting_anybody(tls.clone()))?,
             verifying: client(tls)?,
-            conduct,
+            behaviour,
             info_location,
         })
     }
@@ -76,14 +76,14 @@ impl Exchanges {
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(request.query);
         }
-        let conduct = self.conduct.now();
-        let client = match conduct.certificates {
+        let behaviour = self.behaviour.now();
+        let client = match behaviour.certificates {
             BrokerCertificates::Verified => &self.verifying,
             BrokerCertificates::Ignored => &self.trusting_anybody,
         };
         let mut sent = client
             .request(request.method.clone(), url.clone())
-            .timeout(conduct.timeout)
+            .timeout(behaviour.timeout)
             .basic_auth(&broker.username, Some(broker.password.expose_secret()));
         sent = self.with_headers(sent, identity);
         if let Some(body) = request.body {

@@ -96,7 +96,7 @@ impl Shape {
     }
 
     /// What is wrong with a body, line by line. Nothing if all is well.
-    pub(super) fn complaints(self, body: &Map<String, Value>) -> Option<String> {
+    pub(super) fn errors(self, body: &Map<String, Value>) -> Option<String> {
         let mut found = Vec::new();
         look("#", body, self.members(), &mut found);
         (!found.is_empty()).then(|| format!("\n{}", found.join("\n")))
@@ -177,28 +177,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_as_it_must_be_is_told_with_its_place() {
+    fn what_is_not_as_it_must_be_is_reported_with_its_location() {
         let body = json!({
             "operation": null,
             "dashboard_url": 7,
             "metadata": {"labels": [], "attributes": {}},
             "else": true,
         });
-        let complaints = Shape::Instance
-            .complaints(body.as_object().unwrap())
-            .unwrap();
+        let errors = Shape::Instance.errors(body.as_object().unwrap()).unwrap();
         assert_eq!(
-            complaints,
+            errors,
             "\nThe property '#/dashboard_url' of type integer did not match one or more of the following types: \
              string, null\nThe property '#/operation' of type null did not match the following type: string\nThe \
              property '#/metadata/labels' of type array did not match the following type: object"
         );
         let long = json!({"operation": "x".repeat(OPERATION_LIMIT + 1)});
-        let complaints = Shape::Accepted
-            .complaints(long.as_object().unwrap())
-            .unwrap();
+        let errors = Shape::Accepted.errors(long.as_object().unwrap()).unwrap();
         assert_eq!(
-            complaints,
+            errors,
             "\nThe property '#/operation' was not of a maximum string length of 10000"
         );
     }

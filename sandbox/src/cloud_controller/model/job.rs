@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{BindingGuid, BrokerGuid, InstanceGuid, JobGuid, Keyed};
-use crate::cloud_controller::refusal::ErrorEntry;
+use crate::cloud_controller::rejection::ErrorEntry;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Job {

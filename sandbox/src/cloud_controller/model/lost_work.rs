@@ -4,7 +4,7 @@ use super::{
     BrokerState, JobGuid, JobOperation, JobResource, JobState, OperationKind, OperationState,
     Tables,
 };
-use crate::cloud_controller::refusal::Fault;
+use crate::cloud_controller::rejection::Fault;
 
 impl Tables {
     /// Fails the jobs that were at work when the Cloud Controller stopped, and the operations that they stood for, so

@@ -27,7 +27,7 @@ pub(crate) struct Role {
     pub(crate) guid: RoleGuid,
     pub(crate) kind: RoleKind,
     pub(crate) user: UserName,
-    pub(crate) place: RolePlace,
+    pub(crate) location: RoleScope,
     pub(crate) created_at: Timestamp,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum RoleKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum RolePlace {
+pub(crate) enum RoleScope {
     Organization(OrganizationGuid),
     Space(SpaceGuid),
 }
@@ -75,12 +75,12 @@ impl fmt::Display for UserName {
 
 impl Role {
     /// A role that begins now.
-    pub(crate) fn new(kind: RoleKind, user: UserName, place: RolePlace) -> Self {
+    pub(crate) fn new(kind: RoleKind, user: UserName, location: RoleScope) -> Self {
         Self {
             guid: RoleGuid::random(),
             kind,
             user,
-            place,
+            location,
             created_at: Timestamp::now(),
         }
     }
@@ -105,10 +105,10 @@ impl Keyed for Role {
     type Key = RoleKey;
 
     fn keys(&self) -> Vec<RoleKey> {
-        let place = match &self.place {
-            RolePlace::Organization(guid) => RoleKey::Organization(guid.clone()),
-            RolePlace::Space(guid) => RoleKey::Space(guid.clone()),
+        let location = match &self.location {
+            RoleScope::Organization(guid) => RoleKey::Organization(guid.clone()),
+            RoleScope::Space(guid) => RoleKey::Space(guid.clone()),
         };
-        vec![RoleKey::User(self.user.clone()), place]
+        vec![RoleKey::User(self.user.clone()), location]
     }
 }

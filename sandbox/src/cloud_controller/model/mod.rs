@@ -25,7 +25,7 @@ pub(crate) use instance::{
     UserProvidedKey,
 };
 pub(crate) use job::{Job, JobOperation, JobResource, JobState};
-pub(crate) use member::{Role, RoleKey, RoleKind, RolePlace, User, UserName};
+pub(crate) use member::{Role, RoleKey, RoleKind, RoleScope, User, UserName};
 pub(crate) use metadata::{Metadata, MetadataChange};
 pub(crate) use operation::{LastOperation, OperationKind, OperationState};
 pub(crate) use organization::{

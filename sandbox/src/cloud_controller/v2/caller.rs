@@ -7,7 +7,7 @@ use std::{
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload};
 
-use super::refusal::V2Refusal;
+use super::rejection::V2Rejection;
 use crate::cloud_controller::api::Caller;
 
 /// Somebody with a valid token.
@@ -23,17 +23,17 @@ impl Deref for V2Caller {
 }
 
 impl V2Caller {
-    pub(super) fn must_be_admin(&self) -> Result<(), V2Refusal> {
+    pub(super) fn must_be_admin(&self) -> Result<(), V2Rejection> {
         Ok(self.0.must_be_admin()?)
     }
 }
 
 impl FromRequest for V2Caller {
-    type Error = V2Refusal;
-    type Future = Ready<Result<Self, V2Refusal>>;
+    type Error = V2Rejection;
+    type Future = Ready<Result<Self, V2Rejection>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let caller = Caller::from_request(request, payload).into_inner();
-        ready(caller.map(Self).map_err(V2Refusal::from))
+        ready(caller.map(Self).map_err(V2Rejection::from))
     }
 }

@@ -7,13 +7,13 @@ use actix_web::{
 use serde_json::json;
 
 use super::{caller::V2Caller, ok};
-use crate::cloud_controller::{CloudController, era::ApiEra};
+use crate::cloud_controller::{CloudController, generation::ApiGeneration};
 
 /// The version of v2 that its last releases had.
 pub(crate) const V2_VERSION: &str = "2.293.0";
 
-pub(super) fn routes(era: ApiEra, app: &mut ServiceConfig) {
-    if era == ApiEra::V2GoneWithoutTrace {
+pub(super) fn routes(generation: ApiGeneration, app: &mut ServiceConfig) {
+    if generation == ApiGeneration::V2GoneWithoutTrace {
         app.service(resource("/info").route(web::to(disabled)));
     } else {
         app.service(resource("/info").route(get().to(info)));
@@ -29,11 +29,11 @@ pub(super) async fn disabled() -> HttpResponse {
 
 async fn info(controller: Data<CloudController>, caller: Option<V2Caller>) -> HttpResponse {
     let settings = &controller.0.settings;
-    let tells_version = settings.era.tells_v2_version();
+    let reports_version = settings.generation.reports_v2_version();
     let mut body = json!({
         "name": "odb-sandbox",
         "build": "",
-        "support": if tells_version { "" } else { "CF API v2 is disabled" },
+        "support": if reports_version { "" } else { "CF API v2 is disabled" },
         "version": 0,
         "description": "A foundation on one machine",
         "authorization_endpoint": settings.uaa_url,
@@ -44,7 +44,7 @@ async fn info(controller: Data<CloudController>, caller: Option<V2Caller>) -> Ht
         "app_ssh_host_key_fingerprint": null,
         "app_ssh_oauth_client": null,
         "doppler_logging_endpoint": null,
-        "api_version": if tells_version { V2_VERSION } else { "" },
+        "api_version": if reports_version { V2_VERSION } else { "" },
         "osbapi_version": "2.15",
     });
     if let Some(user) = caller.and_then(|caller| caller.identity.user.clone()) {

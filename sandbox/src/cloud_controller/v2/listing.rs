@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::{ok, refusal::V2Refusal};
+use super::{ok, rejection::V2Rejection};
 
 const DEFAULT_PAGE_SIZE: usize = 50;
 const MAXIMUM_PAGE_SIZE: usize = 100;
@@ -49,7 +49,7 @@ pub(super) struct Row {
 
 impl V2Query {
     /// Reads a query string; `fields` are what `q` may name.
-    pub(super) fn of(request: &HttpRequest, fields: &[&str]) -> Result<Self, V2Refusal> {
+    pub(super) fn of(request: &HttpRequest, fields: &[&str]) -> Result<Self, V2Rejection> {
         let mut query = Self {
             path: request.path().to_owned(),
             page: 1,
@@ -142,26 +142,26 @@ impl V2Query {
     }
 }
 
-fn number(name: &str, text: &str, maximum: usize) -> Result<usize, V2Refusal> {
+fn number(name: &str, text: &str, maximum: usize) -> Result<usize, V2Rejection> {
     match text.parse() {
         Ok(number) if (1..=maximum).contains(&number) => Ok(number),
-        Ok(number) if number > maximum => Err(V2Refusal::bad_query(&format!(
+        Ok(number) if number > maximum => Err(V2Rejection::bad_query(&format!(
             "{name} must be less than or equal to {maximum}"
         ))),
-        _ => Err(V2Refusal::bad_query(&format!(
+        _ => Err(V2Rejection::bad_query(&format!(
             "{name} must be a positive integer"
         ))),
     }
 }
 
-fn condition_of(text: &str, fields: &[&str]) -> Result<Condition, V2Refusal> {
+fn condition_of(text: &str, fields: &[&str]) -> Result<Condition, V2Rejection> {
     let (field, values) = match (text.split_once(" IN "), text.split_once(':')) {
         (Some((field, values)), _) => (field, values.split(',').map(str::to_owned).collect()),
         (None, Some((field, value))) => (field, vec![value.to_owned()]),
-        (None, None) => return Err(V2Refusal::bad_query(text)),
+        (None, None) => return Err(V2Rejection::bad_query(text)),
     };
     if !fields.contains(&field) {
-        return Err(V2Refusal::bad_query(field));
+        return Err(V2Rejection::bad_query(field));
     }
     Ok(Condition {
         field: field.to_owned(),

@@ -4,7 +4,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `info` | `/v2/info`, and what is there while v2 is off |
-//! | `listing`, `refusal`, `caller`, `body` | what all routes have in common |
+//! | `listing`, `rejection`, `caller`, `body` | what all routes have in common |
 //! | the others | the routes, one file per kind of resource |
 
 mod body;
@@ -13,7 +13,7 @@ mod info;
 mod listing;
 mod organizations;
 mod plan_visibilities;
-mod refusal;
+mod rejection;
 mod service_bindings;
 mod service_brokers;
 mod service_instance_changes;
@@ -34,24 +34,24 @@ use actix_web::{
 };
 use serde_json::Value;
 
-use self::refusal::V2Refusal;
-use super::{api::with_request_id, era::ApiEra};
+use self::rejection::V2Rejection;
+use super::{api::with_request_id, generation::ApiGeneration};
 
 pub(super) use info::V2_VERSION;
 
 /// Differs from v3's by a space.
 const JSON: &str = "application/json;charset=utf-8";
 
-type V2Answer = Result<HttpResponse, V2Refusal>;
+type V2Answer = Result<HttpResponse, V2Rejection>;
 
 /// The routes of v2, as an era has them.
-pub(super) fn routes(era: ApiEra) -> impl HttpServiceFactory {
-    let scope = web::scope("/v2").configure(move |app| info::routes(era, app));
-    let scope = if era.has_v2() {
+pub(super) fn routes(generation: ApiGeneration) -> impl HttpServiceFactory {
+    let scope = web::scope("/v2").configure(move |app| info::routes(generation, app));
+    let scope = if generation.has_v2() {
         scope
             .configure(resources)
             .default_service(web::to(async || {
-                Err::<HttpResponse, _>(V2Refusal::unknown_request(""))
+                Err::<HttpResponse, _>(V2Rejection::unknown_request(""))
             }))
     } else {
         scope.default_service(web::to(info::disabled))
@@ -69,7 +69,7 @@ async fn without_unknown_methods(
     let response = next.call(request).await?.map_into_boxed_body();
     Ok(match response.status() {
         StatusCode::METHOD_NOT_ALLOWED => {
-            response.into_response(V2Refusal::unknown_request("").error_response())
+            response.into_response(V2Rejection::unknown_request("").error_response())
         }
         _ => response,
     })

@@ -10,7 +10,7 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, V2Query, changed},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     spaces,
 };
 use crate::cloud_controller::{
@@ -78,12 +78,12 @@ fn visible<'a>(
     tables: &'a Tables,
     caller: &V2Caller,
     guid: &str,
-) -> Result<&'a Organization, V2Refusal> {
+) -> Result<&'a Organization, V2Rejection> {
     tables
         .organizations
         .get(&OrganizationGuid::given(guid))
         .filter(|row| caller.permissions(tables).sees_organization(&row.guid))
-        .ok_or_else(|| V2Refusal::no_such_organization(guid))
+        .ok_or_else(|| V2Rejection::no_such_organization(guid))
 }
 
 fn status(organization: &Organization) -> &'static str {

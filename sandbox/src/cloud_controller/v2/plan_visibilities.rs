@@ -17,7 +17,7 @@ use super::{
     created,
     listing::{Resource, Row, V2Query},
     no_content,
-    refusal::V2Refusal,
+    rejection::V2Rejection,
 };
 use crate::cloud_controller::{
     CloudController,
@@ -67,22 +67,22 @@ async fn create(controller: Data<CloudController>, caller: V2Caller, body: Bytes
     let organization = OrganizationGuid::given(&wanted.organization_guid);
     controller.0.state.change(|tables| {
         if !tables.organizations.contains_key(&organization) {
-            return Err(V2Refusal::visibility_invalid("organization presence"));
+            return Err(V2Rejection::visibility_invalid("organization presence"));
         }
         let plan = tables
             .plans
             .get_mut(&PlanGuid::given(&wanted.service_plan_guid))
-            .ok_or_else(|| V2Refusal::visibility_invalid("service_plan presence"))?;
+            .ok_or_else(|| V2Rejection::visibility_invalid("service_plan presence"))?;
         match &mut plan.visibility {
             Visibility::Public => {
-                return Err(V2Refusal::visibility_invalid("service_plan is public"));
+                return Err(V2Rejection::visibility_invalid("service_plan is public"));
             }
             Visibility::Admin => {
                 plan.visibility = Visibility::Organizations(BTreeSet::from([organization.clone()]));
             }
             Visibility::Organizations(organizations) => {
                 if !organizations.insert(organization.clone()) {
-                    return Err(V2Refusal::visibility_taken(
+                    return Err(V2Rejection::visibility_taken(
                         "organization_id and service_plan_id unique",
                     ));
                 }
@@ -102,7 +102,7 @@ async fn remove(
         let found = all(tables)
             .find(|(plan, organization)| guid_of(plan, organization) == *guid)
             .map(|(plan, organization)| (plan.guid.clone(), organization.clone()));
-        let (plan, organization) = found.ok_or_else(|| V2Refusal::no_such_visibility(&guid))?;
+        let (plan, organization) = found.ok_or_else(|| V2Rejection::no_such_visibility(&guid))?;
         if let Some(plan) = tables.plans.get_mut(&plan)
             && let Visibility::Organizations(organizations) = &mut plan.visibility
         {

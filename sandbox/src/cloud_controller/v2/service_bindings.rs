@@ -11,7 +11,7 @@ use super::{
     caller::V2Caller,
     listing::{Resource, Row, changed},
     no_content,
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_instances::last_operation,
 };
 use crate::cloud_controller::{
@@ -47,7 +47,7 @@ async fn remove_of_app(
             if row.kind == of_app {
                 Ok(row)
             } else {
-                Err(V2Refusal::no_such_binding(guid))
+                Err(V2Rejection::no_such_binding(guid))
             }
         },
     )
@@ -60,7 +60,7 @@ pub(super) async fn removed(
     caller: &V2Caller,
     guid: &str,
     accepts_incomplete: AcceptsIncomplete,
-    find: impl for<'a> FnOnce(&'a Tables, &str) -> Result<&'a Binding, V2Refusal>,
+    find: impl for<'a> FnOnce(&'a Tables, &str) -> Result<&'a Binding, V2Rejection>,
 ) -> V2Answer {
     let (operation, guid, name) = controller.0.state.change(|tables| {
         let row = find(tables, guid)?;
@@ -72,7 +72,7 @@ pub(super) async fn removed(
         if row.last_operation.is_running()
             || instance.is_some_and(|instance| instance.last_operation.is_running())
         {
-            return Err(V2Refusal::in_progress(&name));
+            return Err(V2Rejection::in_progress(&name));
         }
         let job = match row.kind {
             BindingKind::App(_) => JobOperation::DeleteBinding,
@@ -89,8 +89,8 @@ pub(super) async fn removed(
     match operation.unbind_and_wait(guid, accepts_incomplete).await {
         Some(FirstAnswer::Done) => Ok(no_content()),
         Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted().content_type(JSON).body("{}")),
-        Some(FirstAnswer::Refused(failure)) => Err(V2Refusal::broker(&failure, Some(&name))),
-        None => Err(V2Refusal::stopping("")),
+        Some(FirstAnswer::Refused(failure)) => Err(V2Rejection::broker(&failure, Some(&name))),
+        None => Err(V2Rejection::stopping("")),
     }
 }
 
@@ -98,12 +98,12 @@ fn visible<'a>(
     tables: &'a Tables,
     caller: &V2Caller,
     guid: &str,
-) -> Result<&'a Binding, V2Refusal> {
+) -> Result<&'a Binding, V2Rejection> {
     tables
         .bindings
         .get(&BindingGuid::given(guid))
         .filter(|row| is_app_binding(row) && sees(tables, caller, row))
-        .ok_or_else(|| V2Refusal::no_such_binding(guid))
+        .ok_or_else(|| V2Rejection::no_such_binding(guid))
 }
 
 fn is_app_binding(binding: &Binding) -> bool {

@@ -18,7 +18,7 @@ use super::{
     created,
     listing::{Resource, Row, V2Query, changed},
     no_content, ok,
-    refusal::V2Refusal,
+    rejection::V2Rejection,
 };
 use crate::cloud_controller::{
     CloudController,
@@ -70,7 +70,7 @@ struct Wanted {
 async fn create(controller: Data<CloudController>, caller: V2Caller, body: Bytes) -> V2Answer {
     caller.must_be_admin()?;
     let wanted: Wanted = message(&body)?;
-    let missing = |what: &str| V2Refusal::unreadable(&format!("Missing field {what}"));
+    let missing = |what: &str| V2Rejection::unreadable(&format!("Missing field {what}"));
     let now = Timestamp::now();
     let row = Broker {
         guid: BrokerGuid::random(),
@@ -93,7 +93,7 @@ async fn create(controller: Data<CloudController>, caller: V2Caller, body: Bytes
     controller.0.state.change(|tables| {
         must_be_free(tables, &row.name, &guid)?;
         tables.brokers.insert(guid.clone(), row);
-        Ok::<_, V2Refusal>(())
+        Ok::<_, V2Rejection>(())
     })?;
     let warnings = synchronized(&controller, &caller, &guid, None).await?;
     let shown = shown(&controller, &guid)?;
@@ -117,7 +117,7 @@ async fn update(
         let row = tables
             .brokers
             .get_mut(&guid)
-            .ok_or_else(|| V2Refusal::no_such_broker(guid.as_str()))?;
+            .ok_or_else(|| V2Rejection::no_such_broker(guid.as_str()))?;
         let before = row.clone();
         row.name = wanted.name.unwrap_or_else(|| before.name.clone());
         row.address.url = url.unwrap_or_else(|| before.address.url.clone());
@@ -127,7 +127,7 @@ async fn update(
         if let Some(password) = wanted.auth_password {
             row.address.password = password;
         }
-        Ok::<_, V2Refusal>(before)
+        Ok::<_, V2Rejection>(before)
     })?;
     let warnings = synchronized(&controller, &caller, &guid, Some(before)).await?;
     let shown = shown(&controller, &guid)?;
@@ -145,12 +145,12 @@ async fn remove(
         let row = tables
             .brokers
             .get(&guid)
-            .ok_or_else(|| V2Refusal::no_such_broker(guid.as_str()))?;
+            .ok_or_else(|| V2Rejection::no_such_broker(guid.as_str()))?;
         if tables
             .plans_of(&guid)
             .any(|plan| tables.has_instances(&plan.guid))
         {
-            return Err(V2Refusal::broker_not_removable(&row.name));
+            return Err(V2Rejection::broker_not_removable(&row.name));
         }
         tables.forget_broker(&guid);
         Ok(no_content())
@@ -162,17 +162,17 @@ async fn synchronized(
     caller: &V2Caller,
     guid: &BrokerGuid,
     before: Option<Broker>,
-) -> Result<Vec<String>, V2Refusal> {
+) -> Result<Vec<String>, V2Rejection> {
     let taken = controller
         .synchronize_and_wait(guid.clone(), before, caller.identity.clone())
         .await;
-    Ok(taken.ok_or_else(|| V2Refusal::stopping(""))??)
+    Ok(taken.ok_or_else(|| V2Rejection::stopping(""))??)
 }
 
-fn shown(controller: &CloudController, guid: &BrokerGuid) -> Result<Value, V2Refusal> {
+fn shown(controller: &CloudController, guid: &BrokerGuid) -> Result<Value, V2Rejection> {
     controller.0.state.read(|tables| {
         let row = tables.brokers.get(guid);
-        let row = row.ok_or_else(|| V2Refusal::no_such_broker(guid.as_str()))?;
+        let row = row.ok_or_else(|| V2Rejection::no_such_broker(guid.as_str()))?;
         Ok(broker(row).presented())
     })
 }
@@ -190,18 +190,18 @@ fn with_warnings(mut answer: HttpResponse, warnings: &[String]) -> HttpResponse 
     answer
 }
 
-fn must_be_free(tables: &Tables, name: &str, but_for: &BrokerGuid) -> Result<(), V2Refusal> {
+fn must_be_free(tables: &Tables, name: &str, but_for: &BrokerGuid) -> Result<(), V2Rejection> {
     let mut named = tables.brokers.with(BrokerKey::Name(name.to_owned()));
     if named.any(|broker| broker.guid != *but_for) {
-        return Err(V2Refusal::broker_name_taken(""));
+        return Err(V2Rejection::broker_name_taken(""));
     }
     Ok(())
 }
 
-fn checked_url(text: String) -> Result<String, V2Refusal> {
+fn checked_url(text: String) -> Result<String, V2Rejection> {
     match Url::parse(&text) {
         Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(text),
-        _ => Err(V2Refusal::broker_url_invalid(&text)),
+        _ => Err(V2Rejection::broker_url_invalid(&text)),
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     created,
     listing::parameters,
     no_content,
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_instances::{self, instance, visible},
 };
 use crate::cloud_controller::{
@@ -56,7 +56,7 @@ async fn update(
         let row = visible(tables, &caller, &guid)?.clone();
         caller.permissions(tables).must_write(tables, &row.space)?;
         if row.last_operation.is_running() {
-            return Err(V2Refusal::in_progress(&row.name));
+            return Err(V2Rejection::in_progress(&row.name));
         }
         let change = Change {
             maintenance_version: wanted.maintenance_info.map(|info| info.version),
@@ -115,15 +115,15 @@ async fn remove(
         let last = &row.last_operation;
         // A create that the broker is at can be given up.
         if last.is_running() && !last.is(OperationKind::Create, OperationState::InProgress) {
-            return Err(V2Refusal::in_progress(&row.name));
+            return Err(V2Rejection::in_progress(&row.name));
         }
         if tables.bindings_of(&row.guid).next().is_some() {
-            return Err(V2Refusal::association_not_empty(
+            return Err(V2Rejection::association_not_empty(
                 "service_bindings, service_keys, and routes associations for your service_instances.",
             ));
         }
         if !row.shared_spaces.is_empty() {
-            return Err(V2Refusal::shared(&row.name));
+            return Err(V2Rejection::shared(&row.name));
         }
         let (guid, name) = (row.guid.clone(), row.name.clone());
         // The row keeps its last operation until the broker has taken the delete.
@@ -166,8 +166,8 @@ fn answered(
     let shown = || {
         controller.0.state.read(|tables| {
             let row = tables.instances.get(guid);
-            let row = row.ok_or_else(|| V2Refusal::no_such_instance(guid.as_str()))?;
-            Ok::<_, V2Refusal>(instance(tables, row).presented())
+            let row = row.ok_or_else(|| V2Rejection::no_such_instance(guid.as_str()))?;
+            Ok::<_, V2Rejection>(instance(tables, row).presented())
         })
     };
     match answer {
@@ -179,7 +179,7 @@ fn answered(
                 .content_type(JSON)
                 .body(shown()?.to_string()))
         }
-        Some(FirstAnswer::Refused(failure)) => Err(V2Refusal::broker(&failure, deleted)),
-        None => Err(V2Refusal::stopping("")),
+        Some(FirstAnswer::Refused(failure)) => Err(V2Rejection::broker(&failure, deleted)),
+        None => Err(V2Rejection::stopping("")),
     }
 }

@@ -10,7 +10,7 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, V2Query},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_bindings::removed,
     service_instance_changes::accepts_incomplete,
     service_instances::visible,
@@ -54,8 +54,8 @@ async fn unbind(
     let binding = controller.0.state.read(|tables| {
         visible(tables, &caller, &instance)?;
         let binding = of_route(tables, &instance, &route);
-        let binding = binding.ok_or_else(|| V2Refusal::not_bound(&route, &instance))?;
-        Ok::<_, V2Refusal>(binding.guid.to_string())
+        let binding = binding.ok_or_else(|| V2Rejection::not_bound(&route, &instance))?;
+        Ok::<_, V2Rejection>(binding.guid.to_string())
     })?;
     let accepts_incomplete = accepts_incomplete(&request);
     removed(
@@ -65,7 +65,7 @@ async fn unbind(
         accepts_incomplete,
         |tables, _| {
             of_route(tables, &instance, &route)
-                .ok_or_else(|| V2Refusal::not_bound(&route, &instance))
+                .ok_or_else(|| V2Rejection::not_bound(&route, &instance))
         },
     )
     .await

@@ -10,7 +10,7 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, V2Query, changed, stamp},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_bindings, service_keys,
 };
 use crate::cloud_controller::{
@@ -83,12 +83,12 @@ pub(super) fn visible<'a>(
     tables: &'a Tables,
     caller: &V2Caller,
     guid: &str,
-) -> Result<&'a Instance, V2Refusal> {
+) -> Result<&'a Instance, V2Rejection> {
     tables
         .instances
         .get(&InstanceGuid::given(guid))
         .filter(|instance| caller.permissions(tables).sees_instance(tables, instance))
-        .ok_or_else(|| V2Refusal::no_such_instance(guid))
+        .ok_or_else(|| V2Rejection::no_such_instance(guid))
 }
 
 pub(super) fn row(tables: &Tables, row: &Instance) -> Row {

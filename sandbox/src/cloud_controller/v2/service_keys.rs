@@ -7,7 +7,7 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, changed},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_bindings::{credentials, removed, sees},
 };
 use crate::cloud_controller::{
@@ -41,12 +41,12 @@ fn visible<'a>(
     tables: &'a Tables,
     caller: &V2Caller,
     guid: &str,
-) -> Result<&'a Binding, V2Refusal> {
+) -> Result<&'a Binding, V2Rejection> {
     tables
         .bindings
         .get(&BindingGuid::given(guid))
         .filter(|row| row.kind == BindingKind::Key && sees(tables, caller, row))
-        .ok_or_else(|| V2Refusal::no_such_key(guid))
+        .ok_or_else(|| V2Rejection::no_such_key(guid))
 }
 
 pub(super) fn row(tables: &Tables, caller: &V2Caller, row: &Binding) -> Row {

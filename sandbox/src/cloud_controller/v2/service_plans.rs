@@ -13,7 +13,7 @@ use super::{
     caller::V2Caller,
     created,
     listing::{Resource, Row, V2Query, changed},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_instances,
 };
 use crate::cloud_controller::{
@@ -119,7 +119,7 @@ async fn update(
         let row = tables
             .plans
             .get_mut(&PlanGuid::given(&guid))
-            .ok_or_else(|| V2Refusal::no_such_plan(&guid))?;
+            .ok_or_else(|| V2Rejection::no_such_plan(&guid))?;
         match (wanted.public, &row.visibility) {
             (Some(true), _) => row.visibility = Visibility::Public,
             (Some(false), Visibility::Public) => row.visibility = Visibility::Admin,
@@ -131,12 +131,12 @@ async fn update(
     })
 }
 
-fn visible<'a>(tables: &'a Tables, caller: &V2Caller, guid: &str) -> Result<&'a Plan, V2Refusal> {
+fn visible<'a>(tables: &'a Tables, caller: &V2Caller, guid: &str) -> Result<&'a Plan, V2Rejection> {
     tables
         .plans
         .get(&PlanGuid::given(guid))
         .filter(|row| caller.sees_plan(tables, row))
-        .ok_or_else(|| V2Refusal::no_such_plan(guid))
+        .ok_or_else(|| V2Rejection::no_such_plan(guid))
 }
 
 pub(super) fn row(tables: &Tables, row: &Plan) -> Row {

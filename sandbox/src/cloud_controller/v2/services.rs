@@ -10,7 +10,7 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, V2Query, changed},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
     service_plans,
 };
 use crate::cloud_controller::{
@@ -78,12 +78,12 @@ fn visible<'a>(
     tables: &'a Tables,
     caller: &V2Caller,
     guid: &str,
-) -> Result<&'a Offering, V2Refusal> {
+) -> Result<&'a Offering, V2Rejection> {
     tables
         .offerings
         .get(&OfferingGuid::given(guid))
         .filter(|row| sees(tables, caller, row))
-        .ok_or_else(|| V2Refusal::no_such_service(guid))
+        .ok_or_else(|| V2Rejection::no_such_service(guid))
 }
 
 /// A service is seen through its plans.

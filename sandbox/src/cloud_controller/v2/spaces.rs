@@ -7,7 +7,7 @@ use super::{
     V2Answer,
     caller::V2Caller,
     listing::{Resource, Row, changed},
-    refusal::V2Refusal,
+    rejection::V2Rejection,
 };
 use crate::cloud_controller::{
     CloudController,
@@ -27,12 +27,16 @@ async fn one(controller: Data<CloudController>, caller: V2Caller, guid: Path<Str
         .read(|tables| Ok(space(visible(tables, &caller, &guid)?).answer()))
 }
 
-fn visible<'a>(tables: &'a Tables, caller: &V2Caller, guid: &str) -> Result<&'a Space, V2Refusal> {
+fn visible<'a>(
+    tables: &'a Tables,
+    caller: &V2Caller,
+    guid: &str,
+) -> Result<&'a Space, V2Rejection> {
     tables
         .spaces
         .get(&SpaceGuid::given(guid))
         .filter(|row| caller.sees_space(tables, &row.guid))
-        .ok_or_else(|| V2Refusal::no_such_space(guid))
+        .ok_or_else(|| V2Rejection::no_such_space(guid))
 }
 
 pub(super) fn row(row: &Space) -> Row {

@@ -11,7 +11,7 @@ use super::{
 use crate::cloud_controller::{
     broker_client::{Answer, BrokerFailure, Mitigation, Target},
     model::{BindingGuid, BindingKind, Feature},
-    refusal::Fault,
+    rejection::Fault,
 };
 
 const DETAILS: [&str; 4] = [

@@ -16,11 +16,11 @@ use crate::cloud_controller::{
         Broker, BrokerGuid, BrokerState, InstanceKey, JobGuid, JobState, Metadata, Offering,
         OfferingGuid, OfferingKey, Plan, PlanGuid, PlanKey, Tables, Visibility,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 /// What the operator should be warned of, or why the catalog was not taken over.
-pub(crate) type Synchronized = Result<Vec<String>, Refusal>;
+pub(crate) type Synchronized = Result<Vec<String>, Rejection>;
 
 impl CloudController {
     /// Reads the catalog of a broker and takes it over. When that fails the broker becomes what `before` was, or stays
@@ -49,7 +49,7 @@ impl CloudController {
                         job.warnings = warnings;
                         job.becomes(JobState::Complete);
                     }
-                    Err(refusal) => job.fails(refusal.entry()),
+                    Err(rejection) => job.fails(rejection.entry()),
                 }
             });
         });
@@ -63,7 +63,7 @@ impl CloudController {
         before: Option<Broker>,
         identity: Identity,
     ) -> Option<Synchronized> {
-        let (told, taken) = oneshot::channel();
+        let (reported, taken) = oneshot::channel();
         let controller = self.clone();
         self.start(async move {
             let taken = controller.take_catalog(&guid, &identity).await;
@@ -78,7 +78,7 @@ impl CloudController {
                     (Err(_), false) => tables.forget_broker(&guid),
                 });
             // Whoever asked may have gone.
-            let _ = told.send(taken);
+            let _ = reported.send(taken);
         });
         taken.await.ok()
     }
@@ -102,10 +102,10 @@ impl CloudController {
             .state
             .read(|tables| Some(tables.brokers.get(guid)?.address.clone()));
         let Some(address) = address else {
-            return Err(Refusal::no_such("Service broker"));
+            return Err(Rejection::no_such("Service broker"));
         };
         let read = self.0.broker_client.catalog(&address, identity).await;
-        let catalog = read.map_err(|failure| refusal(&failure))?;
+        let catalog = read.map_err(|failure| rejection(&failure))?;
         self.0
             .state
             .change(|tables| take(tables, guid, &address.url, &catalog))
@@ -123,7 +123,7 @@ fn end(tables: &mut Tables, guid: &BrokerGuid, before: Option<Broker>, state: Br
     broker.updated_at = Timestamp::now();
 }
 
-fn refusal(failure: &CatalogFailure) -> Refusal {
+fn rejection(failure: &CatalogFailure) -> Rejection {
     let fault = match failure {
         CatalogFailure::Rejected { .. } => Fault::BrokerRequestRejected,
         CatalogFailure::Malformed => Fault::BrokerRequestMalformed,
@@ -190,7 +190,7 @@ fn refuse_taken_plan_names(
     tables: &Tables,
     broker: &BrokerGuid,
     catalog: &Catalog,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     for service in &catalog.services {
         let known = known_offering(tables, broker, &service.id);
         let there = known

@@ -9,7 +9,7 @@ use crate::cloud_controller::{
         InstanceGuid, InstanceKey, JobGuid, JobState, OrganizationGuid, SpaceGuid, SpaceKey,
         Tables, UserProvidedKey,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 impl CloudController {
@@ -43,7 +43,7 @@ impl CloudController {
         &self,
         organization: &OrganizationGuid,
         identity: &Identity,
-    ) -> Option<Refusal> {
+    ) -> Option<Rejection> {
         let (name, spaces) = self.0.state.read(|tables| {
             let name = tables.organizations.get(organization)?.name.clone();
             let key = SpaceKey::Organization(organization.clone());
@@ -62,7 +62,7 @@ impl CloudController {
                 .change(|tables| tables.forget_organization(organization));
             return None;
         }
-        let errors: Vec<_> = errors.iter().map(Refusal::to_string).collect();
+        let errors: Vec<_> = errors.iter().map(Rejection::to_string).collect();
         Some(Fault::OrganizationDeletionFailed.with(format!(
             "Deletion of organization {name} failed because one or more resources within could not be deleted.\n\n{}",
             errors.join("\n\n")
@@ -71,7 +71,7 @@ impl CloudController {
 
     /// Deletes what is in a space and then the space. What stands in the way: an error for the instances in it, and one
     /// for those shared into it.
-    async fn space_deletion(&self, space: &SpaceGuid, identity: &Identity) -> Vec<Refusal> {
+    async fn space_deletion(&self, space: &SpaceGuid, identity: &Identity) -> Vec<Rejection> {
         let found = self.0.state.read(|tables| {
             let name = tables.spaces.get(space)?.name.clone();
             let key = InstanceKey::SharedInto(space.clone());
@@ -117,7 +117,7 @@ impl CloudController {
         errors
     }
 
-    fn deletion_ended(&self, job: &JobGuid, error: Option<&Refusal>) {
+    fn deletion_ended(&self, job: &JobGuid, error: Option<&Rejection>) {
         self.0.state.change(|tables| {
             if let Some(job) = tables.jobs.get_mut(job) {
                 match error {
@@ -160,7 +160,7 @@ pub(super) fn in_progress(instance_name: &str) -> String {
     format!("An operation for service instance {instance_name} is in progress.")
 }
 
-fn failed(space: &str, reasons: &[String]) -> Option<Refusal> {
+fn failed(space: &str, reasons: &[String]) -> Option<Rejection> {
     if reasons.is_empty() {
         return None;
     }

@@ -17,7 +17,7 @@ use crate::cloud_controller::{
         BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
         OperationState, Tables,
     },
-    refusal::Fault,
+    rejection::Fault,
 };
 
 impl CloudController {
@@ -113,11 +113,11 @@ impl Operation {
             Answer::Done(_) => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
                 remove();
-                asker.hears(FirstAnswer::Done);
+                asker.receives(FirstAnswer::Done);
             }
             Answer::Accepted { operation, .. } => {
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
-                asker.hears(FirstAnswer::Begun);
+                asker.receives(FirstAnswer::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
@@ -127,7 +127,7 @@ impl Operation {
                 match self.poll(accepted, GoneMeans::Success).await {
                     Ok(PollEnd::Succeeded { .. } | PollEnd::Gone) => remove(),
                     Ok(PollEnd::Failed { description }) => {
-                        self.failed(Failure::told("delete", description));
+                        self.failed(Failure::reported("delete", description));
                     }
                     Ok(PollEnd::TimedOut) => self.failed(Failure::timed_out("deprovision")),
                     Err(Overtaken) => self.overtaken(),
@@ -135,7 +135,7 @@ impl Operation {
             }
             Answer::Failed(failure, _) => {
                 self.delete_failed(refused(&name, &failure));
-                asker.hears(FirstAnswer::Refused(failure));
+                asker.receives(FirstAnswer::Refused(failure));
             }
         }
     }
@@ -188,7 +188,7 @@ impl Operation {
                 Err(StillBound::BeingDeleted) => {
                     reasons.push(format!("\t{}", self.unbind_in_progress(&guid)));
                 }
-                Err(StillBound::Refused(told)) => reasons.push(format!("\t{told}")),
+                Err(StillBound::Refused(reported)) => reasons.push(format!("\t{reported}")),
             }
         }
         if reasons.is_empty() {

@@ -7,7 +7,7 @@ use crate::cloud_controller::{
     CloudController,
     broker_client::{Answer, Identity, Target},
     model::{Binding, Feature, Instance, Tables},
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 impl Tables {
@@ -43,7 +43,7 @@ impl CloudController {
         &self,
         target: &Target,
         identity: &Identity,
-    ) -> Result<Map<String, Value>, Refusal> {
+    ) -> Result<Map<String, Value>, Rejection> {
         match self.0.broker_client.fetch(target, identity).await {
             Answer::Done(body) => Ok(body),
             Answer::Failed(failure, _) => Err(Fault::BrokerFailed.with(failure.to_string())),

@@ -18,7 +18,7 @@ pub(crate) enum FirstAnswer {
 pub(super) struct Asker {
     pub(super) accepts_incomplete: AcceptsIncomplete,
     pub(super) first_poll: FirstPoll,
-    told: Option<oneshot::Sender<FirstAnswer>>,
+    reported: Option<oneshot::Sender<FirstAnswer>>,
 }
 
 impl Asker {
@@ -27,7 +27,7 @@ impl Asker {
         Self {
             accepts_incomplete: AcceptsIncomplete::Asynchronous,
             first_poll: FirstPoll::AtOnce,
-            told: None,
+            reported: None,
         }
     }
 
@@ -35,22 +35,22 @@ impl Asker {
     pub(super) fn request(
         accepts_incomplete: AcceptsIncomplete,
     ) -> (Self, oneshot::Receiver<FirstAnswer>) {
-        let (told, answer) = oneshot::channel();
+        let (reported, answer) = oneshot::channel();
         (
             Self {
                 accepts_incomplete,
                 first_poll: FirstPoll::AfterPause,
-                told: Some(told),
+                reported: Some(reported),
             },
             answer,
         )
     }
 
     /// Passes the answer on. Later ones are of no interest.
-    pub(super) fn hears(&mut self, answer: FirstAnswer) {
-        if let Some(told) = self.told.take() {
+    pub(super) fn receives(&mut self, answer: FirstAnswer) {
+        if let Some(reported) = self.reported.take() {
             // Whoever asked may have gone.
-            let _ = told.send(answer);
+            let _ = reported.send(answer);
         }
     }
 }

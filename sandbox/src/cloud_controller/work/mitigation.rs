@@ -28,12 +28,12 @@ impl CloudController {
     ) {
         let controller = self.clone();
         self.start(async move {
-            let nobody = Identity {
+            let no_user = Identity {
                 user: None,
                 request,
             };
             controller
-                .delete_orphan(&target, accepts_incomplete, nobody)
+                .delete_orphan(&target, accepts_incomplete, no_user)
                 .await;
         });
     }
@@ -42,13 +42,13 @@ impl CloudController {
         &self,
         target: &Target,
         accepts_incomplete: AcceptsIncomplete,
-        nobody: Identity,
+        no_user: Identity,
     ) {
         for attempt in 1..=ATTEMPTS {
             match self
                 .0
                 .broker_client
-                .delete(target, accepts_incomplete, &nobody)
+                .delete(target, accepts_incomplete, &no_user)
                 .await
             {
                 Answer::Done(_) | Answer::Accepted { .. } => return,
@@ -57,7 +57,7 @@ impl CloudController {
                 }
             }
             if attempt < ATTEMPTS {
-                let pause = (self.conduct().mitigation_delay).saturating_mul(2_u32.pow(attempt));
+                let pause = (self.behaviour().mitigation_delay).saturating_mul(2_u32.pow(attempt));
                 tokio::time::sleep(pause).await;
             }
         }

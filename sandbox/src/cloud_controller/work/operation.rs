@@ -7,7 +7,7 @@ use crate::cloud_controller::{
         JobGuid, JobOperation, JobResource, JobState, LastOperation, OperationKind, OperationState,
         Tables,
     },
-    refusal::{Fault, Refusal},
+    rejection::{Fault, Rejection},
 };
 
 /// An operation that a job carries out.
@@ -28,7 +28,7 @@ pub(super) struct Failure {
     /// What stands in the last operation.
     pub(super) description: String,
     /// What stands in the job.
-    pub(super) error: Refusal,
+    pub(super) error: Rejection,
 }
 
 /// The resource is gone, or another operation has begun on it.
@@ -83,7 +83,7 @@ impl Operation {
     }
 
     /// Ends badly and leaves the row as it is.
-    pub(super) fn failed_without_trace(&self, error: &Refusal) {
+    pub(super) fn failed_without_trace(&self, error: &Rejection) {
         self.job_fails(error);
     }
 
@@ -130,7 +130,7 @@ impl Operation {
         });
     }
 
-    fn job_fails(&self, error: &Refusal) {
+    fn job_fails(&self, error: &Rejection) {
         self.controller.0.state.change(|tables| {
             if let Some(job) = tables.jobs.get_mut(&self.job) {
                 job.fails(error.entry());
@@ -149,7 +149,7 @@ impl Failure {
     }
 
     /// The broker, asked how far it is, said that it had failed.
-    pub(super) fn told(verb: &str, description: Option<String>) -> Self {
+    pub(super) fn reported(verb: &str, description: Option<String>) -> Self {
         let description = description.unwrap_or_default();
         Self {
             error: Fault::UnableToPerform
@@ -160,7 +160,7 @@ impl Failure {
 
     /// The broker refused, or its answer made no sense.
     pub(super) fn refused(verb: &str, reason: &impl ToString) -> Self {
-        Self::told(verb, Some(reason.to_string()))
+        Self::reported(verb, Some(reason.to_string()))
     }
 
     /// The same for a delete, whose texts name what was to be deleted.
@@ -202,7 +202,7 @@ fn word(kind: OperationKind) -> &'static str {
     }
 }
 
-fn gone(resource: &JobResource) -> Refusal {
+fn gone(resource: &JobResource) -> Rejection {
     let detail = match resource {
         JobResource::Instance(guid) => {
             format!("The service instance could not be found: {guid}.")

@@ -58,7 +58,7 @@ impl Operation {
         let mut pauses = Pauses::default();
         self.progress(None)?;
         if accepted.first_poll == FirstPoll::AfterPause {
-            tokio::time::sleep(self.controller.conduct().polling_interval).await;
+            tokio::time::sleep(self.controller.behaviour().polling_interval).await;
             self.must_be_current()?;
         }
         loop {
@@ -82,13 +82,13 @@ impl Operation {
                 }
                 Progress::Gone | Progress::Unclear => {}
             }
-            let conduct = self.controller.conduct();
+            let behaviour = self.controller.behaviour();
             let limit = accepted
                 .limit
-                .map_or(conduct.maximum_polling_duration, |limit| {
-                    limit.min(conduct.maximum_polling_duration)
+                .map_or(behaviour.maximum_polling_duration, |limit| {
+                    limit.min(behaviour.maximum_polling_duration)
                 });
-            let pause = pauses.next(conduct.polling_interval, conduct.polling_factor);
+            let pause = pauses.next(behaviour.polling_interval, behaviour.polling_factor);
             if begun.elapsed() + pause > limit {
                 return Ok(PollEnd::TimedOut);
             }

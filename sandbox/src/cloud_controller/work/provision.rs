@@ -107,7 +107,7 @@ impl Operation {
                 });
             }
             Ok(PollEnd::Failed { description }) => {
-                self.failed(Failure::told("create managed", description));
+                self.failed(Failure::reported("create managed", description));
             }
             Ok(PollEnd::TimedOut | PollEnd::Gone) => {
                 self.failed(Failure::timed_out("provision"));

@@ -16,7 +16,7 @@ use crate::cloud_controller::{
         BindingGuid, BindingKind, Job, JobOperation, JobResource, OperationKind, OperationState,
         Tables,
     },
-    refusal::Fault,
+    rejection::Fault,
 };
 
 /// What a user is told whose request would delete a binding that is just being made or deleted.
@@ -79,7 +79,7 @@ impl CloudController {
         {
             Unbound::Gone => Ok(()),
             Unbound::Begun => Err(StillBound::BeingDeleted),
-            Unbound::Refused(told, _) => Err(StillBound::Refused(told)),
+            Unbound::Refused(reported, _) => Err(StillBound::Refused(reported)),
         }
     }
 }
@@ -108,7 +108,7 @@ impl Operation {
                 Unbound::Begun => FirstAnswer::Begun,
                 Unbound::Refused(_, failure) => FirstAnswer::Refused(failure),
             };
-            asker.hears(first);
+            asker.receives(first);
         });
         answer.await.ok()
     }
@@ -154,20 +154,21 @@ impl Operation {
                 Unbound::Begun
             }
             Answer::Failed(failure, _) if failure.fault == BrokerFault::Concurrency => {
-                let told = "The service broker rejected the request due to an operation being in progress for the \
+                let reported = "The service broker rejected the request due to an operation being in progress for the \
                             service binding.";
                 self.failed_without_trace(
-                    &Fault::UnableToPerform.with(format!("unbind could not be completed: {told}")),
+                    &Fault::UnableToPerform
+                        .with(format!("unbind could not be completed: {reported}")),
                 );
-                Unbound::Refused(told.to_owned(), failure)
+                Unbound::Refused(reported.to_owned(), failure)
             }
             Answer::Failed(failure, _) => {
-                let told = format!(
+                let reported = format!(
                     "Service broker failed to delete service binding for instance {instance_name}: {failure}"
                 );
                 self.takes_over(OperationKind::Delete, OperationState::InProgress);
-                self.failed(Failure::refused("unbind", &told));
-                Unbound::Refused(told, failure)
+                self.failed(Failure::refused("unbind", &reported));
+                Unbound::Refused(reported, failure)
             }
         }
     }
@@ -190,7 +191,7 @@ impl Operation {
                 self.succeeded(None, |tables| remove(tables, guid));
             }
             Ok(PollEnd::Failed { description }) => {
-                self.failed(Failure::told("unbind", description));
+                self.failed(Failure::reported("unbind", description));
             }
             Ok(PollEnd::TimedOut) => self.failed(Failure::timed_out("unbind")),
             Err(Overtaken) => self.overtaken(),

@@ -19,12 +19,12 @@ impl CloudController {
         space: SpaceGuid,
         identity: Identity,
     ) -> Option<Result<(), Vec<String>>> {
-        let (told, answer) = oneshot::channel();
+        let (reported, answer) = oneshot::channel();
         let controller = self.clone();
         self.start(async move {
             let came = controller.unshare(&instance, &space, &identity).await;
             // Whoever asked may have gone.
-            let _ = told.send(came);
+            let _ = reported.send(came);
         });
         answer.await.ok()
     }
@@ -45,7 +45,7 @@ impl CloudController {
             match self.unbind_first(&guid, identity).await {
                 Ok(()) => {}
                 Err(StillBound::BeingDeleted) => reasons.push(self.unbinding(instance, space)),
-                Err(StillBound::Refused(told)) => reasons.push(told),
+                Err(StillBound::Refused(reported)) => reasons.push(reported),
             }
         }
         if !reasons.is_empty() {

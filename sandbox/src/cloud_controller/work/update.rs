@@ -111,7 +111,7 @@ impl Operation {
         {
             Answer::Done(answer) => {
                 apply(None, answer);
-                asker.hears(FirstAnswer::Done);
+                asker.receives(FirstAnswer::Done);
             }
             Answer::Accepted {
                 operation,
@@ -123,7 +123,7 @@ impl Operation {
                     .0
                     .state
                     .change(|tables| note_answer(tables, guid, &answer));
-                asker.hears(FirstAnswer::Begun);
+                asker.receives(FirstAnswer::Begun);
                 let accepted = Accepted {
                     target: &target,
                     operation: operation.as_deref(),
@@ -135,7 +135,7 @@ impl Operation {
                         apply(description, self.fetched_instance(&target).await);
                     }
                     Ok(PollEnd::Failed { description }) => {
-                        self.failed(Failure::told("update", description));
+                        self.failed(Failure::reported("update", description));
                     }
                     Ok(PollEnd::TimedOut | PollEnd::Gone) => {
                         self.failed(Failure::timed_out("update"));
@@ -145,7 +145,7 @@ impl Operation {
             }
             Answer::Failed(failure, _) => {
                 self.failed(Failure::refused("update", &failure));
-                asker.hears(FirstAnswer::Refused(failure));
+                asker.receives(FirstAnswer::Refused(failure));
             }
         }
     }

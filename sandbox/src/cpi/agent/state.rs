@@ -323,8 +323,8 @@ fn machine_share() -> CpuShare {
         .filter_map(|ticks| ticks.parse().ok())
         .collect();
     let total: u64 = ticks.iter().sum();
-    let of = |place: usize| {
-        let ticks = ticks.get(place).copied().unwrap_or_default();
+    let of = |location: usize| {
+        let ticks = ticks.get(location).copied().unwrap_or_default();
         format!("{:.1}", share(ticks, total))
     };
     CpuShare {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{resource, view};
-use crate::credhub::{CredentialName, Refusal, Session, operations::CertificateSummary};
+use crate::credhub::{CredentialName, Rejection, Session, operations::CertificateSummary};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Parameters {
@@ -19,7 +19,7 @@ pub(super) fn routes(api: &mut ServiceConfig) {
     api.service(resource("/v1/certificates", web::get().to(list)));
 }
 
-async fn list(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
+async fn list(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Rejection> {
     let found = match &parameters.name {
         None => session.certificates(),
         Some(name) => vec![session.certificate(&CredentialName::sought(name))?],

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::view::{self, Occasion};
 use crate::credhub::{
-    CredentialName, Refusal, Session,
+    CredentialName, Rejection, Session,
     operations::{FoundName, Names, Versions},
 };
 
@@ -28,7 +28,7 @@ pub(super) struct Parameters {
 pub(super) async fn get_or_find(
     session: Session,
     parameters: Query<Parameters>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let Parameters {
         name,
         path,
@@ -47,7 +47,7 @@ pub(super) async fn get_or_find(
         let within = within
             .map(|days| days.parse::<i64>())
             .transpose()
-            .map_err(|_| Refusal::QueryParameterInvalid("expires-within-days"))?;
+            .map_err(|_| Rejection::QueryParameterInvalid("expires-within-days"))?;
         let found = session.find(&names, within);
         let shown: Vec<Value> = found.iter().map(found_name).collect();
         return Ok(view::ok(&json!({"credentials": shown})));
@@ -62,8 +62,8 @@ pub(super) async fn get_or_find(
     Ok(view::ok(&json!({"data": shown})))
 }
 
-pub(super) async fn version(session: Session, id: Path<String>) -> Result<HttpResponse, Refusal> {
-    let id = id.parse().map_err(|_| Refusal::NoSuchCredential)?;
+pub(super) async fn version(session: Session, id: Path<String>) -> Result<HttpResponse, Rejection> {
+    let id = id.parse().map_err(|_| Rejection::NoSuchCredential)?;
     let stored = session.version(id)?;
     Ok(view::ok(&view::credential(&stored, Occasion::Read)))
 }
@@ -72,7 +72,7 @@ pub(super) async fn delete(
     session: Session,
     parameters: Query<Parameters>,
     request: HttpRequest,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     // A real server leaves a body unread, too.
     drop(request);
     let name = required(parameters.into_inner().name, "name")?;
@@ -81,21 +81,21 @@ pub(super) async fn delete(
 }
 
 /// A parameter that must be there, and not empty.
-pub(super) fn required(value: Option<String>, name: &'static str) -> Result<String, Refusal> {
+pub(super) fn required(value: Option<String>, name: &'static str) -> Result<String, Rejection> {
     value
         .filter(|value| !value.is_empty())
-        .ok_or(Refusal::QueryParameterMissing(name))
+        .ok_or(Rejection::QueryParameterMissing(name))
 }
 
-fn wanted(versions: Option<&str>, current: Option<&str>) -> Result<Versions, Refusal> {
+fn wanted(versions: Option<&str>, current: Option<&str>) -> Result<Versions, Rejection> {
     match (versions, current) {
-        (Some(_), Some("true")) => Err(Refusal::VersionsAndCurrent),
+        (Some(_), Some("true")) => Err(Rejection::VersionsAndCurrent),
         (None, Some("true")) => Ok(Versions::Newest(1)),
         (Some(count), _) => {
             let count = count.parse();
             count
                 .map(Versions::Newest)
-                .map_err(|_| Refusal::QueryParameterInvalid("versions"))
+                .map_err(|_| Rejection::QueryParameterInvalid("versions"))
         }
         (None, _) => Ok(Versions::All),
     }

@@ -17,14 +17,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 async fn info(credhub: Data<CredHub>) -> HttpResponse {
-    let conduct = credhub.conduct();
+    let behaviour = credhub.behaviour();
     let mut app = json!({"name": NAME});
-    if conduct.is_legacy() {
-        app["version"] = json!(conduct.version.to_string());
+    if behaviour.is_legacy() {
+        app["version"] = json!(behaviour.version.to_string());
     }
     view::ok(&json!({"auth-server": {"url": credhub.inner.uaa_url}, "app": app}))
 }
 
 async fn version(_: Session, credhub: Data<CredHub>) -> HttpResponse {
-    view::ok(&json!({"version": credhub.conduct().version.to_string()}))
+    view::ok(&json!({"version": credhub.behaviour().version.to_string()}))
 }

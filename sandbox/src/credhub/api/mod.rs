@@ -30,7 +30,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{CredHub, Refusal, Session, Writing};
+use super::{CredHub, Rejection, Session, Writing};
 
 const JSON: &str = "application/json;charset=UTF-8";
 
@@ -97,15 +97,15 @@ async fn guard(
         request.method() != Method::GET && !request.path().starts_with("/api/v1/interpolate");
     let writing = request
         .app_data::<Data<CredHub>>()
-        .map(|credhub| credhub.conduct().writing);
+        .map(|credhub| credhub.behaviour().writing);
     if changes && writing == Some(Writing::Refused) {
         request.extract::<Session>().await?;
-        return Err(Refusal::ReadOnly.into());
+        return Err(Rejection::ReadOnly.into());
     }
     Ok(next.call(request).await?.map_into_boxed_body())
 }
 
-impl ResponseError for Refusal {
+impl ResponseError for Rejection {
     fn status_code(&self) -> StatusCode {
         self.status()
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{data::required, no_method, permissions_v2::operations, with_and_without_slash};
 use crate::credhub::{
-    Actor, CredentialName, Refusal, Session, members::Members, refusal::PermissionRefusal,
+    Actor, CredentialName, Rejection, Session, members::Members, rejection::PermissionRejection,
 };
 
 #[derive(Debug, Deserialize)]
@@ -27,18 +27,18 @@ pub(super) fn routes(api: &mut ServiceConfig) {
     );
 }
 
-async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {
+async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
     let mut members = Members::read(&body)?;
     let name = members.filled_text("credential_name")?;
     let entries = members.take("permissions");
     if let Some(unknown) = members.unknown() {
-        return Err(Refusal::UnreadableMember(unknown));
+        return Err(Rejection::UnreadableMember(unknown));
     }
-    let name = CredentialName::sought(&name.ok_or(Refusal::NameMissing)?);
+    let name = CredentialName::sought(&name.ok_or(Rejection::NameMissing)?);
     let entries = match entries {
         Some(Value::Array(entries)) if !entries.is_empty() => entries,
-        None | Some(Value::Array(_)) => return Err(PermissionRefusal::NoEntries.into()),
-        Some(_) => return Err(Refusal::Malformed),
+        None | Some(Value::Array(_)) => return Err(PermissionRejection::NoEntries.into()),
+        Some(_) => return Err(Rejection::Malformed),
     };
     let mut granted = Vec::new();
     for entry in entries {
@@ -48,16 +48,19 @@ async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {
         entry.take("path");
         let operations = operations(entry.take("operations"))?;
         if let Some(unknown) = entry.unknown() {
-            return Err(Refusal::UnreadableMember(unknown));
+            return Err(Rejection::UnreadableMember(unknown));
         }
-        let actor = Actor::from(actor.ok_or(PermissionRefusal::NoActor)?);
+        let actor = Actor::from(actor.ok_or(PermissionRejection::NoActor)?);
         granted.push((actor, operations));
     }
     session.grant_more(&name, granted)?;
     Ok(HttpResponse::Created().finish())
 }
 
-async fn revoke(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
+async fn revoke(
+    session: Session,
+    parameters: Query<Parameters>,
+) -> Result<HttpResponse, Rejection> {
     let Parameters {
         credential_name,
         actor,

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::{JSON, data::required, no_method, view, with_and_without_slash};
 use crate::credhub::{
-    Actor, CredHub, Operation, Permission, PermissionPath, Refusal, Session, members::Members,
-    operations::Granted, refusal::PermissionRefusal,
+    Actor, CredHub, Operation, Permission, PermissionPath, Rejection, Session, members::Members,
+    operations::Granted, rejection::PermissionRejection,
 };
 
 const PATH_LIMIT: usize = 255;
@@ -48,29 +48,33 @@ pub(super) fn routes(api: &mut ServiceConfig) {
 fn is_modern(context: &actix_web::guard::GuardContext<'_>) -> bool {
     context
         .app_data::<Data<CredHub>>()
-        .is_some_and(|credhub| !credhub.conduct().is_legacy())
+        .is_some_and(|credhub| !credhub.behaviour().is_legacy())
 }
 
-async fn find(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Refusal> {
+async fn find(session: Session, parameters: Query<Parameters>) -> Result<HttpResponse, Rejection> {
     let Parameters { path, actor } = parameters.into_inner();
     let path = PermissionPath::from(required(path, "path")?);
     let actor = Actor::from(required(actor, "actor")?);
     Ok(view::ok(&shown(&session.find_permission(&path, &actor)?)))
 }
 
-async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Refusal> {
+async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
     let granted = session.grant(permission(&body)?)?;
     Ok(HttpResponse::build(StatusCode::CREATED)
         .content_type(JSON)
         .json(shown(&granted)))
 }
 
-async fn get(session: Session, id: Path<String>) -> Result<HttpResponse, Refusal> {
-    let id = id.parse().map_err(|_| PermissionRefusal::NotFound)?;
+async fn get(session: Session, id: Path<String>) -> Result<HttpResponse, Rejection> {
+    let id = id.parse().map_err(|_| PermissionRejection::NotFound)?;
     Ok(view::ok(&shown(&session.permission(id)?)))
 }
 
-async fn replace(session: Session, id: Path<String>, body: Bytes) -> Result<HttpResponse, Refusal> {
+async fn replace(
+    session: Session,
+    id: Path<String>,
+    body: Bytes,
+) -> Result<HttpResponse, Rejection> {
     let Permission {
         path,
         actor,
@@ -81,69 +85,73 @@ async fn replace(session: Session, id: Path<String>, body: Bytes) -> Result<Http
     Ok(view::ok(&shown(&changed)))
 }
 
-async fn change(session: Session, id: Path<String>, body: Bytes) -> Result<HttpResponse, Refusal> {
+async fn change(
+    session: Session,
+    id: Path<String>,
+    body: Bytes,
+) -> Result<HttpResponse, Rejection> {
     let mut members = Members::read(&body)?;
     let operations = operations(members.take("operations"))?;
     if let Some(unknown) = members.unknown() {
-        return Err(Refusal::UnreadableMember(unknown));
+        return Err(Rejection::UnreadableMember(unknown));
     }
     let id = permission_id(&id)?;
     let changed = session.change_permission(id, None, operations)?;
     Ok(view::ok(&shown(&changed)))
 }
 
-async fn revoke(session: Session, id: Path<String>) -> Result<HttpResponse, Refusal> {
+async fn revoke(session: Session, id: Path<String>) -> Result<HttpResponse, Rejection> {
     let revoked = session.revoke(permission_id(&id)?)?;
     Ok(view::ok(&shown(&revoked)))
 }
 
-fn permission_id(text: &str) -> Result<Uuid, Refusal> {
-    Ok(text.parse().map_err(|_| PermissionRefusal::Unknown)?)
+fn permission_id(text: &str) -> Result<Uuid, Rejection> {
+    Ok(text.parse().map_err(|_| PermissionRejection::Unknown)?)
 }
 
-fn permission(body: &Bytes) -> Result<Permission, Refusal> {
+fn permission(body: &Bytes) -> Result<Permission, Rejection> {
     let mut members = Members::read(body)?;
     let (path, actor) = (members.text("path")?, members.filled_text("actor")?);
     let operations = members.take("operations");
     if let Some(unknown) = members.unknown() {
-        return Err(Refusal::UnreadableMember(unknown));
+        return Err(Rejection::UnreadableMember(unknown));
     }
     let operations = self::operations(operations)?;
-    let path = PermissionPath::from(path.ok_or(PermissionRefusal::NoPath)?);
+    let path = PermissionPath::from(path.ok_or(PermissionRejection::NoPath)?);
     check_path(path.as_str())?;
     Ok(Permission {
         path,
-        actor: actor.ok_or(PermissionRefusal::NoActor)?.into(),
+        actor: actor.ok_or(PermissionRejection::NoActor)?.into(),
         operations,
     })
 }
 
-fn check_path(path: &str) -> Result<(), Refusal> {
+fn check_path(path: &str) -> Result<(), Rejection> {
     if path == "/" {
-        return Err(PermissionRefusal::NoPath.into());
+        return Err(PermissionRejection::NoPath.into());
     }
     if path.contains("//") || path.ends_with('/') {
-        return Err(PermissionRefusal::PathSlash.into());
+        return Err(PermissionRejection::PathSlash.into());
     }
     let name = path.strip_suffix("/*").unwrap_or(path);
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || PUNCTUATION.contains(letter);
     if !name.chars().all(allowed) {
-        return Err(PermissionRefusal::PathCharacter.into());
+        return Err(PermissionRejection::PathCharacter.into());
     }
     if path.len() > PATH_LIMIT {
-        return Err(Refusal::Malformed);
+        return Err(Rejection::Malformed);
     }
     Ok(())
 }
 
 /// A list of operations, of which there must be one.
-pub(super) fn operations(value: Option<Value>) -> Result<BTreeSet<Operation>, Refusal> {
+pub(super) fn operations(value: Option<Value>) -> Result<BTreeSet<Operation>, Rejection> {
     let operations: BTreeSet<Operation> = match value {
         None => BTreeSet::new(),
-        Some(value) => serde_json::from_value(value).map_err(|_| PermissionRefusal::Operation)?,
+        Some(value) => serde_json::from_value(value).map_err(|_| PermissionRejection::Operation)?,
     };
     if operations.is_empty() {
-        return Err(PermissionRefusal::NoOperations.into());
+        return Err(PermissionRejection::NoOperations.into());
     }
     Ok(operations)
 }

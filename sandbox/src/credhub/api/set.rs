@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::view::{self, Occasion};
 use crate::credhub::{
-    CredHub, CredentialName, Refusal, Session,
+    CredHub, CredentialName, Rejection, Session,
     credential::{CertificateSecret, CredentialType, KeyPairSecret, Origin, Secret},
     members::Members,
     operations::{IfPresent, Setting},
-    refusal::CertificateRefusal,
+    rejection::CertificateRejection,
     user_hash,
 };
 
@@ -20,25 +20,25 @@ pub(super) async fn set(
     session: Session,
     credhub: Data<CredHub>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let mut members = Members::read(&body)?;
-    let kind = members.text("type").map_err(|_| Refusal::TypeForSet)?;
+    let kind = members.text("type").map_err(|_| Rejection::TypeForSet)?;
     let kind = kind.as_deref().and_then(CredentialType::named);
-    let kind = kind.ok_or(Refusal::TypeForSet)?;
+    let kind = kind.ok_or(Rejection::TypeForSet)?;
     let name = members.text("name")?.unwrap_or_default();
     let value = members.take("value");
     let metadata = members.take("metadata");
-    let if_present = if credhub.conduct().is_legacy() {
+    let if_present = if credhub.behaviour().is_legacy() {
         legacy_mode(&mut members)?
     } else {
         IfPresent::Replace
     };
     if let Some(unknown) = members.unknown() {
-        return Err(Refusal::UnreadableMember(unknown));
+        return Err(Rejection::UnreadableMember(unknown));
     }
     let stored = session.set(Setting {
         name: CredentialName::parse(&name)?,
-        secret: secret(kind, value.ok_or(Refusal::ValueMissing)?)?,
+        secret: secret(kind, value.ok_or(Rejection::ValueMissing)?)?,
         metadata,
         if_present,
     })?;
@@ -46,25 +46,25 @@ pub(super) async fn set(
 }
 
 /// What servers before version 2 were told of a value that is there already.
-fn legacy_mode(members: &mut Members) -> Result<IfPresent, Refusal> {
+fn legacy_mode(members: &mut Members) -> Result<IfPresent, Rejection> {
     // Rights for others, which came with the request in those days.
     members.take("additional_permissions");
     let (mode, overwrite) = (members.text("mode")?, members.flag("overwrite")?);
     Ok(match (mode.as_deref(), overwrite) {
-        (Some(_), Some(_)) => return Err(Refusal::ModeAndOverwrite),
+        (Some(_), Some(_)) => return Err(Rejection::ModeAndOverwrite),
         (Some("overwrite"), None) | (None, Some(true)) => IfPresent::Replace,
         (Some("no-overwrite" | "converge") | None, _) => IfPresent::Keep,
-        (Some(_), None) => return Err(Refusal::Mode),
+        (Some(_), None) => return Err(Rejection::Mode),
     })
 }
 
-fn secret(kind: CredentialType, value: Value) -> Result<Secret, Refusal> {
+fn secret(kind: CredentialType, value: Value) -> Result<Secret, Rejection> {
     match kind {
         CredentialType::Value => Ok(Secret::Value {
-            value: text(value, Refusal::ValueMissing)?,
+            value: text(value, Rejection::ValueMissing)?,
         }),
         CredentialType::Password => Ok(Secret::Password {
-            password: text(value, Refusal::PasswordMissing)?,
+            password: text(value, Rejection::PasswordMissing)?,
             parameters: None,
         }),
         CredentialType::Json => Ok(Secret::Json { value }),
@@ -75,15 +75,15 @@ fn secret(kind: CredentialType, value: Value) -> Result<Secret, Refusal> {
     }
 }
 
-fn text(value: Value, missing: Refusal) -> Result<String, Refusal> {
+fn text(value: Value, missing: Rejection) -> Result<String, Rejection> {
     match value {
         Value::String(text) if text.is_empty() => Err(missing),
         Value::String(text) => Ok(text),
-        _ => Err(Refusal::Malformed),
+        _ => Err(Rejection::Malformed),
     }
 }
 
-fn user(value: Value) -> Result<Secret, Refusal> {
+fn user(value: Value) -> Result<Secret, Rejection> {
     let mut members = Members::of(Some(value))?;
     let username = members.text("username")?;
     let password = members.filled_text("password")?;
@@ -92,13 +92,13 @@ fn user(value: Value) -> Result<Secret, Refusal> {
     unread(&members)?;
     Ok(Secret::User {
         username,
-        password: password.ok_or(Refusal::PasswordMissing)?,
+        password: password.ok_or(Rejection::PasswordMissing)?,
         salt: user_hash::salt(),
         parameters: None,
     })
 }
 
-fn keys(value: Value) -> Result<KeyPairSecret, Refusal> {
+fn keys(value: Value) -> Result<KeyPairSecret, Rejection> {
     let mut members = Members::of(Some(value))?;
     let keys = KeyPairSecret {
         public_key: members.filled_text("public_key")?,
@@ -107,13 +107,13 @@ fn keys(value: Value) -> Result<KeyPairSecret, Refusal> {
     members.take("public_key_fingerprint");
     unread(&members)?;
     if keys.public_key.is_none() && keys.private_key.is_none() {
-        return Err(Refusal::KeysMissing);
+        return Err(Rejection::KeysMissing);
     }
     Ok(keys)
 }
 
 /// A certificate as it is brought.
-pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Refusal> {
+pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Rejection> {
     let mut members = Members::of(Some(value))?;
     let ca = members.filled_text("ca")?;
     let ca_name = members.filled_text("ca_name")?;
@@ -122,9 +122,9 @@ pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Refusal> {
     unread(&members)?;
     let Some(certificate) = certificate else {
         return Err(if ca.is_none() && private_key.is_none() {
-            CertificateRefusal::NothingSet.into()
+            CertificateRejection::NothingSet.into()
         } else {
-            CertificateRefusal::Missing.into()
+            CertificateRejection::Missing.into()
         });
     };
     Ok(CertificateSecret {
@@ -136,8 +136,8 @@ pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Refusal> {
     })
 }
 
-fn unread(members: &Members) -> Result<(), Refusal> {
+fn unread(members: &Members) -> Result<(), Rejection> {
     members
         .unknown()
-        .map_or(Ok(()), |name| Err(Refusal::UnreadableMember(name)))
+        .map_or(Ok(()), |name| Err(Rejection::UnreadableMember(name)))
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use super::reading::ReadCertificate;
-use crate::credhub::{generate::KeyLength, name::CredentialName, refusal::CertificateRefusal};
+use crate::credhub::{generate::KeyLength, name::CredentialName, rejection::CertificateRejection};
 
 const DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
 const NAME_LENGTH: usize = 253;
@@ -84,13 +84,13 @@ impl CertificateParameters {
     }
 
     /// Refuses what no certificate can be made with.
-    pub(in crate::credhub) fn check(&self) -> Result<(), CertificateRefusal> {
+    pub(in crate::credhub) fn check(&self) -> Result<(), CertificateRejection> {
         if self.subject == Subject::default() {
-            return Err(CertificateRefusal::NoSubject);
+            return Err(CertificateRejection::NoSubject);
         }
         match (&self.ca_name, self.self_signed) {
-            (None, false) => return Err(CertificateRefusal::NoSigner),
-            (Some(_), true) => return Err(CertificateRefusal::TwoSigners),
+            (None, false) => return Err(CertificateRejection::NoSigner),
+            (Some(_), true) => return Err(CertificateRejection::TwoSigners),
             _ => {}
         }
         if !self
@@ -98,10 +98,10 @@ impl CertificateParameters {
             .iter()
             .all(|name| is_alternative_name(name))
         {
-            return Err(CertificateRefusal::AlternativeName);
+            return Err(CertificateRejection::AlternativeName);
         }
         if !DAYS.contains(&self.days) {
-            return Err(CertificateRefusal::Duration);
+            return Err(CertificateRejection::Duration);
         }
         let subject = &self.subject;
         let limits = [
@@ -116,14 +116,14 @@ impl CertificateParameters {
             .into_iter()
             .find(|(part, _, limit)| part.as_ref().is_some_and(|part| part.len() > *limit));
         if let Some((_, what, limit)) = too_long {
-            return Err(CertificateRefusal::TooLong { what, limit });
+            return Err(CertificateRejection::TooLong { what, limit });
         }
         if self
             .alternative_names
             .iter()
             .any(|name| name.len() > NAME_LENGTH)
         {
-            return Err(CertificateRefusal::TooLong {
+            return Err(CertificateRejection::TooLong {
                 what: "alternative name",
                 limit: NAME_LENGTH,
             });
@@ -141,11 +141,11 @@ impl ExtendedKeyUse {
         ("timestamping", Self::Timestamping),
     ];
 
-    pub(in crate::credhub) fn named(name: &str) -> Result<Self, CertificateRefusal> {
+    pub(in crate::credhub) fn named(name: &str) -> Result<Self, CertificateRejection> {
         let known = Self::ALL.into_iter().find(|(known, _)| *known == name);
         known
             .map(|(_, usage)| usage)
-            .ok_or_else(|| CertificateRefusal::ExtendedKeyUsage(name.to_owned()))
+            .ok_or_else(|| CertificateRejection::ExtendedKeyUsage(name.to_owned()))
     }
 }
 
@@ -162,11 +162,11 @@ impl KeyUse {
         ("decipher_only", Self::DecipherOnly),
     ];
 
-    pub(in crate::credhub) fn named(name: &str) -> Result<Self, CertificateRefusal> {
+    pub(in crate::credhub) fn named(name: &str) -> Result<Self, CertificateRejection> {
         let known = Self::ALL.into_iter().find(|(known, _)| *known == name);
         known
             .map(|(_, usage)| usage)
-            .ok_or_else(|| CertificateRefusal::KeyUsage(name.to_owned()))
+            .ok_or_else(|| CertificateRejection::KeyUsage(name.to_owned()))
     }
 }
 

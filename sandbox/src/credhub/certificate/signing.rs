@@ -17,7 +17,7 @@ use crate::credhub::{
     credential::{CertificateSecret, Origin, Secret},
     generate::RsaPair,
     name::CredentialName,
-    refusal::{CertificateRefusal, Refusal},
+    rejection::{CertificateRejection, Rejection},
 };
 
 const SECONDS_A_DAY: u64 = 24 * 60 * 60;
@@ -35,15 +35,15 @@ impl Signer {
     pub(in crate::credhub) fn new(
         name: &CredentialName,
         secret: &CertificateSecret,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Rejection> {
         let read = ReadCertificate::read(&secret.certificate)
             .filter(|read| read.parameters.is_ca)
-            .ok_or(CertificateRefusal::NotAnAuthority)?;
+            .ok_or(CertificateRejection::NotAnAuthority)?;
         let key = secret
             .private_key
             .as_deref()
-            .ok_or(CertificateRefusal::AuthorityWithoutKey)?;
-        let key = KeyPair::from_pem(key).map_err(|_| CertificateRefusal::InvalidKey)?;
+            .ok_or(CertificateRejection::AuthorityWithoutKey)?;
+        let key = KeyPair::from_pem(key).map_err(|_| CertificateRejection::InvalidKey)?;
         Ok(Self {
             name: name.clone(),
             certificate: secret.certificate.clone(),
@@ -56,7 +56,7 @@ impl Signer {
 /// A certificate that signs itself.
 pub(in crate::credhub) fn self_signed(
     parameters: &CertificateParameters,
-) -> Result<Secret, Refusal> {
+) -> Result<Secret, Rejection> {
     let pair = RsaPair::generate(parameters.key_length)?;
     let params = params(parameters, &pair)?;
     let certificate = params
@@ -76,7 +76,7 @@ pub(in crate::credhub) fn self_signed(
 pub(in crate::credhub) fn signed(
     parameters: &CertificateParameters,
     signer: &Signer,
-) -> Result<Secret, Refusal> {
+) -> Result<Secret, Rejection> {
     let pair = RsaPair::generate(parameters.key_length)?;
     let params = params(parameters, &pair)?;
     let mut issuer_params = CertificateParams::default();
@@ -101,9 +101,9 @@ pub(in crate::credhub) fn signed(
 fn params(
     parameters: &CertificateParameters,
     pair: &RsaPair,
-) -> Result<CertificateParams, Refusal> {
+) -> Result<CertificateParams, Rejection> {
     let mut params = CertificateParams::new(parameters.alternative_names.clone())
-        .map_err(|_| CertificateRefusal::AlternativeName)?;
+        .map_err(|_| CertificateRejection::AlternativeName)?;
     params.distinguished_name = distinguished_name(&parameters.subject);
     params.is_ca = if parameters.is_ca {
         IsCa::Ca(BasicConstraints::Unconstrained)
@@ -154,8 +154,8 @@ fn identifier_of(key: &KeyPair) -> KeyIdMethod {
     KeyIdMethod::PreSpecified(digest.as_ref().to_vec())
 }
 
-fn internal(error: rcgen::Error) -> Refusal {
-    Refusal::Internal(error.into())
+fn internal(error: rcgen::Error) -> Rejection {
+    Rejection::Internal(error.into())
 }
 
 impl ExtendedKeyUse {

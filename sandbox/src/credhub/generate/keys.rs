@@ -9,7 +9,7 @@ use x509_parser::{
     x509::SubjectPublicKeyInfo,
 };
 
-use crate::{credhub::refusal::Refusal, rsa_keys};
+use crate::{credhub::rejection::Rejection, rsa_keys};
 
 /// The lengths of keys that are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,20 +45,20 @@ impl KeyLength {
 
 impl RsaPair {
     /// Makes a key. Takes tenths of a second, and for the longest keys seconds.
-    pub(in crate::credhub) fn generate(length: KeyLength) -> Result<Self, Refusal> {
+    pub(in crate::credhub) fn generate(length: KeyLength) -> Result<Self, Rejection> {
         let made = |size| KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, size);
         let pair = match length {
             KeyLength::Bits2048 => {
                 let key =
-                    rsa_keys::private_key().map_err(|error| Refusal::Internal(error.into()))?;
+                    rsa_keys::private_key().map_err(|error| Rejection::Internal(error.into()))?;
                 KeyPair::from_pkcs8_der_and_sign_algo(&key, &PKCS_RSA_SHA256)
             }
             KeyLength::Bits3072 => made(RsaKeySize::_3072),
             KeyLength::Bits4096 => made(RsaKeySize::_4096),
         };
-        let pair = pair.map_err(|error| Refusal::Internal(error.into()))?;
+        let pair = pair.map_err(|error| Rejection::Internal(error.into()))?;
         let private = unwrapped(&pair.serialize_der())
-            .ok_or_else(|| Refusal::Internal("the new key is not in PKCS #8".into()))?;
+            .ok_or_else(|| Rejection::Internal("the new key is not in PKCS #8".into()))?;
         Ok(Self { pair, private })
     }
 

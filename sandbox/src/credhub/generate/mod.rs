@@ -22,7 +22,7 @@ pub(super) use self::{
 use super::{
     certificate::{self, CertificateParameters, Signer},
     credential::{CredentialType, KeyPairSecret, Secret},
-    refusal::{CertificateRefusal, Refusal},
+    rejection::{CertificateRejection, Rejection},
     ssh, user_hash,
 };
 
@@ -107,13 +107,13 @@ impl Recipe {
     }
 
     /// What would make another secret like this one.
-    pub(super) fn of(secret: &Secret) -> Result<Self, Refusal> {
+    pub(super) fn of(secret: &Secret) -> Result<Self, Rejection> {
         match secret {
             Secret::Password {
                 password,
                 parameters,
             } => {
-                let parameters = parameters.as_ref().ok_or(Refusal::PasswordWasSet)?;
+                let parameters = parameters.as_ref().ok_or(Rejection::PasswordWasSet)?;
                 Ok(Self::Password(parameters.with_length_of(password)))
             }
             Secret::User {
@@ -122,7 +122,7 @@ impl Recipe {
                 parameters,
                 ..
             } => {
-                let parameters = parameters.as_ref().ok_or(Refusal::UserWasSet)?;
+                let parameters = parameters.as_ref().ok_or(Rejection::UserWasSet)?;
                 Ok(Self::User(StringParameters {
                     username: username.clone(),
                     ..parameters.with_length_of(password)
@@ -148,14 +148,14 @@ impl Recipe {
                 parameters
                     .filter(|parameters| parameters.self_signed || parameters.ca_name.is_some())
                     .map(|parameters| Self::Certificate(Box::new(parameters)))
-                    .ok_or(Refusal::CertificateWasSet)
+                    .ok_or(Rejection::CertificateWasSet)
             }
-            Secret::Value { .. } | Secret::Json { .. } => Err(Refusal::TypeForRegenerate),
+            Secret::Value { .. } | Secret::Json { .. } => Err(Rejection::TypeForRegenerate),
         }
     }
 
     /// Makes a secret. Keys take long to make, so this is not for a thread that serves others.
-    pub(super) fn make(self, signer: Option<&Signer>) -> Result<Secret, Refusal> {
+    pub(super) fn make(self, signer: Option<&Signer>) -> Result<Secret, Rejection> {
         match self {
             Self::Password(parameters) => Ok(Secret::Password {
                 password: parameters.password(),
@@ -177,7 +177,7 @@ impl Recipe {
             Self::Ssh(parameters) => {
                 let pair = RsaPair::generate(parameters.key_length)?;
                 let public = ssh::PublicKey::of(&pair, parameters.comment)
-                    .ok_or_else(|| Refusal::Internal("the public key is no RSA key".into()))?;
+                    .ok_or_else(|| Rejection::Internal("the public key is no RSA key".into()))?;
                 Ok(Secret::Ssh(KeyPairSecret {
                     public_key: Some(public.to_string()),
                     private_key: Some(pair.private_pem()),
@@ -186,7 +186,7 @@ impl Recipe {
             Self::Certificate(parameters) => match (parameters.self_signed, signer) {
                 (true, _) => certificate::self_signed(&parameters),
                 (false, Some(signer)) => certificate::signed(&parameters, signer),
-                (false, None) => Err(CertificateRefusal::NoSigner.into()),
+                (false, None) => Err(CertificateRejection::NoSigner.into()),
             },
         }
     }

@@ -12,7 +12,7 @@ use crate::credhub::{
     credential::CredentialType,
     members::Members,
     name::CredentialName,
-    refusal::{CertificateRefusal, Refusal},
+    rejection::{CertificateRejection, Rejection},
 };
 
 const DAYS: u32 = 365;
@@ -22,8 +22,8 @@ pub(in crate::credhub) fn recipe(
     kind: &str,
     parameters: Option<Value>,
     value: Option<Value>,
-) -> Result<Recipe, Refusal> {
-    let kind = CredentialType::named(kind).ok_or(Refusal::TypeForGenerate)?;
+) -> Result<Recipe, Rejection> {
+    let kind = CredentialType::named(kind).ok_or(Rejection::TypeForGenerate)?;
     let has_parameters = parameters.is_some();
     let mut members = Members::of(parameters)?;
     let recipe = match kind {
@@ -43,13 +43,13 @@ pub(in crate::credhub) fn recipe(
             comment: members.text("ssh_comment")?.unwrap_or_default(),
         }),
         CredentialType::Certificate if !has_parameters => {
-            return Err(CertificateRefusal::NoParameters.into());
+            return Err(CertificateRejection::NoParameters.into());
         }
         CredentialType::Certificate => {
             let parameters = certificate_parameters(&mut members)?;
             Recipe::Certificate(Box::new(parameters))
         }
-        CredentialType::Value | CredentialType::Json => return Err(Refusal::TypeNotGenerated),
+        CredentialType::Value | CredentialType::Json => return Err(Rejection::TypeNotGenerated),
     };
     members.end()?;
     if let Recipe::Certificate(parameters) = &recipe {
@@ -58,7 +58,7 @@ pub(in crate::credhub) fn recipe(
     Ok(recipe)
 }
 
-fn string_parameters(members: &mut Members) -> Result<StringParameters, Refusal> {
+fn string_parameters(members: &mut Members) -> Result<StringParameters, Rejection> {
     let defaults = StringParameters::default();
     let unused = |excluded: Option<bool>| match excluded {
         Some(true) => Letters::Unused,
@@ -81,19 +81,19 @@ fn string_parameters(members: &mut Members) -> Result<StringParameters, Refusal>
     if parameters.have_letters() {
         Ok(parameters)
     } else {
-        Err(Refusal::NoCharacters)
+        Err(Rejection::NoCharacters)
     }
 }
 
-fn key_length(members: &mut Members) -> Result<KeyLength, Refusal> {
+fn key_length(members: &mut Members) -> Result<KeyLength, Rejection> {
     let Some(bits) = members.number("key_length")? else {
         return Ok(KeyLength::default());
     };
     let bits = usize::try_from(bits).unwrap_or(usize::MAX);
-    KeyLength::of_bits(bits).ok_or(Refusal::KeyLength)
+    KeyLength::of_bits(bits).ok_or(Rejection::KeyLength)
 }
 
-fn certificate_parameters(members: &mut Members) -> Result<CertificateParameters, Refusal> {
+fn certificate_parameters(members: &mut Members) -> Result<CertificateParameters, Rejection> {
     let is_ca = members.flag("is_ca")?.unwrap_or(false);
     let self_sign = members.flag("self_sign")?.unwrap_or(false);
     let ca_name = members.filled_text("ca")?;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{Session, Stored};
 use crate::credhub::{
     State, credential::CredentialType, name::CredentialName, permissions::Operation,
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 /// A certificate without its secrets.
@@ -39,10 +39,10 @@ impl Session {
     pub(in crate::credhub) fn certificate(
         &self,
         name: &CredentialName,
-    ) -> Result<CertificateSummary, Refusal> {
+    ) -> Result<CertificateSummary, Rejection> {
         self.credhub.with(|state| {
             self.authorize(state, name, Operation::Read)?;
-            summary(state, name).ok_or(Refusal::NoSuchCredential)
+            summary(state, name).ok_or(Rejection::NoSuchCredential)
         })
     }
 }

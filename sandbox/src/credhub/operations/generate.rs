@@ -12,7 +12,7 @@ use crate::credhub::{
     generate::{Mode, Recipe, recipe},
     name::CredentialName,
     permissions::Operation,
-    refusal::{CertificateRefusal, Refusal},
+    rejection::{CertificateRejection, Rejection},
 };
 
 /// A secret that is to be generated.
@@ -31,7 +31,7 @@ impl Generation {
         kind: &str,
         parameters: Value,
         mode: Mode,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Rejection> {
         Ok(Self {
             name: CredentialName::parse(name)?,
             recipe: recipe(kind, Some(parameters), None)?,
@@ -49,7 +49,7 @@ enum Decision {
 
 impl Session {
     /// Makes sure that there is a secret, and tells which.
-    pub(crate) async fn generate(&self, generation: Generation) -> Result<Stored, Refusal> {
+    pub(crate) async fn generate(&self, generation: Generation) -> Result<Stored, Rejection> {
         let decision = self
             .credhub
             .with(|state| self.decision(state, &generation))?;
@@ -74,10 +74,13 @@ impl Session {
         &self,
         name: &CredentialName,
         metadata: Option<Value>,
-    ) -> Result<Stored, Refusal> {
+    ) -> Result<Stored, Rejection> {
         let recipe = self.credhub.with(|state| {
             self.authorize(state, name, Operation::Write)?;
-            let (_, present) = state.vault.latest(name).ok_or(Refusal::NoSuchCredential)?;
+            let (_, present) = state
+                .vault
+                .latest(name)
+                .ok_or(Rejection::NoSuchCredential)?;
             Recipe::of(&present.secret)
         })?;
         self.generate(Generation {
@@ -93,14 +96,14 @@ impl Session {
     pub(in crate::credhub) async fn regenerate_signed_by(
         &self,
         authority: &CredentialName,
-    ) -> Result<BTreeSet<CredentialName>, Refusal> {
+    ) -> Result<BTreeSet<CredentialName>, Rejection> {
         let names = self.credhub.with(|state| {
             self.authorize(state, authority, Operation::Read)?;
             let names = signed_by(state, authority);
             for name in &names {
                 self.authorize(state, name, Operation::Write)?;
             }
-            Ok::<_, Refusal>(names)
+            Ok::<_, Rejection>(names)
         })?;
         let mut regenerated = BTreeSet::new();
         // Authorities come before what they sign.
@@ -111,7 +114,7 @@ impl Session {
         Ok(regenerated)
     }
 
-    fn decision(&self, state: &State, generation: &Generation) -> Result<Decision, Refusal> {
+    fn decision(&self, state: &State, generation: &Generation) -> Result<Decision, Rejection> {
         let Generation {
             name, recipe, mode, ..
         } = generation;
@@ -130,7 +133,7 @@ impl Session {
             return Ok(Decision::Make(signer));
         };
         if present.secret.kind() != recipe.kind() {
-            return Err(Refusal::OtherType);
+            return Err(Rejection::OtherType);
         }
         let stays = match mode {
             Mode::NoOverwrite => true,
@@ -146,13 +149,13 @@ impl Session {
 }
 
 /// Makes a secret on a thread that nobody else waits for.
-async fn made(recipe: Recipe, signer: Option<Box<Signer>>) -> Result<Secret, Refusal> {
+async fn made(recipe: Recipe, signer: Option<Box<Signer>>) -> Result<Secret, Rejection> {
     let made = tokio::task::spawn_blocking(move || recipe.make(signer.as_deref())).await;
-    made.map_err(|error| Refusal::Internal(error.into()))?
+    made.map_err(|error| Rejection::Internal(error.into()))?
 }
 
 /// The authority as it signs now.
-fn signer(state: &State, name: &CredentialName) -> Result<Box<Signer>, Refusal> {
+fn signer(state: &State, name: &CredentialName) -> Result<Box<Signer>, Rejection> {
     let authority = authority(state, name)?;
     Signer::new(name, authority).map(Box::new)
 }
@@ -160,10 +163,10 @@ fn signer(state: &State, name: &CredentialName) -> Result<Box<Signer>, Refusal> 
 fn authority<'a>(
     state: &'a State,
     name: &CredentialName,
-) -> Result<&'a CertificateSecret, Refusal> {
-    let (_, version) = state.vault.latest(name).ok_or(Refusal::NoSuchAuthority)?;
+) -> Result<&'a CertificateSecret, Rejection> {
+    let (_, version) = state.vault.latest(name).ok_or(Rejection::NoSuchAuthority)?;
     let certificate = version.secret.as_certificate();
-    Ok(certificate.ok_or(CertificateRefusal::NotAnAuthorityName)?)
+    Ok(certificate.ok_or(CertificateRejection::NotAnAuthorityName)?)
 }
 
 /// Whether the authority of a certificate is another than the one that signed it.

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::{Session, read::Versions};
-use crate::credhub::{credential::Secret, name::CredentialName, refusal::Refusal};
+use crate::credhub::{credential::Secret, name::CredentialName, rejection::Rejection};
 
 impl Session {
     /// Replaces the credentials of every service that only refers to them.
-    pub(in crate::credhub) fn interpolate(&self, services: &mut Value) -> Result<(), Refusal> {
-        let offerings = services.as_object_mut().ok_or(Refusal::Malformed)?;
+    pub(in crate::credhub) fn interpolate(&self, services: &mut Value) -> Result<(), Rejection> {
+        let offerings = services.as_object_mut().ok_or(Rejection::Malformed)?;
         for instances in offerings.values_mut().filter_map(Value::as_array_mut) {
             for instance in instances {
                 let Some(credentials) = instance.get_mut("credentials") else {
@@ -22,7 +22,7 @@ impl Session {
         Ok(())
     }
 
-    fn referred(&self, reference: &str) -> Result<Value, Refusal> {
+    fn referred(&self, reference: &str) -> Result<Value, Rejection> {
         let name = reference.strip_prefix("((").unwrap_or(reference);
         let name = name.strip_suffix("))").unwrap_or(name);
         let mut versions = self.get(&CredentialName::sought(name), Versions::Newest(1))?;
@@ -33,7 +33,7 @@ impl Session {
             | Secret::User { .. }
             | Secret::Certificate(_)
             | Secret::Rsa(_)
-            | Secret::Ssh(_) => Err(Refusal::NotJson(name.to_owned())),
+            | Secret::Ssh(_) => Err(Rejection::NotJson(name.to_owned())),
         }
     }
 }

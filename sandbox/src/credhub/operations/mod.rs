@@ -27,7 +27,7 @@ pub(super) use self::{
 };
 use super::{
     Acls, Actor, CredHub, State, credential::Version, name::CredentialName, permissions::Operation,
-    refusal::Refusal,
+    rejection::Rejection,
 };
 
 /// A CredHub as one actor sees it.
@@ -55,20 +55,20 @@ impl Session {
         state: &State,
         name: &CredentialName,
         operation: Operation,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         if self.is_allowed(state, name.as_str(), operation) {
             return Ok(());
         }
         Err(match operation {
-            Operation::Write => Refusal::MayNotWrite,
+            Operation::Write => Rejection::MayNotWrite,
             Operation::Read | Operation::Delete | Operation::ReadAcl | Operation::WriteAcl => {
-                Refusal::NoSuchCredential
+                Rejection::NoSuchCredential
             }
         })
     }
 
     fn is_allowed(&self, state: &State, name: &str, operation: Operation) -> bool {
-        match state.conduct.acls {
+        match state.behaviour.acls {
             Acls::Off => true,
             Acls::Enforced => state.permissions.allow(&self.actor, name, operation),
         }

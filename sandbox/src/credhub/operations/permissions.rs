@@ -9,7 +9,7 @@ use crate::credhub::{
     Acls, Actor, State,
     name::CredentialName,
     permissions::{Operation, Permission, PermissionPath},
-    refusal::{PermissionRefusal, Refusal},
+    rejection::{PermissionRejection, Rejection},
 };
 
 /// A permission and its id.
@@ -20,7 +20,7 @@ pub(in crate::credhub) struct Granted {
 
 impl Session {
     /// Grants. There must be no permission for this path and actor yet.
-    pub(in crate::credhub) fn grant(&self, permission: Permission) -> Result<Granted, Refusal> {
+    pub(in crate::credhub) fn grant(&self, permission: Permission) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             self.may_grant(state, permission.path.as_str(), &permission.actor)?;
             if state
@@ -28,7 +28,7 @@ impl Session {
                 .find(&permission.actor, &permission.path)
                 .is_some()
             {
-                return Err(PermissionRefusal::Exists.into());
+                return Err(PermissionRejection::Exists.into());
             }
             let id = state.permissions.merge(permission.clone());
             Ok(Granted { id, permission })
@@ -40,7 +40,7 @@ impl Session {
         &self,
         name: &CredentialName,
         entries: Vec<(Actor, BTreeSet<Operation>)>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.credhub.with(|state| {
             for (actor, operations) in &entries {
                 self.may_grant(state, name.as_str(), actor)?;
@@ -48,7 +48,7 @@ impl Session {
                     state.permissions.allow(actor, name.as_str(), *operation)
                 };
                 if operations.iter().all(allowed) {
-                    return Err(PermissionRefusal::Exists.into());
+                    return Err(PermissionRejection::Exists.into());
                 }
             }
             for (actor, operations) in entries {
@@ -63,11 +63,14 @@ impl Session {
     }
 
     /// The permission with this id.
-    pub(in crate::credhub) fn permission(&self, id: Uuid) -> Result<Granted, Refusal> {
+    pub(in crate::credhub) fn permission(&self, id: Uuid) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
-            let permission = state.permissions.get(id).ok_or(Refusal::NoSuchCredential)?;
+            let permission = state
+                .permissions
+                .get(id)
+                .ok_or(Rejection::NoSuchCredential)?;
             if !self.is_allowed(state, permission.path.as_str(), Operation::ReadAcl) {
-                return Err(Refusal::NoSuchCredential);
+                return Err(Rejection::NoSuchCredential);
             }
             Ok(Granted {
                 id,
@@ -81,13 +84,13 @@ impl Session {
         &self,
         path: &PermissionPath,
         actor: &Actor,
-    ) -> Result<Granted, Refusal> {
+    ) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             if !self.is_allowed(state, path.as_str(), Operation::ReadAcl) {
-                return Err(PermissionRefusal::NotFound.into());
+                return Err(PermissionRejection::NotFound.into());
             }
             let found = state.permissions.find(actor, path);
-            let (id, permission) = found.ok_or(PermissionRefusal::NotFound)?;
+            let (id, permission) = found.ok_or(PermissionRejection::NotFound)?;
             Ok(Granted {
                 id,
                 permission: permission.clone(),
@@ -101,13 +104,13 @@ impl Session {
         id: Uuid,
         path_and_actor: Option<(PermissionPath, Actor)>,
         operations: BTreeSet<Operation>,
-    ) -> Result<Granted, Refusal> {
+    ) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             let present = self.changeable(state, id)?;
             if let Some((path, actor)) = path_and_actor
                 && (path != present.path || actor != present.actor)
             {
-                return Err(PermissionRefusal::OtherPathOrActor.into());
+                return Err(PermissionRejection::OtherPathOrActor.into());
             }
             state.permissions.replace_operations(id, operations.clone());
             let permission = Permission {
@@ -119,7 +122,7 @@ impl Session {
     }
 
     /// Takes a permission away, and tells what it was.
-    pub(in crate::credhub) fn revoke(&self, id: Uuid) -> Result<Granted, Refusal> {
+    pub(in crate::credhub) fn revoke(&self, id: Uuid) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             let permission = self.changeable(state, id)?;
             state.permissions.remove(id);
@@ -132,38 +135,38 @@ impl Session {
         &self,
         name: &CredentialName,
         actor: &Actor,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.credhub.with(|state| {
             self.may_grant(state, name.as_str(), actor)?;
             let found = state.permissions.find(actor, &name.into());
-            let id = found.map(|(id, _)| id).ok_or(Refusal::NoSuchCredential)?;
+            let id = found.map(|(id, _)| id).ok_or(Rejection::NoSuchCredential)?;
             state.permissions.remove(id);
             Ok(())
         })
     }
 
     /// Whether the actor may change what another one may do at this path. Nobody changes what they may do themselves.
-    fn may_grant(&self, state: &State, path: &str, other: &Actor) -> Result<(), Refusal> {
+    fn may_grant(&self, state: &State, path: &str, other: &Actor) -> Result<(), Rejection> {
         if !self.is_allowed(state, path, Operation::WriteAcl) {
-            return Err(Refusal::NoSuchCredential);
+            return Err(Rejection::NoSuchCredential);
         }
         self.is_another(state, other)
     }
 
-    fn is_another(&self, state: &State, other: &Actor) -> Result<(), Refusal> {
-        if state.conduct.acls == Acls::Enforced && *other == self.actor {
-            return Err(PermissionRefusal::OwnActor.into());
+    fn is_another(&self, state: &State, other: &Actor) -> Result<(), Rejection> {
+        if state.behaviour.acls == Acls::Enforced && *other == self.actor {
+            return Err(PermissionRejection::OwnActor.into());
         }
         Ok(())
     }
 
-    fn changeable(&self, state: &State, id: Uuid) -> Result<Permission, Refusal> {
+    fn changeable(&self, state: &State, id: Uuid) -> Result<Permission, Rejection> {
         let present = state
             .permissions
             .get(id)
-            .ok_or(PermissionRefusal::Unknown)?;
+            .ok_or(PermissionRejection::Unknown)?;
         if !self.is_allowed(state, present.path.as_str(), Operation::WriteAcl) {
-            return Err(PermissionRefusal::Unknown.into());
+            return Err(PermissionRejection::Unknown.into());
         }
         self.is_another(state, &present.actor)?;
         Ok(present.clone())

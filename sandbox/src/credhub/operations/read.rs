@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{Session, Stored};
 use crate::credhub::{
     Acls, State, certificate::ReadCertificate, name::CredentialName, permissions::Operation,
-    refusal::Refusal, vault::Found,
+    rejection::Rejection, vault::Found,
 };
 
 const SECONDS_A_DAY: i64 = 24 * 60 * 60;
@@ -38,7 +38,7 @@ impl Session {
         &self,
         name: &CredentialName,
         versions: Versions,
-    ) -> Result<Vec<Stored>, Refusal> {
+    ) -> Result<Vec<Stored>, Rejection> {
         self.credhub.with(|state| {
             self.authorize(state, name, Operation::Read)?;
             let found = match versions {
@@ -50,22 +50,22 @@ impl Session {
                 }
             };
             if found.is_empty() {
-                return Err(Refusal::NoSuchCredential);
+                return Err(Rejection::NoSuchCredential);
             }
             Ok(found.into_iter().map(Stored::of).collect())
         })
     }
 
     /// The newest version.
-    pub(crate) fn current(&self, name: &CredentialName) -> Result<Stored, Refusal> {
+    pub(crate) fn current(&self, name: &CredentialName) -> Result<Stored, Rejection> {
         let mut versions = self.get(name, Versions::Newest(1))?;
         Ok(versions.swap_remove(0))
     }
 
     /// One version.
-    pub(crate) fn version(&self, id: Uuid) -> Result<Stored, Refusal> {
+    pub(crate) fn version(&self, id: Uuid) -> Result<Stored, Rejection> {
         self.credhub.with(|state| {
-            let version = state.vault.version(id).ok_or(Refusal::NoSuchCredential)?;
+            let version = state.vault.version(id).ok_or(Rejection::NoSuchCredential)?;
             self.authorize(state, &version.name, Operation::Read)?;
             Ok(Stored::of((id, version)))
         })
@@ -105,7 +105,7 @@ impl Session {
     }
 
     fn readable(&self, state: &State, found: Vec<Found>) -> Vec<Found> {
-        if state.conduct.acls == Acls::Off {
+        if state.behaviour.acls == Acls::Off {
             return found;
         }
         let paths = state.permissions.readable(&self.actor);

@@ -9,7 +9,7 @@ use crate::credhub::{
     credential::{CertificateSecret, Secret},
     name::CredentialName,
     permissions::{ALL_OPERATIONS, Operation, Permission},
-    refusal::{CertificateRefusal, Refusal},
+    rejection::{CertificateRejection, Rejection},
 };
 
 const VALUE_LIMIT: usize = 64 * 1024;
@@ -34,7 +34,7 @@ pub(in crate::credhub) enum IfPresent {
 
 impl Session {
     /// Adds a version with a value that the actor brings.
-    pub(in crate::credhub) fn set(&self, setting: Setting) -> Result<Stored, Refusal> {
+    pub(in crate::credhub) fn set(&self, setting: Setting) -> Result<Stored, Rejection> {
         let Setting {
             name,
             mut secret,
@@ -49,9 +49,9 @@ impl Session {
             }
             if let Some((id, present)) = state.vault.latest(&name) {
                 if present.secret.kind() != secret.kind() {
-                    return Err(Refusal::OtherType);
+                    return Err(Rejection::OtherType);
                 }
-                if state.conduct.is_legacy() && if_present == IfPresent::Keep {
+                if state.behaviour.is_legacy() && if_present == IfPresent::Keep {
                     return Ok(Stored::of((id, present)));
                 }
             }
@@ -60,16 +60,16 @@ impl Session {
     }
 
     /// Deletes a credential with all its versions.
-    pub(in crate::credhub) fn delete(&self, name: &CredentialName) -> Result<(), Refusal> {
+    pub(in crate::credhub) fn delete(&self, name: &CredentialName) -> Result<(), Rejection> {
         self.credhub.with(|state| {
             self.authorize(state, name, Operation::Delete)?;
-            if state.conduct.is_legacy() {
+            if state.behaviour.is_legacy() {
                 state.permissions.remove_path(&name.into());
             }
             if state.vault.remove(name) {
                 Ok(())
             } else {
-                Err(Refusal::NoSuchCredential)
+                Err(Rejection::NoSuchCredential)
             }
         })
     }
@@ -82,7 +82,7 @@ impl Session {
         secret: Secret,
         metadata: Option<Value>,
     ) -> Stored {
-        if state.conduct.is_legacy() && state.vault.latest(name).is_none() {
+        if state.behaviour.is_legacy() && state.vault.latest(name).is_none() {
             state.permissions.merge(Permission {
                 path: name.into(),
                 actor: self.actor.clone(),
@@ -99,7 +99,7 @@ impl Session {
         state: &State,
         name: &CredentialName,
         certificate: &mut CertificateSecret,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let read = check_parts(certificate)?;
         let Some(ca_name) = certificate.ca_name.clone() else {
             let is_own = certificate.ca.as_ref() == Some(&certificate.certificate);
@@ -112,51 +112,51 @@ impl Session {
         let (_, authority) = state
             .vault
             .latest(&ca_name)
-            .ok_or(Refusal::NoSuchAuthority)?;
+            .ok_or(Rejection::NoSuchAuthority)?;
         let authority = authority
             .secret
             .as_certificate()
-            .ok_or(CertificateRefusal::NotAnAuthorityName)?;
+            .ok_or(CertificateRejection::NotAnAuthorityName)?;
         let signer = ReadCertificate::read(&authority.certificate)
-            .ok_or(CertificateRefusal::NotAnAuthority)?;
+            .ok_or(CertificateRejection::NotAnAuthority)?;
         if !read.is_signed_by(&signer) {
-            return Err(CertificateRefusal::NotSignedByNamed.into());
+            return Err(CertificateRejection::NotSignedByNamed.into());
         }
         certificate.ca = Some(authority.certificate.clone());
         Ok(())
     }
 }
 
-fn check_parts(certificate: &CertificateSecret) -> Result<ReadCertificate, CertificateRefusal> {
+fn check_parts(certificate: &CertificateSecret) -> Result<ReadCertificate, CertificateRejection> {
     if certificate.ca.is_some() && certificate.ca_name.is_some() {
-        return Err(CertificateRefusal::AuthorityTwice);
+        return Err(CertificateRejection::AuthorityTwice);
     }
     let is_too_large = |pem: &str| pem.len() > CERTIFICATE_LIMIT;
     if is_too_large(&certificate.certificate) || certificate.ca.as_deref().is_some_and(is_too_large)
     {
-        return Err(CertificateRefusal::TooLarge);
+        return Err(CertificateRejection::TooLarge);
     }
     let read =
-        ReadCertificate::read(&certificate.certificate).ok_or(CertificateRefusal::Invalid)?;
+        ReadCertificate::read(&certificate.certificate).ok_or(CertificateRejection::Invalid)?;
     if let Some(key) = &certificate.private_key {
         match is_key_of(&read, key) {
-            None => return Err(CertificateRefusal::InvalidKey),
-            Some(false) => return Err(CertificateRefusal::OtherKey),
+            None => return Err(CertificateRejection::InvalidKey),
+            Some(false) => return Err(CertificateRejection::OtherKey),
             Some(true) => {}
         }
     }
     if let Some(ca) = &certificate.ca {
         let authority = ReadCertificate::read(ca)
             .filter(|authority| authority.parameters.is_ca)
-            .ok_or(CertificateRefusal::InvalidAuthority)?;
+            .ok_or(CertificateRejection::InvalidAuthority)?;
         if !read.is_signed_by(&authority) {
-            return Err(CertificateRefusal::NotSignedByAuthority);
+            return Err(CertificateRejection::NotSignedByAuthority);
         }
     }
     Ok(read)
 }
 
-fn check_sizes(secret: &Secret, metadata: Option<&Value>) -> Result<(), Refusal> {
+fn check_sizes(secret: &Secret, metadata: Option<&Value>) -> Result<(), Rejection> {
     let size = match secret {
         Secret::Value { value } => value.len(),
         Secret::Json { value } => value.to_string().len(),
@@ -165,10 +165,10 @@ fn check_sizes(secret: &Secret, metadata: Option<&Value>) -> Result<(), Refusal>
         Secret::Rsa(keys) | Secret::Ssh(keys) => keys.private_key.as_ref().map_or(0, String::len),
     };
     if size > VALUE_LIMIT {
-        return Err(Refusal::TooLarge);
+        return Err(Rejection::TooLarge);
     }
     if metadata.is_some_and(|metadata| metadata.to_string().len() > METADATA_LIMIT) {
-        return Err(Refusal::MetadataTooLong);
+        return Err(Rejection::MetadataTooLong);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use secrecy::{ExposeSecret, zeroize::Zeroizing};
 use subtle::ConstantTimeEq;
 
-use super::Refusal;
+use super::Rejection;
 use crate::director::{
     Director, LocalUser, UserManagement, deployments::Deployment, ids::TeamName, tasks::Task,
 };
@@ -38,7 +38,7 @@ enum Reach {
 impl Caller {
     /// The caller of a request. A missing, wrong, expired or refresh token is none, and so are credentials of the
     /// kind that this Director is not set up for.
-    pub(super) fn of(request: &HttpRequest) -> Result<Self, Refusal> {
+    pub(super) fn of(request: &HttpRequest) -> Result<Self, Rejection> {
         let caller = || {
             let director = request.app_data::<Data<Director>>()?;
             let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
@@ -52,7 +52,7 @@ impl Caller {
                 _ => None,
             }
         };
-        caller().ok_or_else(|| Refusal::NotAuthenticated {
+        caller().ok_or_else(|| Rejection::NotAuthenticated {
             path: request.path().to_owned(),
         })
     }
@@ -129,7 +129,7 @@ impl Caller {
     }
 
     /// Lists may be asked for by everybody with any right here; they show what may be seen.
-    pub(super) fn may_list(&self) -> Result<(), Refusal> {
+    pub(super) fn may_list(&self) -> Result<(), Rejection> {
         self.granted(
             self.reads_all() || !self.teams.is_empty() || !self.read_teams.is_empty(),
             Self::read_scopes,
@@ -137,17 +137,17 @@ impl Caller {
     }
 
     /// Director-wide reading, not for teams.
-    pub(super) fn may_read_all(&self) -> Result<(), Refusal> {
+    pub(super) fn may_read_all(&self) -> Result<(), Rejection> {
         self.granted(self.reads_all(), Self::read_scopes)
     }
 
     /// Director-wide changes, and reading what only administrators see.
-    pub(super) fn may_administer(&self) -> Result<(), Refusal> {
+    pub(super) fn may_administer(&self) -> Result<(), Rejection> {
         self.granted(self.is_admin(), Self::admin_scopes)
     }
 
     /// Making deployments and configs.
-    pub(super) fn may_create(&self) -> Result<(), Refusal> {
+    pub(super) fn may_create(&self) -> Result<(), Rejection> {
         self.granted(
             self.is_admin() || !self.teams.is_empty(),
             Self::admin_scopes,
@@ -155,12 +155,12 @@ impl Caller {
     }
 
     /// Reading one deployment.
-    pub(super) fn may_read(&self, deployment: &Deployment) -> Result<(), Refusal> {
+    pub(super) fn may_read(&self, deployment: &Deployment) -> Result<(), Rejection> {
         self.granted(self.reads_of(&deployment.teams), Self::read_scopes)
     }
 
     /// Changing one deployment, and reading its secrets' names.
-    pub(super) fn may_change(&self, deployment: &Deployment) -> Result<(), Refusal> {
+    pub(super) fn may_change(&self, deployment: &Deployment) -> Result<(), Rejection> {
         self.granted(
             self.is_admin() || deployment.belongs_to(&self.teams),
             Self::admin_scopes,
@@ -168,42 +168,42 @@ impl Caller {
     }
 
     /// Reading a task.
-    pub(super) fn may_read_task(&self, task: &Task) -> Result<(), Refusal> {
+    pub(super) fn may_read_task(&self, task: &Task) -> Result<(), Rejection> {
         self.granted(self.reads_of(&task.teams), Self::read_scopes)
     }
 
     /// Reading a task's log.
-    pub(super) fn may_change_task(&self, task: &Task) -> Result<(), Refusal> {
+    pub(super) fn may_change_task(&self, task: &Task) -> Result<(), Rejection> {
         let owns = task.teams.iter().any(|team| self.teams.contains(team));
         self.granted(self.is_admin() || owns, Self::admin_scopes)
     }
 
     /// Looking a task up by its id, which is refused in words of its own.
-    pub(super) fn may_look_up_task(&self, task: &Task) -> Result<(), Refusal> {
+    pub(super) fn may_look_up_task(&self, task: &Task) -> Result<(), Rejection> {
         if self.reads_of(&task.teams) {
             Ok(())
         } else {
-            Err(Refusal::TaskScopes(self.read_scopes()))
+            Err(Rejection::TaskScopes(self.read_scopes()))
         }
     }
 
     /// Changing something that one team owns, or nobody.
-    pub(super) fn may_change_of(&self, owner: Option<&TeamName>) -> Result<(), Refusal> {
+    pub(super) fn may_change_of(&self, owner: Option<&TeamName>) -> Result<(), Rejection> {
         let owns = owner.is_some_and(|team| self.teams.contains(team));
         self.granted(self.is_admin() || owns, Self::admin_scopes)
     }
 
     /// Reading something that one team owns, or nobody.
-    pub(super) fn may_read_of(&self, owner: Option<&TeamName>) -> Result<(), Refusal> {
+    pub(super) fn may_read_of(&self, owner: Option<&TeamName>) -> Result<(), Rejection> {
         let is_seen = owner.is_some_and(|team| self.reads_of(std::slice::from_ref(team)));
         self.granted(self.reads_all() || is_seen, Self::read_scopes)
     }
 
-    fn granted(&self, granted: bool, needed: fn(&Self) -> Vec<String>) -> Result<(), Refusal> {
+    fn granted(&self, granted: bool, needed: fn(&Self) -> Vec<String>) -> Result<(), Rejection> {
         if granted {
             Ok(())
         } else {
-            Err(Refusal::MissingScope(needed(self)))
+            Err(Rejection::MissingScope(needed(self)))
         }
     }
 
@@ -219,8 +219,8 @@ impl Caller {
 }
 
 impl FromRequest for Caller {
-    type Error = Refusal;
-    type Future = Ready<Result<Self, Refusal>>;
+    type Error = Rejection;
+    type Future = Ready<Result<Self, Rejection>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(Self::of(request))

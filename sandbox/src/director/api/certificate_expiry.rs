@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use x509_parser::{parse_x509_certificate, pem::parse_x509_pem};
 
-use super::{Refusal, answer, caller::Caller, submission::deployment};
+use super::{Rejection, answer, caller::Caller, submission::deployment};
 use crate::director::{Director, variables::Reference};
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
@@ -19,7 +19,7 @@ pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (deployment, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
     let director = &director.inner;

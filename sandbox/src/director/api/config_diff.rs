@@ -9,7 +9,7 @@ use actix_web::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Refusal, answer,
+    Rejection, answer,
     caller::Caller,
     configs::{hash, json_object, version},
 };
@@ -41,10 +41,10 @@ pub(super) async fn diff(
     director: Data<Director>,
     caller: Caller,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let document = json_object(&body)?;
-    let wanted = Wanted::read(&document).ok_or(Refusal::BadConfigDiff)?;
+    let wanted = Wanted::read(&document).ok_or(Rejection::BadConfigDiff)?;
     let mut shown = Map::new();
     let (before, after) = match wanted {
         Wanted::Two(from, to) => (
@@ -79,8 +79,8 @@ pub(super) async fn diff(
 }
 
 /// A content. What is wrong with it is told as the fault of the diff.
-fn diffable(content: &str) -> Result<Content, Refusal> {
-    hash(content).map_err(|fault| Refusal::NotDiffable(Box::new(fault)))
+fn diffable(content: &str) -> Result<Content, Rejection> {
+    hash(content).map_err(|fault| Rejection::NotDiffable(Box::new(fault)))
 }
 
 impl<'a> Wanted<'a> {
@@ -108,7 +108,7 @@ impl<'a> End<'a> {
             .or_else(|| text("content").map(Self::Content))
     }
 
-    fn content(&self, director: &Director, caller: &Caller) -> Result<Content, Refusal> {
+    fn content(&self, director: &Director, caller: &Caller) -> Result<Content, Rejection> {
         match self {
             Self::Content(content) => diffable(content),
             Self::Id(id) => {

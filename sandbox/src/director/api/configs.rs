@@ -9,7 +9,7 @@ use odb_adapter_sdk::yaml;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Refusal, answer, caller::Caller};
+use super::{Rejection, answer, caller::Caller};
 use crate::director::{
     Director,
     audit::{Deed, Doer},
@@ -42,14 +42,14 @@ pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
     options: Query<ListOptions>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let options = options.into_inner();
     let limit = options.limit.as_deref().map(positive).transpose()?;
     let versions = match options.latest.as_deref() {
         None | Some("true") => Some(limit.unwrap_or(1)),
         Some("false") => limit,
-        Some(_) => return Err(Refusal::BadLatest),
+        Some(_) => return Err(Rejection::BadLatest),
     };
     let configs = director.inner.configs.list(&ConfigFilter {
         kind: options.kind,
@@ -69,7 +69,7 @@ pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,
     id: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let (config, view) = version(&director, &id)?;
     caller.may_read_of(config.team.as_ref())?;
@@ -81,7 +81,7 @@ pub(super) async fn post(
     director: Data<Director>,
     caller: Caller,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_create()?;
     let new = new_config(&body, &caller)?;
     if let Some(latest) = director.inner.configs.latest(&new.kind, &new.name) {
@@ -92,7 +92,7 @@ pub(super) async fn post(
         .inner
         .configs
         .post(new)
-        .map_err(Refusal::StaleConfig)?;
+        .map_err(Rejection::StaleConfig)?;
     record(&director, &caller, "create", &kind, &name);
     Ok(answer::json_as_html(StatusCode::CREATED, &view))
 }
@@ -103,7 +103,7 @@ pub(super) async fn delete(
     director: Data<Director>,
     caller: Caller,
     options: Query<DeleteOptions>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_create()?;
     let options = options.into_inner();
     let kind = present(options.kind, "type")?;
@@ -116,7 +116,7 @@ pub(super) async fn delete(
         record(&director, &caller, "delete", &kind, &name);
         Ok(answer::no_content())
     } else {
-        Err(Refusal::NothingThere {
+        Err(Rejection::NothingThere {
             path: request.path().to_owned(),
         })
     }
@@ -128,7 +128,7 @@ pub(super) async fn delete_version(
     director: Data<Director>,
     caller: Caller,
     id: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_create()?;
     let (config, _) = version(&director, &id)?;
     caller.may_change_of(config.team.as_ref())?;
@@ -136,7 +136,7 @@ pub(super) async fn delete_version(
         record(&director, &caller, "delete", &config.kind, &config.name);
         Ok(answer::no_content())
     } else {
-        Err(Refusal::NothingThere {
+        Err(Rejection::NothingThere {
             path: request.path().to_owned(),
         })
     }
@@ -154,44 +154,44 @@ fn record(director: &Director, caller: &Caller, action: &'static str, kind: &str
 }
 
 /// A limit, which the Director takes only as it would write the number itself.
-fn positive(limit: &str) -> Result<usize, Refusal> {
-    let number: i64 = limit.parse().map_err(|_| Refusal::BadLimit)?;
+fn positive(limit: &str) -> Result<usize, Rejection> {
+    let number: i64 = limit.parse().map_err(|_| Rejection::BadLimit)?;
     if number.to_string() != limit {
-        return Err(Refusal::BadLimit);
+        return Err(Rejection::BadLimit);
     }
-    let number = usize::try_from(number).map_err(|_| Refusal::LimitTooSmall)?;
+    let number = usize::try_from(number).map_err(|_| Rejection::LimitTooSmall)?;
     match number {
-        0 => Err(Refusal::LimitTooSmall),
+        0 => Err(Rejection::LimitTooSmall),
         _ => Ok(number),
     }
 }
 
-pub(super) fn version(director: &Director, id: &str) -> Result<(Config, ConfigView), Refusal> {
+pub(super) fn version(director: &Director, id: &str) -> Result<(Config, ConfigView), Rejection> {
     ConfigId::parse(id)
         .and_then(|id| director.inner.configs.find(id))
-        .ok_or_else(|| Refusal::NoSuchConfig(id.to_owned()))
+        .ok_or_else(|| Rejection::NoSuchConfig(id.to_owned()))
 }
 
 /// The content of a config.
-pub(super) fn hash(content: &str) -> Result<Map<String, Value>, Refusal> {
-    match psych::from_str(content).map_err(Refusal::ConfigNotYaml)? {
+pub(super) fn hash(content: &str) -> Result<Map<String, Value>, Rejection> {
+    match psych::from_str(content).map_err(Rejection::ConfigNotYaml)? {
         Value::Object(content) => Ok(content),
-        _ => Err(Refusal::ConfigNotAHash),
+        _ => Err(Rejection::ConfigNotAHash),
     }
 }
 
-pub(super) fn json_object(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn json_object(body: &Bytes) -> Result<Map<String, Value>, Rejection> {
     let document: Value = serde_json::from_slice(body).map_err(|_| {
         let start: String = String::from_utf8_lossy(body).chars().take(QUOTED).collect();
-        Refusal::NotJson(start)
+        Rejection::NotJson(start)
     })?;
     match document {
         Value::Object(document) => Ok(document),
-        _ => Err(Refusal::NotAJsonObject),
+        _ => Err(Rejection::NotAJsonObject),
     }
 }
 
-fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Refusal> {
+fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Rejection> {
     let document = json_object(body)?;
     let kind = text(&document, "type")?;
     let name = text(&document, "name")?;
@@ -221,7 +221,7 @@ fn new_config(body: &Bytes, caller: &Caller) -> Result<NewConfig, Refusal> {
 }
 
 /// The content of a config to be. The Director gives it to its YAML library without a look, which reads text alone.
-fn content(document: &Map<String, Value>) -> Result<&str, Refusal> {
+fn content(document: &Map<String, Value>) -> Result<&str, Rejection> {
     let class = match document.get("content") {
         Some(Value::String(text)) => return Ok(text),
         None | Some(Value::Null) => "nil",
@@ -232,32 +232,32 @@ fn content(document: &Map<String, Value>) -> Result<&str, Refusal> {
         Some(Value::Array(_)) => "Array",
         Some(Value::Object(_)) => "Hash",
     };
-    Err(Refusal::ConfigNotText(class))
+    Err(Rejection::ConfigNotText(class))
 }
 
 /// A runtime config is kept as the Director writes it, with the versions of its releases as text (cloudfoundry/bosh,
 /// `api/api_helper.rb`, `ensure_release_version_is_string`).
-pub(super) fn rewritten(mut content: Map<String, Value>) -> Result<String, Refusal> {
+pub(super) fn rewritten(mut content: Map<String, Value>) -> Result<String, Rejection> {
     let releases = content.get_mut("releases").and_then(Value::as_array_mut);
     for release in releases.into_iter().flatten() {
         if let Some(version @ Value::Number(_)) = release.get_mut("version") {
             *version = Value::String(version.to_string());
         }
     }
-    let written = yaml::to_string(&content).map_err(|_| Refusal::Unreadable)?;
+    let written = yaml::to_string(&content).map_err(|_| Rejection::Unreadable)?;
     Ok(format!("---\n{written}"))
 }
 
-fn text(document: &Map<String, Value>, key: &'static str) -> Result<String, Refusal> {
+fn text(document: &Map<String, Value>, key: &'static str) -> Result<String, Rejection> {
     match document.get(key) {
-        None | Some(Value::Null) => Err(Refusal::ConfigParameterMissing(key)),
+        None | Some(Value::Null) => Err(Rejection::ConfigParameterMissing(key)),
         Some(Value::String(text)) => present(Some(text.clone()), key),
-        Some(_) => Err(Refusal::ConfigParameterNotText(key)),
+        Some(_) => Err(Rejection::ConfigParameterNotText(key)),
     }
 }
 
-fn present(value: Option<String>, key: &'static str) -> Result<String, Refusal> {
+fn present(value: Option<String>, key: &'static str) -> Result<String, Rejection> {
     value
         .filter(|value| !value.is_empty())
-        .ok_or(Refusal::ConfigParameterMissing(key))
+        .ok_or(Rejection::ConfigParameterMissing(key))
 }

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Data};
 use serde_json::{Value, json};
 
-use super::{Refusal, answer, caller::Caller, query::parameters};
+use super::{Rejection, answer, caller::Caller, query::parameters};
 use crate::director::{Director, deployments::Deployment, ids::DeploymentName};
 
 /// The configs of the deployments that are named, as far as the caller may see them.
@@ -11,7 +11,7 @@ pub(super) async fn list(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let wanted = parameters(&request).all("deployment[]");
     let mut number = 0;

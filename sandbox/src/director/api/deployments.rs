@@ -12,15 +12,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Refusal, answer,
+    Rejection, answer,
     caller::Caller,
     submission::{SentManifest, Submission, context_id, deployment, is_set, submit},
 };
 use crate::director::{
     Director,
     deploy::{
-        DeleteOrder, DeployOptions, DeployOrder, DiskWish, Extent, Force, SilentAgents, SkipDrain,
-        UpdateAction, UpdateOverrides, VmWish,
+        DeleteOrder, DeployOptions, DeployOrder, DiskRequest, Extent, Force, SilentAgents,
+        SkipDrain, UpdateAction, UpdateOverrides, VmRequest,
     },
     deployments::Deployment,
     ids::{ConfigId, DeploymentName, TeamName},
@@ -71,7 +71,7 @@ pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
     exclusions: Query<Exclusions>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let mut view = ListView {
         director: &director,
@@ -90,7 +90,7 @@ pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (_, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
     Ok(answer::json_as_html(
@@ -106,7 +106,7 @@ pub(super) async fn deploy(
     caller: Caller,
     switches: Query<DeploySwitches>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_create()?;
     let context_id = context_id(&request)?;
     let manifest = SentManifest::read(&body)?;
@@ -143,7 +143,7 @@ pub(super) async fn delete(
     caller: Caller,
     name: Path<String>,
     options: Query<DeleteOptions>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, row) = deployment(&director, name.into_inner())?;
     caller.may_change(&row)?;
     let force = if is_set(options.force.as_ref()) {
@@ -167,7 +167,7 @@ pub(super) async fn variables(
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (_, row) = deployment(&director, name.into_inner())?;
     caller.may_change(&row)?;
     let shown: Vec<Value> = row
@@ -187,7 +187,7 @@ pub(super) fn description(options: &DeployOptions) -> &'static str {
 }
 
 impl DeploySwitches {
-    fn options(self, director: &Director, teams: &[TeamName]) -> Result<DeployOptions, Refusal> {
+    fn options(self, director: &Director, teams: &[TeamName]) -> Result<DeployOptions, Rejection> {
         let (cloud_configs, runtime_configs) = match &self.context {
             Some(context) => pinned(director, context, teams)?,
             None => (
@@ -204,9 +204,9 @@ impl DeploySwitches {
             },
             vms: self.vms()?,
             disks: if is_set(self.recreate_persistent_disks.as_ref()) {
-                DiskWish::Recreate
+                DiskRequest::Recreate
             } else {
-                DiskWish::Keep
+                DiskRequest::Keep
             },
             silent_agents: if is_set(self.fix.as_ref()) {
                 SilentAgents::Replace
@@ -227,16 +227,16 @@ impl DeploySwitches {
         })
     }
 
-    fn vms(&self) -> Result<VmWish, Refusal> {
+    fn vms(&self) -> Result<VmRequest, Rejection> {
         match (
             is_set(self.recreate.as_ref()),
             &self.recreate_vms_created_before,
         ) {
-            (false, _) => Ok(VmWish::Keep),
-            (true, None) => Ok(VmWish::Recreate),
+            (false, _) => Ok(VmRequest::Keep),
+            (true, None) => Ok(VmRequest::Recreate),
             (true, Some(time)) => match time.parse::<Timestamp>() {
-                Ok(time) => Ok(VmWish::RecreateOlderThan(time)),
-                Err(_) => Err(Refusal::Unreadable),
+                Ok(time) => Ok(VmRequest::RecreateOlderThan(time)),
+                Err(_) => Err(Rejection::Unreadable),
             },
         }
     }
@@ -247,9 +247,9 @@ fn pinned(
     director: &Director,
     context: &str,
     teams: &[TeamName],
-) -> Result<(Vec<ConfigId>, Vec<ConfigId>), Refusal> {
-    let context: Context = serde_json::from_str(context).map_err(|_| Refusal::Unreadable)?;
-    let known = |ids: &[Value], kind: &str| -> Result<Vec<ConfigId>, Refusal> {
+) -> Result<(Vec<ConfigId>, Vec<ConfigId>), Rejection> {
+    let context: Context = serde_json::from_str(context).map_err(|_| Rejection::Unreadable)?;
+    let known = |ids: &[Value], kind: &str| -> Result<Vec<ConfigId>, Rejection> {
         ids.iter()
             .map(|id| {
                 let id = match id {
@@ -263,7 +263,7 @@ fn pinned(
                 });
                 config
                     .map(|config| config.id)
-                    .ok_or(Refusal::UnknownConfigInContext)
+                    .ok_or(Rejection::UnknownConfigInContext)
             })
             .collect()
     };

@@ -10,7 +10,7 @@ use odb_adapter_sdk::yaml;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Refusal, answer, caller::Caller, submission::SentManifest};
+use super::{Rejection, answer, caller::Caller, submission::SentManifest};
 use crate::director::{
     Director,
     deploy::{DiffLine, ManifestVersion, Redaction, changes},
@@ -39,7 +39,7 @@ pub(super) async fn diff(
     name: Path<String>,
     options: Query<DiffOptions>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let row = director.inner.deployments.find(&name);
     let teams: Vec<TeamName> = if let Some(row) = &row {
         caller.may_change(row)?;
@@ -80,7 +80,8 @@ fn lines(
     body: &[u8],
     redaction: Redaction,
 ) -> Result<Vec<DiffLine>, String> {
-    let sent = SentManifest::read(body).map_err(|refusal| inspected("BadManifest", &refusal))?;
+    let sent =
+        SentManifest::read(body).map_err(|rejection| inspected("BadManifest", &rejection))?;
     let before = ManifestVersion {
         document: row.and_then(stored).unwrap_or_default(),
         cloud_configs: row.map(|row| row.cloud_configs.clone()),

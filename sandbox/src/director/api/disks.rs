@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, web::Data};
 use serde_json::{Value, json};
 
-use super::{Refusal, answer, caller::Caller};
+use super::{Rejection, answer, caller::Caller};
 use crate::director::Director;
 
 /// All orphaned disks. The route names no scope, so the default counts: an administrator's (cloudfoundry/bosh,
@@ -11,7 +11,7 @@ use crate::director::Director;
 pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_administer()?;
     let orphans = director.inner.cpi.orphaned_disks();
     let shown: Vec<Value> = orphans

@@ -8,7 +8,7 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{
-    Refusal, answer,
+    Rejection, answer,
     caller::Caller,
     submission::{Submission, context_id, deployment, submit},
 };
@@ -23,10 +23,10 @@ pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (_, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
-    let names = errand_names(&director, &row).map_err(Refusal::Planning)?;
+    let names = errand_names(&director, &row).map_err(Rejection::Planning)?;
     let shown: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
@@ -38,11 +38,11 @@ pub(super) async fn run(
     caller: Caller,
     path: Path<(String, String)>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, errand) = path.into_inner();
     let (name, row) = deployment(&director, name)?;
     caller.may_change(&row)?;
-    let options: Value = serde_json::from_slice(&body).map_err(|_| Refusal::Unreadable)?;
+    let options: Value = serde_json::from_slice(&body).map_err(|_| Rejection::Unreadable)?;
     let is_set = |key: &str| options.get(key).and_then(Value::as_bool).unwrap_or(false);
     let selectors = options
         .get("instances")
@@ -50,7 +50,7 @@ pub(super) async fn run(
         .unwrap_or_else(|| json!([]));
     let order = ErrandOrder {
         errand: errand.clone(),
-        selectors: serde_json::from_value(selectors).map_err(|_| Refusal::Unreadable)?,
+        selectors: serde_json::from_value(selectors).map_err(|_| Rejection::Unreadable)?,
         vms: if is_set("keep-alive") {
             AfterErrand::KeepVms
         } else {

@@ -6,7 +6,7 @@ use actix_web::{
 };
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-use super::{Refusal, answer, caller::Caller, query::parameters};
+use super::{Rejection, answer, caller::Caller, query::parameters};
 use crate::director::{Director, ids::EventId};
 
 /// So many records are shown at most.
@@ -17,16 +17,16 @@ pub(super) async fn list(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let wanted = parameters(&request);
     let time = |name| wanted.get(name).map(|text| (text, point_in_time(text)));
     let before = match time("before_time") {
-        Some((text, None)) => return Err(Refusal::BadTime("before", text.to_owned())),
+        Some((text, None)) => return Err(Rejection::BadTime("before", text.to_owned())),
         other => other.and_then(|(_, time)| time),
     };
     let after = match time("after_time") {
-        Some((text, None)) => return Err(Refusal::BadTime("after", text.to_owned())),
+        Some((text, None)) => return Err(Rejection::BadTime("after", text.to_owned())),
         other => other.and_then(|(_, time)| time),
     };
     let before_id = wanted.get("before_id").map(EventId::parse);
@@ -54,12 +54,12 @@ pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,
     id: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let record = director.inner.audit.find(EventId::parse(&id));
     record
         .map(|record| answer::json(&record))
-        .ok_or(Refusal::NoSuchEvent)
+        .ok_or(Rejection::NoSuchEvent)
 }
 
 /// Unix seconds, or a date and time with or without its zone, which is UTC then.

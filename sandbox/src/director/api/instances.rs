@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    Refusal, answer,
+    Rejection, answer,
     caller::Caller,
     submission::{Submission, deployment, submit},
 };
@@ -65,7 +65,7 @@ pub(super) async fn vms(
     caller: Caller,
     name: Path<String>,
     format: Query<Format>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
     if format.is_full() {
@@ -92,7 +92,7 @@ pub(super) async fn instances(
     caller: Caller,
     name: Path<String>,
     format: Query<Format>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, row) = deployment(&director, name.into_inner())?;
     caller.may_read(&row)?;
     if format.is_full() {
@@ -116,7 +116,7 @@ fn retrieve(
     caller: Caller,
     (name, row): (DeploymentName, &Deployment),
     listed: Listed,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let submission = Submission {
         kind: TaskKind::Vms,
         description: "retrieve vm-stats".to_owned(),

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Refusal, answer,
+    Rejection, answer,
     caller::Caller,
     deployments::description,
     submission::{SentManifest, Submission, context_id, deployment, is_set, submit},
@@ -45,7 +45,7 @@ pub(super) async fn change_group(
     path: Path<(String, String)>,
     switches: Query<StateSwitches>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, group) = path.into_inner();
     let (name, row) = deployment(&director, name)?;
     let groups = match group.as_str() {
@@ -71,12 +71,12 @@ pub(super) async fn change_instance(
     path: Path<(String, String, String)>,
     switches: Query<StateSwitches>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, group, index_or_id) = path.into_inner();
     let (name, row) = deployment(&director, name)?;
     caller.may_change(&row)?;
     if !is_index_or_id(&index_or_id) {
-        return Err(Refusal::InvalidInstanceIndex(index_or_id));
+        return Err(Rejection::InvalidInstanceIndex(index_or_id));
     }
     let instance = instance(&name, &row, &group, &index_or_id)?;
     let groups = ChangedGroups::Instance(group.clone().into(), instance.index);
@@ -101,11 +101,11 @@ pub(super) async fn ignore(
     caller: Caller,
     path: Path<(String, String, String)>,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let (name, group, index_or_id) = path.into_inner();
     let (name, row) = deployment(&director, name)?;
     caller.may_change(&row)?;
-    let options: Value = serde_json::from_slice(&body).map_err(|_| Refusal::Unreadable)?;
+    let options: Value = serde_json::from_slice(&body).map_err(|_| Rejection::Unreadable)?;
     let attention = match options.get("ignore").and_then(Value::as_bool) {
         Some(true) => Attention::Ignored,
         _ => Attention::Managed,
@@ -141,7 +141,7 @@ impl Change<'_> {
         caller: Caller,
         switches: StateSwitches,
         body: &[u8],
-    ) -> Result<HttpResponse, Refusal> {
+    ) -> Result<HttpResponse, Rejection> {
         caller.may_change(&self.row)?;
         let inner = &self.director.inner;
         let teams = self.row.teams.clone();
@@ -211,13 +211,13 @@ fn instance<'a>(
     row: &'a Deployment,
     group: &str,
     index_or_id: &str,
-) -> Result<&'a Instance, Refusal> {
+) -> Result<&'a Instance, Rejection> {
     let mut instances = row.instances.iter();
     let found = instances.find(|instance| {
         instance.group.as_ref() == group
             && (instance.index.to_string() == index_or_id || instance.id.to_string() == index_or_id)
     });
-    found.ok_or_else(|| Refusal::NoSuchInstance(format!("{name}/{group}/{index_or_id}")))
+    found.ok_or_else(|| Rejection::NoSuchInstance(format!("{name}/{group}/{index_or_id}")))
 }
 
 fn is_index_or_id(text: &str) -> bool {

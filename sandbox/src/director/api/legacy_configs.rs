@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Body, Refusal, answer, caller::Caller, configs::hash, configs::rewritten, resource,
+    Body, Rejection, answer, caller::Caller, configs::hash, configs::rewritten, resource,
     submission::SentManifest,
 };
 use crate::director::{
@@ -75,18 +75,18 @@ fn list(
     director: &Director,
     caller: &Caller,
     options: ListOptions,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     match kind {
         LegacyKind::Cloud | LegacyKind::Runtime => caller.may_read_all()?,
         LegacyKind::Cpi => caller.may_administer()?,
     }
     let limit = options.limit.filter(|limit| !limit.is_empty());
-    let limit = limit.ok_or(Refusal::LimitMissing)?;
+    let limit = limit.ok_or(Rejection::LimitMissing)?;
     let number: i64 = limit
         .parse()
-        .map_err(|_| Refusal::LimitNotAnInteger(limit))?;
+        .map_err(|_| Rejection::LimitNotAnInteger(limit))?;
     // The Director's database library raises an exception for less than nothing.
-    let versions = usize::try_from(number).map_err(|_| Refusal::Unreadable)?;
+    let versions = usize::try_from(number).map_err(|_| Rejection::Unreadable)?;
     let configs = director.inner.configs.list(&ConfigFilter {
         kind: Some(kind.config_type().to_owned()),
         name: Some(kind.name(options.name)),
@@ -104,7 +104,7 @@ fn update(
     caller: &Caller,
     options: ChangeOptions,
     body: &[u8],
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_administer()?;
     let name = kind.name(options.name);
     let outcome = content(kind, body);
@@ -131,7 +131,7 @@ fn update(
         team: None,
         expected_latest: None,
     };
-    configs.post(new).map_err(Refusal::StaleConfig)?;
+    configs.post(new).map_err(Rejection::StaleConfig)?;
     Ok(answer::html(StatusCode::CREATED, ""))
 }
 
@@ -142,7 +142,7 @@ fn diff(
     caller: &Caller,
     options: ChangeOptions,
     body: &[u8],
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_administer()?;
     let after = SentManifest::read(body)?.document;
     let name = kind.name(options.name);
@@ -162,7 +162,7 @@ fn diff(
     ))
 }
 
-fn content(kind: LegacyKind, body: &[u8]) -> Result<String, Refusal> {
+fn content(kind: LegacyKind, body: &[u8]) -> Result<String, Rejection> {
     let sent = SentManifest::read(body)?;
     match kind {
         LegacyKind::Runtime => rewritten(sent.document),

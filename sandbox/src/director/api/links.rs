@@ -8,7 +8,7 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{
-    Refusal, answer,
+    Rejection, answer,
     caller::Caller,
     query::{Parameters, parameters},
     submission::deployment,
@@ -24,7 +24,7 @@ pub(super) async fn providers(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     of_deployment(&request, &director, &caller, Links::providers)
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn consumers(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     of_deployment(&request, &director, &caller, Links::consumers)
 }
 
@@ -42,7 +42,7 @@ pub(super) async fn list(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     of_deployment(&request, &director, &caller, Links::links)
 }
 
@@ -51,9 +51,9 @@ pub(super) async fn create(
     director: Data<Director>,
     caller: Caller,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_create()?;
-    let document: Value = serde_json::from_slice(&body).map_err(|_| Refusal::Unreadable)?;
+    let document: Value = serde_json::from_slice(&body).map_err(|_| Rejection::Unreadable)?;
     let link = external_link(&document)?;
     let link = director.inner.links.create(link)?;
     Ok(answer::json_as_html(StatusCode::OK, &link))
@@ -64,7 +64,7 @@ pub(super) async fn delete(
     director: Data<Director>,
     caller: Caller,
     id: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_create()?;
     director.inner.links.delete(&id)?;
     Ok(answer::no_content())
@@ -75,10 +75,10 @@ pub(super) async fn address(
     request: HttpRequest,
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let parameters = parameters(&request);
-    let id = parameters.get("link_id").ok_or(Refusal::LinkIdMissing)?;
+    let id = parameters.get("link_id").ok_or(Rejection::LinkIdMissing)?;
     let query = address_query(&director, &parameters)?;
     let address = director.inner.links.address(id, &query)?;
     Ok(answer::json_as_html(
@@ -92,18 +92,18 @@ fn of_deployment(
     director: &Director,
     caller: &Caller,
     view: impl FnOnce(&Links, &DeploymentName) -> Vec<Value>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let parameters = parameters(request);
     let name = parameters
         .get("deployment")
-        .ok_or(Refusal::DeploymentMissing)?;
+        .ok_or(Rejection::DeploymentMissing)?;
     let (name, row) = deployment(director, name.to_owned())?;
     caller.may_read(&row)?;
     let shown = view(&director.inner.links, &name);
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
-fn external_link(document: &Value) -> Result<ExternalLink, Refusal> {
+fn external_link(document: &Value) -> Result<ExternalLink, Rejection> {
     let provider = match document.get("link_provider_id") {
         None | Some(Value::Null) => return Err(bad("`link_provider_id` must be provided")),
         Some(Value::String(id)) if id.is_empty() => {
@@ -129,29 +129,29 @@ fn external_link(document: &Value) -> Result<ExternalLink, Refusal> {
     Ok(ExternalLink {
         provider: provider
             .parse()
-            .map_err(|_| Refusal::NoSuchLinkProvider(provider.clone()))?,
+            .map_err(|_| Rejection::NoSuchLinkProvider(provider.clone()))?,
         consumer: name,
         network: part(document, "network").and_then(|name| name.as_str().map(str::to_owned)),
     })
 }
 
-fn bad(fault: &'static str) -> Refusal {
-    Refusal::BadLink(fault)
+fn bad(fault: &'static str) -> Rejection {
+    Rejection::BadLink(fault)
 }
 
-fn address_query(director: &Director, parameters: &Parameters) -> Result<AddressQuery, Refusal> {
+fn address_query(director: &Director, parameters: &Parameters) -> Result<AddressQuery, Rejection> {
     let inner = &director.inner;
     if parameters.get("azs").is_some() {
-        return Err(Refusal::AzsNotAList);
+        return Err(Rejection::AzsNotAList);
     }
     inner.links.number_azs(inner.names_in_cloud_configs("azs"));
     let azs = parameters.all("azs[]");
     if let Some(unknown) = azs.iter().find(|az| !inner.links.knows_az(az)) {
-        return Err(Refusal::NoSuchAz(unknown.clone()));
+        return Err(Rejection::NoSuchAz(unknown.clone()));
     }
     let health = match parameters.get("status") {
         None => Health::default(),
-        Some(status) => Health::of_name(status).ok_or(Refusal::NoSuchHealth)?,
+        Some(status) => Health::of_name(status).ok_or(Rejection::NoSuchHealth)?,
     };
     Ok(AddressQuery { azs, health })
 }

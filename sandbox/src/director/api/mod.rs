@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`caller`] | who calls, and what that caller may do |
 //! | [`answer`] | answers with the headers that a real Director sends |
-//! | [`refusal`] | every way to refuse a call, in the Director's numbers and words |
+//! | [`rejection`] | every way to refuse a call, in the Director's numbers and words |
 //! | [`query`] | parameters, as Rack takes them apart |
 //! | [`info`], [`deployments`], [`certificate_expiry`], [`diff`], [`job_states`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`config_diff`], [`legacy_configs`], [`deployment_configs`], [`disks`], [`links`], [`locks`], [`events`], [`releases`] | the calls |
 
@@ -27,7 +27,7 @@ mod links;
 mod locks;
 mod output;
 mod query;
-mod refusal;
+mod rejection;
 mod releases;
 mod submission;
 mod tasks;
@@ -39,7 +39,7 @@ use actix_web::{
     web::{self, ServiceConfig},
 };
 
-use self::{caller::Caller, legacy_configs::LegacyKind, refusal::Refusal};
+use self::{caller::Caller, legacy_configs::LegacyKind, rejection::Rejection};
 use super::Director;
 
 /// First parts of paths under which a controller of the real Director answers.
@@ -206,7 +206,7 @@ fn resource(
 }
 
 /// A path or method that nobody answers to. Under a known prefix that is only told to who is known.
-async fn unknown(request: HttpRequest) -> Result<HttpResponse, Refusal> {
+async fn unknown(request: HttpRequest) -> Result<HttpResponse, Rejection> {
     let path = request.path().to_owned();
     let first = path
         .trim_start_matches('/')
@@ -214,10 +214,10 @@ async fn unknown(request: HttpRequest) -> Result<HttpResponse, Refusal> {
         .next()
         .unwrap_or_default();
     if !PREFIXES.contains(&first) {
-        return Err(Refusal::NoRoute { path });
+        return Err(Rejection::NoRoute { path });
     }
     Caller::of(&request)?;
-    Err(Refusal::NoEndpoint { path })
+    Err(Rejection::NoEndpoint { path })
 }
 
 /// The media type of a request is part of its route. Parameters such as a charset do not matter.

@@ -13,7 +13,7 @@ use actix_web::{
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Refusal, answer, caller::Caller, tasks::task};
+use super::{Rejection, answer, caller::Caller, tasks::task};
 use crate::director::{
     Director,
     tasks::{OutputType, Task},
@@ -40,7 +40,7 @@ pub(super) async fn output(
     caller: Caller,
     id: Path<String>,
     options: Query<OutputOptions>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let task = task(&director, &id)?;
     let kind = match options.kind.as_deref() {
         Some("event") => OutputType::Event,
@@ -51,7 +51,7 @@ pub(super) async fn output(
             caller.may_read_task(&task)?;
             return Ok(answer::no_content());
         }
-        Some(other) => return Err(Refusal::UnknownOutputType(other.to_owned())),
+        Some(other) => return Err(Rejection::UnknownOutputType(other.to_owned())),
     };
     if kind.is_log() {
         caller.may_change_task(&task)?;
@@ -76,9 +76,9 @@ fn partial(task: &Task, kind: OutputType, content: Vec<u8>, range: &str) -> Http
     match part(range, size) {
         Part::Whole => answer(StatusCode::OK, content).finish(),
         Part::Bytes(bytes) => {
-            let told = format!("bytes {}-{}/{size}", bytes.start(), bytes.end());
+            let reported = format!("bytes {}-{}/{size}", bytes.start(), bytes.end());
             answer(StatusCode::PARTIAL_CONTENT, content[bytes].to_vec())
-                .header((CONTENT_RANGE, told))
+                .header((CONTENT_RANGE, reported))
                 .finish()
         }
         Part::Nothing => {

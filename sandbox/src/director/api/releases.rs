@@ -13,7 +13,7 @@ use actix_web::{
 use aws_lc_rs::digest;
 use serde_json::{Value, json};
 
-use super::{Refusal, answer, caller::Caller};
+use super::{Rejection, answer, caller::Caller};
 use crate::{
     cpi::JobName,
     director::{Director, UploadedRelease},
@@ -23,7 +23,7 @@ use crate::{
 pub(super) async fn releases(
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let in_use = director
         .inner
@@ -56,7 +56,7 @@ pub(super) async fn release(
     director: Data<Director>,
     caller: Caller,
     name: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let name = name.into_inner();
     let uploads = director.uploads();
@@ -66,7 +66,7 @@ pub(super) async fn release(
         .filter(|release| release.name == name)
         .collect();
     if versions.is_empty() {
-        return Err(Refusal::NoSuchRelease(name));
+        return Err(Rejection::NoSuchRelease(name));
     }
     let jobs: BTreeSet<&JobName> = versions.iter().flat_map(|version| &version.jobs).collect();
     let jobs: Vec<Value> = jobs.into_iter().map(job).collect();
@@ -99,14 +99,14 @@ fn hex(bytes: &[u8]) -> String {
 pub(super) async fn stemcells(
     director: Data<Director>,
     caller: Caller,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let shown: Vec<Value> = director
         .uploads()
         .stemcells
         .iter()
         .enumerate()
-        .map(|(place, stemcell)| {
+        .map(|(location, stemcell)| {
             let users = director.inner.deployments.map(|name, row| {
                 let uses = row
                     .stemcells
@@ -122,7 +122,7 @@ pub(super) async fn stemcells(
                 "cpi": "",
                 "deployments": users,
                 "api_version": null,
-                "id": place + 1,
+                "id": location + 1,
             })
         })
         .collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value};
 
-use super::{Refusal, answer, caller::Caller};
+use super::{Rejection, answer, caller::Caller};
 use crate::director::{
     Director,
     deployments::Deployment,
@@ -33,7 +33,7 @@ pub(super) fn submit(
     request: &HttpRequest,
     caller: Caller,
     submission: Submission,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     let new = NewTask {
         kind: submission.kind,
         description: submission.description,
@@ -52,13 +52,13 @@ pub(super) fn submit(
 }
 
 /// What the caller calls this request by.
-pub(super) fn context_id(request: &HttpRequest) -> Result<ContextId, Refusal> {
+pub(super) fn context_id(request: &HttpRequest) -> Result<ContextId, Rejection> {
     let header = request.headers().get(CONTEXT_ID);
     let text = header
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     if text.chars().count() > CONTEXT_ID_LIMIT {
-        return Err(Refusal::ContextIdTooLong);
+        return Err(Rejection::ContextIdTooLong);
     }
     Ok(text.to_owned().into())
 }
@@ -67,11 +67,11 @@ pub(super) fn context_id(request: &HttpRequest) -> Result<ContextId, Refusal> {
 pub(super) fn deployment(
     director: &Director,
     name: String,
-) -> Result<(DeploymentName, Arc<Deployment>), Refusal> {
+) -> Result<(DeploymentName, Arc<Deployment>), Rejection> {
     let name = DeploymentName::from(name);
     match director.inner.deployments.find(name.as_ref()) {
         Some(row) => Ok((name, row)),
-        None => Err(Refusal::NoSuchDeployment(name)),
+        None => Err(Rejection::NoSuchDeployment(name)),
     }
 }
 
@@ -83,24 +83,24 @@ pub(super) struct SentManifest {
 
 impl SentManifest {
     /// Reads the body of a request.
-    pub(super) fn read(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn read(body: &[u8]) -> Result<Self, Rejection> {
         let text = String::from_utf8_lossy(body).into_owned();
         if text.is_empty() {
-            return Err(Refusal::EmptyManifest);
+            return Err(Rejection::EmptyManifest);
         }
-        match psych::from_str(&text).map_err(Refusal::ManifestNotYaml)? {
+        match psych::from_str(&text).map_err(Rejection::ManifestNotYaml)? {
             Value::Object(document) => Ok(Self { text, document }),
-            _ => Err(Refusal::ManifestNotAHash),
+            _ => Err(Rejection::ManifestNotAHash),
         }
     }
 
     /// The deployment that it is for. A name that the Director's model refuses, and one that is no text, ends in an
     /// exception (cloudfoundry/bosh, `models/deployment.rb`).
-    pub(super) fn name(&self) -> Result<DeploymentName, Refusal> {
+    pub(super) fn name(&self) -> Result<DeploymentName, Rejection> {
         match self.document.get("name") {
-            None | Some(Value::Null | Value::Bool(false)) => Err(Refusal::ManifestWithoutName),
+            None | Some(Value::Null | Value::Bool(false)) => Err(Rejection::ManifestWithoutName),
             Some(Value::String(name)) if is_valid_id(name) => Ok(name.clone().into()),
-            Some(_) => Err(Refusal::Unreadable),
+            Some(_) => Err(Rejection::Unreadable),
         }
     }
 }

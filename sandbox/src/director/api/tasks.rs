@@ -6,7 +6,7 @@ use actix_web::{
 };
 use serde::Deserialize;
 
-use super::{Refusal, answer, caller::Caller};
+use super::{Rejection, answer, caller::Caller};
 use crate::director::{
     Director,
     ids::TaskId,
@@ -28,7 +28,7 @@ pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,
     options: Query<ListOptions>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let options = options.into_inner();
     let states = options.state.unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,
     id: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_list()?;
     let task = task(&director, &id)?;
     caller.may_look_up_task(&task)?;
@@ -70,7 +70,7 @@ pub(super) async fn cancel(
     director: Data<Director>,
     caller: Caller,
     id: Path<String>,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_administer()?;
     let task = task(&director, &id)?;
     director.inner.tasks.cancel(task.id)?;
@@ -82,15 +82,15 @@ pub(super) async fn cancel_all(
     director: Data<Director>,
     caller: Caller,
     body: Bytes,
-) -> Result<HttpResponse, Refusal> {
+) -> Result<HttpResponse, Rejection> {
     caller.may_administer()?;
     let selector: CancelSelector =
-        serde_json::from_slice(&body).map_err(|_| Refusal::Unreadable)?;
+        serde_json::from_slice(&body).map_err(|_| Rejection::Unreadable)?;
     let mut states = selector.states.iter().flatten();
     let stubborn =
         states.find(|name| !TaskState::of_name(name).is_some_and(TaskState::can_be_cancelled));
     if let Some(state) = stubborn {
-        return Err(Refusal::NotCancellable(state.clone()));
+        return Err(Rejection::NotCancellable(state.clone()));
     }
     director.inner.tasks.cancel_all(&selector);
     Ok(answer::no_content())
@@ -98,11 +98,11 @@ pub(super) async fn cancel_all(
 
 /// The task in a path. The Director leaves the id to its database, which takes whole numbers alone and raises an
 /// exception for other text (cloudfoundry/bosh, `api/task_manager.rb`, `find_task`).
-pub(super) fn task(director: &Director, id: &str) -> Result<Task, Refusal> {
+pub(super) fn task(director: &Director, id: &str) -> Result<Task, Rejection> {
     if id.parse::<i64>().is_err() {
-        return Err(Refusal::Unreadable);
+        return Err(Rejection::Unreadable);
     }
     TaskId::parse(id)
         .and_then(|id| director.inner.tasks.find(id))
-        .ok_or_else(|| Refusal::NoSuchTask(id.to_owned()))
+        .ok_or_else(|| Rejection::NoSuchTask(id.to_owned()))
 }

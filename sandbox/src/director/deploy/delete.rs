@@ -51,11 +51,11 @@ async fn delete_recorded(run: &TaskRun, order: DeleteOrder) -> Result<String, Ta
     delete_instances(run, stage, &row.instances, order.force, AT_ONCE).await?;
 
     let artifacts = run.events.stage("Removing deployment artifacts", 3);
-    for (place, task) in ["Detaching stemcells", "Detaching releases"]
+    for (location, task) in ["Detaching stemcells", "Detaching releases"]
         .into_iter()
         .enumerate()
     {
-        artifacts.begin(task, place + 1).await?.end(Ok(()))?;
+        artifacts.begin(task, location + 1).await?.end(Ok(()))?;
     }
     let properties = run.events.stage("Deleting properties", 0);
     let step = properties.begin("Destroying deployment", 1).await?;

@@ -32,10 +32,10 @@ pub(super) async fn delete_instances(
     at_once: usize,
 ) -> Result<(), TaskFailure> {
     let mut deletions = Vec::new();
-    for (place, instance) in instances.iter().enumerate() {
+    for (location, instance) in instances.iter().enumerate() {
         let stage = &stage;
         let deletion = async move {
-            let step = stage.begin(instance.label(), place + 1).await?;
+            let step = stage.begin(instance.label(), location + 1).await?;
             let deed = || {
                 let name = instance.name();
                 Deed::new("delete", "instance").named(&name).on(&name)

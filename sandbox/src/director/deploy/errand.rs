@@ -61,7 +61,7 @@ pub(in crate::director) enum RunWhen {
 }
 
 /// An instance on which the errand runs, ready to do so.
-struct Place<'a> {
+struct Location<'a> {
     group: &'a PlannedGroup,
     job: JobName,
     target: TargetInstance,
@@ -126,16 +126,16 @@ pub(in crate::director) async fn run_errand(
         Ok(None) => return step.end(Err(TaskFailure::NeverDeployed)),
         Err(failure) => return step.end(Err(failure)),
     };
-    let places = step.end(places(run, &plan, &row, &order, &matched).await)?;
+    let locations = step.end(locations(run, &plan, &row, &order, &matched).await)?;
 
-    let digest = digest_of(&places);
+    let digest = digest_of(&locations);
     if order.when == RunWhen::Changed && row.errand_successes.get(&order.errand) == Some(&digest) {
         return Ok("skipped - no changes detected".to_owned());
     }
-    let outcome = run_at(run, &order.errand, &places).await;
+    let outcome = run_at(run, &order.errand, &locations).await;
     if order.vms == AfterErrand::DeleteVms {
-        for place in places.iter().filter(|place| place.has_own_vm()) {
-            vms::delete(run, &place.target, &place.target.vm).await?;
+        for location in locations.iter().filter(|location| location.has_own_vm()) {
+            vms::delete(run, &location.target, &location.target.vm).await?;
         }
     }
     let tally = outcome?;
@@ -149,13 +149,13 @@ pub(in crate::director) async fn run_errand(
 
 /// Finds the instances to run on, and renders what they need. That a selector matches nothing is found out after the
 /// packages of errand groups (cloudfoundry/bosh, `errand/errand_provider.rb`).
-async fn places<'a>(
+async fn locations<'a>(
     run: &TaskRun,
     plan: &'a Plan,
     row: &Deployment,
     order: &ErrandOrder,
     matched: &Matched,
-) -> Result<Vec<Place<'a>>, TaskFailure> {
+) -> Result<Vec<Location<'a>>, TaskFailure> {
     let director = &run.director.inner;
     let errand = selection::errand(&order.errand, plan)?;
     if let Errand::Job {
@@ -178,11 +178,11 @@ async fn places<'a>(
         links: &links,
         used: row.variables.clone(),
     };
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for selected in selected {
         for target in targets(run, plan, &selected, &stemcells).await? {
             let rendered = templates.render_one(selected.group, &target)?;
-            places.push(Place {
+            locations.push(Location {
                 group: selected.group,
                 job: selected.job.clone(),
                 target,
@@ -194,7 +194,7 @@ async fn places<'a>(
         }
     }
     if matched.unmatched.is_empty() {
-        Ok(places)
+        Ok(locations)
     } else {
         let unmatched = Value::Array(matched.unmatched.clone());
         Err(TaskFailure::NoInstanceSelected(unmatched))
@@ -216,7 +216,7 @@ async fn targets(
     }
     let options = DeployOptions::default();
     let mut targets = Vec::new();
-    for (place, instance) in selected.instances.iter().enumerate() {
+    for (location, instance) in selected.instances.iter().enumerate() {
         if group.lifecycle == Lifecycle::Service && instance.vm.is_none() {
             run.events.warning(&format!(
                 "Skipping instance: {} no matching VM reference was found",
@@ -225,31 +225,38 @@ async fn targets(
             continue;
         }
         let spec = plan.machine(group, instance.az.as_deref(), stemcells);
-        targets.push(target(run, instance, place, group, spec, &options).await?);
+        targets.push(target(run, instance, location, group, spec, &options).await?);
     }
     Ok(targets)
 }
 
-fn digest_of(places: &[Place<'_>]) -> Digest {
+fn digest_of(locations: &[Location<'_>]) -> Digest {
     let mut all = digest::Context::new(&digest::SHA256);
-    for place in places {
-        all.update(place.target.name().as_bytes());
-        all.update(place.rendered.inputs.as_bytes());
+    for location in locations {
+        all.update(location.target.name().as_bytes());
+        all.update(location.rendered.inputs.as_bytes());
     }
     all.finish().into()
 }
 
-async fn run_at(run: &TaskRun, errand: &str, places: &[Place<'_>]) -> Result<Tally, TaskFailure> {
-    let own_vm: Vec<&Place<'_>> = places.iter().filter(|place| place.has_own_vm()).collect();
-    let targets: Vec<&TargetInstance> = own_vm.iter().map(|place| &place.target).collect();
+async fn run_at(
+    run: &TaskRun,
+    errand: &str,
+    locations: &[Location<'_>],
+) -> Result<Tally, TaskFailure> {
+    let own_vm: Vec<&Location<'_>> = locations
+        .iter()
+        .filter(|location| location.has_own_vm())
+        .collect();
+    let targets: Vec<&TargetInstance> = own_vm.iter().map(|location| &location.target).collect();
     create_missing_vms(run, &targets).await?;
-    for place in own_vm {
-        let instance: [Ready<'_>; 1] = [(&place.target, &place.rendered)];
-        update_group(run, place.group, &instance, &SkipDrain::Nobody).await?;
+    for location in own_vm {
+        let instance: [Ready<'_>; 1] = [(&location.target, &location.rendered)];
+        update_group(run, location.group, &instance, &SkipDrain::Nobody).await?;
     }
     let mut runs = Vec::new();
-    for place in places {
-        runs.push(run_on(run, errand, place).boxed());
+    for location in locations {
+        runs.push(run_on(run, errand, location).boxed());
     }
     let exit_codes: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
     let mut tally = Tally::default();
@@ -261,15 +268,15 @@ async fn run_at(run: &TaskRun, errand: &str, places: &[Place<'_>]) -> Result<Tal
 
 /// Runs the errand on one instance, and tells its exit code. Both ends are told in the audit (cloudfoundry/bosh,
 /// `errand/runner.rb`).
-async fn run_on(run: &TaskRun, errand: &str, place: &Place<'_>) -> Result<i32, TaskFailure> {
+async fn run_on(run: &TaskRun, errand: &str, location: &Location<'_>) -> Result<i32, TaskFailure> {
     run.checkpoint()?;
     let deed = || {
         Deed::new("run", "errand")
             .named(errand)
-            .on(place.target.name())
+            .on(location.target.name())
     };
     let begun = run.record(deed());
-    let outcome = run_recorded(run, errand, place).await;
+    let outcome = run_recorded(run, errand, location).await;
     let context = match &outcome {
         Ok(exit_code) => json!({ "exit_code": exit_code }),
         Err(_) => json!({}),
@@ -278,40 +285,44 @@ async fn run_on(run: &TaskRun, errand: &str, place: &Place<'_>) -> Result<i32, T
     outcome
 }
 
-async fn run_recorded(run: &TaskRun, errand: &str, place: &Place<'_>) -> Result<i32, TaskFailure> {
+async fn run_recorded(
+    run: &TaskRun,
+    errand: &str,
+    location: &Location<'_>,
+) -> Result<i32, TaskFailure> {
     let stage = run.events.stage("Running errand", 1);
-    let step = stage.begin(&place.target.label, 1).await?;
-    let output = step.end(output(run, place).await)?;
-    fetch_logs(run, place).await?;
+    let step = stage.begin(&location.target.label, 1).await?;
+    let output = step.end(output(run, location).await)?;
+    fetch_logs(run, location).await?;
     let exit_code = output.exit_code;
-    write_result(run, errand, place, output);
+    write_result(run, errand, location, output);
     Ok(exit_code)
 }
 
-async fn output(run: &TaskRun, place: &Place<'_>) -> Result<ErrandOutput, TaskFailure> {
-    let mut jobs = place.rendered.jobs.iter();
+async fn output(run: &TaskRun, location: &Location<'_>) -> Result<ErrandOutput, TaskFailure> {
+    let mut jobs = location.rendered.jobs.iter();
     let job: &RenderedJob = jobs
-        .find(|job| *job.name() == place.job)
-        .ok_or_else(|| TaskFailure::NoSuchErrand(place.job.to_string()))?;
-    AgentClient::new(run, &place.target.vm, place.target.name())
+        .find(|job| *job.name() == location.job)
+        .ok_or_else(|| TaskFailure::NoSuchErrand(location.job.to_string()))?;
+    AgentClient::new(run, &location.target.vm, location.target.name())
         .run_errand(job)
         .await
 }
 
-async fn fetch_logs(run: &TaskRun, place: &Place<'_>) -> Result<(), TaskFailure> {
+async fn fetch_logs(run: &TaskRun, location: &Location<'_>) -> Result<(), TaskFailure> {
     let stage = run
         .events
-        .stage(format!("Fetching logs for {}", place.target.label), 1);
+        .stage(format!("Fetching logs for {}", location.target.label), 1);
     let step = stage.begin("Finding and packing log files", 1).await?;
     step.end(Ok(()))
 }
 
-fn write_result(run: &TaskRun, errand: &str, place: &Place<'_>, output: ErrandOutput) {
+fn write_result(run: &TaskRun, errand: &str, location: &Location<'_>, output: ErrandOutput) {
     let sha1 = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, output.stdout.as_bytes());
     let result = ErrandResult {
         instance: ErrandInstance {
-            group: &place.group.name,
-            id: place.target.id,
+            group: &location.group.name,
+            id: location.target.id,
         },
         errand_name: errand,
         exit_code: output.exit_code,
@@ -337,7 +348,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-impl Place<'_> {
+impl Location<'_> {
     /// Whether the VM is there for the errand alone.
     fn has_own_vm(&self) -> bool {
         self.group.lifecycle == Lifecycle::Errand

@@ -66,7 +66,7 @@ enum Found<'a> {
 }
 
 /// What a manifest says about a link that a job consumes.
-struct Wish<'a> {
+struct Wanted<'a> {
     from: Option<&'a str>,
     deployment: Option<&'a str>,
     manual: Option<Value>,
@@ -98,17 +98,17 @@ impl Links {
         for (group, job) in jobs(plan) {
             let mut consumed = Map::new();
             for link in &job.job.consumes {
-                let wish = Wish::of(job, link);
-                let other = wish.deployment.map(|name| {
+                let wanted = Wanted::of(job, link);
+                let other = wanted.deployment.map(|name| {
                     let mut others = others.iter();
                     others.find(|(linked, _)| linked.name.as_ref() == name)
                 });
                 let found = match other {
-                    None => find(link, &wish, (group, job), &own, instances),
-                    Some(None) => find(link, &wish, (group, job), &[], instances),
+                    None => find(link, &wanted, (group, job), &own, instances),
+                    Some(None) => find(link, &wanted, (group, job), &[], instances),
                     Some(Some((linked, providers))) => {
                         let instances = linked_as_deployed(&linked.plan, &linked.row);
-                        find(link, &wish, (group, job), providers, &instances)
+                        find(link, &wanted, (group, job), providers, &instances)
                             .map(|found| found.seen_from_outside(run, &linked.name))
                     }
                 };
@@ -196,7 +196,7 @@ fn linked_deployments(run: &TaskRun, plan: &Plan) -> Result<Vec<LinkedDeployment
     let mut linked_deployments: Vec<LinkedDeployment> = Vec::new();
     for (_, job) in jobs(plan) {
         for link in &job.job.consumes {
-            let Some(name) = Wish::of(job, link).deployment else {
+            let Some(name) = Wanted::of(job, link).deployment else {
                 continue;
             };
             let is_known = linked_deployments
@@ -252,23 +252,23 @@ fn providers<'a>(deployment: &'a DeploymentName, plan: &'a Plan) -> Vec<Provider
 /// The one provider of a link.
 fn find<'a>(
     link: &Consumed,
-    wish: &Wish<'_>,
+    wanted: &Wanted<'_>,
     consumer: (&PlannedGroup, &PlannedJob),
     providers: &'a [Provider<'a>],
     instances: &LinkedInstances,
 ) -> Result<Found<'a>, String> {
-    if wish.is_off {
+    if wanted.is_off {
         return Ok(Found::Nothing);
     }
-    if let Some(content) = &wish.manual {
+    if let Some(content) = &wanted.manual {
         return Ok(Found::Manual(content.clone()));
     }
     let fitting: Vec<&Provider<'_>> = providers
         .iter()
         .filter(|provider| {
             provider.kind == link.kind
-                && wish.from.is_none_or(|name| name == provider.name)
-                && (wish.deployment.is_none() || provider.is_shared)
+                && wanted.from.is_none_or(|name| name == provider.name)
+                && (wanted.deployment.is_none() || provider.is_shared)
         })
         .collect();
     match fitting.as_slice() {
@@ -276,28 +276,28 @@ fn find<'a>(
             let content = content(only, instances);
             Ok(Found::Provider(only, content))
         }
-        [] if link.optional && wish.from.is_none() => Ok(Found::Nothing),
+        [] if link.optional && wanted.from.is_none() => Ok(Found::Nothing),
         [] => Err(format!(
             "{} Details below:\n    - No link providers found",
-            complaint(link, wish, consumer)
+            message(link, wanted, consumer)
         )),
         several => {
             let several = several.iter().map(|provider| provider.described());
             Err(format!(
                 "{} Multiple link providers found:{}",
-                complaint(link, wish, consumer),
+                message(link, wanted, consumer),
                 several.collect::<String>()
             ))
         }
     }
 }
 
-fn complaint(
+fn message(
     link: &Consumed,
-    wish: &Wish<'_>,
+    wanted: &Wanted<'_>,
     (group, job): (&PlannedGroup, &PlannedJob),
 ) -> String {
-    let alias = match wish.from {
+    let alias = match wanted.from {
         Some(name) if name != link.name => format!("alias '{name}' and "),
         _ => String::new(),
     };
@@ -314,12 +314,12 @@ fn content(provider: &Provider<'_>, instances: &LinkedInstances) -> Value {
     let shown: Vec<Value> = group
         .iter()
         .enumerate()
-        .map(|(place, instance)| {
+        .map(|(location, instance)| {
             json!({
                 "name": provider.group.name,
                 "id": instance.id,
                 "index": instance.index,
-                "bootstrap": place == 0,
+                "bootstrap": location == 0,
                 "az": instance.az,
                 "address": instance.address,
             })
@@ -354,7 +354,7 @@ fn is_nil(setting: &Value) -> bool {
     setting.is_null() || setting == "nil"
 }
 
-impl<'a> Wish<'a> {
+impl<'a> Wanted<'a> {
     fn of(job: &'a PlannedJob, link: &Consumed) -> Self {
         let setting = job.consumes.get(&link.name);
         let text = |key: &str| setting.and_then(|setting| setting.get(key)?.as_str());

@@ -156,8 +156,8 @@ fn releases(spec: &Spec<'_>) -> Result<Vec<NameVersion>, TaskFailure> {
 }
 
 fn refuse_equal_names(groups: &[GroupSpec]) -> Result<(), TaskFailure> {
-    for (place, group) in groups.iter().enumerate() {
-        if groups[..place]
+    for (location, group) in groups.iter().enumerate() {
+        if groups[..location]
             .iter()
             .any(|earlier| canonical(&earlier.name) == canonical(&group.name))
         {

@@ -54,7 +54,9 @@ pub(super) use self::{
     diff::{DiffLine, ManifestVersion, Redaction, changes, document_changes},
     errand::{AfterErrand, ErrandOrder, RunWhen, errand_names, run_errand},
     fault::ManifestFault,
-    options::{DeployOptions, DiskWish, Extent, SilentAgents, SkipDrain, UpdateAction, VmWish},
+    options::{
+        DeployOptions, DiskRequest, Extent, SilentAgents, SkipDrain, UpdateAction, VmRequest,
+    },
     states::{ChangedGroups, StateChange},
     update::{DeployOrder, deploy},
     update_spec::UpdateOverrides,

@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    fn complaint(networks: &[NetworkSpec]) -> String {
+    fn message(networks: &[NetworkSpec]) -> String {
         check_defaults(&GroupName::from("g".to_owned()), networks)
             .err()
             .map_or_else(String::new, |fault| fault.to_string())
@@ -170,17 +170,17 @@ mod tests {
 
     #[test]
     fn of_two_networks_one_is_the_default() {
-        assert_eq!(complaint(&[network("a", &[])]), "");
+        assert_eq!(message(&[network("a", &[])]), "");
         assert_eq!(
-            complaint(&[network("a", &["dns", "gateway"]), network("b", &[])]),
+            message(&[network("a", &["dns", "gateway"]), network("b", &[])]),
             ""
         );
         assert_eq!(
-            complaint(&[network("a", &["dns"]), network("b", &[])]),
+            message(&[network("a", &["dns"]), network("b", &[])]),
             "Instance group 'g' must specify which network is default for gateway, since it has more than one network configured"
         );
         assert_eq!(
-            complaint(&[network("a", &["dns", "gateway"]), network("b", &["dns"])]),
+            message(&[network("a", &["dns", "gateway"]), network("b", &["dns"])]),
             "Instance group 'g' specified more than one network to contain default. 'dns' has default networks: 'a', 'b'."
         );
     }

@@ -14,8 +14,8 @@ pub(in crate::director) struct DeployOptions {
     #[serde(default)]
     pub(in crate::director) action: UpdateAction,
     pub(in crate::director) extent: Extent,
-    pub(in crate::director) vms: VmWish,
-    pub(in crate::director) disks: DiskWish,
+    pub(in crate::director) vms: VmRequest,
+    pub(in crate::director) disks: DiskRequest,
     pub(in crate::director) silent_agents: SilentAgents,
     pub(in crate::director) skip_drain: SkipDrain,
     pub(in crate::director) overrides: UpdateOverrides,
@@ -47,7 +47,7 @@ pub(in crate::director) enum Extent {
 
 /// Which VMs are replaced although nothing else calls for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::director) enum VmWish {
+pub(in crate::director) enum VmRequest {
     #[default]
     Keep,
     /// `recreate`.
@@ -58,7 +58,7 @@ pub(in crate::director) enum VmWish {
 
 /// What becomes of persistent disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::director) enum DiskWish {
+pub(in crate::director) enum DiskRequest {
     #[default]
     Keep,
     /// Their data moves to new disks (`recreate_persistent_disks`).
@@ -84,7 +84,7 @@ pub(in crate::director) enum SkipDrain {
     Groups(BTreeSet<GroupName>),
 }
 
-impl VmWish {
+impl VmRequest {
     /// Whether a VM of this age is to be replaced.
     pub(super) fn replaces(self, created_at: Timestamp) -> bool {
         match self {

@@ -57,9 +57,9 @@ pub(super) async fn prepare(
         let settled = placement::settle(run, group, &row)?;
         let targets = if has_vms(group, &settled.kept) {
             let mut targets = Vec::new();
-            for (place, instance) in settled.kept.iter().enumerate() {
+            for (location, instance) in settled.kept.iter().enumerate() {
                 let spec = plan.machine(group, instance.az.as_deref(), stemcells);
-                targets.push(target(run, instance, place, group, spec, options).await?);
+                targets.push(target(run, instance, location, group, spec, options).await?);
             }
             targets
         } else {

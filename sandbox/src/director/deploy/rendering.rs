@@ -146,8 +146,8 @@ impl Renderer<'_> {
                 return Err(faults.into_iter().flatten().flatten().collect());
             }
         };
-        for told in [&properties, &links] {
-            inputs.update(told.to_string().as_bytes());
+        for reported in [&properties, &links] {
+            inputs.update(reported.to_string().as_bytes());
         }
         let vm = &instance.vm;
         let data = self.cpi.data_folder(&vm.cid);

@@ -7,7 +7,7 @@ use aws_lc_rs::digest;
 use super::{
     agents::AgentClient,
     cloud::NetworkKind,
-    options::{DeployOptions, DiskWish, SilentAgents},
+    options::{DeployOptions, DiskRequest, SilentAgents},
     plan::{PlannedDisk, PlannedGroup},
     states::Action,
     vms::{self, Agent},
@@ -31,7 +31,7 @@ pub(super) struct TargetInstance {
     pub(super) az: Option<String>,
     pub(super) attention: Attention,
     /// What it was meant to do so far.
-    pub(super) former_state: InstanceState,
+    pub(super) previous_state: InstanceState,
     /// What it is to do.
     pub(super) state: InstanceState,
     /// The VM that it will have.
@@ -55,7 +55,7 @@ pub(super) enum VmPlan {
     /// It is only reserved so far.
     Create,
     /// It takes the place of this one.
-    Replace { former: Vm, agent: Agent },
+    Replace { previous: Vm, agent: Agent },
 }
 
 /// Whether jobs are restarted although nothing else calls for it.
@@ -80,13 +80,13 @@ pub(super) enum DiskPlan {
 pub(super) async fn target(
     run: &TaskRun,
     instance: &Instance,
-    place: usize,
+    location: usize,
     group: &PlannedGroup,
     spec: InstanceSpec,
     options: &DeployOptions,
 ) -> Result<TargetInstance, TaskFailure> {
     let action = group.requested.of(instance.index);
-    let static_address = static_address(group, place, NetworkKind::Manual);
+    let static_address = static_address(group, location, NetworkKind::Manual);
     let machine = machine_digest(group, &spec, static_address);
     let (vm, vm_plan) = match &instance.vm {
         None => {
@@ -110,8 +110,8 @@ pub(super) async fn target(
                 } else {
                     run.director.inner.cpi.reserve_successor(vm)
                 };
-                let former = vm.clone();
-                (successor, VmPlan::Replace { former, agent })
+                let previous = vm.clone();
+                (successor, VmPlan::Replace { previous, agent })
             } else {
                 (vm.clone(), VmPlan::Keep)
             }
@@ -124,7 +124,7 @@ pub(super) async fn target(
         label: instance.label(),
         az: instance.az.clone(),
         attention: instance.attention,
-        former_state: instance.state,
+        previous_state: instance.state,
         state: action.map_or(instance.state, Action::leads_to),
         vm,
         vm_plan,
@@ -135,7 +135,7 @@ pub(super) async fn target(
         },
         spec,
         machine,
-        vips: static_address_of_vips(group, place),
+        vips: static_address_of_vips(group, location),
         disk: instance.disk.clone(),
         disk_plan: disk_plan(instance, group, options.disks),
         applied: instance.applied.clone(),
@@ -163,14 +163,14 @@ impl TargetInstance {
     /// Whether anything but its jobs calls for an update.
     pub(super) fn is_changed(&self) -> bool {
         let stays_detached = self.state == InstanceState::Detached
-            && self.former_state == InstanceState::Detached
+            && self.previous_state == InstanceState::Detached
             && matches!(self.vm_plan, VmPlan::Create);
         if stays_detached {
             return false;
         }
         !matches!(self.vm_plan, VmPlan::Keep)
             || self.restart == Restart::Yes
-            || self.state != self.former_state
+            || self.state != self.previous_state
             || !matches!(self.disk_plan, DiskPlan::Keep)
     }
 }
@@ -212,23 +212,23 @@ fn machine_digest(
     hash.finish().into()
 }
 
-fn static_address(group: &PlannedGroup, place: usize, kind: NetworkKind) -> Option<Ipv4Addr> {
+fn static_address(group: &PlannedGroup, location: usize, kind: NetworkKind) -> Option<Ipv4Addr> {
     let mut networks = group.networks.iter().filter(|network| network.kind == kind);
-    networks.find_map(|network| network.static_addresses.as_ref()?.get(place).copied())
+    networks.find_map(|network| network.static_addresses.as_ref()?.get(location).copied())
 }
 
-fn static_address_of_vips(group: &PlannedGroup, place: usize) -> Vec<Ipv4Addr> {
-    static_address(group, place, NetworkKind::Vip)
+fn static_address_of_vips(group: &PlannedGroup, location: usize) -> Vec<Ipv4Addr> {
+    static_address(group, location, NetworkKind::Vip)
         .into_iter()
         .collect()
 }
 
-fn disk_plan(instance: &Instance, group: &PlannedGroup, wish: DiskWish) -> DiskPlan {
+fn disk_plan(instance: &Instance, group: &PlannedGroup, request: DiskRequest) -> DiskPlan {
     match (&instance.disk, &group.disk) {
         (None, None) => DiskPlan::Keep,
         (Some(_), None) => DiskPlan::Remove,
         (Some(disk), Some(wanted))
-            if wish == DiskWish::Keep
+            if request == DiskRequest::Keep
                 && disk.size == wanted.size
                 && disk.cloud_properties == wanted.cloud_properties =>
         {

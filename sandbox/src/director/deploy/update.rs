@@ -50,10 +50,10 @@ pub(in crate::director) async fn deploy(
     order: DeployOrder,
 ) -> Result<String, TaskFailure> {
     let deployments = &run.director.inner.deployments;
-    let former = deployments
+    let previous = deployments
         .find(run.deployment.as_ref())
         .unwrap_or_default();
-    let action = if former.manifest.is_some() {
+    let action = if previous.manifest.is_some() {
         "update"
     } else {
         "create"
@@ -71,7 +71,8 @@ pub(in crate::director) async fn deploy(
                 .find(run.deployment.as_ref())
                 .unwrap_or_default();
             let begun = run.record(deed());
-            let context = json!({"before": uploads_in_use(&former), "after": uploads_in_use(&row)});
+            let context =
+                json!({"before": uploads_in_use(&previous), "after": uploads_in_use(&row)});
             run.record(deed().after(begun).with(context));
         }
         Ok(_) => {}

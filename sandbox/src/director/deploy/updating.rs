@@ -43,11 +43,11 @@ pub(super) async fn create_missing_vms(
     let missing = || targets.iter().filter(|target| target.lacks_vm());
     let stage = run.events.stage("Creating missing vms", missing().count());
     let mut creations = Vec::new();
-    for (place, target) in missing().enumerate() {
+    for (location, target) in missing().enumerate() {
         let stage = &stage;
         let creation = async move {
             run.checkpoint()?;
-            let step = stage.begin(&target.label, place + 1).await?;
+            let step = stage.begin(&target.label, location + 1).await?;
             step.end(vms::create(run, target).await)
         };
         creations.push(creation.boxed());
@@ -103,10 +103,10 @@ pub(super) async fn update_group(
 
 /// Does all of it, so many at a time. Every one is let end; the first failure counts.
 pub(super) async fn all_of(
-    doings: Vec<BoxFuture<'_, Result<(), TaskFailure>>>,
+    activities: Vec<BoxFuture<'_, Result<(), TaskFailure>>>,
     at_once: usize,
 ) -> Result<(), TaskFailure> {
-    let outcomes: Vec<_> = stream::iter(doings)
+    let outcomes: Vec<_> = stream::iter(activities)
         .buffer_unordered(at_once)
         .collect()
         .await;
@@ -141,7 +141,7 @@ fn action(target: &TargetInstance) -> &'static str {
         (InstanceState::Stopped | InstanceState::Detached, _) => "stop",
         (InstanceState::Started, VmPlan::Create) => "create",
         (InstanceState::Started, VmPlan::Replace { .. }) => "recreate",
-        (InstanceState::Started, VmPlan::Keep) if target.former_state != target.state => "start",
+        (InstanceState::Started, VmPlan::Keep) if target.previous_state != target.state => "start",
         (InstanceState::Started, VmPlan::Keep) if target.restart == Restart::Yes => "restart",
         (InstanceState::Started, VmPlan::Keep) => "update",
     }
@@ -164,13 +164,13 @@ impl Batch<'_> {
     ) -> Result<(), TaskFailure> {
         let failed = &AtomicBool::new(false);
         let mut updates = Vec::new();
-        for (place, (target, rendered)) in instances.iter().enumerate() {
+        for (location, (target, rendered)) in instances.iter().enumerate() {
             let update = async move {
                 // Those that are under way are let finish, no other is begun.
                 if failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let outcome = self.update_one(done + place + 1, canary, target, rendered);
+                let outcome = self.update_one(done + location + 1, canary, target, rendered);
                 let outcome = outcome.await;
                 failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
                 outcome
@@ -236,15 +236,15 @@ impl Update<'_> {
         deployments.update_instance(&self.run.deployment, target.id, |instance| {
             instance.applied = None;
         });
-        if target.former_state == InstanceState::Started {
+        if target.previous_state == InstanceState::Started {
             self.stop(target).await?;
         }
         match target.state {
             InstanceState::Stopped => {}
             InstanceState::Detached => self.detach(target).await?,
             InstanceState::Started => {
-                if let VmPlan::Replace { former, .. } = &target.vm_plan {
-                    vms::delete(self.run, target, former).await?;
+                if let VmPlan::Replace { previous, .. } = &target.vm_plan {
+                    vms::delete(self.run, target, previous).await?;
                     vms::create(self.run, target).await?;
                 }
                 vms::settle_disk(self.run, target).await?;
@@ -269,7 +269,7 @@ impl Update<'_> {
                 agent: Agent::Silent,
                 ..
             } => return Ok(()),
-            VmPlan::Replace { former, .. } => former,
+            VmPlan::Replace { previous, .. } => previous,
             VmPlan::Keep | VmPlan::Create => &target.vm,
         };
         let agent = AgentClient::new(self.run, vm, target.name());
@@ -291,7 +291,7 @@ impl Update<'_> {
         match &target.vm_plan {
             VmPlan::Create => Ok(()),
             VmPlan::Keep => vms::delete(self.run, target, &target.vm).await,
-            VmPlan::Replace { former, .. } => vms::delete(self.run, target, former).await,
+            VmPlan::Replace { previous, .. } => vms::delete(self.run, target, previous).await,
         }
     }
 

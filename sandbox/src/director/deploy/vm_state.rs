@@ -107,7 +107,7 @@ async fn line(run: &TaskRun, row: &Deployment, instance: &Instance) -> String {
             Value::Null,
             json!([]),
         ),
-        Some(Ok(state)) => told(&state),
+        Some(Ok(state)) => reported(&state),
     };
     let spec = instance.spec.clone().unwrap_or_else(InstanceSpec::nothing);
     let disk = instance.disk.as_ref().map(|disk| &disk.cid);
@@ -141,7 +141,7 @@ async fn line(run: &TaskRun, row: &Deployment, instance: &Instance) -> String {
     serde_json::to_string(&line).expect("lines are texts and numbers")
 }
 
-fn told(state: &AgentState) -> (Option<String>, Value, Value) {
+fn reported(state: &AgentState) -> (Option<String>, Value, Value) {
     let state = serde_json::to_value(state).expect("states are texts and numbers");
     let part = |key: &str| state.get(key).cloned().unwrap_or_default();
     (

@@ -116,19 +116,19 @@ pub(super) async fn delete_recorded(
 
 /// Gives the VM of an instance the disk that it is to have. Data moves from the former disk to a new one.
 pub(super) async fn settle_disk(run: &TaskRun, target: &TargetInstance) -> Result<(), TaskFailure> {
-    let former = target.disk.as_ref();
+    let previous = target.disk.as_ref();
     let cpi = &run.director.inner.cpi;
     match &target.disk_plan {
-        DiskPlan::Keep => match former {
+        DiskPlan::Keep => match previous {
             Some(disk) => attach(run, target, disk).await,
             None => Ok(()),
         },
         DiskPlan::Create(wanted) => {
             let new = new_disk(run, target, wanted);
-            if let Some(former) = former {
-                let detached = cpi.detach_disk(&target.vm.cid, &former.cid).await;
+            if let Some(previous) = previous {
+                let detached = cpi.detach_disk(&target.vm.cid, &previous.cid).await;
                 detached.map_err(disk_failed)?;
-                let moved = cpi.migrate_disk(&former.cid, &new.cid).await;
+                let moved = cpi.migrate_disk(&previous.cid, &new.cid).await;
                 moved.map_err(disk_failed)?;
             }
             attach(run, target, &new).await?;
@@ -137,8 +137,8 @@ pub(super) async fn settle_disk(run: &TaskRun, target: &TargetInstance) -> Resul
             Ok(())
         }
         DiskPlan::Remove => {
-            if let Some(former) = former {
-                let detached = cpi.detach_disk(&target.vm.cid, &former.cid).await;
+            if let Some(previous) = previous {
+                let detached = cpi.detach_disk(&target.vm.cid, &previous.cid).await;
                 detached.map_err(disk_failed)?;
             }
             remember_disk(run, target, None);

@@ -103,31 +103,31 @@ fn ids_stay_over_deploys_but_that_of_a_link_whose_content_changes() {
 }
 
 #[test]
-fn a_deploy_that_fails_leaves_the_former_links_beside_its_own() {
+fn a_deploy_that_fails_leaves_the_previous_links_beside_its_own() {
     let links = links();
     deploy(&links, DnsNames::Long, 5000);
-    let former = ids(&links);
+    let previous = ids(&links);
 
     begin_deploy(&links, DnsNames::Long, 5001);
     let both = ids(&links);
-    assert_eq!((both.len(), &both[..1]), (2, &former[..]));
+    assert_eq!((both.len(), &both[..1]), (2, &previous[..]));
 
     deploy(&links, DnsNames::Long, 5001);
     assert_eq!(ids(&links), both[1..]);
 }
 
 #[test]
-fn an_outsider_gets_another_link_once_the_provider_has_changed_and_keeps_the_former() {
+fn an_outsider_gets_another_link_once_the_provider_has_changed_and_keeps_the_previous() {
     let links = links();
     deploy(&links, DnsNames::Long, 5000);
-    let former = id_of(&external(&links, "binding", None).unwrap());
+    let previous = id_of(&external(&links, "binding", None).unwrap());
 
     deploy(&links, DnsNames::Long, 5001);
     let next = id_of(&external(&links, "binding", None).unwrap());
 
-    assert_ne!(next, former);
+    assert_ne!(next, previous);
     let now = ids(&links);
-    assert!(now.contains(&former) && now.contains(&next), "{now:?}");
+    assert!(now.contains(&previous) && now.contains(&next), "{now:?}");
     let consumers = links.consumers(&name(DEPLOYMENT));
     assert_eq!(consumers.len(), 2, "one of them is the job: {consumers:?}");
 }

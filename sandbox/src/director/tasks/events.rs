@@ -65,7 +65,7 @@ enum StepData<'a> {
 }
 
 #[derive(Serialize)]
-struct RemarkLine<'a> {
+struct WarningLine<'a> {
     time: i64,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -99,8 +99,8 @@ impl EventLog {
     }
 
     /// A place of the task that is no step: what is armed for it happens.
-    pub(in crate::director) async fn pass(&self, place: Arrival<'_>) -> Result<(), TaskFailure> {
-        self.faults.meet(&self.task, place).await
+    pub(in crate::director) async fn pass(&self, location: Arrival<'_>) -> Result<(), TaskFailure> {
+        self.faults.meet(&self.task, location).await
     }
 
     /// A stage without tags.
@@ -136,7 +136,7 @@ impl EventLog {
 
     /// A remark that changes nothing.
     pub(in crate::director) fn warning(&self, message: &str) {
-        self.write(&RemarkLine {
+        self.write(&WarningLine {
             time: now(),
             kind: "warning",
             message,
@@ -212,12 +212,12 @@ impl Step {
     }
 
     async fn pass(&self, status: Option<&str>) -> Result<(), TaskFailure> {
-        let place = Arrival::Step {
+        let location = Arrival::Step {
             stage: &self.stage.name,
             task: &self.task,
             status,
         };
-        self.stage.log.pass(place).await
+        self.stage.log.pass(location).await
     }
 
     fn write(&self, state: StepState, progress: u8, data: Option<StepData<'_>>) {

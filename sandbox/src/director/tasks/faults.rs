@@ -21,7 +21,7 @@ pub struct TaskFault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<String>,
     /// Where.
-    pub at: TaskPlace,
+    pub at: TaskPoint,
     /// What.
     pub effect: TaskEffect,
 }
@@ -29,7 +29,7 @@ pub struct TaskFault {
 /// A place that tasks come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "place", rename_all = "snake_case", deny_unknown_fields)]
-pub enum TaskPlace {
+pub enum TaskPoint {
     /// In the queue: a worker is there, and the task has not been begun.
     Queue,
     /// A worker has begun the task, which has no lock yet.
@@ -163,9 +163,9 @@ impl TaskFaults {
     pub(in crate::director) async fn meet(
         &self,
         traveller: &Traveller,
-        place: Arrival<'_>,
+        location: Arrival<'_>,
     ) -> Result<(), TaskFailure> {
-        while let Some((id, effect)) = self.next(traveller, place) {
+        while let Some((id, effect)) = self.next(traveller, location) {
             match effect {
                 TaskEffect::Fail { code, message } => {
                     return Err(TaskFailure::Armed { code, message });
@@ -185,12 +185,16 @@ impl TaskFaults {
     }
 
     /// The next fault for this task here. It is used up, unless it holds the task.
-    fn next(&self, traveller: &Traveller, place: Arrival<'_>) -> Option<(TaskFaultId, TaskEffect)> {
+    fn next(
+        &self,
+        traveller: &Traveller,
+        location: Arrival<'_>,
+    ) -> Option<(TaskFaultId, TaskEffect)> {
         let mut table = self.lock();
         let (id, armed) = table.armed.iter_mut().find(|(_, armed)| {
             armed.holds.is_none()
                 && armed.fault.is_for(&traveller.deployment)
-                && armed.fault.at.is(place)
+                && armed.fault.at.is(location)
         })?;
         let (id, effect) = (*id, armed.fault.effect.clone());
         if effect == TaskEffect::Hold {
@@ -225,9 +229,9 @@ impl TaskFault {
     }
 }
 
-impl TaskPlace {
-    fn is(&self, place: Arrival<'_>) -> bool {
-        match (self, place) {
+impl TaskPoint {
+    fn is(&self, location: Arrival<'_>) -> bool {
+        match (self, location) {
             (Self::Queue, Arrival::Queue) | (Self::Start, Arrival::Start) => true,
             (
                 Self::Step {

@@ -75,7 +75,7 @@ impl Locks {
         timeout: Duration,
     ) -> Result<DeploymentLock, TaskFailure> {
         let uid = Uuid::new_v4();
-        let give_up = Instant::now() + timeout;
+        let abandon = Instant::now() + timeout;
         loop {
             let released = self.released.notified();
             tokio::pin!(released);
@@ -87,7 +87,7 @@ impl Locks {
                     uid,
                 });
             };
-            if Instant::now() >= give_up {
+            if Instant::now() >= abandon {
                 return Err(TaskFailure::LockHeld {
                     deployment: deployment.clone(),
                     uid,
@@ -99,7 +99,7 @@ impl Locks {
             let expires_in = Duration::try_from(expires_in).unwrap_or_default();
             tokio::select! {
                 () = released => {}
-                () = sleep_until(give_up.min(Instant::now() + expires_in)) => {}
+                () = sleep_until(abandon.min(Instant::now() + expires_in)) => {}
             }
         }
     }

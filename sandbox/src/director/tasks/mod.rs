@@ -22,7 +22,7 @@ mod table;
 mod task;
 mod worker;
 
-pub use self::faults::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPlace};
+pub use self::faults::{ArmedTaskFault, TaskEffect, TaskFault, TaskFaultId, TaskPoint};
 pub(super) use self::{
     events::{EventLog, Stage, Step},
     failure::{Reference, TaskFailure, chain},

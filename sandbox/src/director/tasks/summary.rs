@@ -11,13 +11,13 @@ pub(super) fn summary(result: &str) -> String {
     }
     let cut: Vec<char> = stripped.chars().take(LIMIT + 1).collect();
     let mut kept = String::new();
-    let mut place = 0;
-    while let Some(letter) = cut.get(place) {
-        if let Some(end) = end_of_last_word(&cut, place) {
-            place = end;
+    let mut location = 0;
+    while let Some(letter) = cut.get(location) {
+        if let Some(end) = end_of_last_word(&cut, location) {
+            location = end;
         } else {
             kept.push(*letter);
-            place += 1;
+            location += 1;
         }
     }
     format!("{kept}...")
@@ -25,12 +25,15 @@ pub(super) fn summary(result: &str) -> String {
 
 /// Where the space that starts here and the word after it end, if the line ends there as well.
 fn end_of_last_word(text: &[char], start: usize) -> Option<usize> {
-    let is_space = |place: usize| text.get(place).is_some_and(|letter| letter.is_whitespace());
-    let is_line_end = |place: usize| text.get(place).is_none_or(|letter| *letter == '\n');
-    let spaces = (start..text.len()).take_while(|place| is_space(*place));
+    let is_space = |location: usize| {
+        text.get(location)
+            .is_some_and(|letter| letter.is_whitespace())
+    };
+    let is_line_end = |location: usize| text.get(location).is_none_or(|letter| *letter == '\n');
+    let spaces = (start..text.len()).take_while(|location| is_space(*location));
     spaces.map(|space| space + 1).find_map(|word| {
         let length = (word..text.len())
-            .take_while(|place| !is_space(*place))
+            .take_while(|location| !is_space(*location))
             .count();
         is_line_end(word + length).then_some(word + length)
     })

@@ -247,7 +247,7 @@ impl Tasks {
     /// The task of this id.
     pub(in crate::director) fn find(&self, id: TaskId) -> Option<Task> {
         let mut table = self.lock();
-        table.give_up(id, self.checkpoint_timeout);
+        table.abandon(id, self.checkpoint_timeout);
         table.records.get(&id).map(|record| record.task.clone())
     }
 
@@ -263,7 +263,7 @@ impl Tasks {
         passing.sort_unstable_by(|one, other| other.cmp(one));
         passing.truncate(filter.limit.unwrap_or(usize::MAX));
         let shown = passing.into_iter().filter_map(|(_, id)| {
-            table.give_up(id, self.checkpoint_timeout);
+            table.abandon(id, self.checkpoint_timeout);
             table.records.get(&id).map(|record| record.task.clone())
         });
         shown.collect()
@@ -311,7 +311,7 @@ impl Table {
     }
 
     /// A read of a task whose worker has been silent for too long ends the task.
-    fn give_up(&mut self, id: TaskId, after: Duration) {
+    fn abandon(&mut self, id: TaskId, after: Duration) {
         let is_silent = self.records.get(&id).is_some_and(|record| {
             let is_worked_on = record.task.started_at.is_some()
                 && matches!(

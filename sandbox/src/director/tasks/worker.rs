@@ -203,7 +203,7 @@ async fn perform(run: &TaskRun, description: &str, work: Work) -> Result<String,
     let lock = run.unless_cancelled(waiting).await??;
     let name = format!("lock:deployment:{}", run.deployment);
     run.record(Deed::new("acquire", "lock").named(&name));
-    let doing = async {
+    let activity = async {
         match work {
             Work::Deploy(order) => deploy::deploy(run, *order).await,
             Work::Delete(order) => deploy::delete(run, order).await,
@@ -212,7 +212,7 @@ async fn perform(run: &TaskRun, description: &str, work: Work) -> Result<String,
         }
     };
     let end = tokio::select! {
-        end = doing => end,
+        end = activity => end,
         LostLock = lost_lock(run) => Err(TaskFailure::Cancelled(run.task)),
     };
     lock.release();
@@ -264,10 +264,10 @@ impl TaskRun {
     /// Does something that can be dropped half-way, until the task is cancelled.
     pub(in crate::director) async fn unless_cancelled<T>(
         &self,
-        doing: impl Future<Output = T>,
+        activity: impl Future<Output = T>,
     ) -> Result<T, TaskFailure> {
         self.cancel
-            .run_until_cancelled(doing)
+            .run_until_cancelled(activity)
             .await
             .ok_or(TaskFailure::Cancelled(self.task))
     }

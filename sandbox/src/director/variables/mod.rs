@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub(super) use self::reference::{Reference, ReferenceFault, absolute_name, check_declared};
-use crate::credhub::{CredHub, CredentialName, Generation, Mode, Refusal, Session, director_actor};
+use crate::credhub::{
+    CredHub, CredentialName, Generation, Mode, Rejection, Session, director_actor,
+};
 
 /// Where the values of variables are kept.
 #[derive(Clone, Debug)]
@@ -118,9 +120,9 @@ impl Variables {
         let generated = async { session.generate(generation?).await }.await;
         generated
             .map(|stored| stored.id)
-            .map_err(|refusal| GenerationFault::Refused {
-                code: refusal.status().as_u16(),
-                error: refusal.to_string(),
+            .map_err(|rejection| GenerationFault::Refused {
+                code: rejection.status().as_u16(),
+                error: rejection.to_string(),
             })
     }
 
@@ -139,17 +141,17 @@ impl Variables {
             Some(id) => session.version(id),
             None => session.current(&CredentialName::sought(&reference.name)),
         };
-        let stored = found.map_err(|refusal| refused(reference, in_use, &refusal))?;
+        let stored = found.map_err(|rejection| refused(reference, in_use, &rejection))?;
         Ok((stored.id, reference.part_of(stored.value())?))
     }
 }
 
-fn refused(reference: &Reference, in_use: Option<Uuid>, refusal: &Refusal) -> LookupFault {
+fn refused(reference: &Reference, in_use: Option<Uuid>, rejection: &Rejection) -> LookupFault {
     LookupFault::Refused {
         name: reference.name.clone(),
         id: in_use,
-        code: refusal.status().as_u16(),
-        error: refusal.to_string(),
+        code: rejection.status().as_u16(),
+        error: rejection.to_string(),
     }
 }
 

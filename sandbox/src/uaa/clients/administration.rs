@@ -8,7 +8,7 @@ use actix_web::{
 use serde_json::Value;
 
 use super::{
-    ClientBody, ClientRefusal, READ, WRITE,
+    ClientBody, ClientRejection, READ, WRITE,
     body::parsed,
     change::{created, known, updated},
 };
@@ -57,7 +57,7 @@ async fn list(
     uaa: Data<Uaa>,
     request: HttpRequest,
     query: Query<ListQuery>,
-) -> Result<HttpResponse, ClientRefusal> {
+) -> Result<HttpResponse, ClientRejection> {
     Caller::of(&uaa, &request)?.must_have_any(READ)?;
     let directory = uaa.directory();
     let clients = directory.clients.values().map(Registration::shown);
@@ -69,7 +69,7 @@ async fn create(
     uaa: Data<Uaa>,
     request: HttpRequest,
     body: Bytes,
-) -> Result<HttpResponse, ClientRefusal> {
+) -> Result<HttpResponse, ClientRejection> {
     let caller = Caller::of(&uaa, &request)?;
     caller.must_have_any(WRITE)?;
     let body = parsed(&body)?;
@@ -85,7 +85,7 @@ async fn read(
     uaa: Data<Uaa>,
     request: HttpRequest,
     id: Path<String>,
-) -> Result<HttpResponse, ClientRefusal> {
+) -> Result<HttpResponse, ClientRejection> {
     Caller::of(&uaa, &request)?.must_have_any(READ)?;
     let shown = known(&uaa.directory(), &id)?.shown();
     Ok(json_answer(&Value::Object(shown)))
@@ -96,14 +96,14 @@ async fn update(
     request: HttpRequest,
     id: Path<String>,
     body: Bytes,
-) -> Result<HttpResponse, ClientRefusal> {
+) -> Result<HttpResponse, ClientRejection> {
     let caller = Caller::of(&uaa, &request)?;
     caller.must_have_any(WRITE)?;
     let body: ClientBody = parsed(&body)?;
     let addressed = id.into_inner();
     if body.id() != addressed {
         let named = body.id().to_owned();
-        return Err(ClientRefusal::OtherClient { named, addressed });
+        return Err(ClientRejection::OtherClient { named, addressed });
     }
     let mut directory = uaa.directory();
     let client = updated(&directory, &caller, body)?;
@@ -117,7 +117,7 @@ async fn delete(
     uaa: Data<Uaa>,
     request: HttpRequest,
     id: Path<String>,
-) -> Result<HttpResponse, ClientRefusal> {
+) -> Result<HttpResponse, ClientRejection> {
     Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
     let mut directory = uaa.directory();
     let mut shown = known(&directory, &id)?.shown();

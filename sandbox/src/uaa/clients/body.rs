@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::ClientRefusal;
+use super::ClientRejection;
 
 /// A client as it is sent. What a UAA does not know is kept.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,8 +43,8 @@ impl ClientBody {
 }
 
 /// The body of a request about clients.
-pub(super) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ClientRefusal> {
-    serde_json::from_slice(body).map_err(|_| ClientRefusal::Unreadable)
+pub(super) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ClientRejection> {
+    serde_json::from_slice(body).map_err(|_| ClientRejection::Unreadable)
 }
 
 /// A list, a text with commas, or nothing.

@@ -4,7 +4,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 
 use super::{
-    ClientBody, ClientRefusal,
+    ClientBody, ClientRejection,
     rules::{self, Mode, check},
 };
 use crate::uaa::{
@@ -17,7 +17,7 @@ pub(super) fn created(
     directory: &Directory,
     caller: &Caller,
     body: ClientBody,
-) -> Result<Registration, ClientRefusal> {
+) -> Result<Registration, ClientRejection> {
     let id = body.id().to_owned();
     let secret = body
         .client_secret
@@ -38,7 +38,7 @@ pub(super) fn created(
     merge(&mut client.additional, body.additional);
     let client = check(client, Mode::Create, caller, directory)?;
     if directory.clients.contains_key(&id) {
-        return Err(ClientRefusal::Exists(id));
+        return Err(ClientRejection::Exists(id));
     }
     Ok(client)
 }
@@ -48,7 +48,7 @@ pub(super) fn updated(
     directory: &Directory,
     caller: &Caller,
     body: ClientBody,
-) -> Result<Registration, ClientRefusal> {
+) -> Result<Registration, ClientRejection> {
     let mut client = known(directory, body.id())?.clone();
     if !body.scope.is_empty() {
         client.scopes = body.scope;
@@ -75,9 +75,9 @@ pub(super) fn updated(
 pub(super) fn known<'a>(
     directory: &'a Directory,
     id: &str,
-) -> Result<&'a Registration, ClientRefusal> {
+) -> Result<&'a Registration, ClientRejection> {
     let client = directory.clients.get(id);
-    client.ok_or_else(|| ClientRefusal::NotFound(id.to_owned()))
+    client.ok_or_else(|| ClientRejection::NotFound(id.to_owned()))
 }
 
 /// What is null is forgotten, and so is a client's being public when it is no more.

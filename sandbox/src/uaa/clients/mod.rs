@@ -4,18 +4,18 @@
 //! | --- | --- |
 //! | `administration` | create, read, update, delete, list |
 //! | `secrets` | a client's secrets, two at most |
-//! | `body`, `rules`, `change`, `refusal` | what is sent, what it may say, what becomes of it |
+//! | `body`, `rules`, `change`, `rejection` | what is sent, what it may say, what becomes of it |
 
 mod administration;
 mod body;
 mod change;
-mod refusal;
+mod rejection;
 mod rules;
 mod secrets;
 
 use actix_web::web::ServiceConfig;
 
-use self::{body::ClientBody, refusal::ClientRefusal};
+use self::{body::ClientBody, rejection::ClientRejection};
 
 /// The scopes that each kind of request needs one of.
 const READ: &[&str] = &[

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::{ADMIN, ClientRefusal};
+use super::{ADMIN, ClientRejection};
 use crate::uaa::{
     answer::joined,
     caller::Caller,
@@ -22,7 +22,7 @@ pub(super) enum Mode {
 }
 
 /// The grants with these names, and those that come with them.
-pub(super) fn grants(names: &BTreeSet<String>) -> Result<BTreeSet<Grant>, ClientRefusal> {
+pub(super) fn grants(names: &BTreeSet<String>) -> Result<BTreeSet<Grant>, ClientRejection> {
     let known = || joined(Grant::ALL.map(Grant::name), ", ");
     let mut grants = BTreeSet::new();
     for name in names {
@@ -46,7 +46,7 @@ pub(super) fn check(
     mode: Mode,
     caller: &Caller,
     directory: &Directory,
-) -> Result<Registration, ClientRefusal> {
+) -> Result<Registration, ClientRejection> {
     check_id(&client.id)?;
     if client.grants.is_empty() {
         return Err(invalid(format!(
@@ -67,7 +67,7 @@ pub(super) fn check(
     Ok(client)
 }
 
-fn check_id(id: &str) -> Result<(), ClientRefusal> {
+fn check_id(id: &str) -> Result<(), ClientRejection> {
     match id {
         "" => Err(invalid("client_id cannot be blank".to_owned())),
         RESERVED => Err(invalid(format!(
@@ -80,7 +80,7 @@ fn check_id(id: &str) -> Result<(), ClientRefusal> {
     }
 }
 
-fn check_redirects(client: &Registration) -> Result<(), ClientRefusal> {
+fn check_redirects(client: &Registration) -> Result<(), ClientRejection> {
     let with_browser = [Grant::AuthorizationCode, Grant::Implicit];
     for grant in with_browser {
         if client.grants.contains(&grant) && client.redirect_uris.is_empty() {
@@ -106,7 +106,7 @@ fn check_rights(
     client: &Registration,
     caller: &Caller,
     directory: &Directory,
-) -> Result<(), ClientRefusal> {
+) -> Result<(), ClientRejection> {
     if client.grants.contains(&Grant::Password) {
         return Err(invalid(
             "password is not an allowed grant type for non-admin caller.".to_owned(),
@@ -151,7 +151,7 @@ fn check_rights(
     }
 }
 
-fn check_secret(client: &Registration, mode: Mode) -> Result<(), ClientRefusal> {
+fn check_secret(client: &Registration, mode: Mode) -> Result<(), ClientRejection> {
     if client.grants.contains(&Grant::Implicit) && !client.secrets.is_empty() {
         return Err(invalid(
             "Implicit grant should not have a client_secret".to_owned(),
@@ -166,6 +166,6 @@ fn check_secret(client: &Registration, mode: Mode) -> Result<(), ClientRefusal> 
     Ok(())
 }
 
-fn invalid(text: String) -> ClientRefusal {
-    ClientRefusal::Invalid(text)
+fn invalid(text: String) -> ClientRejection {
+    ClientRejection::Invalid(text)
 }

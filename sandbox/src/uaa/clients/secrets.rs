@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ADMIN, ClientRefusal, SECRET, body::parsed, change::known};
+use super::{ADMIN, ClientRejection, SECRET, body::parsed, change::known};
 use crate::uaa::{
     Uaa,
     answer::json_answer,
@@ -48,7 +48,7 @@ async fn change_secret(
     request: HttpRequest,
     id: Path<String>,
     body: Bytes,
-) -> Result<HttpResponse, ClientRefusal> {
+) -> Result<HttpResponse, ClientRejection> {
     let caller = Caller::of(&uaa, &request)?;
     caller.must_have_any(SECRET)?;
     let change: SecretChange = parsed(&body)?;
@@ -71,8 +71,8 @@ fn may_change(
     caller: &Caller,
     client: &Registration,
     change: &SecretChange,
-) -> Result<(), ClientRefusal> {
-    let refused = |text: &str| Err(ClientRefusal::Invalid(text.to_owned()));
+) -> Result<(), ClientRejection> {
+    let refused = |text: &str| Err(ClientRejection::Invalid(text.to_owned()));
     let shown = change.old_secret.as_ref();
     match () {
         () if caller.user_id.is_some() => refused("Only a client can change client secret"),
@@ -88,8 +88,8 @@ fn may_change(
 }
 
 impl Registration {
-    fn change_secrets(&mut self, change: &SecretChange) -> Result<(), ClientRefusal> {
-        let refused = |text: &str| Err(ClientRefusal::Invalid(text.to_owned()));
+    fn change_secrets(&mut self, change: &SecretChange) -> Result<(), ClientRejection> {
+        let refused = |text: &str| Err(ClientRejection::Invalid(text.to_owned()));
         let sent = change.secret.clone().unwrap_or_default();
         match change.change_mode {
             ChangeMode::Update => {

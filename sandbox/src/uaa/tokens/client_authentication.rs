@@ -7,7 +7,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
-use super::refusal::Refusal;
+use super::rejection::Rejection;
 use crate::uaa::directory::{Directory, Registration};
 
 /// Parameters of a token request.
@@ -57,27 +57,27 @@ pub(in crate::uaa) fn authenticated(
     directory: &Directory,
     request: &HttpRequest,
     form: &Form,
-) -> Result<AuthenticatedClient, Refusal> {
+) -> Result<AuthenticatedClient, Rejection> {
     let (id, secret, method) = match request.headers().get(AUTHORIZATION) {
         Some(header) => {
             let pair = header.to_str().ok().and_then(basic);
-            let (id, secret) = pair.ok_or(Refusal::BadCredentials)?;
+            let (id, secret) = pair.ok_or(Rejection::BadCredentials)?;
             (id, secret, AuthenticationMethod::Basic)
         }
         None => (
             form.get("client_id")
-                .ok_or(Refusal::BadCredentials)?
+                .ok_or(Rejection::BadCredentials)?
                 .to_owned(),
             form.get("client_secret").unwrap_or_default().into(),
             AuthenticationMethod::Form,
         ),
     };
     if form.get("client_id").is_some_and(|named| named != id) {
-        return Err(Refusal::OtherClient);
+        return Err(Rejection::OtherClient);
     }
     let client = directory
         .client(&id, secret.expose_secret())
-        .ok_or(Refusal::BadCredentials)?
+        .ok_or(Rejection::BadCredentials)?
         .clone();
     let method = if client.is_public() {
         AuthenticationMethod::Nothing

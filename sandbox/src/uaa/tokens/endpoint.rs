@@ -8,7 +8,7 @@ use actix_web::{
 
 use super::{
     client_authentication::{AuthenticatedClient, Form, authenticated},
-    refusal::Refusal,
+    rejection::Rejection,
 };
 use crate::uaa::{QueryParameters, Uaa, answer::JSON, directory::Grant};
 
@@ -21,17 +21,21 @@ pub(in crate::uaa) fn routes(app: &mut ServiceConfig) {
     );
 }
 
-async fn unsupported(request: HttpRequest) -> Result<HttpResponse, Refusal> {
-    Err(Refusal::MethodNotAllowed(request.method().to_string()))
+async fn unsupported(request: HttpRequest) -> Result<HttpResponse, Rejection> {
+    Err(Rejection::MethodNotAllowed(request.method().to_string()))
 }
 
-async fn token(uaa: Data<Uaa>, request: HttpRequest, body: Bytes) -> Result<HttpResponse, Refusal> {
+async fn token(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    body: Bytes,
+) -> Result<HttpResponse, Rejection> {
     if uaa.query_parameters() == QueryParameters::Refused {
         if request.method() == Method::GET {
-            return Err(Refusal::MethodNotAllowed("GET".to_owned()));
+            return Err(Rejection::MethodNotAllowed("GET".to_owned()));
         }
         if !request.query_string().is_empty() {
-            return Err(Refusal::QueryString);
+            return Err(Rejection::QueryString);
         }
     }
     let form = Form::of(&request, &body);
@@ -41,12 +45,12 @@ async fn token(uaa: Data<Uaa>, request: HttpRequest, body: Bytes) -> Result<Http
         Grant::Password => uaa.for_password(&client, &form)?,
         Grant::RefreshToken => uaa.for_refresh_token(&client, &form)?,
         // They need a browser or another issuer, of which a sandbox has none.
-        Grant::AuthorizationCode => return Err(Refusal::BadCode),
+        Grant::AuthorizationCode => return Err(Rejection::BadCode),
         other @ (Grant::Implicit
         | Grant::UserToken
         | Grant::JwtBearer
         | Grant::Saml2Bearer
-        | Grant::TokenExchange) => return Err(Refusal::GrantUnknown(other.name().to_owned())),
+        | Grant::TokenExchange) => return Err(Rejection::GrantUnknown(other.name().to_owned())),
     };
     let answer = uaa.answer(&client, granted)?;
     Ok(HttpResponse::Ok()
@@ -56,15 +60,15 @@ async fn token(uaa: Data<Uaa>, request: HttpRequest, body: Bytes) -> Result<Http
         .json(answer))
 }
 
-fn grant(client: &AuthenticatedClient, form: &Form) -> Result<Grant, Refusal> {
+fn grant(client: &AuthenticatedClient, form: &Form) -> Result<Grant, Rejection> {
     let name = form
         .get("grant_type")
         .filter(|name| !name.is_empty())
-        .ok_or(Refusal::GrantMissing)?;
-    let grant = Grant::named(name).ok_or_else(|| Refusal::GrantUnknown(name.to_owned()))?;
+        .ok_or(Rejection::GrantMissing)?;
+    let grant = Grant::named(name).ok_or_else(|| Rejection::GrantUnknown(name.to_owned()))?;
     if client.client.grants.contains(&grant) {
         Ok(grant)
     } else {
-        Err(Refusal::GrantNotRegistered(grant.name()))
+        Err(Rejection::GrantNotRegistered(grant.name()))
     }
 }

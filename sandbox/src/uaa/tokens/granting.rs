@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     claims::{Claims, token_id},
     client_authentication::{AuthenticatedClient, Form},
-    refusal::Refusal,
+    rejection::Rejection,
     validation::{Problem, Purpose},
 };
 use crate::uaa::{
@@ -48,7 +48,7 @@ impl Uaa {
         &self,
         client: &AuthenticatedClient,
         form: &Form,
-    ) -> Result<Granted, Refusal> {
+    ) -> Result<Granted, Rejection> {
         let scopes = narrowed(&client.client.authorities, form)?;
         Ok(Granted {
             access: Claims::for_client(self.url(), client, scopes, self.lives()),
@@ -60,18 +60,18 @@ impl Uaa {
         &self,
         client: &AuthenticatedClient,
         form: &Form,
-    ) -> Result<Granted, Refusal> {
+    ) -> Result<Granted, Rejection> {
         if form.get("passcode").is_some() {
             // Nobody can have one: it would come from the page of an external identity provider.
-            return Err(Refusal::BadCredentials);
+            return Err(Rejection::BadCredentials);
         }
-        let given = |name: &'static str| form.get(name).ok_or(Refusal::ParameterMissing(name));
+        let given = |name: &'static str| form.get(name).ok_or(Rejection::ParameterMissing(name));
         let (name, password) = (given("username")?, given("password")?);
         origin_is_known(form)?;
         let user = self.logged_in(name, password)?;
         let scopes = narrowed(&client.client.scopes_for(&user), form)?;
         if scopes.is_empty() {
-            return Err(Refusal::NoScopeLeft);
+            return Err(Rejection::NoScopeLeft);
         }
         let refresh = if client.client.grants.contains(&Grant::RefreshToken) {
             Refresh::New
@@ -85,25 +85,25 @@ impl Uaa {
     }
 
     /// The user who knows this password. Those who try too often are locked out.
-    fn logged_in(&self, name: &str, password: &str) -> Result<Account, Refusal> {
+    fn logged_in(&self, name: &str, password: &str) -> Result<Account, Rejection> {
         let mut directory = self.directory();
         let user = directory
             .user_named(name)
             .filter(|user| user.active)
-            .ok_or(Refusal::BadCredentials)?
+            .ok_or(Rejection::BadCredentials)?
             .clone();
         if directory.lockout.holds(user.id) {
-            return Err(Refusal::Locked);
+            return Err(Rejection::Locked);
         }
         if !user.password.is(password) {
             directory.lockout.failed(user.id);
-            return Err(Refusal::BadCredentials);
+            return Err(Rejection::BadCredentials);
         }
         directory.lockout.forget(user.id);
         if user.verified {
             Ok(user)
         } else {
-            Err(Refusal::NotVerified)
+            Err(Rejection::NotVerified)
         }
     }
 
@@ -111,24 +111,24 @@ impl Uaa {
         &self,
         client: &AuthenticatedClient,
         form: &Form,
-    ) -> Result<Granted, Refusal> {
+    ) -> Result<Granted, Rejection> {
         let token = form
             .get("refresh_token")
-            .ok_or(Refusal::ParameterMissing("refresh_token"))?;
+            .ok_or(Rejection::ParameterMissing("refresh_token"))?;
         let shown = self
             .validated(token, Purpose::Refresh)
-            .map_err(Refusal::BadRefreshToken)?;
+            .map_err(Rejection::BadRefreshToken)?;
         if shown.client_id != client.client.id {
-            return Err(Refusal::RefreshTokenOfAnother(shown.client_id));
+            return Err(Rejection::RefreshTokenOfAnother(shown.client_id));
         }
         let user = shown
             .user
             .as_ref()
             .and_then(|user| self.directory().users.get(&user.user_id).cloned())
-            .ok_or(Refusal::BadRefreshToken(Problem::UnknownUser))?;
+            .ok_or(Rejection::BadRefreshToken(Problem::UnknownUser))?;
         let asked = asked(form);
         if !asked.is_subset(&shown.scope) {
-            return Err(Refusal::ScopeNotNarrowed {
+            return Err(Rejection::ScopeNotNarrowed {
                 asked,
                 allowed: shown.scope,
             });
@@ -152,7 +152,7 @@ impl Uaa {
         &self,
         client: &AuthenticatedClient,
         granted: Granted,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Answer, Rejection> {
         let Granted { access, refresh } = granted;
         let refresh_token = match refresh {
             Refresh::None => None,
@@ -172,7 +172,7 @@ impl Uaa {
         Ok(Answer {
             access_token: self.handed_out(&access)?,
             token_type: "bearer",
-            id_token: id_token.transpose().map_err(Refusal::NotSigned)?,
+            id_token: id_token.transpose().map_err(Rejection::NotSigned)?,
             refresh_token,
             expires_in: access.expires_in(),
             scope: scope.join(" "),
@@ -180,9 +180,9 @@ impl Uaa {
         })
     }
 
-    fn handed_out(&self, claims: &Claims) -> Result<String, Refusal> {
-        let token = self.keys().sign(claims).map_err(Refusal::NotSigned)?;
-        self.withdrawals().given_out(&claims.jti, &claims.client_id);
+    fn handed_out(&self, claims: &Claims) -> Result<String, Rejection> {
+        let token = self.keys().sign(claims).map_err(Rejection::NotSigned)?;
+        self.revocations().given_out(&claims.jti, &claims.client_id);
         Ok(token)
     }
 }
@@ -198,14 +198,14 @@ impl Registration {
 }
 
 /// The `login_hint` may name an identity provider; there is only the one of the UAA itself.
-fn origin_is_known(form: &Form) -> Result<(), Refusal> {
+fn origin_is_known(form: &Form) -> Result<(), Rejection> {
     let Some(hint) = form.get("login_hint") else {
         return Ok(());
     };
     let hint: Value = serde_json::from_str(hint).unwrap_or_default();
     match hint["origin"].as_str() {
         None | Some("uaa" | "") => Ok(()),
-        Some(_) => Err(Refusal::UnknownOrigin),
+        Some(_) => Err(Rejection::UnknownOrigin),
     }
 }
 
@@ -218,14 +218,14 @@ fn asked(form: &Form) -> BTreeSet<String> {
 }
 
 /// What was asked for, if all of it is allowed; everything allowed when nothing was asked for.
-fn narrowed(allowed: &BTreeSet<String>, form: &Form) -> Result<BTreeSet<String>, Refusal> {
+fn narrowed(allowed: &BTreeSet<String>, form: &Form) -> Result<BTreeSet<String>, Rejection> {
     let asked = asked(form);
     if asked.is_empty() {
         return Ok(allowed.clone());
     }
     match asked.difference(allowed).next() {
         None => Ok(asked),
-        Some(refused) => Err(Refusal::ScopeNotAllowed {
+        Some(refused) => Err(Rejection::ScopeNotAllowed {
             asked: refused.clone(),
             allowed: allowed.clone(),
         }),

@@ -35,7 +35,7 @@ pub enum SigningAlgorithm {
 
 /// Why a key cannot be withdrawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WithdrawKeyError {
+pub enum RevokeKeyError {
     /// There is none with this id.
     #[error("there is no key `{0}`")]
     Unknown(String),
@@ -177,14 +177,14 @@ impl KeyRing {
     }
 
     /// Forgets a key: its tokens are good no more.
-    pub(in crate::uaa) fn withdraw(&self, id: &str) -> Result<(), WithdrawKeyError> {
+    pub(in crate::uaa) fn revoke(&self, id: &str) -> Result<(), RevokeKeyError> {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         let id = id.to_owned();
         let Some(key) = keys.ready.get(&id) else {
-            return Err(WithdrawKeyError::Unknown(id));
+            return Err(RevokeKeyError::Unknown(id));
         };
         if Arc::ptr_eq(key, &keys.active) {
-            return Err(WithdrawKeyError::Active(id));
+            return Err(RevokeKeyError::Active(id));
         }
         keys.ready.remove(&id);
         keys.saved.remove(&id);

@@ -77,7 +77,7 @@ impl Uaa {
             None => None,
         };
         let withdrawn = self
-            .withdrawals()
+            .revocations()
             .concern(&claims.jti, &claims.client_id, claims.iat);
         if withdrawn || !claims.is_recognised(client, user) {
             return Err(Problem::Revoked);

@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::{
     key_ring::{Key, KeyRing},
-    withdrawals::Withdrawals,
+    revocations::Revocations,
 };
 
 /// Checks the signature and the life of tokens of one UAA (`spec/contracts/platform-apis.md`, "JWT").
 #[derive(Clone)]
 pub struct TokenVerifier {
     keys: Keys,
-    withdrawals: Option<Arc<Withdrawals>>,
+    revocations: Option<Arc<Revocations>>,
 }
 
 /// Where the keys come from.
@@ -85,23 +85,23 @@ impl TokenVerifier {
         let key = VerifyingKey::from_rsa_public_pem(pem)?;
         Ok(Self {
             keys: Keys::Configured(Arc::new(key)),
-            withdrawals: None,
+            revocations: None,
         })
     }
 
     /// A verifier that keeps to this key of a UAA.
-    pub(in crate::uaa) fn configured(key: Arc<Key>, withdrawals: Arc<Withdrawals>) -> Self {
+    pub(in crate::uaa) fn configured(key: Arc<Key>, revocations: Arc<Revocations>) -> Self {
         Self {
             keys: Keys::ConfiguredOf(key),
-            withdrawals: Some(withdrawals),
+            revocations: Some(revocations),
         }
     }
 
     /// A verifier that takes every key that a UAA publishes, at the time when it does.
-    pub(in crate::uaa) fn published(keys: Arc<KeyRing>, withdrawals: Arc<Withdrawals>) -> Self {
+    pub(in crate::uaa) fn published(keys: Arc<KeyRing>, revocations: Arc<Revocations>) -> Self {
         Self {
             keys: Keys::Published(keys),
-            withdrawals: Some(withdrawals),
+            revocations: Some(revocations),
         }
     }
 
@@ -175,9 +175,9 @@ impl TokenVerifier {
     fn is_withdrawn(&self, claims: &Claims) -> bool {
         let client = claims.client_id.as_deref().unwrap_or_default();
         let issued = claims.iat.unwrap_or(i64::MAX);
-        self.withdrawals
+        self.revocations
             .as_ref()
-            .is_some_and(|withdrawals| withdrawals.concern(&claims.jti, client, issued))
+            .is_some_and(|revocations| revocations.concern(&claims.jti, client, issued))
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_token_is_accepted_only_alive_untouched_and_for_access() {
         let signer = Signer::generate("https://127.80.3.2:8443").unwrap();
-        let stranger = Signer::generate("https://127.80.3.2:8443").unwrap();
+        let unauthenticated_client = Signer::generate("https://127.80.3.2:8443").unwrap();
         let verifier = TokenVerifier::from_rsa_public_pem(signer.public_pem()).unwrap();
         let token = |jti: &str, exp: u64| json!({"jti": jti, "exp": exp, "client_id": "odb", "scope": ["bosh.admin"]});
         let later = jsonwebtoken::get_current_timestamp() + 60;
@@ -287,7 +287,7 @@ mod tests {
                 TokenFault::RefreshToken,
             ),
             (
-                stranger.sign(&token("1", later)).unwrap(),
+                unauthenticated_client.sign(&token("1", later)).unwrap(),
                 TokenFault::BadSignature,
             ),
             ("abc".to_owned(), TokenFault::Malformed),
@@ -300,14 +300,15 @@ mod tests {
     #[test]
     fn the_claims_of_a_token_can_be_read_after_its_end_but_not_with_a_wrong_signature() {
         let signer = Signer::generate("https://127.80.3.2:8443").unwrap();
-        let stranger = Signer::generate("https://127.80.3.2:8443").unwrap();
+        let unauthenticated_client = Signer::generate("https://127.80.3.2:8443").unwrap();
         let verifier = TokenVerifier::from_rsa_public_pem(signer.public_pem()).unwrap();
         let claims = json!({"jti": "1", "exp": 1000, "client_id": "odb"});
 
         let read: Value = verifier
             .signed_claims(&signer.sign(&claims).unwrap())
             .unwrap();
-        let forged = verifier.signed_claims::<Value>(&stranger.sign(&claims).unwrap());
+        let forged =
+            verifier.signed_claims::<Value>(&unauthenticated_client.sign(&claims).unwrap());
 
         assert_eq!(read, claims);
         assert_eq!(forged, Err(TokenFault::BadSignature));

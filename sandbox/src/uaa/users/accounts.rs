@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{CREATE, READ, UserRefusal, WRITE, parsed, shown};
+use super::{CREATE, READ, UserRejection, WRITE, parsed, shown};
 use crate::uaa::{
     Uaa,
     answer::{json_answer, json_answer_with},
@@ -123,7 +123,7 @@ async fn list(
     uaa: Data<Uaa>,
     request: HttpRequest,
     query: Query<ListQuery>,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(READ)?;
     let directory = uaa.directory();
     let users = directory.users.values();
@@ -135,16 +135,18 @@ async fn create(
     uaa: Data<Uaa>,
     request: HttpRequest,
     body: Bytes,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(CREATE)?;
     let body: UserBody = parsed(&body)?;
     let name = body
         .user_name
         .clone()
         .filter(|name| !name.is_empty())
-        .ok_or(UserRefusal::Invalid("A username must be provided."))?;
+        .ok_or(UserRejection::Invalid("A username must be provided."))?;
     if body.email().is_none() {
-        return Err(UserRefusal::Invalid("Exactly one email must be provided."));
+        return Err(UserRejection::Invalid(
+            "Exactly one email must be provided.",
+        ));
     }
     let origin = body
         .origin
@@ -153,11 +155,11 @@ async fn create(
         .unwrap_or_else(|| OWN_ORIGIN.to_owned());
     let password = body.password.clone().unwrap_or_default();
     if origin == OWN_ORIGIN && password.expose_secret().is_empty() {
-        return Err(UserRefusal::BadPassword("Password must be provided."));
+        return Err(UserRejection::BadPassword("Password must be provided."));
     }
     let mut directory = uaa.directory();
     if let Some(user) = directory.user_of(&origin, &name) {
-        return Err(UserRefusal::NameInUse { name, id: user.id });
+        return Err(UserRejection::NameInUse { name, id: user.id });
     }
     let mut user = Account {
         origin,
@@ -175,7 +177,7 @@ async fn update(
     request: HttpRequest,
     id: Path<String>,
     body: Bytes,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
     let body: UserBody = parsed(&body)?;
     let mut directory = uaa.directory();
@@ -186,7 +188,7 @@ async fn update(
         && other.id != user.id
     {
         let (name, id) = (name.clone(), other.id);
-        return Err(UserRefusal::NameInUse { name, id });
+        return Err(UserRejection::NameInUse { name, id });
     }
     body.apply(&mut user);
     user.changed();
@@ -200,7 +202,7 @@ async fn delete(
     uaa: Data<Uaa>,
     request: HttpRequest,
     id: Path<String>,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
     let mut directory = uaa.directory();
     let user = known(&directory, &id)?.clone();
@@ -215,31 +217,31 @@ async fn delete(
 }
 
 /// The user with the id of a path.
-pub(super) fn known<'a>(directory: &'a Directory, id: &str) -> Result<&'a Account, UserRefusal> {
+pub(super) fn known<'a>(directory: &'a Directory, id: &str) -> Result<&'a Account, UserRejection> {
     id.parse()
         .ok()
         .and_then(|id: Uuid| directory.users.get(&id))
-        .ok_or_else(|| UserRefusal::NoUser(id.to_owned()))
+        .ok_or_else(|| UserRejection::NoUser(id.to_owned()))
 }
 
 /// Whoever changes a user says which version they have seen, or `*`.
-fn has_version(request: &HttpRequest, user: &Account) -> Result<(), UserRefusal> {
+fn has_version(request: &HttpRequest, user: &Account) -> Result<(), UserRejection> {
     let version = request.headers().get(IF_MATCH);
     let version = version
         .and_then(|version| version.to_str().ok())
-        .ok_or(UserRefusal::NoVersion)?
+        .ok_or(UserRejection::NoVersion)?
         .trim()
         .trim_matches('"');
     if version == "*" {
         return Ok(());
     }
     let found = version.parse().map_err(|_| {
-        UserRefusal::Invalid("Invalid version match header (should be a version number)")
+        UserRejection::Invalid("Invalid version match header (should be a version number)")
     })?;
     if found == user.version {
         return Ok(());
     }
-    Err(UserRefusal::OtherVersion {
+    Err(UserRejection::OtherVersion {
         id: user.id,
         expected: user.version,
         found,

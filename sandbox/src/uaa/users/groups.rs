@@ -8,7 +8,7 @@ use actix_web::{
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{READ, UserRefusal, WRITE, accounts::known, parsed, shown};
+use super::{READ, UserRejection, WRITE, accounts::known, parsed, shown};
 use crate::uaa::{
     Uaa,
     answer::{json_answer, json_answer_with},
@@ -70,7 +70,7 @@ async fn list(
     uaa: Data<Uaa>,
     request: HttpRequest,
     query: Query<ListQuery>,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(READ)?;
     let directory = uaa.directory();
     let groups = directory.groups.iter();
@@ -84,13 +84,13 @@ async fn create(
     uaa: Data<Uaa>,
     request: HttpRequest,
     body: Bytes,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(WRITE)?;
     let body: GroupBody = parsed(&body)?;
     let name = body.display_name;
     let mut directory = uaa.directory();
     if directory.groups.contains_key(&name) {
-        return Err(UserRefusal::GroupExists(name));
+        return Err(UserRejection::GroupExists(name));
     }
     let mut members = Vec::new();
     for member in &body.members {
@@ -113,7 +113,7 @@ async fn add_member(
     request: HttpRequest,
     id: Path<String>,
     body: Bytes,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(UPDATE)?;
     let member: Member = parsed(&body)?;
     let mut directory = uaa.directory();
@@ -133,7 +133,7 @@ async fn add_member(
             &shown::member(member),
         ))
     } else {
-        Err(UserRefusal::IsMember { member, group })
+        Err(UserRejection::IsMember { member, group })
     }
 }
 
@@ -141,7 +141,7 @@ async fn remove_member(
     uaa: Data<Uaa>,
     request: HttpRequest,
     path: Path<(String, Uuid)>,
-) -> Result<HttpResponse, UserRefusal> {
+) -> Result<HttpResponse, UserRejection> {
     Caller::of(&uaa, &request)?.must_have_any(UPDATE)?;
     let (id, member) = path.into_inner();
     let mut directory = uaa.directory();
@@ -157,17 +157,17 @@ async fn remove_member(
     if left {
         Ok(json_answer(&shown::member(member)))
     } else {
-        Err(UserRefusal::NoMember { member, group })
+        Err(UserRejection::NoMember { member, group })
     }
 }
 
 /// The group with the id of a path.
-fn group<'a>(directory: &'a Directory, id: &str) -> Result<(&'a str, &'a Group), UserRefusal> {
+fn group<'a>(directory: &'a Directory, id: &str) -> Result<(&'a str, &'a Group), UserRejection> {
     let wanted: Option<Uuid> = id.parse().ok();
     directory
         .groups
         .iter()
         .find(|(_, group)| Some(group.id) == wanted)
         .map(|(name, group)| (name.as_str(), group))
-        .ok_or_else(|| UserRefusal::NoGroup(id.to_owned()))
+        .ok_or_else(|| UserRejection::NoGroup(id.to_owned()))
 }

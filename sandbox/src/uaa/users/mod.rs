@@ -4,20 +4,20 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `accounts` | create, read, update, delete, list users |
-//! | `standing` | passwords, locks |
+//! | `status` | passwords, locks |
 //! | `groups` | groups and who is in them |
-//! | `shown`, `refusal` | how users, groups and refusals look |
+//! | `shown`, `rejection` | how users, groups and refusals look |
 
 mod accounts;
 mod groups;
-mod refusal;
+mod rejection;
 mod shown;
-mod standing;
+mod status;
 
 use actix_web::web::ServiceConfig;
 use serde::de::DeserializeOwned;
 
-use self::refusal::UserRefusal;
+use self::rejection::UserRejection;
 
 /// The scopes that each kind of request needs one of.
 const READ: &[&str] = &["scim.read", "zones.uaa.admin", "uaa.admin"];
@@ -25,12 +25,12 @@ const WRITE: &[&str] = &["scim.write", "zones.uaa.admin", "uaa.admin"];
 const CREATE: &[&str] = &["scim.write", "scim.create", "zones.uaa.admin", "uaa.admin"];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    standing::routes(app);
+    status::routes(app);
     accounts::routes(app);
     groups::routes(app);
 }
 
 /// The body of a request about users or groups.
-fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, UserRefusal> {
-    serde_json::from_slice(body).map_err(|_| UserRefusal::Unreadable)
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, UserRejection> {
+    serde_json::from_slice(body).map_err(|_| UserRejection::Unreadable)
 }

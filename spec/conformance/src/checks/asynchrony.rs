@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    Check, Exchange,
+    Check, Checked, Exchange,
     Level::{Advice, Must},
-    Objection, Session, Verdict,
-    verdict::{applies, ensure},
+    Objection, Session,
+    result::{applies, ensure},
 };
 
 /// What platforms store of a token.
@@ -56,7 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn only_on_request(session: &Session) -> Verdict {
+async fn only_on_request(session: &Session) -> Checked {
     for answer in impatient(session).await? {
         ensure(!answer.has_status(&[202]), &answer, || {
             "who does not say that it waits should not be answered with 202".to_owned()
@@ -65,7 +65,7 @@ async fn only_on_request(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn async_required(session: &Session) -> Verdict {
+async fn async_required(session: &Session) -> Checked {
     let creation = session.creation().await?;
     applies(
         creation.operation.is_some() || creation.accepted.has_status(&[202]),
@@ -79,7 +79,7 @@ async fn async_required(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn at_once(session: &Session) -> Verdict {
+async fn at_once(session: &Session) -> Checked {
     let creation = session.creation().await?;
     ensure(
         creation.accepted.has_status(&[201, 202]),
@@ -96,17 +96,17 @@ async fn at_once(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn repeats(session: &Session) -> Verdict {
+async fn repeats(session: &Session) -> Checked {
     let creation = session.creation().await?;
     same_operation(&creation.accepted, &creation.during()?.repeat)
 }
 
-async fn concurrency(session: &Session) -> Verdict {
+async fn concurrency(session: &Session) -> Checked {
     let creation = session.creation().await?;
     session.ensure_busy(&creation.during()?.update).await
 }
 
-async fn token_length(session: &Session) -> Verdict {
+async fn token_length(session: &Session) -> Checked {
     let creation = session.creation().await?;
     let Some(operation) = &creation.operation else {
         return Err(Objection::not_shown(
@@ -121,7 +121,7 @@ async fn token_length(session: &Session) -> Verdict {
     )
 }
 
-async fn never_null(session: &Session) -> Verdict {
+async fn never_null(session: &Session) -> Checked {
     let creation = session.creation().await?;
     let body = creation.accepted.json()?;
     ensure(
@@ -132,7 +132,7 @@ async fn never_null(session: &Session) -> Verdict {
 }
 
 /// A repeat is answered like the first request, with the same token.
-pub(super) fn same_operation(first: &Arc<Exchange>, repeat: &Arc<Exchange>) -> Verdict {
+pub(super) fn same_operation(first: &Arc<Exchange>, repeat: &Arc<Exchange>) -> Checked {
     repeat.expect(&[202])?;
     ensure(
         repeat.text("operation") == first.text("operation"),

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::parameters;
 use crate::{
-    Check, Exchange,
+    Check, Checked, Exchange,
     Level::{Advice, May, Must, Should},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::{new_id, with, without},
     client::Ask,
-    verdict::{applies, ensure},
-    waiting::{EndState, Told, told},
+    result::{applies, ensure},
+    waiting::{EndState, Reported, reported},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -99,7 +99,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn missing_ids(session: &Session) -> Verdict {
+async fn missing_ids(session: &Session) -> Checked {
     refused(session, |body| {
         ["service_id", "plan_id"]
             .map(|member| without(body, member))
@@ -108,7 +108,7 @@ async fn missing_ids(session: &Session) -> Verdict {
     .await
 }
 
-async fn unknown_ids(session: &Session) -> Verdict {
+async fn unknown_ids(session: &Session) -> Checked {
     refused(session, |body| {
         ["service_id", "plan_id"]
             .map(|member| with(body, member, new_id()))
@@ -118,7 +118,7 @@ async fn unknown_ids(session: &Session) -> Verdict {
 }
 
 /// Bodies made of a good one are refused with 400.
-async fn refused(session: &Session, bodies: impl Fn(&Value) -> Vec<Value>) -> Verdict {
+async fn refused(session: &Session, bodies: impl Fn(&Value) -> Vec<Value>) -> Checked {
     session.needs_bindings().await?;
     let instance = session.ready_instance().await?;
     let body = session.binding_order(session.offer().await?, &new_id());
@@ -137,14 +137,14 @@ async fn refused(session: &Session, bodies: impl Fn(&Value) -> Vec<Value>) -> Ve
     Ok(())
 }
 
-async fn unknown_instance(session: &Session) -> Verdict {
+async fn unknown_instance(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let body = session.binding_order(session.offer().await?, &new_id());
     let ask = Ask::bind(&new_id(), &new_id(), &body);
     session.client.send(ask).await?.expect(&[404])
 }
 
-async fn without_resource(session: &Session) -> Verdict {
+async fn without_resource(session: &Session) -> Checked {
     let answer = &session.bindings().await?.without_resource;
     if answer.text("error").as_deref() == Some("RequiresApp") {
         return Err(Objection::not_shown("the service needs an app"));
@@ -152,7 +152,7 @@ async fn without_resource(session: &Session) -> Verdict {
     answer.expect(&[201, 202])
 }
 
-async fn repeat(session: &Session) -> Verdict {
+async fn repeat(session: &Session) -> Checked {
     let bindings = session.bindings().await?;
     bindings.repeat.expect(&[200])?;
     let credentials =
@@ -165,17 +165,17 @@ async fn repeat(session: &Session) -> Verdict {
     )
 }
 
-async fn contradiction(session: &Session) -> Verdict {
+async fn contradiction(session: &Session) -> Checked {
     session.bindings().await?.contradiction.expect(&[409])
 }
 
-async fn requires_app(session: &Session) -> Verdict {
+async fn requires_app(session: &Session) -> Checked {
     let answer = &session.bindings().await?.without_resource;
     applies(!answer.status.is_success(), "the service needs no app")?;
     answer.expect_word("RequiresApp")
 }
 
-async fn too_early(session: &Session) -> Verdict {
+async fn too_early(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let answer = &session.creation().await?.during()?.bind;
     if answer.has_status(&[404]) {
@@ -184,7 +184,7 @@ async fn too_early(session: &Session) -> Verdict {
     answer.expect_word("ConcurrencyError")
 }
 
-async fn asynchronous(session: &Session) -> Verdict {
+async fn asynchronous(session: &Session) -> Checked {
     let bindings = session.bindings().await?;
     let Some(end) = &bindings.end else {
         return Err(Objection::not_shown("the broker makes bindings at once"));
@@ -198,7 +198,7 @@ async fn asynchronous(session: &Session) -> Verdict {
     })
 }
 
-async fn form(session: &Session) -> Verdict {
+async fn form(session: &Session) -> Checked {
     let answer = session.bindings().await?.handed_out()?;
     let body = answer.json()?;
     let fits = |member: &str, is: fn(&Value) -> bool| {
@@ -233,11 +233,11 @@ async fn form(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn second_of_app(session: &Session) -> Verdict {
+async fn second_of_app(session: &Session) -> Checked {
     session.bindings().await?.second_of_app.expect(&[201, 202])
 }
 
-async fn unfit_parameters(session: &Session) -> Verdict {
+async fn unfit_parameters(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let schema = session
         .offer()
@@ -252,7 +252,7 @@ async fn unfit_parameters(session: &Session) -> Verdict {
     .await
 }
 
-async fn fetching(session: &Session) -> Verdict {
+async fn fetching(session: &Session) -> Checked {
     let offer = session.offer().await?;
     applies(
         offer.service.bindings_retrievable,
@@ -269,13 +269,13 @@ async fn fetching(session: &Session) -> Verdict {
     bindings.fetched.json().map(|_| ())
 }
 
-async fn last_operation(session: &Session) -> Verdict {
+async fn last_operation(session: &Session) -> Checked {
     let Some(end) = &session.bindings().await?.end else {
         return Err(Objection::not_shown("the broker makes bindings at once"));
     };
     for poll in &end.polls {
         poll.expect(&[200])?;
-        ensure(told(poll) != Told::Nothing, poll, || {
+        ensure(reported(poll) != Reported::Nothing, poll, || {
             "the poll should tell a state".to_owned()
         })?;
         let body = poll.json()?;

@@ -6,11 +6,11 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::{
-    Check,
+    Check, Checked,
     Level::{Advice, May, Must, Should},
-    Objection, Session, Verdict,
+    Objection, Session,
     client::Ask,
-    verdict::applies,
+    result::applies,
 };
 
 /// What platforms take as a schema, in bytes.
@@ -67,51 +67,51 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn short_names(session: &Session) -> Verdict {
+async fn short_names(session: &Session) -> Checked {
     let catalog = session.catalog().await?;
-    for (place, entry) in services(catalog).chain(plans(catalog)) {
+    for (location, entry) in services(catalog).chain(plans(catalog)) {
         for member in ["id", "name"] {
             let length = entry[member]
                 .as_str()
                 .map_or(0, |text| text.chars().count());
             holds(length <= LONGEST_NAME, || {
-                format!("{place}/{member} has {length} characters")
+                format!("{location}/{member} has {length} characters")
             })?;
         }
     }
     Ok(())
 }
 
-async fn required_members(session: &Session) -> Verdict {
+async fn required_members(session: &Session) -> Checked {
     let answer = session.client.send(Ask::catalog()).await?;
     answer.expect(&[200])?;
     let catalog = answer.json()?;
     holds(catalog["services"].is_array(), || {
         "`services` should be a list".to_owned()
     })?;
-    for (place, entry) in services(&catalog).chain(plans(&catalog)) {
+    for (location, entry) in services(&catalog).chain(plans(&catalog)) {
         for member in ["id", "name", "description"] {
             let is_there = entry[member].as_str().is_some_and(|text| !text.is_empty());
             holds(is_there, || {
-                format!("{place}/{member} should be a text that is not empty")
+                format!("{location}/{member} should be a text that is not empty")
             })?;
         }
     }
-    for (place, service) in services(&catalog) {
+    for (location, service) in services(&catalog) {
         holds(service["bindable"].is_boolean(), || {
-            format!("{place}/bindable should be true or false")
+            format!("{location}/bindable should be true or false")
         })?;
         let has_plans = service["plans"]
             .as_array()
             .is_some_and(|plans| !plans.is_empty());
         holds(has_plans, || {
-            format!("{place}/plans should have at least one plan")
+            format!("{location}/plans should have at least one plan")
         })?;
     }
     Ok(())
 }
 
-async fn stable_ids(session: &Session) -> Verdict {
+async fn stable_ids(session: &Session) -> Checked {
     let first = session.catalog().await?;
     let answer = session.client.send(Ask::catalog()).await?;
     answer.expect(&[200])?;
@@ -127,28 +127,28 @@ async fn stable_ids(session: &Session) -> Verdict {
     })
 }
 
-async fn schemas(session: &Session) -> Verdict {
+async fn schemas(session: &Session) -> Checked {
     let catalog = session.catalog().await?;
     let schemas = parameter_schemas(catalog);
     applies(!schemas.is_empty(), "no plan has schemas")?;
-    for (place, schema) in schemas {
+    for (location, schema) in schemas {
         holds(schema["$schema"].is_string(), || {
-            format!("{place} should have `$schema`")
+            format!("{location} should have `$schema`")
         })?;
         let bytes = schema.to_string().len();
         holds(bytes <= LARGEST_SCHEMA, || {
-            format!("{place} has {bytes} bytes")
+            format!("{location} has {bytes} bytes")
         })?;
         for reference in references(schema) {
             holds(reference.starts_with('#'), || {
-                format!("{place} refers to something outside itself, `{reference}`")
+                format!("{location} refers to something outside itself, `{reference}`")
             })?;
         }
     }
     Ok(())
 }
 
-async fn etag(session: &Session) -> Verdict {
+async fn etag(session: &Session) -> Checked {
     let answer = session.client.send(Ask::catalog()).await?;
     let tag = answer.header("etag").to_owned();
     applies(!tag.is_empty(), "the catalog has no ETag, which is allowed")?;
@@ -159,13 +159,13 @@ async fn etag(session: &Session) -> Verdict {
     session.client.send(ask).await?.expect(&[200])
 }
 
-async fn maintenance_info(session: &Session) -> Verdict {
+async fn maintenance_info(session: &Session) -> Checked {
     let catalog = session.catalog().await?;
     let with_info: Vec<_> = plans(catalog)
         .filter(|(_, plan)| plan.get("maintenance_info").is_some())
         .collect();
     applies(!with_info.is_empty(), "no plan has maintenance_info")?;
-    for (place, plan) in with_info {
+    for (location, plan) in with_info {
         let info = plan["maintenance_info"].as_object();
         let keys: Vec<&str> = info
             .into_iter()
@@ -173,19 +173,21 @@ async fn maintenance_info(session: &Session) -> Verdict {
             .map(|(key, _)| key.as_str())
             .collect();
         holds(keys.contains(&"version"), || {
-            format!("{place}/maintenance_info should have `version`")
+            format!("{location}/maintenance_info should have `version`")
         })?;
         let other = keys
             .iter()
             .find(|key| !["version", "description"].contains(key));
         holds(other.is_none(), || {
-            format!("{place}/maintenance_info has {keys:?}; Cloud Foundry refuses such a catalog")
+            format!(
+                "{location}/maintenance_info has {keys:?}; Cloud Foundry refuses such a catalog"
+            )
         })?;
     }
     Ok(())
 }
 
-async fn sound(session: &Session) -> Verdict {
+async fn sound(session: &Session) -> Checked {
     let catalog = session.catalog().await?;
     let ids = services(catalog)
         .chain(plans(catalog))
@@ -195,67 +197,69 @@ async fn sound(session: &Session) -> Verdict {
         "names of offerings",
         services(catalog).map(|(_, service)| service["name"].to_string()),
     )?;
-    for (place, service) in services(catalog) {
+    for (location, service) in services(catalog) {
         let plans = service["plans"].as_array().into_iter().flatten();
         unique(
-            &format!("names of plans of {place}"),
+            &format!("names of plans of {location}"),
             plans.map(|plan| plan["name"].to_string()),
         )?;
     }
-    for (place, plan) in plans(catalog) {
+    for (location, plan) in plans(catalog) {
         if let Some(version) = plan["maintenance_info"]["version"].as_str() {
             holds(Version::parse(version).is_ok(), || {
-                format!("the version `{version}` of {place} is not semantic")
+                format!("the version `{version}` of {location} is not semantic")
             })?;
         }
     }
-    for (place, schema) in parameter_schemas(catalog) {
+    for (location, schema) in parameter_schemas(catalog) {
         if let Err(error) = jsonschema::meta::validate(schema) {
-            return Err(Objection::broken(format!("{place} is no schema: {error}")));
+            return Err(Objection::broken(format!(
+                "{location} is no schema: {error}"
+            )));
         }
     }
     Ok(())
 }
 
-async fn optional_members(session: &Session) -> Verdict {
+async fn optional_members(session: &Session) -> Checked {
     let catalog = session.catalog().await?;
-    for (place, service) in services(catalog) {
+    for (location, service) in services(catalog) {
         for flag in [
             "plan_updateable",
             "instances_retrievable",
             "bindings_retrievable",
             "allow_context_updates",
         ] {
-            typed(&place, service, flag, Value::is_boolean)?;
+            typed(&location, service, flag, Value::is_boolean)?;
         }
-        typed(&place, service, "metadata", Value::is_object)?;
-        typed(&place, service, "tags", Value::is_array)?;
-        typed(&place, service, "dashboard_client", Value::is_object)?;
+        typed(&location, service, "metadata", Value::is_object)?;
+        typed(&location, service, "tags", Value::is_array)?;
+        typed(&location, service, "dashboard_client", Value::is_object)?;
         let known = ["syslog_drain", "route_forwarding", "volume_mount"];
         for required in service["requires"].as_array().into_iter().flatten() {
             let is_known = required.as_str().is_some_and(|text| known.contains(&text));
-            holds(is_known, || format!("{place}/requires has {required}"))?;
+            holds(is_known, || format!("{location}/requires has {required}"))?;
         }
     }
-    for (place, plan) in plans(catalog) {
+    for (location, plan) in plans(catalog) {
         for flag in ["free", "bindable", "plan_updateable", "binding_rotatable"] {
-            typed(&place, plan, flag, Value::is_boolean)?;
+            typed(&location, plan, flag, Value::is_boolean)?;
         }
         for object in ["metadata", "schemas", "maintenance_info"] {
-            typed(&place, plan, object, Value::is_object)?;
+            typed(&location, plan, object, Value::is_object)?;
         }
-        typed(&place, plan, "maximum_polling_duration", Value::is_u64)?;
+        typed(&location, plan, "maximum_polling_duration", Value::is_u64)?;
     }
     Ok(())
 }
 
-fn typed(place: &str, entry: &Value, member: &str, is: impl Fn(&Value) -> bool) -> Verdict {
+fn typed(location: &str, entry: &Value, member: &str, is: impl Fn(&Value) -> bool) -> Checked {
     holds(entry.get(member).is_none_or(is), || {
-        format!("{place}/{member} has a type that the specification does not give it")
+        format!("{location}/{member} has a type that the specification does not give it")
     })
 }
 
-fn unique(what: &str, values: impl Iterator<Item = String>) -> Verdict {
+fn unique(what: &str, values: impl Iterator<Item = String>) -> Checked {
     let mut seen = BTreeSet::new();
     for value in values {
         if !seen.insert(value.clone()) {
@@ -267,7 +271,7 @@ fn unique(what: &str, values: impl Iterator<Item = String>) -> Verdict {
     Ok(())
 }
 
-fn holds(it_does: bool, what: impl FnOnce() -> String) -> Verdict {
+fn holds(it_does: bool, what: impl FnOnce() -> String) -> Checked {
     if it_does {
         Ok(())
     } else {
@@ -285,25 +289,25 @@ fn services(catalog: &Value) -> impl Iterator<Item = (String, &Value)> {
 
 /// The plans of all offerings, each with its place.
 fn plans(catalog: &Value) -> impl Iterator<Item = (String, &Value)> {
-    services(catalog).flat_map(|(place, service)| {
+    services(catalog).flat_map(|(location, service)| {
         let plans = service["plans"].as_array().into_iter().flatten();
         plans
             .enumerate()
-            .map(move |(index, plan)| (format!("{place}/plans/{index}"), plan))
+            .map(move |(index, plan)| (format!("{location}/plans/{index}"), plan))
     })
 }
 
 /// All schemas of parameters, each with its place.
 fn parameter_schemas(catalog: &Value) -> Vec<(String, &Value)> {
     let mut schemas = Vec::new();
-    for (place, plan) in plans(catalog) {
+    for (location, plan) in plans(catalog) {
         for of in [
             "service_instance/create",
             "service_instance/update",
             "service_binding/create",
         ] {
             if let Some(schema) = plan.pointer(&format!("/schemas/{of}/parameters")) {
-                schemas.push((format!("{place}/schemas/{of}/parameters"), schema));
+                schemas.push((format!("{location}/schemas/{of}/parameters"), schema));
             }
         }
     }

@@ -4,13 +4,13 @@ use reqwest::Method;
 
 use super::asynchrony::same_operation;
 use crate::{
-    Check,
+    Check, Checked,
     Level::{Advice, Must},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::{instance_path, new_id, patient},
     client::Ask,
-    verdict::{applies, ensure},
-    waiting::{EndState, Told, told},
+    result::{applies, ensure},
+    waiting::{EndState, Reported, reported},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn missing_ids(session: &Session) -> Verdict {
+async fn missing_ids(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let path = instance_path(&new_id());
     for (name, value) in [
@@ -77,18 +77,18 @@ async fn missing_ids(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn unknown(session: &Session) -> Verdict {
+async fn unknown(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let ask = Ask::deprovision(&new_id(), &offer.service.id, &offer.plan.id);
     session.client.send(ask).await?.expect(&[410])
 }
 
-async fn repeat(session: &Session) -> Verdict {
+async fn repeat(session: &Session) -> Checked {
     let deletion = session.deletion().await?;
     same_operation(&deletion.accepted, &deletion.during()?.repeat)
 }
 
-async fn busy(session: &Session) -> Verdict {
+async fn busy(session: &Session) -> Checked {
     let deletion = session.deletion().await?;
     if !deletion.impatient.status.is_success() {
         deletion.impatient.expect_word("AsyncRequired")?;
@@ -96,7 +96,7 @@ async fn busy(session: &Session) -> Verdict {
     session.ensure_busy(&deletion.during()?.update).await
 }
 
-async fn cut_short(session: &Session) -> Verdict {
+async fn cut_short(session: &Session) -> Checked {
     let cut = session.cut_short().await?;
     if cut.deletion.has_status(&[422]) {
         cut.deletion.expect_word("ConcurrencyError")?;
@@ -116,7 +116,7 @@ async fn cut_short(session: &Session) -> Verdict {
     }
 }
 
-async fn with_binding(session: &Session) -> Verdict {
+async fn with_binding(session: &Session) -> Checked {
     let deletion = session.deletion().await?;
     applies(deletion.had_binding, "there was no binding to leave")?;
     deletion.accepted.expect(&[200, 202])?;
@@ -128,15 +128,15 @@ async fn with_binding(session: &Session) -> Verdict {
     }
 }
 
-async fn end(session: &Session) -> Verdict {
+async fn end(session: &Session) -> Checked {
     let deletion = session.deletion().await?;
     let Some(end) = &deletion.end else {
         return Err(Objection::not_shown("the broker deletes instances at once"));
     };
     for poll in [end.last(), &deletion.asked_again] {
         let is_over = matches!(
-            told(poll),
-            Told::Ended(EndState::Succeeded | EndState::Gone)
+            reported(poll),
+            Reported::Ended(EndState::Succeeded | EndState::Gone)
         );
         ensure(is_over, poll, || {
             "the answer should be 200 succeeded, or 410".to_owned()
@@ -145,7 +145,7 @@ async fn end(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn never_was(session: &Session) -> Verdict {
+async fn never_was(session: &Session) -> Checked {
     unknown(session).await?;
     session.deletion().await?.again.expect(&[410])
 }

@@ -6,12 +6,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    Check, Exchange,
+    Check, Checked, Exchange,
     Level::{Advice, May, Must, Should},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::{instance_path, new_id, with},
     client::{Ask, Credentials},
-    verdict::ensure,
+    result::ensure,
 };
 
 /// Larger than what any platform sends: 5 MiB.
@@ -85,11 +85,11 @@ pub(super) const CHECKS: &[Check] = &[
         "G-21",
         Must,
         "after a refused order there is nothing",
-        |s| Box::pin(nothing_after_refusal(s)),
+        |s| Box::pin(nothing_after_rejection(s)),
     ),
 ];
 
-async fn missing_version(session: &Session) -> Verdict {
+async fn missing_version(session: &Session) -> Checked {
     for ask in routes() {
         let answer = session.client.send(ask.without_version()).await?;
         answer.expect(&[412, 400])?;
@@ -97,20 +97,20 @@ async fn missing_version(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn unsupported_version(session: &Session) -> Verdict {
+async fn unsupported_version(session: &Session) -> Checked {
     for version in ["3.0", "1.0", "two"] {
         let ask = Ask::catalog().with_version(version);
         let answer = session.client.send(ask).await?;
         answer.expect(&[412])?;
-        let told = answer.text("description").unwrap_or_default();
-        ensure(!told.is_empty(), &answer, || {
+        let reported = answer.text("description").unwrap_or_default();
+        ensure(!reported.is_empty(), &answer, || {
             "the answer should have a `description` that names the versions".to_owned()
         })?;
     }
     Ok(())
 }
 
-async fn minor_versions(session: &Session) -> Verdict {
+async fn minor_versions(session: &Session) -> Checked {
     for version in ["2.13", "2.15", "2.17", "2.99"] {
         let ask = Ask::catalog().with_version(version);
         session.client.send(ask).await?.expect(&[200])?;
@@ -118,22 +118,22 @@ async fn minor_versions(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn authentication(session: &Session) -> Verdict {
+async fn authentication(session: &Session) -> Checked {
     let catalog = || Ask::catalog();
-    let strangers = [Credentials::WrongPassword, Credentials::WrongUser]
+    let unauthenticated_clients = [Credentials::WrongPassword, Credentials::WrongUser]
         .map(|credentials| catalog().with_credentials(credentials));
-    let nobody = routes().into_iter().map(|ask| {
+    let no_user = routes().into_iter().map(|ask| {
         ask.without_version()
             .raw("{")
             .with_credentials(Credentials::None)
     });
-    for ask in strangers.into_iter().chain(nobody) {
+    for ask in unauthenticated_clients.into_iter().chain(no_user) {
         session.client.send(ask).await?.expect(&[401])?;
     }
     Ok(())
 }
 
-async fn originating_identity(session: &Session) -> Verdict {
+async fn originating_identity(session: &Session) -> Checked {
     for identity in [
         None,
         Some("cloudfoundry eyJ1c2VyX2lkIjoiMSJ9"),
@@ -149,7 +149,7 @@ async fn originating_identity(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn request_identity(session: &Session) -> Verdict {
+async fn request_identity(session: &Session) -> Checked {
     let unknown = new_id();
     for ask in [
         Ask::catalog(),
@@ -169,12 +169,12 @@ async fn request_identity(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn header_case(session: &Session) -> Verdict {
+async fn header_case(session: &Session) -> Checked {
     let ask = Ask::catalog().with_title_case_headers();
     session.client.send(ask).await?.expect(&[200])
 }
 
-async fn unreadable_bodies(session: &Session) -> Verdict {
+async fn unreadable_bodies(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let order = session.order(offer);
     for body in ["", "{", "[]", "null", "\"text\"", "\u{0}"] {
@@ -197,7 +197,7 @@ async fn unreadable_bodies(session: &Session) -> Verdict {
         .expect(&[400])
 }
 
-async fn unknown_members(session: &Session) -> Verdict {
+async fn unknown_members(session: &Session) -> Checked {
     let creation = session.creation().await?;
     let (plain, unknown) = (&creation.repeat, &creation.repeat_with_unknown);
     ensure(plain.status == unknown.status, unknown, || {
@@ -208,7 +208,7 @@ async fn unknown_members(session: &Session) -> Verdict {
     })
 }
 
-async fn empty_ids(session: &Session) -> Verdict {
+async fn empty_ids(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let order = session.order(offer);
     for member in ["service_id", "plan_id"] {
@@ -221,7 +221,7 @@ async fn empty_ids(session: &Session) -> Verdict {
     session.client.send(ask).await?.expect(&[400, 404, 405])
 }
 
-async fn encoded_ids(session: &Session) -> Verdict {
+async fn encoded_ids(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let instance = session.ready_instance().await?;
     let encoded = instance.replace('-', "%2D");
@@ -249,7 +249,7 @@ async fn encoded_ids(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn large_body(session: &Session) -> Verdict {
+async fn large_body(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let parameters = json!({ "odb_conformance": "x".repeat(LARGE_BODY) });
     let body = with(&session.order(offer), "parameters", parameters);
@@ -258,7 +258,7 @@ async fn large_body(session: &Session) -> Verdict {
         .expect(&[413])
 }
 
-async fn nothing_after_refusal(session: &Session) -> Verdict {
+async fn nothing_after_rejection(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let instance = new_id();
     let body = with(&session.order(offer), "plan_id", new_id());

@@ -1,12 +1,12 @@
 //! F: fetching an instance.
 
 use crate::{
-    Check,
+    Check, Checked,
     Level::{Advice, Must},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::new_id,
     client::Ask,
-    verdict::{applies, ensure},
+    result::{applies, ensure},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn fetching(session: &Session) -> Verdict {
+async fn fetching(session: &Session) -> Checked {
     announced(session).await?;
     let unknown = session.client.send(Ask::fetch(&new_id())).await?;
     unknown.expect(&[404])?;
@@ -42,7 +42,7 @@ async fn fetching(session: &Session) -> Verdict {
     ] {
         let fits = body
             .get(member)
-            .is_none_or(|told| told.as_str() == Some(expected.as_str()));
+            .is_none_or(|reported| reported.as_str() == Some(expected.as_str()));
         ensure(fits, &answer, || {
             format!("`{member}` should be `{expected}`")
         })?;
@@ -58,7 +58,7 @@ async fn fetching(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn dashboard(session: &Session) -> Verdict {
+async fn dashboard(session: &Session) -> Checked {
     announced(session).await?;
     let instance = session.ready_instance().await?;
     let answer = session.client.send(Ask::fetch(instance)).await?;

@@ -1,13 +1,13 @@
 //! L: how an operation is doing.
 
 use crate::{
-    Check,
+    Check, Checked,
     Level::{Advice, May, Must, Should},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::new_id,
     client::Ask,
-    verdict::{applies, ensure},
-    waiting::{EndState, Told, told},
+    result::{applies, ensure},
+    waiting::{EndState, Reported, reported},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -52,14 +52,14 @@ pub(super) const CHECKS: &[Check] = &[
     }),
 ];
 
-async fn states(session: &Session) -> Verdict {
+async fn states(session: &Session) -> Checked {
     let creation = session.creation().await?;
     let Some(end) = &creation.end else {
         return Err(Objection::not_shown("the broker makes instances at once"));
     };
     for poll in &end.polls {
         poll.expect(&[200])?;
-        ensure(told(poll) != Told::Nothing, poll, || {
+        ensure(reported(poll) != Reported::Nothing, poll, || {
             "`state` should be `in progress`, `succeeded` or `failed`".to_owned()
         })?;
     }
@@ -68,7 +68,7 @@ async fn states(session: &Session) -> Verdict {
     })
 }
 
-async fn unknown(session: &Session) -> Verdict {
+async fn unknown(session: &Session) -> Checked {
     let answer = session
         .client
         .send(Ask::last_operation(&new_id(), None))
@@ -76,11 +76,11 @@ async fn unknown(session: &Session) -> Verdict {
     answer.expect(&[404])
 }
 
-async fn no_token(session: &Session) -> Verdict {
+async fn no_token(session: &Session) -> Checked {
     asked_with(session, None).await
 }
 
-async fn made_up_token(session: &Session) -> Verdict {
+async fn made_up_token(session: &Session) -> Checked {
     for token in [
         "odb-conformance",
         "provision",
@@ -92,7 +92,7 @@ async fn made_up_token(session: &Session) -> Verdict {
 }
 
 /// The instance is there, whatever it is asked about with.
-async fn asked_with(session: &Session, token: Option<&str>) -> Verdict {
+async fn asked_with(session: &Session, token: Option<&str>) -> Checked {
     let instance = session.ready_instance().await?;
     let answer = session
         .client
@@ -100,13 +100,13 @@ async fn asked_with(session: &Session, token: Option<&str>) -> Verdict {
         .await?;
     answer.expect(&[200])?;
     ensure(
-        told(&answer) == Told::Ended(EndState::Succeeded),
+        reported(&answer) == Reported::Ended(EndState::Succeeded),
         &answer,
         || "the instance is there, and its latest operation has succeeded".to_owned(),
     )
 }
 
-async fn foreign_token(session: &Session) -> Verdict {
+async fn foreign_token(session: &Session) -> Checked {
     let creation = session.creation().await?;
     creation.succeeded()?;
     let Some(operation) = &creation.operation else {
@@ -116,7 +116,7 @@ async fn foreign_token(session: &Session) -> Verdict {
     session.client.send(ask).await?.expect(&[404])
 }
 
-async fn memory(session: &Session) -> Verdict {
+async fn memory(session: &Session) -> Checked {
     let creation = session.creation().await?;
     creation.succeeded()?;
     let Some(operation) = &creation.operation else {
@@ -126,7 +126,7 @@ async fn memory(session: &Session) -> Verdict {
         let ask = Ask::last_operation(&creation.instance, Some(operation));
         let answer = session.client.send(ask).await?;
         ensure(
-            told(&answer) == Told::Ended(EndState::Succeeded),
+            reported(&answer) == Reported::Ended(EndState::Succeeded),
             &answer,
             || "the creation has succeeded, and should go on having done so".to_owned(),
         )?;
@@ -134,19 +134,19 @@ async fn memory(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn retry_after(session: &Session) -> Verdict {
+async fn retry_after(session: &Session) -> Checked {
     // Whoever waits for an operation asks how it is doing.
     session.creation().await?;
-    let mut was_told = false;
+    let mut was_reported = false;
     for answer in session.client.said() {
         let Some(value) = answer.headers.get("retry-after") else {
             continue;
         };
-        was_told = true;
+        was_reported = true;
         let is_number = value.to_str().is_ok_and(|text| text.parse::<u32>().is_ok());
         ensure(is_number, &answer, || {
             "Retry-After should be whole seconds, the only form that Cloud Foundry reads".to_owned()
         })?;
     }
-    applies(was_told, "no answer had Retry-After, which is allowed")
+    applies(was_reported, "no answer had Retry-After, which is allowed")
 }

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{asynchrony::same_operation, every_request::refused_order, parameters};
 use crate::{
-    Check, Exchange,
+    Check, Checked, Exchange,
     Level::{Advice, May, Must, Should},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::{new_id, with, without},
-    verdict::{applies, ensure},
+    result::{applies, ensure},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn missing_members(session: &Session) -> Verdict {
+async fn missing_members(session: &Session) -> Checked {
     let order = session.order(session.offer().await?);
     for member in ["service_id", "plan_id", "organization_guid", "space_guid"] {
         let body = without(&order, member);
@@ -93,7 +93,7 @@ async fn missing_members(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn unknown_ids(session: &Session) -> Verdict {
+async fn unknown_ids(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let order = session.order(offer);
     let mut wrong = vec![
@@ -114,7 +114,7 @@ async fn unknown_ids(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn unfit_parameters(session: &Session) -> Verdict {
+async fn unfit_parameters(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let schema = offer.plan.schema("service_instance", "create");
     let unfit = parameters::unfit(schema, session.settings.parameters.as_ref())?;
@@ -124,18 +124,18 @@ async fn unfit_parameters(session: &Session) -> Verdict {
         .expect(&[400])
 }
 
-async fn repeat_in_progress(session: &Session) -> Verdict {
+async fn repeat_in_progress(session: &Session) -> Checked {
     let creation = session.creation().await?;
     same_operation(&creation.accepted, &creation.during()?.repeat)
 }
 
-async fn repeat_of_complete(session: &Session) -> Verdict {
+async fn repeat_of_complete(session: &Session) -> Checked {
     let creation = session.creation().await?;
     creation.succeeded()?;
     creation.repeat.expect(&[200])
 }
 
-async fn contradictions(session: &Session) -> Verdict {
+async fn contradictions(session: &Session) -> Checked {
     let creation = session.creation().await?;
     creation.contradiction.expect(&[409])?;
     match creation.during() {
@@ -144,7 +144,7 @@ async fn contradictions(session: &Session) -> Verdict {
     }
 }
 
-async fn wrong_version(session: &Session) -> Verdict {
+async fn wrong_version(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let Some(plan) = offer.plan_with_version() else {
         return Err(Objection::not_shown("no plan has maintenance_info"));
@@ -152,7 +152,7 @@ async fn wrong_version(session: &Session) -> Verdict {
     ask_for_version(session, &plan.id, "0.0.0-odb-conformance").await
 }
 
-async fn version_of_nothing(session: &Session) -> Verdict {
+async fn version_of_nothing(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let Some(plan) = offer.plan_without_version() else {
         return Err(Objection::not_shown("every plan has maintenance_info"));
@@ -160,14 +160,14 @@ async fn version_of_nothing(session: &Session) -> Verdict {
     ask_for_version(session, &plan.id, "1.0.0").await
 }
 
-async fn ask_for_version(session: &Session, plan: &str, version: &str) -> Verdict {
+async fn ask_for_version(session: &Session, plan: &str, version: &str) -> Checked {
     let order = with(&session.order(session.offer().await?), "plan_id", plan);
     let body = with(&order, "maintenance_info", json!({ "version": version }));
     let answer = refused_order(session, &new_id(), &body).await?;
     answer.expect_word("MaintenanceInfoConflict")
 }
 
-async fn dashboard(session: &Session) -> Verdict {
+async fn dashboard(session: &Session) -> Checked {
     let creation = session.creation().await?;
     let (first, later) = (url(&creation.accepted)?, url(&creation.repeat)?);
     applies(
@@ -198,7 +198,7 @@ fn url(answer: &Arc<Exchange>) -> Result<Option<String>, Objection> {
     }
 }
 
-async fn metadata(session: &Session) -> Verdict {
+async fn metadata(session: &Session) -> Checked {
     let creation = session.creation().await?;
     let body = creation.accepted.json()?;
     let metadata = body.get("metadata").filter(|metadata| !metadata.is_null());
@@ -215,7 +215,7 @@ async fn metadata(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn wrong_context(session: &Session) -> Verdict {
+async fn wrong_context(session: &Session) -> Checked {
     let order = session.order(session.offer().await?);
     for context in [json!(5), json!("text"), json!([])] {
         let body = with(&order, "context", context);

@@ -3,9 +3,9 @@
 use reqwest::Method;
 
 use crate::{
-    Check,
+    Check, Checked,
     Level::{Advice, Must},
-    Session, Verdict,
+    Session,
     asks::{instance_path, new_id},
     client::Ask,
 };
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn missing_ids(session: &Session) -> Verdict {
+async fn missing_ids(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let instance = session.ready_instance().await?;
     let offer = session.offer().await?;
@@ -52,17 +52,17 @@ async fn missing_ids(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn given_back(session: &Session) -> Verdict {
+async fn given_back(session: &Session) -> Checked {
     session.bindings().await?.given_back.expect(&[200, 202])
 }
 
-async fn unknown(session: &Session) -> Verdict {
+async fn unknown(session: &Session) -> Checked {
     let bindings = session.bindings().await?;
     bindings.never_was.expect(&[410])?;
     bindings.given_back_again.expect(&[410])
 }
 
-async fn unknown_instance(session: &Session) -> Verdict {
+async fn unknown_instance(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let offer = session.offer().await?;
     let ask = Ask::unbind(&new_id(), &new_id(), &offer.service.id, &offer.plan.id);

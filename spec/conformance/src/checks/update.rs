@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::asynchrony::same_operation;
 use crate::{
-    Check,
+    Check, Checked,
     Level::{Advice, May, Must},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::{new_id, with, without},
     client::Ask,
-    verdict::{applies, ensure},
+    result::{applies, ensure},
     waiting::EndState,
 };
 
@@ -76,7 +76,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn wrong_service(session: &Session) -> Verdict {
+async fn wrong_service(session: &Session) -> Checked {
     let instance = session.ready_instance().await?;
     let body = session.change_of_nothing(session.offer().await?);
     for body in [
@@ -89,7 +89,7 @@ async fn wrong_service(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn without_plan(session: &Session) -> Verdict {
+async fn without_plan(session: &Session) -> Checked {
     let instance = session.ready_instance().await?;
     let offer = session.offer().await?;
     let plan = session.current_plan(offer);
@@ -98,7 +98,7 @@ async fn without_plan(session: &Session) -> Verdict {
     taken(session, instance, &body).await
 }
 
-async fn unknown_plan(session: &Session) -> Verdict {
+async fn unknown_plan(session: &Session) -> Checked {
     let instance = session.ready_instance().await?;
     let offer = session.offer().await?;
     let body = session.change_from(offer, &session.current_plan(offer));
@@ -110,7 +110,7 @@ async fn unknown_plan(session: &Session) -> Verdict {
         .expect(&[400])
 }
 
-async fn unknown_instance(session: &Session) -> Verdict {
+async fn unknown_instance(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let body = session.change_from(offer, &offer.plan.id);
     let body = with(&body, "plan_id", offer.plan.id.as_str());
@@ -121,7 +121,7 @@ async fn unknown_instance(session: &Session) -> Verdict {
         .expect(&[404, 410])
 }
 
-async fn fixed_plan(session: &Session) -> Verdict {
+async fn fixed_plan(session: &Session) -> Checked {
     let offer = session.offer().await?;
     applies(!offer.can_be_left(), "the plan can be left")?;
     let Some(other) = &offer.other_plan else {
@@ -137,7 +137,7 @@ async fn fixed_plan(session: &Session) -> Verdict {
         .expect(&[422])
 }
 
-async fn wrong_version(session: &Session) -> Verdict {
+async fn wrong_version(session: &Session) -> Checked {
     let instance = session.ready_instance().await?;
     let offer = session.offer().await?;
     let plan = session.current_plan(offer);
@@ -151,7 +151,7 @@ async fn wrong_version(session: &Session) -> Verdict {
     answer.expect_word("MaintenanceInfoConflict")
 }
 
-async fn repeat(session: &Session) -> Verdict {
+async fn repeat(session: &Session) -> Checked {
     let change = session.change().await?;
     same_operation(&change.accepted, &change.during()?.repeat)?;
     match &change.end {
@@ -162,12 +162,12 @@ async fn repeat(session: &Session) -> Verdict {
     }
 }
 
-async fn busy(session: &Session) -> Verdict {
+async fn busy(session: &Session) -> Checked {
     let change = session.change().await?;
     session.ensure_busy(&change.during()?.other).await
 }
 
-async fn context_only(session: &Session) -> Verdict {
+async fn context_only(session: &Session) -> Checked {
     let offer = session.offer().await?;
     applies(
         offer.service.allow_context_updates,
@@ -177,7 +177,7 @@ async fn context_only(session: &Session) -> Verdict {
     taken(session, instance, &session.change_of_nothing(offer)).await
 }
 
-async fn nothing_to_do(session: &Session) -> Verdict {
+async fn nothing_to_do(session: &Session) -> Checked {
     let instance = session.ready_instance().await?;
     let offer = session.offer().await?;
     let plan = session.current_plan(offer);
@@ -199,7 +199,7 @@ async fn nothing_to_do(session: &Session) -> Verdict {
 }
 
 /// A request is answered with 200, or with 202 and then succeeds.
-async fn taken(session: &Session, instance: &str, body: &serde_json::Value) -> Verdict {
+async fn taken(session: &Session, instance: &str, body: &serde_json::Value) -> Checked {
     let answer = session.client.send(Ask::update(instance, body)).await?;
     session.ensure_fitting_parameters(&answer).await?;
     answer.expect(&[200, 202])?;

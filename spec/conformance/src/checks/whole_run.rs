@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::every_request::refused_order;
 use crate::{
-    Check, Exchange,
+    Check, Checked, Exchange,
     Level::{Advice, Must, Should},
-    Objection, Session, Verdict,
+    Objection, Session,
     asks::{new_id, with},
     client::{Ask, Credentials},
-    verdict::ensure,
+    result::ensure,
 };
 
 /// What Cloud Foundry waits for.
@@ -84,7 +84,7 @@ async fn whole_run(session: &Session) -> Result<Vec<Arc<Exchange>>, Objection> {
     Ok(session.client.said())
 }
 
-async fn media_types(session: &Session) -> Verdict {
+async fn media_types(session: &Session) -> Checked {
     for answer in whole_run(session).await? {
         if answer.body.is_empty() {
             continue;
@@ -99,7 +99,7 @@ async fn media_types(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn statuses(session: &Session) -> Verdict {
+async fn statuses(session: &Session) -> Checked {
     if let Some(objection) = session.scenes_that_failed().into_iter().next() {
         return Err(objection);
     }
@@ -139,7 +139,7 @@ fn is_foreseen(answer: &Exchange) -> bool {
 }
 
 /// §1.3. A body that is no JSON is another rule's business.
-fn form_of_error(answer: &Arc<Exchange>) -> Verdict {
+fn form_of_error(answer: &Arc<Exchange>) -> Checked {
     let Ok(Value::Object(body)) = serde_json::from_str(&answer.body) else {
         return Ok(());
     };
@@ -158,7 +158,7 @@ fn form_of_error(answer: &Arc<Exchange>) -> Verdict {
     Ok(())
 }
 
-async fn internals(session: &Session) -> Verdict {
+async fn internals(session: &Session) -> Checked {
     let password = session.client.password().expose_secret();
     for answer in whole_run(session).await? {
         ensure(!answer.body.contains(password), &answer, || {
@@ -176,7 +176,7 @@ async fn internals(session: &Session) -> Verdict {
     Ok(())
 }
 
-async fn promptness(session: &Session) -> Verdict {
+async fn promptness(session: &Session) -> Checked {
     for answer in whole_run(session).await? {
         ensure(answer.took < TIMEOUT, &answer, || {
             format!("the answer took {} s", answer.took.as_secs())

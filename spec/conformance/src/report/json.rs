@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{reason, shown_by};
-use crate::{CheckResult, Exchange, Report, Standing};
+use crate::{CheckResult, Exchange, Report, RunState};
 
 pub(super) fn write(report: &Report) -> Result<String, serde_json::Error> {
     let document = json!({
         "summary": {
-            "passed": report.count(Standing::Passed),
-            "failed": report.count(Standing::Failed),
-            "warnings": report.count(Standing::Warning),
-            "skipped": report.count(Standing::Skipped),
+            "passed": report.count(RunState::Passed),
+            "failed": report.count(RunState::Failed),
+            "warnings": report.count(RunState::Warning),
+            "skipped": report.count(RunState::Skipped),
             "duration_ms": milliseconds(report.took),
         },
         "results": report.results.iter().map(result).collect::<Vec<_>>(),
@@ -30,11 +30,11 @@ fn result(result: &CheckResult) -> Value {
         "rule": result.rule.id,
         "level": result.rule.level.to_string(),
         "text": result.rule.text,
-        "result": match result.standing() {
-            Standing::Passed => "passed",
-            Standing::Failed => "failed",
-            Standing::Warning => "warning",
-            Standing::Skipped => "skipped",
+        "result": match result.state() {
+            RunState::Passed => "passed",
+            RunState::Failed => "failed",
+            RunState::Warning => "warning",
+            RunState::Skipped => "skipped",
         },
         "duration_ms": milliseconds(result.took),
     });
@@ -62,12 +62,12 @@ fn exchange(exchange: &Exchange) -> Value {
         "request": {
             "line": exchange.request_line(),
             "headers": exchange.request_headers.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-            "body": exchange.told_request_body(),
+            "body": exchange.reported_request_body(),
         },
         "response": {
             "status": exchange.status.as_u16(),
             "headers": headers,
-            "body": exchange.told_body(),
+            "body": exchange.reported_body(),
         },
     })
 }

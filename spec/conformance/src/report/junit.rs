@@ -5,7 +5,7 @@ use quick_junit::{
 };
 
 use super::{reason, shown_by};
-use crate::{CheckResult, Report, Standing};
+use crate::{CheckResult, Report, RunState};
 
 pub(super) fn write(report: &Report) -> Result<String, SerializeError> {
     let mut document = Document::new("odb-conformance");
@@ -33,14 +33,14 @@ pub(super) fn write(report: &Report) -> Result<String, SerializeError> {
 fn case(result: &CheckResult) -> TestCase {
     let why = reason(&result.outcome).unwrap_or_default();
     let evidence = shown_by(&result.outcome).map(ToString::to_string);
-    let status = match result.standing() {
-        Standing::Passed | Standing::Warning => TestCaseStatus::success(),
-        Standing::Skipped => {
+    let status = match result.state() {
+        RunState::Passed | RunState::Warning => TestCaseStatus::success(),
+        RunState::Skipped => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(why);
             status
         }
-        Standing::Failed => {
+        RunState::Failed => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(why);
             if let Some(evidence) = &evidence {
@@ -52,7 +52,7 @@ fn case(result: &CheckResult) -> TestCase {
     let mut case = TestCase::new(format!("{}: {}", result.rule.id, result.rule.text), status);
     case.set_classname(result.rule.level.to_string());
     case.set_time(result.took);
-    if result.standing() == Standing::Warning {
+    if result.state() == RunState::Warning {
         case.set_system_out(format!("warning: {why}\n{}", evidence.unwrap_or_default()));
     }
     case

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{reason, shown_by};
-use crate::{CheckResult, Report, Standing};
+use crate::{CheckResult, Report, RunState};
 
 pub(super) fn write(report: &Report) -> String {
     let mut text = String::new();
@@ -14,11 +14,11 @@ pub(super) fn write(report: &Report) -> String {
 
 fn write_to(text: &mut String, report: &Report) -> std::fmt::Result {
     for result in &report.results {
-        let word = match result.standing() {
-            Standing::Passed => "passed ",
-            Standing::Failed => "FAILED ",
-            Standing::Warning => "warning",
-            Standing::Skipped => "skipped",
+        let word = match result.state() {
+            RunState::Passed => "passed ",
+            RunState::Failed => "FAILED ",
+            RunState::Warning => "warning",
+            RunState::Skipped => "skipped",
         };
         let rule = &result.rule;
         writeln!(
@@ -37,14 +37,14 @@ fn write_to(text: &mut String, report: &Report) -> std::fmt::Result {
             left.instance, left.why
         )?;
     }
-    let count = |standing| report.count(standing);
+    let count = |state| report.count(state);
     writeln!(
         text,
         "\n{} passed, {} failed, {} warnings, {} skipped in {} s",
-        count(Standing::Passed),
-        count(Standing::Failed),
-        count(Standing::Warning),
-        count(Standing::Skipped),
+        count(RunState::Passed),
+        count(RunState::Failed),
+        count(RunState::Warning),
+        count(RunState::Skipped),
         report.took.as_secs()
     )
 }

@@ -8,7 +8,7 @@ use crate::{
     Exchange, Objection, Session,
     asks::{new_id, patient, with, without},
     client::Ask,
-    verdict::ensure,
+    result::ensure,
     waiting::{EndState, Ended},
 };
 

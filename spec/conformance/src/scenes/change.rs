@@ -9,8 +9,8 @@ use crate::{
     changes::other_change,
     client::Ask,
     offer::Offer,
-    verdict::ensure,
-    waiting::{EndState, Ended, Told, told},
+    result::ensure,
+    waiting::{EndState, Ended, Reported, reported},
 };
 
 /// What was seen of an instance that was changed.
@@ -33,7 +33,7 @@ pub(crate) struct During {
     /// Another change.
     pub(crate) other: Arc<Exchange>,
     pub(crate) fetch: Arc<Exchange>,
-    still: Told,
+    still: Reported,
 }
 
 impl Change {
@@ -68,7 +68,7 @@ impl Change {
                 repeat: client.send(Ask::update(instance, &change)).await?,
                 other: client.send(Ask::update(instance, &other)).await?,
                 fetch: client.send(Ask::fetch(instance)).await?,
-                still: told(
+                still: reported(
                     &*client
                         .send(Ask::last_operation(instance, operation.as_deref()))
                         .await?,
@@ -93,7 +93,7 @@ impl Change {
     /// What happened while the instance was being changed, if that took long enough to be seen.
     pub(crate) fn during(&self) -> Result<&During, Objection> {
         match &self.during {
-            Some(during) if during.still == Told::InProgress => Ok(during),
+            Some(during) if during.still == Reported::InProgress => Ok(during),
             Some(_) => Err(Objection::not_shown(
                 "the change was over before anything could be asked",
             )),

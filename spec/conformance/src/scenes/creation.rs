@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    Exchange, Objection, Session, Verdict,
+    Checked, Exchange, Objection, Session,
     asks::{instance_path, new_id, with},
     client::Ask,
-    verdict::ensure,
-    waiting::{EndState, Ended, Told, told},
+    result::ensure,
+    waiting::{EndState, Ended, Reported, reported},
 };
 
 /// What was seen of an instance that came to be.
@@ -43,7 +43,7 @@ pub(crate) struct During {
     pub(crate) bind: Arc<Exchange>,
     pub(crate) fetch: Arc<Exchange>,
     /// Polled afterwards: whether the instance was still being made.
-    still: Told,
+    still: Reported,
 }
 
 impl Creation {
@@ -98,7 +98,7 @@ impl Creation {
     /// What happened while the instance was being made, if that took long enough to be seen.
     pub(crate) fn during(&self) -> Result<&During, Objection> {
         match &self.during {
-            Some(during) if during.still == Told::InProgress => Ok(during),
+            Some(during) if during.still == Reported::InProgress => Ok(during),
             Some(_) => Err(Objection::not_shown(
                 "the instance was there before anything could be asked",
             )),
@@ -109,7 +109,7 @@ impl Creation {
     }
 
     /// The instance is there, or nothing can be shown with it.
-    pub(crate) fn succeeded(&self) -> Verdict {
+    pub(crate) fn succeeded(&self) -> Checked {
         match &self.end {
             Some(end) if end.state != EndState::Succeeded => Err(Objection::not_shown(
                 "the creation of the instance did not succeed",
@@ -149,7 +149,7 @@ impl During {
             fetch: client
                 .send(Ask::new(reqwest::Method::GET, instance_path(instance)))
                 .await?,
-            still: told(
+            still: reported(
                 &*client
                     .send(Ask::last_operation(instance, operation))
                     .await?,

@@ -6,8 +6,8 @@ use crate::{
     Exchange, Objection, Session,
     asks::{new_id, with},
     client::Ask,
-    verdict::ensure,
-    waiting::{EndState, Ended, Told, told},
+    result::ensure,
+    waiting::{EndState, Ended, Reported, reported},
 };
 
 /// What was seen of an instance that was deleted.
@@ -34,7 +34,7 @@ pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,
     /// A change.
     pub(crate) update: Arc<Exchange>,
-    still: Told,
+    still: Reported,
 }
 
 impl Deletion {
@@ -69,7 +69,7 @@ impl Deletion {
                     .send(Ask::deprovision(instance, service, &plan))
                     .await?,
                 update: client.send(Ask::update(instance, &change)).await?,
-                still: told(
+                still: reported(
                     &*client
                         .send(Ask::last_operation(instance, operation.as_deref()))
                         .await?,
@@ -99,7 +99,7 @@ impl Deletion {
     /// What happened while the instance was being deleted, if that took long enough to be seen.
     pub(crate) fn during(&self) -> Result<&During, Objection> {
         match &self.during {
-            Some(during) if during.still == Told::InProgress => Ok(during),
+            Some(during) if during.still == Reported::InProgress => Ok(during),
             Some(_) => Err(Objection::not_shown(
                 "the instance was gone before anything could be asked",
             )),

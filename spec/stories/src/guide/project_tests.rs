@@ -111,8 +111,8 @@ fn module(file: &Path) -> Vec<String> {
         .iter()
         .map(|segment| segment.to_string_lossy().into_owned())
         .collect();
-    let place = |name: &str| segments.iter().rposition(|segment| segment == name);
-    let begin = match (place("src"), place("tests")) {
+    let location = |name: &str| segments.iter().rposition(|segment| segment == name);
+    let begin = match (location("src"), location("tests")) {
         (Some(src), _) => src + 1,
         (None, Some(tests)) => tests + 2,
         (None, None) => segments.len(),

@@ -141,14 +141,14 @@ fn links(specification: &Value) -> String {
         let names = links.filter_map(|link| Some(format!("`{}`", link["name"].as_str()?)));
         names.collect::<Vec<_>>().join(", ")
     };
-    let mut told = String::new();
+    let mut reported = String::new();
     for (verb, list) in [("Consumes", "consumes"), ("Provides", "provides")] {
         let names = names(&specification[list]);
         if !names.is_empty() {
-            add(&mut told, &format!(" {verb} link {names}."));
+            add(&mut reported, &format!(" {verb} link {names}."));
         }
     }
-    told
+    reported
 }
 
 fn meaning(declared: &Value) -> String {

@@ -187,12 +187,12 @@ impl Reader {
             .expect("it is not cancelled")
             .expect("there is a shell");
         let said = said(&output);
-        let is_as_told = match end {
+        let is_as_reported = match end {
             End::Success => output.status.success(),
             End::Failure(text) => !output.status.success() && said.contains(text),
         };
         assert!(
-            is_as_told,
+            is_as_reported,
             "{}:{}: not a {end:?}: {said}",
             self.document, fence.line
         );
@@ -221,7 +221,7 @@ impl Reader {
     /// How often the sandbox has said that a broker is up.
     fn times_up(&self) -> usize {
         let sandbox = self.sandbox.as_ref().expect("there is a sandbox");
-        sandbox.complaints().matches("broker: up at ").count()
+        sandbox.errors().matches("broker: up at ").count()
     }
 
     async fn wait_for(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_nobody_asks_for_is_told() {
+    fn a_variable_that_nobody_asks_for_is_reported() {
         let document = json!({"variables": [{"name": "password", "type": "password"}]});
         let completed = Manifest::from(document)
             .complete(&Variables::new())
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_is_told() {
+    fn what_cannot_be_made_is_reported() {
         let refused = |variables: Value| {
             let generated = generate(&json!({"variables": variables}), &Variables::new());
             generated.err().expect("it cannot be made")

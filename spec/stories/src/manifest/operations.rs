@@ -44,42 +44,42 @@ pub enum Problem {
     #[error("the path means nothing: {0}")]
     Path(#[from] PointerError),
     /// Something of another kind is there.
-    #[error("`{place}` is {found}, not {expected}")]
+    #[error("`{location}` is {found}, not {expected}")]
     Kind {
         /// Where.
-        place: String,
+        location: String,
         /// What was expected there.
         expected: &'static str,
         /// What is there.
         found: &'static str,
     },
     /// A key is not there.
-    #[error("there is no `{place}`, only {siblings}; a `?` behind it makes it")]
+    #[error("there is no `{location}`, only {siblings}; a `?` behind it makes it")]
     NoKey {
         /// Where it should be.
-        place: String,
+        location: String,
         /// What is there instead.
         siblings: String,
     },
     /// None or several items match.
-    #[error("`{place}` matches {count} items, not one")]
+    #[error("`{location}` matches {count} items, not one")]
     Matches {
         /// What should match.
-        place: String,
+        location: String,
         /// How many do.
         count: usize,
     },
     /// A list is shorter.
-    #[error("`{place}` is not in the list, which has {length} items")]
+    #[error("`{location}` is not in the list, which has {length} items")]
     NoItem {
         /// Which item.
-        place: String,
+        location: String,
         /// How many there are.
         length: usize,
     },
     /// What the author of the file wants to be told.
     #[error("{0}")]
-    Told(String),
+    Reported(String),
 }
 
 #[derive(Clone, Debug)]
@@ -205,16 +205,16 @@ impl Definition {
 impl Operation {
     fn apply(&self, document: &mut Value) -> Result<(), Problem> {
         let steps = self.pointer.steps();
-        let place = Place(String::new());
+        let location = Location(String::new());
         let done = match &self.action {
-            Action::Replace(value) => replace(document, steps, &place, value),
+            Action::Replace(value) => replace(document, steps, &location, value),
             Action::Remove if steps.is_empty() => {
                 Err(Problem::Member("the whole document cannot be removed"))
             }
-            Action::Remove => remove(document, steps, &place),
+            Action::Remove => remove(document, steps, &location),
         };
         done.map_err(|problem| match &self.error {
-            Some(text) => Problem::Told(text.clone()),
+            Some(text) => Problem::Reported(text.clone()),
             None => problem,
         })
     }
@@ -222,9 +222,9 @@ impl Operation {
 
 /// How far a path has been gone.
 #[derive(Clone, Debug)]
-struct Place(String);
+struct Location(String);
 
-impl Place {
+impl Location {
     fn then(&self, step: &Step) -> Self {
         let step = match step {
             Step::Key { key, .. } => key.clone(),
@@ -239,17 +239,17 @@ impl Place {
 fn replace(
     target: &mut Value,
     steps: &[Step],
-    place: &Place,
+    location: &Location,
     value: &Value,
 ) -> Result<(), Problem> {
     let Some((step, rest)) = steps.split_first() else {
         *target = value.clone();
         return Ok(());
     };
-    let here = place.then(step);
+    let here = location.then(step);
     match step {
         Step::Key { key, presence } => {
-            let map = map(target, place)?;
+            let map = map(target, location)?;
             if !map.contains_key(key) {
                 if *presence == Presence::Required {
                     return Err(missing(map, &here));
@@ -260,7 +260,7 @@ fn replace(
             replace(next, rest, &here, value)
         }
         Step::Index { index, upstreams } => {
-            let list = list(target, place)?;
+            let list = list(target, location)?;
             put(list, *index, *upstreams, rest, &here, value)
         }
         Step::Item {
@@ -269,7 +269,7 @@ fn replace(
             presence,
             upstreams,
         } => {
-            let list = list(target, place)?;
+            let list = list(target, location)?;
             let matching = positions(list, key, wanted);
             if matching.is_empty() && *presence == Presence::Optional {
                 let mut item =
@@ -288,7 +288,7 @@ fn replace(
             )
         }
         Step::End => {
-            list(target, place)?.push(value.clone());
+            list(target, location)?.push(value.clone());
             Ok(())
         }
     }
@@ -300,7 +300,7 @@ fn put(
     index: i64,
     upstreams: Upstreams,
     rest: &[Step],
-    here: &Place,
+    here: &Location,
     value: &Value,
 ) -> Result<(), Problem> {
     let at = position(list, index, upstreams.shift, here)?;
@@ -318,14 +318,14 @@ fn put(
     }
 }
 
-fn remove(target: &mut Value, steps: &[Step], place: &Place) -> Result<(), Problem> {
+fn remove(target: &mut Value, steps: &[Step], location: &Location) -> Result<(), Problem> {
     let Some((step, rest)) = steps.split_first() else {
         return Ok(());
     };
-    let here = place.then(step);
+    let here = location.then(step);
     match step {
         Step::Key { key, presence } => {
-            let map = map(target, place)?;
+            let map = map(target, location)?;
             match map.get_mut(key) {
                 None if *presence == Presence::Optional => Ok(()),
                 None => Err(missing(map, &here)),
@@ -337,7 +337,7 @@ fn remove(target: &mut Value, steps: &[Step], place: &Place) -> Result<(), Probl
             }
         }
         Step::Index { index, upstreams } => {
-            take(list(target, place)?, *index, *upstreams, rest, &here)
+            take(list(target, location)?, *index, *upstreams, rest, &here)
         }
         Step::Item {
             key,
@@ -345,7 +345,7 @@ fn remove(target: &mut Value, steps: &[Step], place: &Place) -> Result<(), Probl
             presence,
             upstreams,
         } => {
-            let list = list(target, place)?;
+            let list = list(target, location)?;
             let matching = positions(list, key, value);
             if matching.is_empty() && *presence == Presence::Optional {
                 return Ok(());
@@ -364,7 +364,7 @@ fn take(
     index: i64,
     upstreams: Upstreams,
     rest: &[Step],
-    here: &Place,
+    here: &Location,
 ) -> Result<(), Problem> {
     if upstreams.insertion.is_some() {
         return Err(Problem::Member("between two items nothing can be removed"));
@@ -378,21 +378,24 @@ fn take(
     }
 }
 
-fn map<'v>(value: &'v mut Value, place: &Place) -> Result<&'v mut Map<String, Value>, Problem> {
+fn map<'v>(
+    value: &'v mut Value,
+    location: &Location,
+) -> Result<&'v mut Map<String, Value>, Problem> {
     match value {
         Value::Object(map) => Ok(map),
-        other => Err(wrong_kind(other, place, "a map")),
+        other => Err(wrong_kind(other, location, "a map")),
     }
 }
 
-fn list<'v>(value: &'v mut Value, place: &Place) -> Result<&'v mut Vec<Value>, Problem> {
+fn list<'v>(value: &'v mut Value, location: &Location) -> Result<&'v mut Vec<Value>, Problem> {
     match value {
         Value::Array(list) => Ok(list),
-        other => Err(wrong_kind(other, place, "a list")),
+        other => Err(wrong_kind(other, location, "a list")),
     }
 }
 
-fn wrong_kind(value: &Value, place: &Place, expected: &'static str) -> Problem {
+fn wrong_kind(value: &Value, location: &Location, expected: &'static str) -> Problem {
     let found = match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -401,15 +404,19 @@ fn wrong_kind(value: &Value, place: &Place, expected: &'static str) -> Problem {
         Value::Array(_) => "a list",
         Value::Object(_) => "a map",
     };
-    let place = if place.0.is_empty() { "/" } else { &place.0 };
+    let location = if location.0.is_empty() {
+        "/"
+    } else {
+        &location.0
+    };
     Problem::Kind {
-        place: place.to_owned(),
+        location: location.to_owned(),
         expected,
         found,
     }
 }
 
-fn missing(map: &Map<String, Value>, here: &Place) -> Problem {
+fn missing(map: &Map<String, Value>, here: &Location) -> Problem {
     let keys: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
     let siblings = if keys.is_empty() {
         "an empty map".to_owned()
@@ -417,7 +424,7 @@ fn missing(map: &Map<String, Value>, here: &Place) -> Problem {
         keys.join(", ")
     };
     Problem::NoKey {
-        place: here.0.clone(),
+        location: here.0.clone(),
         siblings,
     }
 }
@@ -437,23 +444,23 @@ fn positions(list: &[Value], key: &str, value: &str) -> Vec<i64> {
     items.map(|(position, _)| position).collect()
 }
 
-fn only(matching: &[i64], here: &Place) -> Result<i64, Problem> {
+fn only(matching: &[i64], here: &Location) -> Result<i64, Problem> {
     match matching {
         [index] => Ok(*index),
         _ => Err(Problem::Matches {
-            place: here.0.clone(),
+            location: here.0.clone(),
             count: matching.len(),
         }),
     }
 }
 
-fn position(list: &[Value], index: i64, shift: i64, here: &Place) -> Result<usize, Problem> {
+fn position(list: &[Value], index: i64, shift: i64, here: &Location) -> Result<usize, Problem> {
     let length = i64::try_from(list.len()).unwrap_or(i64::MAX);
     let from_start = if index < 0 { length + index } else { index };
     let at = usize::try_from(from_start + shift).ok();
     at.filter(|at| *at < list.len())
         .ok_or_else(|| Problem::NoItem {
-            place: here.0.clone(),
+            location: here.0.clone(),
             length: list.len(),
         })
 }

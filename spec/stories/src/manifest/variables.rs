@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_and_what_is_unused_is_told() {
+    fn what_is_missing_and_what_is_unused_is_reported() {
         let variables = Variables::new().with("a", "((b))").with("c", 1);
         let document = json!({"((a))": "((d.e)) ((/f/g))"});
         let result = variables.interpolate(&document).unwrap();

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{Jobs, Link, Refusal, Rendered, render_all};
+use super::{Jobs, Link, Rejection, Rendered, render_all};
 
 /// The name of this project's release.
 const RELEASE: &str = "on-demand-broker";
@@ -20,7 +20,7 @@ pub struct Deployment {
 
 /// A manifest of which the Director makes nothing.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum DeploymentRefusal {
+pub enum DeploymentRejection {
     /// The manifest names a job that the release does not have.
     #[error("release `on-demand-broker` has no job `{job}`, which instance group `{group}` has")]
     UnknownJob {
@@ -43,7 +43,7 @@ pub enum DeploymentRefusal {
     },
     /// A job's templates, or whoever reads its properties, refuse.
     #[error(transparent)]
-    Job(#[from] Refusal),
+    Job(#[from] Rejection),
 }
 
 /// The rendered jobs of a manifest.
@@ -61,14 +61,14 @@ pub struct RenderedInstance {
 }
 
 /// A job of ours in the manifest.
-struct Place<'a> {
+struct Location<'a> {
     group: &'a Value,
     job: &'a Value,
 }
 
 /// A job of ours that provides a link.
 struct Provider<'a> {
-    place: Place<'a>,
+    location: Location<'a>,
     /// What the release calls the link.
     link: String,
     /// What the manifest calls it.
@@ -110,28 +110,28 @@ impl Deployment {
     }
 
     /// Renders every job of ours on every instance.
-    pub fn render(&self) -> Result<RenderedDeployment, DeploymentRefusal> {
+    pub fn render(&self) -> Result<RenderedDeployment, DeploymentRejection> {
         let mut renderings = Vec::new();
         let mut owners = Vec::new();
-        for place in self.places() {
-            let name = place.job_name();
+        for location in self.locations() {
+            let name = location.job_name();
             if !self.jobs.has(name) {
-                return Err(DeploymentRefusal::UnknownJob {
-                    group: place.group_name().to_owned(),
+                return Err(DeploymentRejection::UnknownJob {
+                    group: location.group_name().to_owned(),
                     job: name.to_owned(),
                 });
             }
-            let links = self.links_of(&place)?;
-            for index in 0..place.instances() {
-                let instance = self.instance(place.group, index);
-                let rendering = self.jobs.rendering(name).properties(place.properties());
+            let links = self.links_of(&location)?;
+            for index in 0..location.instances() {
+                let instance = self.instance(location.group, index);
+                let rendering = self.jobs.rendering(name).properties(location.properties());
                 let rendering = links
                     .iter()
                     .fold(rendering.on(&instance), |rendering, (name, link)| {
                         rendering.link(name, link)
                     });
                 renderings.push(rendering);
-                owners.push((place.group_name().to_owned(), index));
+                owners.push((location.group_name().to_owned(), index));
             }
         }
         let mut instances: Vec<RenderedInstance> = Vec::new();
@@ -153,35 +153,35 @@ impl Deployment {
     }
 
     /// Jobs of ours, in the order of the manifest.
-    fn places(&self) -> Vec<Place<'_>> {
+    fn locations(&self) -> Vec<Location<'_>> {
         let groups = items(&self.manifest["instance_groups"]);
-        let places = groups.flat_map(|group| {
+        let locations = groups.flat_map(|group| {
             let jobs = items(&group["jobs"]);
-            jobs.map(move |job| Place { group, job })
+            jobs.map(move |job| Location { group, job })
         });
-        places
-            .filter(|place| place.job["release"] == RELEASE)
+        locations
+            .filter(|location| location.job["release"] == RELEASE)
             .collect()
     }
 
     fn providers(&self) -> Vec<Provider<'_>> {
-        let places = self
-            .places()
+        let locations = self
+            .locations()
             .into_iter()
-            .filter(|place| self.jobs.has(place.job_name()));
+            .filter(|location| self.jobs.has(location.job_name()));
         let mut providers = Vec::new();
-        for place in places {
-            let specification = self.jobs.specification(place.job_name());
+        for location in locations {
+            let specification = self.jobs.specification(location.job_name());
             for provided in items(&specification["provides"]) {
                 let link = text(&provided["name"]);
-                let told = &place.job["provides"][link];
-                if is_refused(told) {
+                let reported = &location.job["provides"][link];
+                if is_refused(reported) {
                     continue;
                 }
                 providers.push(Provider {
-                    place: Place { ..place },
+                    location: Location { ..location },
                     link: link.to_owned(),
-                    alias: told["as"].as_str().unwrap_or(link).to_owned(),
+                    alias: reported["as"].as_str().unwrap_or(link).to_owned(),
                     kind: text(&provided["type"]).to_owned(),
                 });
             }
@@ -189,15 +189,18 @@ impl Deployment {
         providers
     }
 
-    fn links_of(&self, place: &Place<'_>) -> Result<Vec<(String, Link)>, DeploymentRefusal> {
-        let specification = self.jobs.specification(place.job_name());
+    fn links_of(
+        &self,
+        location: &Location<'_>,
+    ) -> Result<Vec<(String, Link)>, DeploymentRejection> {
+        let specification = self.jobs.specification(location.job_name());
         let mut links = Vec::new();
         for consumed in items(&specification["consumes"]) {
             let name = text(&consumed["name"]);
-            let found = self.link(&place.job["consumes"][name], consumed);
-            let found = found.map_err(|reason| DeploymentRefusal::Link {
-                group: place.group_name().to_owned(),
-                job: place.job_name().to_owned(),
+            let found = self.link(&location.job["consumes"][name], consumed);
+            let found = found.map_err(|reason| DeploymentRejection::Link {
+                group: location.group_name().to_owned(),
+                job: location.job_name().to_owned(),
                 link: name.to_owned(),
                 reason,
             })?;
@@ -207,16 +210,16 @@ impl Deployment {
     }
 
     /// The link that a job asks for, given what the manifest says of it.
-    fn link(&self, told: &Value, consumed: &Value) -> Result<Option<Link>, String> {
-        if is_refused(told) {
+    fn link(&self, reported: &Value, consumed: &Value) -> Result<Option<Link>, String> {
+        if is_refused(reported) {
             return Ok(None);
         }
-        if told.get("instances").is_some() {
-            return Ok(Some(written_out(told)));
+        if reported.get("instances").is_some() {
+            return Ok(Some(written_out(reported)));
         }
         let kind = text(&consumed["type"]);
-        let from = told["from"].as_str();
-        if let Some(deployment) = told["deployment"].as_str()
+        let from = reported["from"].as_str();
+        if let Some(deployment) = reported["deployment"].as_str()
             && self.manifest["name"] != deployment
         {
             let name = from.unwrap_or(text(&consumed["name"]));
@@ -241,19 +244,19 @@ impl Deployment {
     }
 
     fn provided(&self, provider: &Provider<'_>) -> Link {
-        let place = &provider.place;
+        let location = &provider.location;
         let link = Link::provided_by(
             &self.jobs,
-            place.job_name(),
+            location.job_name(),
             &provider.link,
-            &place.properties(),
+            &location.properties(),
         );
-        (0..place.instances())
+        (0..location.instances())
             .fold(link, |link, index| {
-                let instance = self.instance(place.group, index);
-                link.with_instance(place.group_name(), text(&instance["address"]))
+                let instance = self.instance(location.group, index);
+                link.with_instance(location.group_name(), text(&instance["address"]))
             })
-            .with_address(&self.dns_name("q-s0", place.group))
+            .with_address(&self.dns_name("q-s0", location.group))
     }
 
     /// `spec` of an instance.
@@ -266,12 +269,12 @@ impl Deployment {
             .get(position.checked_rem(zones.len()).unwrap_or(0))
             .copied();
         let id = format!("id-of-{name}-{index}");
-        let told = self.addresses.get(name).cloned();
-        let ip = told
+        let reported = self.addresses.get(name).cloned();
+        let ip = reported
             .clone()
             .unwrap_or_else(|| format!("10.0.16.{}", 4 + index));
         let has_names = self.manifest["features"]["use_dns_addresses"] == true;
-        let address = if has_names && told.is_none() {
+        let address = if has_names && reported.is_none() {
             self.dns_name(&id, group)
         } else {
             ip.clone()
@@ -341,7 +344,7 @@ impl RenderedInstance {
     }
 }
 
-impl Place<'_> {
+impl Location<'_> {
     fn group_name(&self) -> &str {
         text(&self.group["name"])
     }
@@ -363,24 +366,24 @@ impl Place<'_> {
 }
 
 /// A link that stands in the manifest itself.
-fn written_out(told: &Value) -> Link {
-    let properties = match &told["properties"] {
+fn written_out(reported: &Value) -> Link {
+    let properties = match &reported["properties"] {
         Value::Null => json!({}),
         properties => properties.clone(),
     };
-    let link = items(&told["instances"])
+    let link = items(&reported["instances"])
         .fold(Link::with_properties(&properties), |link, instance| {
             link.with_instance("", text(&instance["address"]))
         });
-    match told["address"].as_str() {
+    match reported["address"].as_str() {
         Some(address) => link.with_address(address),
         None => link,
     }
 }
 
 /// `nil`, which a manifest says in place of a link, is a text.
-fn is_refused(told: &Value) -> bool {
-    told == "nil"
+fn is_refused(reported: &Value) -> bool {
+    reported == "nil"
 }
 
 fn items(list: &Value) -> impl Iterator<Item = &Value> {

@@ -5,7 +5,7 @@
 //! | `jobs` | the jobs of a release |
 //! | `link` | what one job tells another |
 //! | `rendering` | a job that is to be rendered |
-//! | `rendered`, `refusal` | what comes of it |
+//! | `rendered`, `rejection` | what comes of it |
 //! | `deployment` | every job of ours in a manifest |
 //! | `ruby` | the program that evaluates templates |
 //! | `vm` | a folder that stands for a VM, with bpm |
@@ -15,7 +15,7 @@
 mod deployment;
 mod jobs;
 mod link;
-mod refusal;
+mod rejection;
 mod rendered;
 mod rendering;
 mod ruby;
@@ -25,10 +25,10 @@ mod tarball;
 mod tests;
 mod vm;
 
-pub use deployment::{Deployment, DeploymentRefusal, RenderedDeployment, RenderedInstance};
+pub use deployment::{Deployment, DeploymentRejection, RenderedDeployment, RenderedInstance};
 pub use jobs::Jobs;
 pub use link::Link;
-pub use refusal::{Fault, Refusal};
+pub use rejection::{Fault, Rejection};
 pub use rendered::Rendered;
 pub use rendering::{Rendering, render_all};
 pub use site::{broker_properties, credhub_link, overlay, secure_bindings, secure_manifests};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Jobs, Link, Refusal, Rendered, ruby};
+use super::{Jobs, Link, Rejection, Rendered, ruby};
 
 /// A job with its properties, links and instance.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl Rendering {
     }
 
     /// Renders it.
-    pub fn render(self) -> Result<Rendered, Refusal> {
+    pub fn render(self) -> Result<Rendered, Rejection> {
         render_all([self]).remove(0)
     }
 
@@ -97,7 +97,7 @@ impl Rendering {
 /// Renders many at once, in one process of Ruby. The outcomes are in the order of the renderings.
 pub fn render_all(
     renderings: impl IntoIterator<Item = Rendering>,
-) -> Vec<Result<Rendered, Refusal>> {
+) -> Vec<Result<Rendered, Rejection>> {
     let renderings = Vec::from_iter(renderings);
     let answers = ruby::answers(&renderings);
     let pairs = renderings.iter().zip(answers);
@@ -107,7 +107,7 @@ pub fn render_all(
             if answer.faults.is_empty() {
                 Ok(Rendered::new(job, answer.files))
             } else {
-                Err(Refusal::new(job, answer.faults))
+                Err(Rejection::new(job, answer.faults))
             }
         })
         .collect()

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Deployment, DeploymentRefusal, Jobs, Link, Rendering, overlay, render_all};
+use super::{Deployment, DeploymentRejection, Jobs, Link, Rendering, overlay, render_all};
 
 const TELLER: &str = "
 name: teller
@@ -122,7 +122,7 @@ fn a_job_sees_what_is_declared_and_defaults_where_nothing_is_given() {
 }
 
 #[test]
-fn every_template_that_refuses_tells_its_line_and_the_directors_words() {
+fn every_template_that_refuses_reports_its_line_and_the_directors_words() {
     let (folder, _) = release();
     let specification = "
 name: refuser
@@ -147,25 +147,25 @@ properties: {section.key: {}}
     ])
     .into_iter();
 
-    let mut refusal = || outcomes.next().unwrap().unwrap_err().to_string();
+    let mut rejection = || outcomes.next().unwrap().unwrap_err().to_string();
     assert_eq!(
-        refusal(),
+        rejection(),
         "could not render job `refuser`: `a.erb`, line 2: Can't find property '[\"absent\"]'; \
          `b.erb`, line 1: not like this; `c.erb`, line 1: Can't find link 'nobody'"
     );
     assert_eq!(
-        refusal(),
+        rejection(),
         "could not render job `refuser`: Property 'section.key' expects a hash, but received 'String'"
     );
     assert_eq!(
-        refusal(),
+        rejection(),
         "could not render job `asker`: Failed to resolve link 'teller' with type 'teller' from job 'asker'"
     );
     assert!(outcomes.next().unwrap().is_ok());
 }
 
 #[test]
-fn a_link_tells_what_its_provider_lists_and_nothing_else() {
+fn a_link_reports_what_its_provider_lists_and_nothing_else() {
     let (_folder, jobs) = release();
     let given = json!({ "port": 9, "switch": true });
     let teller = Link::provided_by(&jobs, "teller", "teller", &given)
@@ -242,13 +242,13 @@ fn a_manifest_is_rendered_with_links_found_named_and_refused() {
     assert_eq!(asker["vault"], "https://vault");
 
     // Written out, under another name, refused, and what cannot be resolved.
-    let mut told = |consumes: Value, provides: Value| {
+    let mut reported = |consumes: Value, provides: Value| {
         manifest["instance_groups"][0]["jobs"][0]["provides"] = provides;
         manifest["instance_groups"][1]["jobs"][0]["consumes"] = consumes;
         deploy(&manifest)
     };
     let written = json!({ "instances": [{ "address": "elsewhere" }], "properties": { "port": 1, "users": [] } });
-    let bank = told(json!({ "teller": written }), Value::Null).unwrap();
+    let bank = reported(json!({ "teller": written }), Value::Null).unwrap();
     let asker = bank.job("asker").document("config/out.json");
     assert_eq!(
         (&asker["addresses"], &asker["vault"]),
@@ -256,7 +256,7 @@ fn a_manifest_is_rendered_with_links_found_named_and_refused() {
     );
 
     let alias = json!({ "teller": { "as": "cashier" } });
-    let bank = told(json!({ "teller": { "from": "cashier" } }), alias.clone()).unwrap();
+    let bank = reported(json!({ "teller": { "from": "cashier" } }), alias.clone()).unwrap();
     assert_eq!(bank.job("asker").document("config/out.json")["port"], 8080);
 
     for (consumes, provides) in [
@@ -267,14 +267,17 @@ fn a_manifest_is_rendered_with_links_found_named_and_refused() {
             Value::Null,
         ),
     ] {
-        let refusal = told(consumes, provides).unwrap_err();
+        let rejection = reported(consumes, provides).unwrap_err();
         assert!(
-            matches!(refusal, DeploymentRefusal::Link { .. }),
-            "{refusal}"
+            matches!(rejection, DeploymentRejection::Link { .. }),
+            "{rejection}"
         );
     }
-    let refusal = told(json!({ "teller": "nil" }), Value::Null).unwrap_err();
-    assert!(matches!(refusal, DeploymentRefusal::Job(_)), "{refusal}");
+    let rejection = reported(json!({ "teller": "nil" }), Value::Null).unwrap_err();
+    assert!(
+        matches!(rejection, DeploymentRejection::Job(_)),
+        "{rejection}"
+    );
 
     manifest["features"] = json!({ "use_dns_addresses": true });
     manifest["instance_groups"][1]["jobs"][0]["consumes"] = Value::Null;
@@ -287,9 +290,9 @@ fn a_manifest_is_rendered_with_links_found_named_and_refused() {
     assert_eq!(asker["together"], "q-s0.tellers.services.bank.bosh");
 
     manifest["instance_groups"][1]["jobs"][0]["name"] = "stranger".into();
-    let refusal = deploy(&manifest).unwrap_err().to_string();
+    let rejection = deploy(&manifest).unwrap_err().to_string();
     assert_eq!(
-        refusal,
+        rejection,
         "release `on-demand-broker` has no job `stranger`, which instance group `askers` has"
     );
 }

@@ -17,7 +17,7 @@ use crate::{Binaries, Process, ProcessTable, RunningProcess};
 const BPM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vm/bpm.rb");
 
 /// Where jobs look for bpm.
-const PLACES_OF_BPM: [&str; 2] = ["packages/bpm/bin/bpm", "jobs/bpm/bin/bpm"];
+const LOCATIONS_OF_BPM: [&str; 2] = ["packages/bpm/bin/bpm", "jobs/bpm/bin/bpm"];
 
 /// What the agent gives scripts to find programs in.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
@@ -67,8 +67,8 @@ impl Vm {
             "#!/bin/bash\nexec ruby '{BPM}' '{}' \"$@\"\n",
             vm.root.display()
         );
-        for place in PLACES_OF_BPM {
-            vm.write_executable(place, &script);
+        for location in LOCATIONS_OF_BPM {
+            vm.write_executable(location, &script);
         }
         vm.write_executable(&format!("{STEMCELL}/chown"), CHOWN);
         vm.write_executable(&format!("{STEMCELL}/setpriv"), SETPRIV);
@@ -137,7 +137,7 @@ impl Vm {
         assert!(
             status.success(),
             "`packaging` of `{package}`: {}",
-            packaging.complaints()
+            packaging.errors()
         );
         symlink(&target, self.root.join("packages").join(package)).expect("it is there once");
     }
@@ -198,7 +198,7 @@ impl Vm {
         command.args(words).env_clear().env("PATH", PATH);
         let mut monit = self.launch(&format!("{job}-monit"), &mut command);
         let status = monit.exit(TIMEOUT).await;
-        assert!(status.success(), "`{line}`: {}", monit.complaints());
+        assert!(status.success(), "`{line}`: {}", monit.errors());
     }
 
     /// The file that names a job's process, by which monit knows it.

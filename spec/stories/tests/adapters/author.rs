@@ -40,7 +40,7 @@ pub(crate) struct Author {
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) output: String,
-    pub(crate) complaints: String,
+    pub(crate) errors: String,
 }
 
 impl Author {
@@ -92,7 +92,7 @@ impl Author {
         Ran {
             status: output.status.code().expect("it ends by itself"),
             output: text(output.stdout),
-            complaints: text(output.stderr),
+            errors: text(output.stderr),
         }
     }
 

@@ -83,7 +83,7 @@ fn a_folder_that_exists_is_left_alone() {
     let ran = author.types(&["new", "my-cache", "--template"]);
 
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.complaints.contains("exists already"), "{ran:?}");
+    assert!(ran.errors.contains("exists already"), "{ran:?}");
     assert_eq!(files(&author.folder().join("my-cache")).len(), 1);
 }
 
@@ -93,11 +93,11 @@ fn a_name_that_cannot_be_is_refused_and_nothing_is_made() {
     for name in ["My_Cache", "test", "x", "-x"] {
         let ran = author.types(&["new", "--template", "--", name]);
         assert_eq!(ran.status, 2, "{ran:?}");
-        assert!(ran.complaints.contains(&format!("`{name}`")), "{ran:?}");
+        assert!(ran.errors.contains(&format!("`{name}`")), "{ran:?}");
     }
     let ran = author.types(&["new", "my-cache", "--sdk", "."]);
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.complaints.contains("is not the SDK"), "{ran:?}");
+    assert!(ran.errors.contains("is not the SDK"), "{ran:?}");
     assert_eq!(files(author.folder()), Vec::<std::path::PathBuf>::new());
 }
 

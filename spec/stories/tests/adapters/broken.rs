@@ -119,7 +119,7 @@ fn parameters_that_are_passed_over_are_found() {
 }
 
 #[test]
-fn a_refusal_that_the_user_does_not_learn_of_is_found() {
+fn a_rejection_that_the_user_does_not_learn_of_is_found() {
     is_found("refuses_silently", &["U-04"]);
 }
 

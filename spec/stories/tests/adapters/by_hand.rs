@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::author::Author;
 
 #[test]
-fn a_manifest_is_shown_as_yaml_with_numbers_in_the_place_of_secrets() {
+fn a_manifest_is_shown_as_yaml_with_numbers_in_the_location_of_secrets() {
     let author = Author::of_redis();
 
     let hidden = author.asks_redis(&["generate-manifest"]).succeeded();
@@ -37,7 +37,7 @@ fn a_manifest_is_shown_as_yaml_with_numbers_in_the_place_of_secrets() {
 }
 
 #[test]
-fn what_changes_is_shown_line_by_line_and_by_the_place_that_a_broker_counts() {
+fn what_changes_is_shown_line_by_line_and_by_the_location_that_a_broker_counts() {
     let author = Author::of_redis();
     author
         .asks_redis(&["generate-manifest", "--save", "deployed.yml"])
@@ -59,8 +59,8 @@ fn what_changes_is_shown_line_by_line_and_by_the_place_that_a_broker_counts() {
 
     let difference = changed.section("difference to the previous manifest");
     assert!(difference.contains("-        maxclients: 10000\n+        maxclients: 5"));
-    let place = "instance_groups[redis-server].jobs[redis-server].properties.redis.maxclients";
-    assert!(difference.contains(place), "{difference}");
+    let location = "instance_groups[redis-server].jobs[redis-server].properties.redis.maxclients";
+    assert!(difference.contains(location), "{difference}");
     let difference = searched.section("difference to the previous manifest");
     assert!(difference.contains("none that counts"), "{difference}");
     assert!(!difference.contains("maxclients"), "{difference}");
@@ -96,7 +96,7 @@ fn parameters_and_plans_come_from_files_as_well() {
     assert!(large.section("manifest").contains("vm_type: large"));
     assert_eq!(unknown.status, 2);
     assert!(
-        unknown.complaints.contains("`huge`") && unknown.complaints.contains("`small`, `large`"),
+        unknown.errors.contains("`huge`") && unknown.errors.contains("`small`, `large`"),
         "{unknown:?}"
     );
 }
@@ -123,7 +123,7 @@ fn a_binding_is_made_to_the_manifest_that_the_adapter_makes_first() {
 }
 
 #[test]
-fn what_a_refusal_means_is_told_apart_for_operator_and_user() {
+fn what_a_rejection_means_is_distinguished_for_operator_and_user() {
     let author = Author::of_redis();
 
     let ran = author.asks_redis(&["generate-manifest", "--parameters", r#"{"colour": "red"}"#]);
@@ -137,12 +137,10 @@ fn what_a_refusal_means_is_told_apart_for_operator_and_user() {
     assert!(end.contains("the broker fails the operation"), "{end}");
     assert!(end.contains("the user gets what stands on stdout"), "{end}");
     assert!(
-        ran.complaints
-            .lines()
-            .all(|line| line.starts_with("stderr | ")),
+        ran.errors.lines().all(|line| line.starts_with("stderr | ")),
         "{ran:?}"
     );
-    assert!(ran.complaints.contains("colour"), "{ran:?}");
+    assert!(ran.errors.contains("colour"), "{ran:?}");
     assert_eq!(not_implemented.status, 1, "{not_implemented:?}");
     let end = not_implemented.section("generate-plan-schemas");
     assert!(
@@ -152,7 +150,7 @@ fn what_a_refusal_means_is_told_apart_for_operator_and_user() {
 }
 
 #[test]
-fn an_answer_that_no_broker_takes_is_told_with_what_the_broker_has_against_it() {
+fn an_answer_that_no_broker_takes_is_reported_with_what_the_broker_has_against_it() {
     let author = Author::of_redis();
     let talkative = author.script("cat >/dev/null; echo 'here you are'; echo '{}'");
     let ran = author.asks(&talkative, &["dashboard-url"]);
@@ -184,7 +182,7 @@ fn machines_get_one_document_and_no_secrets() {
         .succeeded();
 
     let report = ran.json();
-    assert_eq!(ran.complaints, "");
+    assert_eq!(ran.errors, "");
     assert_eq!(report["exit_code"], 0);
     assert_eq!(report["is_an_answer"], true);
     assert_eq!(
@@ -209,24 +207,24 @@ fn both_forms_can_be_asked_and_a_document_as_it_is() {
         author.script(r#"stdin=$(cat); echo "$# arguments, stdin ${stdin:-nothing}" >&2; exit 1"#);
     author.write("question.json", r#"{"generate_manifest": {"surprise": 1}}"#);
     author.write("arguments.json", r#"["deployment", "plan"]"#);
-    let complaint = |arguments: &[&str]| author.asks(&telltale, arguments).complaints;
+    let message = |arguments: &[&str]| author.asks(&telltale, arguments).errors;
 
-    let arguments = complaint(&["generate-manifest", "--arguments"]);
+    let arguments = message(&["generate-manifest", "--arguments"]);
     assert!(
         arguments.contains("6 arguments, stdin nothing"),
         "{arguments}"
     );
-    let stdin = complaint(&["generate-manifest"]);
+    let stdin = message(&["generate-manifest"]);
     assert!(
         stdin.contains("1 arguments, stdin {\"generate_manifest\""),
         "{stdin}"
     );
-    let document = complaint(&["generate-manifest", "--document", "question.json"]);
+    let document = message(&["generate-manifest", "--document", "question.json"]);
     assert!(
         document.contains(r#"stdin {"generate_manifest": {"surprise": 1}}"#),
         "{document}"
     );
-    let list = complaint(&["generate-manifest", "--document", "arguments.json"]);
+    let list = message(&["generate-manifest", "--document", "arguments.json"]);
     assert!(list.contains("3 arguments, stdin nothing"), "{list}");
 }
 
@@ -270,7 +268,7 @@ fi"#,
 
     for part in ["hunter", "ter9", "ss+word"] {
         assert!(!ran.output.contains(part), "{ran:?}");
-        assert!(!ran.complaints.contains(part), "{ran:?}");
+        assert!(!ran.errors.contains(part), "{ran:?}");
         assert!(!manifest.output.contains(part), "{manifest:?}");
     }
     for part in ["h-1", "h-2", "u-1", "u-2", "h-3"] {
@@ -285,12 +283,12 @@ fn a_deadline_that_no_broker_has_is_refused() {
     for seconds in ["0", "56", "18446744073709551615"] {
         let ran = author.asks_redis(&["generate-manifest", "--deadline", seconds]);
         assert_eq!(ran.status, 2, "{ran:?}");
-        assert!(ran.complaints.contains("1..=55"), "{ran:?}");
+        assert!(ran.errors.contains("1..=55"), "{ran:?}");
     }
 }
 
 #[test]
-fn an_adapter_without_inputs_cannot_be_asked_and_is_told_what_to_write() {
+fn an_adapter_without_inputs_cannot_be_asked_and_is_reported_what_to_write() {
     let author = Author::new();
     let adapter = author.script("exit 0");
     let adapter = adapter.to_str().expect("it is text");
@@ -298,7 +296,7 @@ fn an_adapter_without_inputs_cannot_be_asked_and_is_told_what_to_write() {
     let ran = author.types(&["run", "generate-manifest", "--adapter", adapter]);
 
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.complaints.contains("adapter-check.yml"), "{ran:?}");
+    assert!(ran.errors.contains("adapter-check.yml"), "{ran:?}");
 }
 
 #[test]
@@ -333,27 +331,24 @@ fn what_would_be_passed_over_is_refused() {
         ),
         (&["generate_manifest"], "generate-plan-schemas"),
     ];
-    for (arguments, told) in cases {
+    for (arguments, reported) in cases {
         let ran = author.asks_redis(arguments);
         assert_eq!(ran.status, 2, "{ran:?}");
-        assert!(ran.complaints.contains(told), "no `{told}`: {ran:?}");
+        assert!(ran.errors.contains(reported), "no `{reported}`: {ran:?}");
     }
 }
 
 #[test]
-fn an_adapter_that_is_not_there_is_told_before_its_inputs() {
+fn an_adapter_that_is_not_there_is_reported_before_its_inputs() {
     let ran = Author::new().types(&["run", "generate-manifest", "--adapter", "nope"]);
 
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(
-        ran.complaints.contains("could not look at `nope`"),
-        "{ran:?}"
-    );
-    assert!(!ran.complaints.contains("adapter-check.yml"), "{ran:?}");
+    assert!(ran.errors.contains("could not look at `nope`"), "{ran:?}");
+    assert!(!ran.errors.contains("adapter-check.yml"), "{ran:?}");
 }
 
 #[test]
-fn who_names_the_adapter_as_for_check_is_told_how_run_takes_it() {
+fn who_names_the_adapter_as_for_check_is_reported_how_run_takes_it() {
     let author = Author::new();
     author.script("exit 0");
 
@@ -365,32 +360,29 @@ fn who_names_the_adapter_as_for_check_is_told_how_run_takes_it() {
 
         assert_eq!(ran.status, 2, "{ran:?}");
         let tip = "odb-adapter run SUBCOMMAND --adapter adapter";
-        assert!(ran.complaints.contains(tip), "{ran:?}");
+        assert!(ran.errors.contains(tip), "{ran:?}");
     }
 }
 
 #[test]
-fn a_file_without_its_at_sign_is_told_how_to_be_given() {
+fn a_file_without_its_at_sign_is_reported_how_to_be_given() {
     let author = Author::of_redis();
 
     let file = author.asks_redis(&["generate-manifest", "--parameters", "nope.json"]);
     let client = author.asks_redis(&["generate-manifest", "--uaa-client", "client.json"]);
     let text = author.asks_redis(&["generate-manifest", "--parameters", "swordfish"]);
 
+    assert!(file.errors.contains("a file is `@nope.json`"), "{file:?}");
     assert!(
-        file.complaints.contains("a file is `@nope.json`"),
-        "{file:?}"
-    );
-    assert!(
-        client.complaints.contains("a file is `@client.json`"),
+        client.errors.contains("a file is `@client.json`"),
         "{client:?}"
     );
-    assert!(text.complaints.contains("a file is `@FILE`"), "{text:?}");
-    assert!(!text.complaints.contains("swordfish"), "{text:?}");
+    assert!(text.errors.contains("a file is `@FILE`"), "{text:?}");
+    assert!(!text.errors.contains("swordfish"), "{text:?}");
 }
 
 #[test]
-fn a_folder_that_has_the_adapter_in_it_is_told_which_is_meant() {
+fn a_folder_that_has_the_adapter_in_it_is_reported_which_is_meant() {
     let author = Author::of_redis();
     let adapter = author.folder().join("my-cache/adapter");
     std::fs::create_dir_all(&adapter).expect("the folder is our own");
@@ -400,7 +392,7 @@ fn a_folder_that_has_the_adapter_in_it_is_told_which_is_meant() {
 
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(
-        ran.complaints.contains("is `my-cache/adapter` meant?"),
+        ran.errors.contains("is `my-cache/adapter` meant?"),
         "{ran:?}"
     );
 }

@@ -25,7 +25,7 @@ fn broken(name: &str) -> String {
 }
 
 #[test]
-fn a_fault_is_told_with_its_reason_and_remedy_and_the_command_to_see_it_again() {
+fn a_fault_is_reported_with_its_reason_and_remedy_and_the_command_to_see_it_again() {
     let kept = tempfile::tempdir().unwrap();
     let adapter = broken("wrong_name");
     let folder = kept.path().join("kept");
@@ -91,7 +91,7 @@ fn the_report_is_there_for_programs() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_told_on_stderr_with_another_exit_status() {
+fn what_cannot_be_checked_is_reported_on_stderr_with_another_exit_status() {
     let adapter = broken("faultless");
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, content: &str| {
@@ -137,11 +137,11 @@ fn what_cannot_be_checked_is_told_on_stderr_with_another_exit_status() {
         ),
         (&["check", &made], "has no `adapter.yml`; is `"),
     ];
-    for (arguments, told) in cases {
+    for (arguments, reported) in cases {
         let output = odb_adapter(arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(told), "{told} is not in {stderr}");
+        assert!(stderr.contains(reported), "{reported} is not in {stderr}");
         assert!(output.stdout.is_empty());
     }
 }

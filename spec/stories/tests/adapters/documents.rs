@@ -33,29 +33,29 @@ fn every_example_of_the_protocol_is_what_it_says_it_is() {
         let kind = information
             .strip_prefix("json ")
             .expect("it says what it is");
-        let place = format!("line {line}, {kind}");
+        let location = format!("line {line}, {kind}");
         match kind {
             "input generate-manifest" => {
                 let call = AdapterInput::read(text, Subcommand::GenerateManifest);
-                let call = call.unwrap_or_else(|error| panic!("{place}: {error}"));
+                let call = call.unwrap_or_else(|error| panic!("{location}: {error}"));
                 assert!(matches!(call, Call::GenerateManifest(_)));
             }
-            "generated-manifest" => keeps::<GeneratedManifest>(&place, text),
-            "binding" => keeps::<Binding>(&place, text),
-            "dashboard-url" => keeps::<DashboardUrl>(&place, text),
-            "plan-schemas" => keeps::<PlanSchemas>(&place, text),
-            "service-deployment" => keeps::<ServiceDeployment>(&place, text),
-            "plan" => keeps_members::<Plan>(&place, text),
+            "generated-manifest" => keeps::<GeneratedManifest>(&location, text),
+            "binding" => keeps::<Binding>(&location, text),
+            "dashboard-url" => keeps::<DashboardUrl>(&location, text),
+            "plan-schemas" => keeps::<PlanSchemas>(&location, text),
+            "service-deployment" => keeps::<ServiceDeployment>(&location, text),
+            "plan" => keeps_members::<Plan>(&location, text),
             "request-parameters" => {
                 let request = RequestParameters::from_json(text);
-                let request = request.unwrap_or_else(|error| panic!("{place}: {error}"));
+                let request = request.unwrap_or_else(|error| panic!("{location}: {error}"));
                 assert_eq!(request.platform(), Some("cloudfoundry"));
                 assert!(!request.arbitrary().is_empty());
             }
-            "secrets" => keeps::<Secrets>(&place, text),
-            "uaa-client" => keeps::<UaaClient>(&place, text),
-            "bosh-vms" => keeps::<BoshVms>(&place, text),
-            "dns-addresses" => keeps::<DnsAddresses>(&place, text),
+            "secrets" => keeps::<Secrets>(&location, text),
+            "uaa-client" => keeps::<UaaClient>(&location, text),
+            "bosh-vms" => keeps::<BoshVms>(&location, text),
+            "dns-addresses" => keeps::<DnsAddresses>(&location, text),
             other => panic!("line {line}: nobody knows what `{other}` is"),
         }
         let schema = match kind {
@@ -63,7 +63,7 @@ fn every_example_of_the_protocol_is_what_it_says_it_is() {
             "secrets" => "previous-secrets",
             kind => kind,
         };
-        holds(schema, &place, text);
+        holds(schema, &location, text);
     }
 }
 
@@ -125,27 +125,27 @@ fn document(name: &str) -> String {
 }
 
 /// Read and written again, the document is the same.
-fn keeps<T: DeserializeOwned + Serialize>(place: &str, text: &str) {
+fn keeps<T: DeserializeOwned + Serialize>(location: &str, text: &str) {
     let document: Value = serde_json::from_str(text).expect("examples are JSON");
-    assert_eq!(again::<T>(place, text), document, "{place}");
+    assert_eq!(again::<T>(location, text), document, "{location}");
 }
 
 /// The same, but for what is written in another way: members with defaults.
-fn keeps_members<T: DeserializeOwned + Serialize>(place: &str, text: &str) {
+fn keeps_members<T: DeserializeOwned + Serialize>(location: &str, text: &str) {
     let document: Value = serde_json::from_str(text).expect("examples are JSON");
-    let again = again::<T>(place, text);
+    let again = again::<T>(location, text);
     for (key, member) in document.as_object().expect("it is an object") {
-        assert_eq!(&again[key], member, "{place}: {key}");
+        assert_eq!(&again[key], member, "{location}: {key}");
     }
 }
 
-fn again<T: DeserializeOwned + Serialize>(place: &str, text: &str) -> Value {
-    let read: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{place}: {error}"));
+fn again<T: DeserializeOwned + Serialize>(location: &str, text: &str) -> Value {
+    let read: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{location}: {error}"));
     serde_json::to_value(&read).expect("it is written as it was read")
 }
 
 /// The schema of that name takes it.
-fn holds(schema: &str, place: &str, text: &str) {
+fn holds(schema: &str, location: &str, text: &str) {
     let schema = read_schema(&format!("{schema}.schema.json")).expect("there is such a schema");
     let document: Value = serde_json::from_str(text).expect("examples are JSON");
     let validator = jsonschema::options()
@@ -157,7 +157,7 @@ fn holds(schema: &str, place: &str, text: &str) {
         .iter_errors(&document)
         .map(|fault| fault.to_string())
         .collect();
-    assert_eq!(faults, Vec::<String>::new(), "{place}");
+    assert_eq!(faults, Vec::<String>::new(), "{location}");
 }
 
 /// Schemas refer to others of their folder.

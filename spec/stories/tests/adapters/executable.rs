@@ -87,7 +87,7 @@ impl Run {
     }
 
     /// What the platform user reads of a call that failed with the ordinary exit code.
-    pub(crate) fn refusal(&self) -> &str {
+    pub(crate) fn rejection(&self) -> &str {
         assert_eq!(self.code, Some(1), "{self:?}");
         &self.stdout
     }

@@ -49,7 +49,7 @@ fn an_order_that_needs_a_parameter_is_found() {
 }
 
 #[test]
-fn a_failure_of_every_order_is_told_once_by_what_stands_on_stderr() {
+fn a_failure_of_every_order_is_reported_once_by_what_stands_on_stderr() {
     let report = report("AlwaysFails");
     holds(&report, &["C-02"]);
     assert_eq!(report.errors, 1, "{report}");
@@ -125,10 +125,10 @@ fn a_generated_password_in_the_manifest_that_bindings_have_is_found() {
 }
 
 #[test]
-fn a_place_where_a_password_may_stand_in_plain_is_passed_over() {
+fn a_location_where_a_password_may_stand_in_plain_is_passed_over() {
     let mut inputs = inputs();
-    let place = "instance_groups[cache].jobs[cache-server].properties.replication_password";
-    inputs.plain_secrets = vec![place.to_owned()];
+    let location = "instance_groups[cache].jobs[cache-server].properties.replication_password";
+    inputs.plain_secrets = vec![location.to_owned()];
     holds(&report_with("PlainPassword", inputs), &[]);
 }
 
@@ -143,7 +143,7 @@ fn a_parameter_without_effect_is_found() {
 }
 
 #[test]
-fn a_value_of_another_kind_than_expected_is_told_by_both_kinds() {
+fn a_value_of_another_kind_than_expected_is_reported_by_both_kinds() {
     let mut inputs = inputs();
     let expected = &mut inputs.parameters[0].expect;
     for value in expected.values_mut() {

@@ -9,7 +9,7 @@
 //! | `packaged` | the release on a VM, from pre-start to drain |
 //! | `rendering` | a broker's files: smallest, whole, and the manifest of the contract |
 //! | `properties` | every property of every job, and where it is found again |
-//! | `refusals` | what templates refuse, in whose words and in which order |
+//! | `rejections` | what templates refuse, in whose words and in which order |
 //! | `values` | values that YAML makes something else of, and older forms of properties |
 //! | `scripts` | the scripts of the jobs: clean, free of secrets, and `drain` at work |
 //! | `watching` | what indicators and collectors of metrics read |
@@ -24,7 +24,7 @@ mod migrating;
 mod packaged;
 mod project_scripts;
 mod properties;
-mod refusals;
+mod rejections;
 mod rendering;
 mod samples;
 mod scripts;

@@ -59,7 +59,7 @@ fn expect_found(properties: &[Property], rendering: Rendering) {
     });
     let rendered = rendering
         .render()
-        .unwrap_or_else(|refusal| panic!("{refusal}"));
+        .unwrap_or_else(|rejection| panic!("{rejection}"));
     for property in properties {
         let document = rendered.document(property.file);
         let found = document.pointer(&property.member);
@@ -193,7 +193,7 @@ fn other_ways_to_authenticate_and_other_upstreams_are_found_in_the_file() {
         rendered
             .next()
             .expect("it was rendered")
-            .unwrap_or_else(|refusal| panic!("{refusal}"))
+            .unwrap_or_else(|rejection| panic!("{rejection}"))
     };
     let (broker, registration, audit) = (next(), next(), next());
     let document = broker.document(CONFIGURATION);

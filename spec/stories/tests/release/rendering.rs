@@ -51,7 +51,7 @@ fn the_smallest_broker_renders_and_passes_the_check() {
     let machine = Machine::new();
     let rendered = broker(smallest())
         .render()
-        .unwrap_or_else(|refusal| panic!("{refusal}"));
+        .unwrap_or_else(|rejection| panic!("{rejection}"));
     machine.put(&rendered);
     machine.expect_no_findings();
 
@@ -197,7 +197,7 @@ async fn the_errands_take_what_the_go_release_does_not_have() {
             "broker_name": "lumen", "run": run, "max_in_flight": 3, "give_up_after_seconds": 600, "canaries": 2,
         });
         let rendered = errand(job, properties, &offered).render();
-        let rendered = rendered.unwrap_or_else(|refusal| panic!("{refusal}"));
+        let rendered = rendered.unwrap_or_else(|rejection| panic!("{rejection}"));
         let mut document = rendered.document("config/config.yml");
         if job == "register-broker" {
             assert_eq!(

@@ -126,7 +126,7 @@ pub(crate) fn rendered(manifest: &Value) -> RenderedDeployment {
     Deployment::of(manifest)
         .with_link_of("cf", "credhub", credhub())
         .render()
-        .unwrap_or_else(|refusal| panic!("{refusal}"))
+        .unwrap_or_else(|rejection| panic!("{rejection}"))
 }
 
 /// Puts something of the right kind into the place of each `((variable))`.

@@ -76,21 +76,21 @@ fn no_script_and_no_command_line_has_a_secret() {
 }
 
 #[tokio::test]
-async fn an_errand_finds_bpm_in_either_place() {
+async fn an_errand_finds_bpm_in_either_location() {
     let machine = Machine::new();
     let job = "orphan-deployments";
     let rendered = errand(job, json!({}), &smallest()).render();
-    machine.put(&rendered.unwrap_or_else(|refusal| panic!("{refusal}")));
+    machine.put(&rendered.unwrap_or_else(|rejection| panic!("{rejection}")));
     let run = async || {
         let mut script = machine.vm.script(job, "run");
         let status = script.exit(TIMEOUT).await;
         (status.code(), script.output())
     };
-    for place in ["jobs", "packages"] {
-        let script = format!("#!/bin/bash\necho \"{place}: $*\"\nexit 10\n");
+    for location in ["jobs", "packages"] {
+        let script = format!("#!/bin/bash\necho \"{location}: $*\"\nexit 10\n");
         machine
             .vm
-            .write_executable(&format!("{place}/bpm/bin/bpm"), &script);
+            .write_executable(&format!("{location}/bpm/bin/bpm"), &script);
     }
     assert_eq!(
         run().await,
@@ -116,7 +116,7 @@ async fn scripts_hand_files_to_programs_and_their_status_on() {
         errand("service-metrics-adapter", json!({}), &smallest()),
     ];
     for rendered in render_all(renderings) {
-        machine.put(&rendered.unwrap_or_else(|refusal| panic!("{refusal}")));
+        machine.put(&rendered.unwrap_or_else(|rejection| panic!("{rejection}")));
     }
     for (job, script, errand, file) in [
         (
@@ -154,7 +154,7 @@ async fn the_doctor_is_asked_in_the_environment_of_the_brokers_process() {
     properties["environment"] =
         json!({ "NAME": "O'Neill $HOME \"1\"", "no_proxy": ".internal", "no-name": 1 });
     let rendered = broker(properties).render();
-    machine.put(&rendered.unwrap_or_else(|refusal| panic!("{refusal}")));
+    machine.put(&rendered.unwrap_or_else(|rejection| panic!("{rejection}")));
 
     let arguments = ["--format", "json", "--timeout", "9"];
     let mut doctor = machine.vm.script_with("broker", "doctor", &arguments);
@@ -169,7 +169,7 @@ async fn the_doctor_is_asked_in_the_environment_of_the_brokers_process() {
         (status.code(), doctor.output()),
         (Some(7), expected),
         "{}",
-        doctor.complaints()
+        doctor.errors()
     );
 }
 
@@ -218,7 +218,7 @@ fn with_shutdown_timeout(seconds: u64) -> Machine {
     let mut properties = smallest();
     properties["shutdown_timeout_in_seconds"] = json!(seconds);
     let rendered = broker(properties).render();
-    machine.put(&rendered.unwrap_or_else(|refusal| panic!("{refusal}")));
+    machine.put(&rendered.unwrap_or_else(|rejection| panic!("{rejection}")));
     machine
 }
 

@@ -72,8 +72,8 @@ const TEXTS: &[&str] = &[
     "Aa1!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
 ];
 
-fn only(outcome: Result<Rendered, odb_stories::release::Refusal>) -> Rendered {
-    outcome.unwrap_or_else(|refusal| panic!("{refusal}"))
+fn only(outcome: Result<Rendered, odb_stories::release::Rejection>) -> Rendered {
+    outcome.unwrap_or_else(|rejection| panic!("{rejection}"))
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn the_platform_upgrades_where_all_plans_have_a_version() {
 
 /// The errand leaves alone what it is not told of.
 #[test]
-fn plans_that_are_settled_by_hand_are_not_told_to_the_registration() {
+fn plans_that_are_settled_by_hand_are_not_asked_to_the_registration() {
     let mut broker = smallest();
     broker["service_catalog"]["plans"] = json!([
         null,

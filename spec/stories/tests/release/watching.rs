@@ -1,6 +1,6 @@
 //! What indicators and collectors of metrics read.
 
-use odb_stories::release::{Refusal, Rendered};
+use odb_stories::release::{Rejection, Rendered};
 use serde_json::{Value, json};
 
 use super::samples::{broker, smallest};
@@ -8,10 +8,10 @@ use super::samples::{broker, smallest};
 fn rendered(properties: Value) -> Rendered {
     broker(properties)
         .render()
-        .unwrap_or_else(|refusal| panic!("{refusal}"))
+        .unwrap_or_else(|rejection| panic!("{rejection}"))
 }
 
-fn scraped(mut properties: Value, of_scraper: Value) -> Result<Rendered, Refusal> {
+fn scraped(mut properties: Value, of_scraper: Value) -> Result<Rendered, Rejection> {
     properties["metrics"]["prom_scraper"] = of_scraper;
     properties["metrics"]["prom_scraper"]["enabled"] = json!(true);
     broker(properties).render()
@@ -77,7 +77,7 @@ fn instances_are_watched_against_their_limits() {
 
 /// A file without a port is passed over.
 #[test]
-fn nobody_collects_the_metrics_of_the_broker_unless_told() {
+fn nobody_collects_the_metrics_of_the_broker_unless_reported() {
     let rendered = rendered(smallest());
     assert_eq!(
         rendered.document("config/prom_scraper_config.yml"),
@@ -91,9 +91,9 @@ fn nobody_collects_the_metrics_of_the_broker_unless_told() {
 }
 
 #[test]
-fn a_collector_that_is_told_to_has_all_that_it_needs() {
+fn a_collector_that_is_asked_to_has_all_that_it_needs() {
     let plain = scraped(smallest(), json!({ "scrape_interval": "60s" }));
-    let plain = plain.unwrap_or_else(|refusal| panic!("{refusal}"));
+    let plain = plain.unwrap_or_else(|rejection| panic!("{rejection}"));
     assert_eq!(
         plain.document("config/prom_scraper_config.yml"),
         json!({
@@ -119,17 +119,17 @@ fn a_collector_that_is_told_to_has_all_that_it_needs() {
 
     let mut secured = smallest();
     secured["tls"] = json!({ "certificate": "CERTIFICATE", "private_key": "KEY" });
-    let refusal =
+    let rejection =
         scraped(secured.clone(), json!({})).expect_err("nobody says which name is verified");
     assert!(
-        refusal.texts()[0]
+        rejection.texts()[0]
             .starts_with("Invalid metrics.prom_scraper config - must specify server_name")
     );
     let secured = scraped(
         secured,
         json!({ "server_name": "broker.example.org", "ca_cert": "AUTHORITY" }),
     );
-    let secured = secured.unwrap_or_else(|refusal| panic!("{refusal}"));
+    let secured = secured.unwrap_or_else(|rejection| panic!("{rejection}"));
     let document = secured.document("config/prom_scraper_config.yml");
     assert_eq!(document["scheme"], "https");
     assert_eq!(document["server_name"], "broker.example.org");

@@ -41,7 +41,7 @@ esac
 as_redis_with "$@""#;
 
 #[tokio::test]
-async fn an_adapter_that_takes_arguments_tells_the_whole_story() {
+async fn an_adapter_that_takes_arguments_reports_the_whole_story() {
     let foundation = Foundation::start().await;
     let schema = json!({ "$schema": "http://json-schema.org/draft-04/schema#", "type": "object" });
     let schemas = json!({
@@ -168,8 +168,8 @@ async fn what_users_and_operators_write_reaches_arguments_to_the_letter() {
         .await
         .expect_status(500);
 
-    let told = |file| fs::read_to_string(foundation.folder().join(file)).unwrap();
-    let (parameters, plan) = (told("parameters"), told("plan"));
+    let reported = |file| fs::read_to_string(foundation.folder().join(file)).unwrap();
+    let (parameters, plan) = (reported("parameters"), reported("plan"));
     assert!(parameters.contains(PARAMETERS), "{parameters}");
     for property in [
         r#""large":18446744073709551615"#,
@@ -212,10 +212,10 @@ async fn a_question_that_no_argument_holds_is_explained_to_the_operator() {
     let answer = broker.platform().provision(&new_id(), &long).await;
 
     answer.expect_status(500);
-    let told = broker.log_of_request(&answer.request_id());
+    let reported = broker.log_of_request(&answer.request_id());
     for word in ["ODB-3001", "128 KiB", "`broker.use_stdin`"] {
-        let mentioned = told.iter().any(|line| line.mentions(word));
-        assert!(mentioned, "{word}: {told:#?}");
+        let mentioned = reported.iter().any(|line| line.mentions(word));
+        assert!(mentioned, "{word}: {reported:#?}");
     }
     foundation.director().expect_untouched().await;
 }

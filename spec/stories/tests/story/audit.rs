@@ -85,18 +85,18 @@ async fn every_change_leaves_one_line_that_says_who_what_and_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_stranger_speaks_for_nobody_in_the_audit_lines() {
+async fn a_unauthenticated_client_speaks_for_nobody_in_the_audit_lines() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()
         .with_command_line("--log off serve --config FILE")
         .start()
         .await;
-    let stranger = broker.platform().with_wrong_password();
+    let unauthenticated_client = broker.platform().with_wrong_password();
 
-    let request = stranger.request(Method::DELETE, "/v2/service_instances/i");
+    let request = unauthenticated_client.request(Method::DELETE, "/v2/service_instances/i");
     let request = request.header("X-Broker-API-Originating-Identity", DUKE);
-    let answer = stranger.send(request).await;
+    let answer = unauthenticated_client.send(request).await;
 
     // It is there at any level.
     let line = entry(&broker, &answer.request_id()).await;

@@ -60,10 +60,10 @@ async fn a_user_reads_exactly_what_the_adapter_says_to_users() {
         refused.answer.description(),
         "Choose fewer than 100 clients."
     );
-    let told = refused.broker.log_of_request(&refused.answer.request_id());
+    let reported = refused.broker.log_of_request(&refused.answer.request_id());
     assert!(
-        told.iter().any(|line| line.mentions("internals")),
-        "{told:#?}"
+        reported.iter().any(|line| line.mentions("internals")),
+        "{reported:#?}"
     );
 }
 
@@ -130,7 +130,10 @@ async fn expect_cause_for_operator(script: &str, cause: &str) -> Refused {
         refused.instance
     );
     assert_eq!(answer.expect_status(500).description(), quoted);
-    let told = refused.broker.log_of_request(&request);
-    assert!(told.iter().any(|line| line.mentions(cause)), "{told:#?}");
+    let reported = refused.broker.log_of_request(&request);
+    assert!(
+        reported.iter().any(|line| line.mentions(cause)),
+        "{reported:#?}"
+    );
     refused
 }

@@ -79,7 +79,7 @@ async fn an_order_that_cannot_be_understood_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn refusals_that_platforms_act_on_have_the_words_of_the_specification() {
+async fn rejections_that_platforms_act_on_have_the_words_of_the_specification() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let conflict = Order::small().with("maintenance_info", json!({ "version": "1.0.0" }));
@@ -196,21 +196,33 @@ async fn a_body_over_the_limit_is_refused() {
 async fn a_wrong_password_is_refused_on_every_route() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
-    let stranger = broker.platform().with_wrong_password();
+    let unauthenticated_client = broker.platform().with_wrong_password();
 
     for (method, path) in ROUTES {
         let method: Method = method.parse().unwrap();
-        let request = stranger.request(method.clone(), path).body("{");
-        expect_challenge(&stranger, request, &format!("{method} {path}")).await;
+        let request = unauthenticated_client
+            .request(method.clone(), path)
+            .body("{");
+        expect_challenge(
+            &unauthenticated_client,
+            request,
+            &format!("{method} {path}"),
+        )
+        .await;
         // Neither the version nor anything else is looked at before.
-        let request = stranger.anonymous_request(method.clone(), path);
-        expect_challenge(&stranger, request, &format!("nobody: {method} {path}")).await;
+        let request = unauthenticated_client.anonymous_request(method.clone(), path);
+        expect_challenge(
+            &unauthenticated_client,
+            request,
+            &format!("nobody: {method} {path}"),
+        )
+        .await;
     }
     foundation.director().expect_untouched().await;
 }
 
 #[tokio::test]
-async fn a_request_without_a_version_that_is_spoken_here_is_refused() {
+async fn a_request_without_a_version_that_is_used_here_is_refused() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -307,7 +319,7 @@ async fn what_is_not_there_cannot_be_changed_bound_or_deleted() {
 }
 
 #[tokio::test]
-async fn health_is_told_to_everybody_and_tells_nothing_else() {
+async fn health_is_asked_to_everybody_and_reports_nothing_else() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();

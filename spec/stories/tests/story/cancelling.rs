@@ -269,7 +269,7 @@ async fn a_task_whose_worker_has_died_is_over_when_the_director_gives_it_up() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_remembered_this_process_cancels_its_own() {
+async fn where_nothing_can_be_recorded_this_process_cancels_its_own() {
     let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
         .broker()
@@ -291,9 +291,9 @@ async fn where_nothing_can_be_remembered_this_process_cancels_its_own() {
     let task = task_is_held(&foundation, "create deployment").await;
     restart(&mut broker).await;
 
-    let told = platform.cancel(&instance).await;
+    let reported = platform.cancel(&instance).await;
 
-    let text = told.expect_status(409).description();
+    let text = reported.expect_status(409).description();
     assert!(text.contains(&format!("bosh cancel-task {task}")), "{text}");
     foundation.control().clear_faults().await;
 }
@@ -322,9 +322,9 @@ async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
     })
     .await;
 
-    let told = platform.cancel(&instance).await;
+    let reported = platform.cancel(&instance).await;
 
-    let text = told.expect_status(409).description();
+    let text = reported.expect_status(409).description();
     assert!(text.contains("gone already"), "{text}");
     foundation.control().clear_faults().await;
     let ended = platform.end_of_operation(&instance, &token).await;
@@ -344,8 +344,8 @@ async fn where_the_director_does_not_let_a_team_cancel_the_operation_ends_after_
     task_is_held(&foundation, "create deployment").await;
 
     for _ in 0..2 {
-        let told = platform.cancel(&instance).await;
-        let text = told.expect_status(202).description();
+        let reported = platform.cancel(&instance).await;
+        let text = reported.expect_status(202).description();
         assert!(text.contains("did not allow"), "{text}");
         assert!(text.contains("ends after this step"), "{text}");
     }

@@ -21,7 +21,7 @@ const SCHEMA: &str = include_str!("../../../schemas/broker.schema.json");
 struct Ran {
     status: i32,
     output: String,
-    complaints: String,
+    errors: String,
 }
 
 impl Ran {
@@ -30,13 +30,13 @@ impl Ran {
         Self {
             status: output.status.code().expect("it ends by itself"),
             output: text(output.stdout),
-            complaints: text(output.stderr),
+            errors: text(output.stderr),
         }
     }
 
     /// The JSON document that stands on stdout, and nothing else.
     fn report(&self) -> Value {
-        assert_eq!(self.complaints, "");
+        assert_eq!(self.errors, "");
         serde_json::from_str(&self.output)
             .unwrap_or_else(|error| panic!("{error}: {}", self.output))
     }
@@ -95,18 +95,18 @@ fn announced(word: &str) -> Vec<(u64, String)> {
 
 fn problems(report: &Value, sort: &str) -> Vec<(u64, String)> {
     let problems = report[sort].as_array().expect("there is a list").iter();
-    let place_and_key = problems.map(|problem| {
+    let location_and_key = problems.map(|problem| {
         let line = problem["line"].as_u64().expect("a line is known");
         (
             line,
             problem["key"].as_str().expect("a key is text").to_owned(),
         )
     });
-    place_and_key.collect()
+    location_and_key.collect()
 }
 
 #[test]
-fn twenty_planted_faults_are_all_told_with_line_key_and_remedy() {
+fn twenty_planted_faults_are_all_reported_with_line_key_and_remedy() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let expected = announced("fault:");
     assert_eq!(expected.len(), 20);
@@ -154,9 +154,9 @@ fn twenty_planted_faults_are_all_told_with_line_key_and_remedy() {
 }
 
 #[test]
-fn no_part_of_a_secret_is_told_wherever_it_slipped_to() {
+fn no_part_of_a_secret_is_reported_wherever_it_slipped_to() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
-    let slips = [
+    let typos = [
         "broker: {password: *hunter2}",
         "broker: {password: &hunter2 }",
         "broker: {password: !hunter2 x}",
@@ -197,10 +197,10 @@ fn no_part_of_a_secret_is_told_wherever_it_slipped_to() {
         twenty_faults(folder.path(), &[]),
         twenty_faults(folder.path(), &["--format", "json"]),
     ];
-    reports.extend(slips.iter().map(|slip| check(slip, &[])));
+    reports.extend(typos.iter().map(|typo| check(typo, &[])));
 
     for ran in reports {
-        let said = ran.output + &ran.complaints;
+        let said = ran.output + &ran.errors;
         assert_eq!(ran.status, 1, "{said}");
         assert!(
             !said.contains("hunter") && !said.contains("aHVudGVyMg"),
@@ -296,10 +296,10 @@ async fn schemas_are_asked_of_the_adapter_unless_the_broker_runs_elsewhere() {
     assert_eq!(near.status, 1, "{}", near.output);
     assert!(asked.exists());
     for plan in ["small", "large"] {
-        let told = format!("the schemas of plan `{plan}`");
+        let reported = format!("the schemas of plan `{plan}`");
         let key = "`broker.enable_plan_schemas` fails: ";
-        let tells = |line: &str| line.contains(key) && line.contains(&told);
-        assert!(near.output.lines().any(tells), "{}", near.output);
+        let reports = |line: &str| line.contains(key) && line.contains(&reported);
+        assert!(near.output.lines().any(reports), "{}", near.output);
     }
     assert!(!near.output.contains("hunter2"), "{}", near.output);
 }
@@ -367,22 +367,22 @@ async fn the_service_instances_api_is_asked_online() {
 }
 
 #[tokio::test]
-async fn a_file_that_everybody_may_read_is_remarked_on() {
+async fn a_file_that_everybody_may_read_is_warned_about() {
     let foundation = Foundation::start().await;
     let file = foundation.broker().write("broker.yml");
-    for (mode, is_told) in [(0o640, false), (0o644, true), (0o604, true)] {
+    for (mode, is_reported) in [(0o640, false), (0o644, true), (0o604, true)] {
         fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
         let ran = run(&["check", "--config", &file.display().to_string()]);
         assert_eq!(ran.status, 0, "{}", ran.output);
-        let told = ran.output.contains(
+        let reported = ran.output.contains(
             "remark: the file holds secrets and can be read by every user of this machine; ",
         );
-        assert_eq!(told, is_told, "{mode:o}: {}", ran.output);
+        assert_eq!(reported, is_reported, "{mode:o}: {}", ran.output);
     }
 }
 
 #[tokio::test]
-async fn a_reference_in_the_place_of_a_value_is_a_fault() {
+async fn a_reference_in_the_location_of_a_value_is_a_fault() {
     let foundation = Foundation::start().await;
     let with = |pointer: &str, value: Value| {
         let configuration = foundation.broker().with(pointer, value);
@@ -440,9 +440,9 @@ fn a_configuration_comes_by_standard_input_or_is_not_there() {
     drop(stdin);
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.status, 1);
-    let told = "standard input:2:9: fault: `broker.port` is 0; ";
+    let reported = "standard input:2:9: fault: `broker.port` is 0; ";
     assert!(
-        ran.output.starts_with(told) || ran.output.contains(&format!("\n{told}")),
+        ran.output.starts_with(reported) || ran.output.contains(&format!("\n{reported}")),
         "{}",
         ran.output
     );
@@ -455,8 +455,8 @@ fn a_configuration_comes_by_standard_input_or_is_not_there() {
         "json",
     ]);
     assert_eq!(ran.status, 1);
-    let told = ran.report()["faults"][0]["wrong"].to_string();
-    assert!(told.contains("cannot be read"), "{told}");
+    let reported = ran.report()["faults"][0]["wrong"].to_string();
+    assert!(reported.contains("cannot be read"), "{reported}");
 }
 
 #[test]
@@ -472,11 +472,11 @@ fn a_command_line_without_meaning_ends_with_two_and_help_with_zero() {
         (&["--help"], 0),
     ] {
         let ran = run(arguments);
-        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.complaints);
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.errors);
         let said = if status == 0 {
             &ran.output
         } else {
-            &ran.complaints
+            &ran.errors
         };
         assert!(
             said.contains("--help") || said.contains("Usage:"),
@@ -575,7 +575,7 @@ async fn the_commands_of_the_guide_do_what_it_says() {
         shell.args(["-euc", block]).current_dir(foundation.folder());
         shell.env("PATH", path.as_ref().expect("no folder has a colon"));
         let ran = Ran::of(shell.output().expect("there is Bash"));
-        assert_eq!(ran.status, 0, "{block}: {}{}", ran.output, ran.complaints);
+        assert_eq!(ran.status, 0, "{block}: {}{}", ran.output, ran.errors);
     }
     let schema = fs::read_to_string(foundation.folder().join("broker.schema.json"));
     assert_eq!(schema.expect("a command has written it"), SCHEMA);
@@ -604,7 +604,7 @@ async fn neither_a_start_nor_a_check_repeats_what_is_secret_in_addresses_and_pat
         .with("/bosh/url", "https://127.0.0.1:1/?t=hunter2".into())
         .write("out-of-reach.yml");
 
-    for (file, told) in [
+    for (file, reported) in [
         (wrong, &["`broker.tls.key_file`", "`bosh.url`"][..]),
         (out_of_reach, &["`https://127.0.0.1:1/`"]),
     ] {
@@ -615,10 +615,10 @@ async fn neither_a_start_nor_a_check_repeats_what_is_secret_in_addresses_and_pat
         ] {
             let ran = run(&[arguments, &[&file]].concat());
 
-            let said = ran.output + &ran.complaints;
+            let said = ran.output + &ran.errors;
             assert_eq!(ran.status, 1, "{said}");
             assert!(!said.contains("hunter2"), "{said}");
-            for words in told {
+            for words in reported {
                 assert!(said.contains(words), "{words}: {said}");
             }
         }

@@ -27,7 +27,7 @@ async fn a_user_whose_password_is_full_of_reserved_characters_is_known() {
 }
 
 #[tokio::test]
-async fn somebody_who_does_not_see_all_spaces_is_told_that_quotas_may_be_exceeded() {
+async fn somebody_who_does_not_see_all_spaces_is_reported_that_quotas_may_be_exceeded() {
     let foundation = Foundation::setup()
         .with_password_of_users(PASSWORD)
         .start()
@@ -39,14 +39,14 @@ async fn somebody_who_does_not_see_all_spaces_is_told_that_quotas_may_be_exceede
         .await;
 
     let log = broker.log();
-    let told: Vec<_> = log
+    let reported: Vec<_> = log
         .iter()
         .filter(|line| line.mentions("ODB-1113"))
         .collect();
-    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(reported.len(), 1, "{reported:#?}");
     assert!(
-        told[0].mentions("cloud_controller.admin_read_only"),
-        "{told:#?}"
+        reported[0].mentions("cloud_controller.admin_read_only"),
+        "{reported:#?}"
     );
 }
 
@@ -54,7 +54,7 @@ async fn somebody_who_does_not_see_all_spaces_is_told_that_quotas_may_be_exceede
 async fn a_token_that_has_become_worthless_is_replaced_in_the_middle() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().with_plan_limit(1).start().await;
-    foundation.control().withdraw_tokens("cf-uaa").await;
+    foundation.control().revoke_tokens("cf-uaa").await;
 
     let order = Order::small();
     let first = broker.platform().provision(&new_id(), &order).await;

@@ -21,9 +21,9 @@ async fn a_creation_is_stopped_by_a_deletion() {
     assert_eq!(repeat.expect_status(422).error(), "ConcurrencyError");
     for token in [&creation, &deletion] {
         let poll = platform.last_operation(&instance, token).await;
-        let told = poll.expect_status(200).description();
+        let reported = poll.expect_status(200).description();
         assert_eq!(poll.json()["state"], "in progress");
-        assert!(told.contains("deletion"), "{told}");
+        assert!(reported.contains("deletion"), "{reported}");
     }
     foundation.control().clear_faults().await;
 
@@ -140,7 +140,7 @@ async fn a_killed_broker_goes_on_with_the_deletion_and_not_with_the_creation() {
 }
 
 #[tokio::test]
-async fn a_creation_is_stopped_where_nothing_can_be_remembered() {
+async fn a_creation_is_stopped_where_nothing_can_be_recorded() {
     let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation.broker();
     let configuration = configuration.with("/broker/disable_bosh_configs", true.into());
@@ -168,8 +168,11 @@ async fn a_creation_that_a_team_may_not_cancel_ends_and_is_deleted_then() {
     let deletion = platform.deprovision(&instance).await.accepted();
     eventually("the refusal is told", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &deletion).await;
-        let told = poll.description();
-        told.contains("did not allow").then_some(()).ok_or(told)
+        let reported = poll.description();
+        reported
+            .contains("did not allow")
+            .then_some(())
+            .ok_or(reported)
     })
     .await;
     foundation.control().clear_faults().await;

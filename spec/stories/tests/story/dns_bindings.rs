@@ -32,7 +32,7 @@ async fn outsiders(foundation: &Foundation, instance: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn adapters_are_told_the_addresses_that_the_plan_names_and_no_link_stays() {
+async fn adapters_are_reported_the_addresses_that_the_plan_names_and_no_link_stays() {
     let foundation = Foundation::start().await;
     let (broker, instance) = with_an_instance(&foundation, &two_addresses()).await;
     let (platform, binding) = (broker.platform(), new_id());
@@ -44,8 +44,8 @@ async fn adapters_are_told_the_addresses_that_the_plan_names_and_no_link_stays()
     let unbound = platform.unbind(&instance, &binding).await;
 
     let credentials = &bound.expect_status(201).json()["credentials"];
-    let told = &credentials["dns_addresses"];
-    assert_eq!(*told, json!({ "any": any, "healthy": healthy }));
+    let reported = &credentials["dns_addresses"];
+    assert_eq!(*reported, json!({ "any": any, "healthy": healthy }));
     for name in [&any, &healthy] {
         let addresses = foundation.control().addresses_of(name).await;
         assert_eq!(json!(addresses), json!([credentials["host"]]), "{name}");
@@ -85,7 +85,7 @@ async fn two_addresses_of_one_provider_cost_one_link() {
 }
 
 #[tokio::test]
-async fn the_link_goes_also_when_its_address_is_not_told() {
+async fn the_link_goes_also_when_its_address_is_not_reported() {
     let foundation = Foundation::start().await;
     let (broker, instance) = with_an_instance(&foundation, &two_addresses()).await;
     let (platform, binding) = (broker.platform(), new_id());
@@ -102,8 +102,8 @@ async fn the_link_goes_also_when_its_address_is_not_told() {
 
     refused.expect_status(500);
     let lines = broker.log_of_request(&refused.request_id());
-    let told = |text: String| text.contains("ODB-4001") && text.contains("/link_address");
-    assert!(lines.iter().any(|line| told(line.text())), "{lines:?}");
+    let reported = |text: String| text.contains("ODB-4001") && text.contains("/link_address");
+    assert!(lines.iter().any(|line| reported(line.text())), "{lines:?}");
     let left = outsiders(&foundation, &instance).await;
     assert_eq!(left, Vec::<String>::new());
     control.clear_faults().await;
@@ -145,7 +145,7 @@ async fn a_link_that_a_killed_broker_has_left_goes_with_the_repeat_of_its_bindin
 }
 
 #[tokio::test]
-async fn an_address_that_the_instance_does_not_have_is_told_to_the_operator() {
+async fn an_address_that_the_instance_does_not_have_is_asked_to_the_operator() {
     let foundation = Foundation::start().await;
     let elsewhere = json!([
         { "name": "any", "link_provider": "sentinel", "instance_group": "redis-server" },
@@ -157,8 +157,8 @@ async fn an_address_that_the_instance_does_not_have_is_told_to_the_operator() {
     let unbind = platform.unbind(&instance, &binding).await;
 
     for refused in [bind, unbind] {
-        let told = refused.expect_status(500).description();
-        assert!(!told.contains("sentinel"), "{told}");
+        let reported = refused.expect_status(500).description();
+        assert!(!reported.contains("sentinel"), "{reported}");
         let lines = broker.log_of_request(&refused.request_id());
         let names = |text: String| text.contains("ODB-3009") && text.contains("`sentinel`");
         assert!(lines.iter().any(|line| names(line.text())), "{lines:?}");

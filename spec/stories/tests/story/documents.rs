@@ -13,7 +13,7 @@ const POINTS: usize = 46;
 const ELSEWHERE: [&str; 2] = ["**later", "**declined"];
 
 #[test]
-fn every_difference_from_the_go_broker_is_told_once_with_a_test_that_exists() {
+fn every_difference_from_the_go_broker_is_reported_once_with_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/reference/differences.md"));
     let tests = ProjectTests::find();
 
@@ -40,11 +40,11 @@ fn every_test_that_the_guide_to_deletions_names_exists() {
 }
 
 #[test]
-fn every_attack_that_security_speaks_of_is_tried_by_a_test_that_exists() {
+fn every_attack_that_security_mentions_is_tried_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/contributing/security.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
-    expect_to_be_told(&document, &tests, "hostile_");
+    expect_to_be_reported(&document, &tests, "hostile_");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/stuck.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
-    expect_to_be_told(&document, &tests, "stuck::");
+    expect_to_be_reported(&document, &tests, "stuck::");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn every_promise_of_the_guide_to_migrating_is_shown_by_a_test_that_exists() {
     let document = read(&Path::new(PROJECT).join("docs/operators/migrate.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
-    expect_to_be_told(&document, &tests, "migrating::");
+    expect_to_be_reported(&document, &tests, "migrating::");
 }
 
 /// Every test that a document names is one.
@@ -73,18 +73,18 @@ fn expect_tests_to_exist(document: &str, tests: &ProjectTests) {
 }
 
 /// Every test whose name begins so is named by a document.
-fn expect_to_be_told(document: &str, tests: &ProjectTests, beginning: &str) {
-    let told: BTreeSet<&str> = document.lines().flat_map(code).collect();
+fn expect_to_be_reported(document: &str, tests: &ProjectTests, beginning: &str) {
+    let reported: BTreeSet<&str> = document.lines().flat_map(code).collect();
     let untold: Vec<&String> = tests
         .names()
-        .filter(|test| test.starts_with(beginning) && !told.contains(test.as_str()))
+        .filter(|test| test.starts_with(beginning) && !reported.contains(test.as_str()))
         .collect();
     assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
 }
 
 /// A rule is shown by the public suite, by a story, or the row says why by neither.
 #[test]
-fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_reason() {
+fn every_rule_of_the_api_is_reported_once_with_a_check_or_a_test_that_exists_or_a_reason() {
     let project = Path::new(PROJECT);
     let (document, rules) = (
         read(&project.join("spec/coverage/osb-api.md")),
@@ -96,8 +96,8 @@ fn every_rule_of_the_api_is_told_once_with_a_check_or_a_test_that_exists_or_a_re
     assert!(demanded.len() > 100, "the rules are not found");
 
     let rows: Vec<(&str, &str)> = document.lines().filter_map(rule).collect();
-    let told: Vec<&str> = rows.iter().map(|(id, _)| *id).collect();
-    assert_eq!(told, demanded);
+    let reported: Vec<&str> = rows.iter().map(|(id, _)| *id).collect();
+    assert_eq!(reported, demanded);
     for (id, row) in rows {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let (check, shown) = (cells[2], cells[3]);
@@ -169,7 +169,7 @@ fn the_document_of_the_management_api_has_every_route_and_no_other() {
 
 /// What is installed comes from wherever the reader's machine gets its packages, and is what the lock says.
 #[test]
-fn the_lock_of_the_python_tools_has_packages_with_digests_and_no_place_of_a_machine() {
+fn the_lock_of_the_python_tools_has_packages_with_digests_and_no_location_of_a_machine() {
     let folder = Path::new(PROJECT).join("spec/stories/schemathesis");
     let lock = read(&folder.join("requirements.txt"));
     let of_pip: Vec<&str> = lock.lines().filter(|line| line.starts_with('-')).collect();

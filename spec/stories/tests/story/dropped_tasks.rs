@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cancelling::{hold, newest_task_is, task_is_held},
-    leftovers::drop_tasks,
+    residual_processes::drop_tasks,
 };
 
 /// What users read of an operation that was never handed over.
@@ -109,9 +109,9 @@ async fn an_operation_has_failed_when_the_audit_says_so_and_the_operator_reads_w
     let ended = comes_back(&foundation, &mut broker, &instance, &token, "error").await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    let told = ended.last_description();
-    assert!(!told.contains(NOTHING_HAS_CHANGED), "{told}");
-    assert!(told.contains(&format!("task-id: {task}")), "{told}");
+    let reported = ended.last_description();
+    assert!(!reported.contains(NOTHING_HAS_CHANGED), "{reported}");
+    assert!(reported.contains(&format!("task-id: {task}")), "{reported}");
     let status = platform.operation_status(&instance).await.json();
     let why = status["stages"][0]["error"].as_str().unwrap_or_default();
     assert!(why.contains("the disk is full"), "{status}");
@@ -134,9 +134,12 @@ async fn without_an_audit_nobody_claims_to_know_how_an_update_ended() {
     let ended = outlives_the_task(&foundation, &mut broker, &instance, &token, "done").await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    let told = ended.last_description();
-    assert!(told.contains("it is not known how it ended"), "{told}");
-    assert!(told.contains("Try again"), "{told}");
+    let reported = ended.last_description();
+    assert!(
+        reported.contains("it is not known how it ended"),
+        "{reported}"
+    );
+    assert!(reported.contains("Try again"), "{reported}");
     foundation.control().clear_faults().await;
     let token = platform.update(&instance, &change).await.accepted();
     let ended = platform.end_of_operation(&instance, &token).await;
@@ -144,7 +147,7 @@ async fn without_an_audit_nobody_claims_to_know_how_an_update_ended() {
 }
 
 #[tokio::test]
-async fn without_audit_and_marker_a_token_tells_no_success_of_an_update() {
+async fn without_audit_and_record_a_token_reports_no_success_of_an_update() {
     let foundation = Foundation::start().await;
     let configuration = foundation
         .broker()
@@ -165,6 +168,9 @@ async fn without_audit_and_marker_a_token_tells_no_success_of_an_update() {
     let ended = platform.end_of_operation(&instance, &token).await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    let told = ended.last_description();
-    assert!(told.contains("it is not known how it ended"), "{told}");
+    let reported = ended.last_description();
+    assert!(
+        reported.contains("it is not known how it ended"),
+        "{reported}"
+    );
 }

@@ -20,8 +20,8 @@ async fn changed(mut broker: Broker, changed: BrokerConfiguration<'_>) -> Broker
 }
 
 async fn dry_run(platform: &Platform, instance: &str) -> Value {
-    let told = platform.dry_run(instance, &upgrade()).await;
-    told.expect_status(200).json()
+    let reported = platform.dry_run(instance, &upgrade()).await;
+    reported.expect_status(200).json()
 }
 
 fn upgrade() -> Value {
@@ -29,16 +29,16 @@ fn upgrade() -> Value {
 }
 
 /// Where something changes, by kind.
-fn places(told: &Value) -> Vec<String> {
-    let kinds = told["changes"].as_object().into_iter().flatten();
-    let mut places = Vec::new();
+fn locations(reported: &Value) -> Vec<String> {
+    let kinds = reported["changes"].as_object().into_iter().flatten();
+    let mut locations = Vec::new();
     for (kind, changes) in kinds {
         for change in changes.as_array().into_iter().flatten() {
             let text = |key: &str| change[key].as_str().unwrap_or_default().to_owned();
-            places.push(format!("{kind}: {} {}", text("path"), text("change")));
+            locations.push(format!("{kind}: {} {}", text("path"), text("change")));
         }
     }
-    places
+    locations
 }
 
 /// Fails the test when the broker has asked a server for something that changes anything, since that call.
@@ -66,10 +66,10 @@ async fn an_instance_that_is_what_the_operator_offers_needs_no_deployment() {
     let instance = an_instance(platform, &order).await;
     let before = latest_call(&foundation).await;
 
-    let told = dry_run(platform, &instance).await;
+    let reported = dry_run(platform, &instance).await;
 
     assert_eq!(
-        told,
+        reported,
         json!({
             "service_instance_id": instance,
             "plan_id": Order::small().member("plan_id"),
@@ -82,7 +82,7 @@ async fn an_instance_that_is_what_the_operator_offers_needs_no_deployment() {
 }
 
 #[tokio::test]
-async fn what_changes_is_told_by_kind_with_its_risks_and_then_comes_true() {
+async fn what_changes_is_reported_by_kind_with_its_risks_and_then_comes_true() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let instance = an_instance(broker.platform(), &Order::small()).await;
@@ -111,19 +111,19 @@ async fn what_changes_is_told_by_kind_with_its_risks_and_then_comes_true() {
     let manifest = director.manifest(&deployment).await;
     let before = latest_call(&foundation).await;
 
-    let told = dry_run(platform, &instance).await;
+    let reported = dry_run(platform, &instance).await;
 
-    let mut places = places(&told);
+    let mut locations = locations(&reported);
     let properties = "properties: instance_groups[redis-server].jobs[redis-server].properties";
     // Which property it is stands where a secret may stand.
-    if let Some(place) = places
+    if let Some(location) = locations
         .iter_mut()
-        .find(|place| place.starts_with(properties))
+        .find(|location| location.starts_with(properties))
     {
-        properties.clone_into(place);
+        properties.clone_into(location);
     }
     assert_eq!(
-        places,
+        locations,
         [
             "instance_groups: instance_groups[redis-server].vm_type changed",
             properties,
@@ -131,24 +131,24 @@ async fn what_changes_is_told_by_kind_with_its_risks_and_then_comes_true() {
             "errands: instance_groups[health-check].vm_type changed",
         ]
     );
-    let vm_type = &told["changes"]["instance_groups"][0];
+    let vm_type = &reported["changes"]["instance_groups"][0];
     assert_eq!(
         (&vm_type["from"], &vm_type["to"]),
         (&json!("small"), &json!("large"))
     );
-    let property = &told["changes"]["properties"][0];
+    let property = &reported["changes"]["properties"][0];
     assert_eq!(
         (&property["from"], &property["to"]),
         (&Value::Null, &Value::Null)
     );
-    assert!(!told.to_string().contains("persistence"), "{told}");
-    assert_eq!(told["needs_deploy"], true);
+    assert!(!reported.to_string().contains("persistence"), "{reported}");
+    assert_eq!(reported["needs_deploy"], true);
     assert_eq!(
-        told["risks"],
+        reported["risks"],
         json!({ "recreates_vms": ["redis-server"], "restarts_jobs": [], "deletes_instances": [] })
     );
     let secrets = foundation.secrets().await;
-    secrets.expect_none_in("the dry run", &told.to_string());
+    secrets.expect_none_in("the dry run", &reported.to_string());
     expect_only_looks(&foundation, before).await;
     assert_eq!(director.history().await, history);
     assert_eq!(director.configs().await, configs);
@@ -164,7 +164,7 @@ async fn what_changes_is_told_by_kind_with_its_risks_and_then_comes_true() {
 }
 
 #[tokio::test]
-async fn a_busy_instance_is_told_as_it_was_deployed_last() {
+async fn a_busy_instance_is_reported_as_it_was_deployed_last() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -185,9 +185,12 @@ async fn a_busy_instance_is_told_as_it_was_deployed_last() {
     })
     .await;
 
-    let told = dry_run(platform, &instance).await;
-    assert_eq!(places(&told), Vec::<String>::new());
-    assert_eq!(told["needs_deploy"], true, "nobody knows yet how it ends");
+    let reported = dry_run(platform, &instance).await;
+    assert_eq!(locations(&reported), Vec::<String>::new());
+    assert_eq!(
+        reported["needs_deploy"], true,
+        "nobody knows yet how it ends"
+    );
 
     foundation.control().clear_faults().await;
     platform.end_of_operation(&instance, &token).await;
@@ -212,14 +215,14 @@ async fn an_instance_whose_latest_operation_has_failed_needs_a_deployment() {
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_eq!(ended.state, "failed", "{ended:?}");
 
-    let told = dry_run(platform, &instance).await;
+    let reported = dry_run(platform, &instance).await;
 
-    assert_eq!(places(&told), Vec::<String>::new());
-    assert_eq!(told["needs_deploy"], true);
+    assert_eq!(locations(&reported), Vec::<String>::new());
+    assert_eq!(reported["needs_deploy"], true);
 }
 
 #[tokio::test]
-async fn a_secret_that_would_be_written_is_told_by_its_path_and_not_written() {
+async fn a_secret_that_would_be_written_is_reported_by_its_path_and_not_written() {
     let foundation = Foundation::start().await;
     let adapter = foundation.adapters().script(
         r##"read_input
@@ -244,21 +247,24 @@ fi"##,
     std::fs::write(&value, "second-value").expect("the folder is our own");
     let before = latest_call(&foundation).await;
 
-    let told = dry_run(platform, &instance).await;
+    let reported = dry_run(platform, &instance).await;
 
     let names = credhub.names_like(&instance).await;
     let path = names.iter().find(|name| name.ends_with("/token"));
     let path = path.expect("the secret is kept");
-    assert_eq!(places(&told), [format!("secrets: secrets[{path}] changed")]);
-    assert_eq!(told["needs_deploy"], true);
-    assert_eq!(told["risks"]["restarts_jobs"], json!(["redis-server"]));
-    assert!(!told.to_string().contains("second-value"), "{told}");
+    assert_eq!(
+        locations(&reported),
+        [format!("secrets: secrets[{path}] changed")]
+    );
+    assert_eq!(reported["needs_deploy"], true);
+    assert_eq!(reported["risks"]["restarts_jobs"], json!(["redis-server"]));
+    assert!(!reported.to_string().contains("second-value"), "{reported}");
     assert_eq!(credhub.value(path).await, Some(json!("first-value")));
     expect_only_looks(&foundation, before).await;
 }
 
 #[tokio::test]
-async fn a_uaa_client_that_would_be_made_or_changed_is_told_and_stays() {
+async fn a_uaa_client_that_would_be_made_or_changed_is_reported_and_stays() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let without = an_instance(broker.platform(), &Order::small()).await;
@@ -281,12 +287,12 @@ async fn a_uaa_client_that_would_be_made_or_changed_is_told_and_stays() {
     let before = latest_call(&foundation).await;
 
     for (instance, change) in [(&without, "added"), (&with, "changed")] {
-        let told = broker.platform().dry_run(instance, &body).await;
-        let told = told.expect_status(200).json();
-        let places = places(&told);
+        let reported = broker.platform().dry_run(instance, &body).await;
+        let reported = reported.expect_status(200).json();
+        let locations = locations(&reported);
         let client = format!("client: uaa_client {change}");
-        assert!(places.contains(&client), "{places:?}");
-        assert_eq!(told["needs_deploy"], true);
+        assert!(locations.contains(&client), "{locations:?}");
+        assert_eq!(reported["needs_deploy"], true);
     }
 
     assert_eq!(clients.find(&without).await, None);
@@ -306,16 +312,16 @@ as_redis"#,
     let platform = broker.platform();
     let instance = an_instance(platform, &Order::small()).await;
 
-    let nobody = platform.dry_run(&new_id(), &upgrade()).await;
-    nobody.expect_status(404);
+    let no_user = platform.dry_run(&new_id(), &upgrade()).await;
+    no_user.expect_status(404);
     let unknown = json!({ "plan_id": "nobody-knows" });
-    let told = platform.dry_run(&instance, &unknown).await;
-    let text = told.expect_status(400).description();
+    let reported = platform.dry_run(&instance, &unknown).await;
+    let text = reported.expect_status(400).description();
     assert!(text.contains("nobody-knows"), "{text}");
     std::fs::write(foundation.folder().join("broken"), "").expect("the folder is our own");
 
-    let told = platform.dry_run(&instance, &upgrade()).await;
+    let reported = platform.dry_run(&instance, &upgrade()).await;
 
-    let text = told.expect_status(500).description();
+    let text = reported.expect_status(500).description();
     assert!(text.contains("no template for this plan"), "{text}");
 }

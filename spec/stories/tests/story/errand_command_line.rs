@@ -86,7 +86,7 @@ async fn a_command_line_that_means_nothing_has_status_2_and_usage_on_stderr() {
 
 /// The table "Missing or bad arguments".
 #[tokio::test]
-async fn what_is_missing_or_wrong_of_a_file_is_told_in_the_words_of_the_go_errands() {
+async fn what_is_missing_or_wrong_of_a_file_is_reported_in_the_words_of_the_go_errands() {
     let folder = folder();
     let bad = folder.path().join("bad.yml");
     std::fs::write(&bad, "cf: [unfinished").unwrap();
@@ -207,7 +207,7 @@ async fn a_file_that_is_not_given_is_asked_for_by_the_flag_of_the_form_in_use() 
 }
 
 #[tokio::test]
-async fn every_fault_of_a_file_is_told_with_its_place() {
+async fn every_fault_of_a_file_is_reported_with_its_location() {
     let folder = folder();
     let file = folder.path().join("orphans.yml");
     let text = "broker_api:\n  url: ftp://broker\n  authentication:\n    basic: {username: broker, pasword: hunter2}\n";

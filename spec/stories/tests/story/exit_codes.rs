@@ -21,7 +21,7 @@ const WORDS: &str = "Choose another zone.";
 
 /// What the user gets.
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum Reported {
     /// Whom to ask and what to quote.
     WhomToAsk,
     /// The adapter's own words.
@@ -31,42 +31,42 @@ enum Told {
 }
 
 /// How the adapter ends, what it says, and what its user is told of it.
-type Row = (&'static str, &'static str, Told);
+type Row = (&'static str, &'static str, Reported);
 
 const UNKNOWN: [Row; 6] = [
-    ("1", WORDS, Told::Words),
-    ("1", "", Told::WhomToAsk),
-    ("2", "", Told::WhomToAsk),
-    ("77", WORDS, Told::Words),
-    ("signal", WORDS, Told::Words),
-    ("signal", "", Told::WhomToAsk),
+    ("1", WORDS, Reported::Words),
+    ("1", "", Reported::WhomToAsk),
+    ("2", "", Reported::WhomToAsk),
+    ("77", WORDS, Reported::Words),
+    ("signal", WORDS, Reported::Words),
+    ("signal", "", Reported::WhomToAsk),
 ];
 
 /// Codes that have a meaning, where they have none. The Go broker answers an order with those of a dashboard all the same.
 const ELSEWHERE: [Row; 3] = [
-    ("41", WORDS, Told::WhomToAsk),
-    ("42", WORDS, Told::WhomToAsk),
-    ("49", WORDS, Told::WhomToAsk),
+    ("41", WORDS, Reported::WhomToAsk),
+    ("42", WORDS, Reported::WhomToAsk),
+    ("49", WORDS, Reported::WhomToAsk),
 ];
 
-const NOT_IMPLEMENTED: [Row; 1] = [("10", WORDS, Told::WhomToAsk)];
+const NOT_IMPLEMENTED: [Row; 1] = [("10", WORDS, Reported::WhomToAsk)];
 
 const OF_A_BIND: [Row; 3] = [
-    ("41", WORDS, Told::WhomToAsk),
-    ("42", WORDS, Told::This(422, "app_guid")),
-    ("49", WORDS, Told::This(409, "binding already exists")),
+    ("41", WORDS, Reported::WhomToAsk),
+    ("42", WORDS, Reported::This(422, "app_guid")),
+    ("49", WORDS, Reported::This(409, "binding already exists")),
 ];
 
 const OF_AN_UNBIND: [Row; 3] = [
-    ("41", WORDS, Told::This(410, "")),
-    ("42", WORDS, Told::WhomToAsk),
-    ("49", WORDS, Told::WhomToAsk),
+    ("41", WORDS, Reported::This(410, "")),
+    ("42", WORDS, Reported::WhomToAsk),
+    ("49", WORDS, Reported::WhomToAsk),
 ];
 
 const OF_A_DASHBOARD_THAT_NOBODY_ASKED_FOR: [Row; 3] = [
-    ("1", WORDS, Told::WhomToAsk),
-    ("77", WORDS, Told::WhomToAsk),
-    ("signal", WORDS, Told::WhomToAsk),
+    ("1", WORDS, Reported::WhomToAsk),
+    ("77", WORDS, Reported::WhomToAsk),
+    ("signal", WORDS, Reported::WhomToAsk),
 ];
 
 /// Lets the adapter fail in one subcommand until the end of its life.
@@ -98,22 +98,22 @@ async fn broker(foundation: &Foundation) -> Broker {
 /// The user gets what the row says, and the operator finds how the adapter ended and what it said to operators.
 fn expect(broker: &Broker, call: &str, row: Row, answer: &Answer) {
     let about = format!("{call} {row:?}: {answer:?}");
-    let (_, _, told) = row;
-    match told {
-        Told::WhomToAsk => {
+    let (_, _, reported) = row;
+    match reported {
+        Reported::WhomToAsk => {
             assert_eq!(answer.status, 500, "{about}");
             let description = answer.description();
             assert!(description.starts_with("There was a problem"), "{about}");
             assert!(!description.contains(WORDS), "{about}");
         }
-        Told::Words => {
+        Reported::Words => {
             assert_eq!(
                 (answer.status, answer.description().as_str()),
                 (500, WORDS),
                 "{about}"
             );
         }
-        Told::This(status, text) => {
+        Reported::This(status, text) => {
             assert_eq!(answer.status, status, "{about}");
             assert!(
                 answer.text.contains(text) && !answer.text.contains(WORDS),
@@ -149,7 +149,11 @@ async fn an_order_that_the_adapter_fails_is_answered_by_its_exit_code() {
     }
     foundation.director().expect_untouched().await;
 
-    let _failing = Failing::new(&foundation, dashboard, ("10", WORDS, Told::This(202, "")));
+    let _failing = Failing::new(
+        &foundation,
+        dashboard,
+        ("10", WORDS, Reported::This(202, "")),
+    );
     let answer = platform.provision(&new_id(), &Order::small()).await;
     answer.accepted();
     assert_eq!(answer.json()["dashboard_url"], Value::Null);
@@ -178,7 +182,11 @@ async fn an_update_that_the_adapter_fails_is_answered_by_its_exit_code() {
     }
     assert_eq!(foundation.director().history().await, before);
 
-    let _failing = Failing::new(&foundation, dashboard, ("10", WORDS, Told::This(202, "")));
+    let _failing = Failing::new(
+        &foundation,
+        dashboard,
+        ("10", WORDS, Reported::This(202, "")),
+    );
     let answer = platform.update(&instance, &change).await;
     answer.accepted();
 }

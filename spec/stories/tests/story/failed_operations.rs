@@ -97,8 +97,11 @@ async fn expect_failure(
         !last.contains(cause),
         "the cause is for the operator: {last}"
     );
-    let told = broker.log_of_request(&ordered.request_id());
-    assert!(told.iter().any(|line| line.mentions(cause)), "{told:#?}");
+    let reported = broker.log_of_request(&ordered.request_id());
+    assert!(
+        reported.iter().any(|line| line.mentions(cause)),
+        "{reported:#?}"
+    );
     let again = platform.provision(&instance, &Order::small()).await;
     assert!(again.expect_status(409).description().contains("delete it"));
 

@@ -94,7 +94,7 @@ async fn the_parameters_of_a_user_reach_the_adapter_to_the_letter() {
     let body = |more: &str| format!("{{{}, {more}}}", ids());
     let parameters = body(&format!(r#""parameters": {AWKWARD}"#));
     let path = format!("/v2/service_instances/{instance}?accepts_incomplete=true");
-    let told = |call| {
+    let reported = |call| {
         let document = member(&foundation, call, "request_parameters");
         raw(&document, "parameters")
     };
@@ -102,7 +102,7 @@ async fn the_parameters_of_a_user_reach_the_adapter_to_the_letter() {
     sent(platform, Method::PUT, &path, parameters.clone())
         .await
         .expect_status(500);
-    assert_eq!(told("generate-manifest"), AWKWARD);
+    assert_eq!(reported("generate-manifest"), AWKWARD);
 
     let order = Order::small();
     platform.provision_to_the_end(&instance, &order).await;
@@ -113,12 +113,12 @@ async fn the_parameters_of_a_user_reach_the_adapter_to_the_letter() {
     sent(platform, Method::PUT, &binding, parameters.clone())
         .await
         .expect_status(500);
-    assert_eq!(told("create-binding"), AWKWARD);
+    assert_eq!(reported("create-binding"), AWKWARD);
 
     sent(platform, Method::PATCH, &path, parameters)
         .await
         .expect_status(500);
-    assert_eq!(told("generate-manifest"), AWKWARD);
+    assert_eq!(reported("generate-manifest"), AWKWARD);
 }
 
 #[tokio::test]
@@ -149,9 +149,9 @@ async fn the_context_of_an_upgrade_reaches_the_adapter_to_the_letter_and_alone()
         .await
         .expect_status(500);
 
-    let told = || member(&foundation, "generate-manifest", "request_parameters");
+    let reported = || member(&foundation, "generate-manifest", "request_parameters");
     let expected = format!(r#"{{"context":{AWKWARD}}}"#);
-    assert_eq!(told(), expected);
+    assert_eq!(reported(), expected);
 
     // The operator asks for the same with a body that has more in it.
     let body = format!(r#"{{"plan_id": {plan}, "context": {AWKWARD}, "parameters": {{"a": 1}}}}"#);
@@ -159,7 +159,7 @@ async fn the_context_of_an_upgrade_reaches_the_adapter_to_the_letter_and_alone()
     sent(platform, Method::PATCH, &path, body)
         .await
         .expect_status(500);
-    assert_eq!(told(), expected);
+    assert_eq!(reported(), expected);
 }
 
 #[tokio::test]

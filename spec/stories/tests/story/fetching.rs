@@ -10,12 +10,12 @@ fn announced(configuration: BrokerConfiguration<'_>) -> BrokerConfiguration<'_> 
 }
 
 /// The next task comes no further than this.
-fn held_at(place: &Value) -> Value {
-    json!({ "at": place, "effect": { "kind": "hold" } })
+fn held_at(location: &Value) -> Value {
+    json!({ "at": location, "effect": { "kind": "hold" } })
 }
 
 #[tokio::test]
-async fn instances_are_not_told_of_unless_the_operator_says_so() {
+async fn instances_are_not_reported_unless_the_operator_says_so() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -40,7 +40,7 @@ async fn instances_are_not_told_of_unless_the_operator_says_so() {
 
 /// F-01, F-02, F-03 of `spec/contracts/osb-api.md`.
 #[tokio::test]
-async fn an_instance_is_told_of_from_its_creation_to_its_deletion_and_its_parameters_never() {
+async fn an_instance_is_reported_from_its_creation_to_its_deletion_and_its_parameters_never() {
     let foundation = Foundation::start().await;
     let script = r#"read_input
 if [[ $call == generate-manifest ]]; then as_redis | sed '$ s/}$/,"labels":{"tier":"gold"}}/'; else as_redis; fi"#;
@@ -60,14 +60,14 @@ if [[ $call == generate-manifest ]]; then as_redis | sed '$ s/}$/,"labels":{"tie
     foundation.control().clear_faults().await;
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_eq!(ended.state, "succeeded", "{ended:?}");
-    let told = platform.fetch(&instance).await.expect_status(200).json();
+    let reported = platform.fetch(&instance).await.expect_status(200).json();
     let expected = json!({
         "service_id": order.member("service_id"),
         "plan_id": order.member("plan_id"),
         "dashboard_url": format!("https://example.com/dashboard/{instance}"),
         "metadata": { "labels": { "tier": "gold" } },
     });
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 
     let body = json!({ "plan_id": order.member("plan_id") });
     let data = platform.operate(&instance, "recreate", &body).await;
@@ -119,8 +119,8 @@ async fn an_instance_is_on_its_new_plan_when_it_has_got_there() {
     broker.kill();
     broker.start_again().await;
     let platform = broker.platform();
-    let told = platform.fetch(&instance).await.expect_status(200).json();
-    assert_eq!(told["plan_id"], *small.member("plan_id"));
+    let reported = platform.fetch(&instance).await.expect_status(200).json();
+    assert_eq!(reported["plan_id"], *small.member("plan_id"));
 
     foundation.control().set_task_fault(&held_at(&step)).await;
     let token = platform.update(&instance, &large).await.accepted();
@@ -129,12 +129,12 @@ async fn an_instance_is_on_its_new_plan_when_it_has_got_there() {
     foundation.control().clear_faults().await;
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_eq!(ended.state, "succeeded", "{ended:?}");
-    let told = platform.fetch(&instance).await.expect_status(200).json();
-    assert_eq!(told["plan_id"], LARGE);
+    let reported = platform.fetch(&instance).await.expect_status(200).json();
+    assert_eq!(reported["plan_id"], LARGE);
 }
 
 #[tokio::test]
-async fn of_an_instance_that_nobody_remembers_only_the_offering_is_known() {
+async fn of_an_instance_that_nobody_records_only_the_offering_is_known() {
     let foundation = Foundation::start().await;
     let configuration = foundation
         .broker()
@@ -145,10 +145,10 @@ async fn of_an_instance_that_nobody_remembers_only_the_offering_is_known() {
         .provision_to_the_end(&instance, &Order::small())
         .await;
 
-    let told = platform.fetch(&instance).await.expect_status(200).json();
+    let reported = platform.fetch(&instance).await.expect_status(200).json();
 
     assert_eq!(
-        told,
+        reported,
         json!({ "service_id": Order::small().member("service_id") })
     );
 }

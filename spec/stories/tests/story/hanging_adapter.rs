@@ -102,7 +102,7 @@ async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_tim
     assert!(answer.description().contains("Try again"), "{answer:?}");
     let other = format!("service-instance_{other}");
     assert_eq!(director.deployments().await, [other]);
-    assert_eq!(director.marker(&victim).await, None);
+    assert_eq!(director.record(&victim).await, None);
     let folder = foundation.folder().join("adapter").display().to_string();
     let child = foundation.folder().join("child-of-adapter");
     eventually("adapter and child are gone", TIMEOUT, async || {
@@ -119,7 +119,10 @@ async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_tim
     let table = ProcessTable::look();
     let left = table.adapters_of(broker.id());
     assert!(left.is_empty(), "{left:#?}");
-    let told = broker.log_of_request(&answer.request_id());
+    let reported = broker.log_of_request(&answer.request_id());
     let cause = "did not answer `generate-manifest` in time";
-    assert!(told.iter().any(|line| line.mentions(cause)), "{told:#?}");
+    assert!(
+        reported.iter().any(|line| line.mentions(cause)),
+        "{reported:#?}"
+    );
 }

@@ -112,7 +112,7 @@ async fn an_agent_that_does_not_answer_and_a_vm_that_is_lost_are_not_healthy() {
 }
 
 #[tokio::test]
-async fn looking_takes_no_lock_and_an_instance_that_is_being_worked_on_is_told_too() {
+async fn looking_takes_no_lock_and_an_instance_that_is_being_worked_on_is_reported_too() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -185,15 +185,15 @@ async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_
 }
 
 #[tokio::test]
-async fn errands_are_told_whether_the_director_can_recreate() {
+async fn errands_are_reported_whether_the_director_can_recreate() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let path = "/mgmt/v1/director";
     let platform = broker.platform();
     let ask = || platform.operator_request(reqwest::Method::GET, path);
 
-    let told = platform.send(ask()).await.expect_status(200).json();
-    assert_eq!(told["can_recreate"], true, "{told}");
+    let reported = platform.send(ask()).await.expect_status(200).json();
+    assert_eq!(reported["can_recreate"], true, "{reported}");
 
     for (version, can_recreate) in [
         ("268.3.9 (00000000)", false),
@@ -214,9 +214,9 @@ async fn errands_are_told_whether_the_director_can_recreate() {
                 "effect": { "kind": "answer", "status": 200, "body": info.to_string() },
             }))
             .await;
-        let told = platform.send(ask()).await.expect_status(200).json();
+        let reported = platform.send(ask()).await.expect_status(200).json();
         assert_eq!(
-            told,
+            reported,
             json!({ "version": version, "can_recreate": can_recreate })
         );
         control.clear_faults().await;

@@ -57,8 +57,10 @@ async fn lines_without_end_on_stderr_are_stopped_and_the_log_stays_short() {
     scene.expect_small().await;
     for answer in answers {
         expect_operators_business(&scene.broker, &answer, "printed more than 64 MiB on stderr");
-        let told = scene.broker.log_of_request(&answer.request_id());
-        let said = told.iter().filter_map(|line| line.field("adapter.stderr"));
+        let reported = scene.broker.log_of_request(&answer.request_id());
+        let said = reported
+            .iter()
+            .filter_map(|line| line.field("adapter.stderr"));
         let said: usize = said.map(str::len).sum();
         assert!(said > 0 && said <= 256 * 1024, "{said} bytes");
     }
@@ -87,9 +89,12 @@ async fn signals_that_are_ignored_and_daemons_of_daemons_end_when_the_time_is_up
     let answer = scene.order().await;
 
     answer.expect_status(429);
-    let told = scene.broker.log_of_request(&answer.request_id());
+    let reported = scene.broker.log_of_request(&answer.request_id());
     let cause = "did not answer `generate-manifest` in time";
-    assert!(told.iter().any(|line| line.mentions(cause)), "{told:#?}");
+    assert!(
+        reported.iter().any(|line| line.mentions(cause)),
+        "{reported:#?}"
+    );
     scene.expect_no_process_of_adapters().await;
 }
 
@@ -232,7 +237,7 @@ async fn a_broker_that_stops_takes_all_that_adapters_have_started_along() {
 
 /// `exec > >(tee -a log)` in a start script makes the broker inherit a child.
 #[tokio::test]
-async fn what_the_start_script_has_started_lives_on_when_the_strays_of_adapters_are_killed() {
+async fn what_the_start_script_has_started_lives_on_when_the_orphans_of_adapters_are_killed() {
     let foundation = Foundation::setup().without_processes().start().await;
     let script = format!("{DAEMON}\ndaemon left\nread_input\nas_redis");
     let broker = foundation
@@ -250,8 +255,8 @@ async fn what_the_start_script_has_started_lives_on_when_the_strays_of_adapters_
     eventually("the stray is killed", TIMEOUT, async || left()).await;
     let later = platform.catalog().await.request_id();
     eventually("the log goes on", TIMEOUT, async || {
-        let told = broker.log_of_request(&later);
-        (!told.is_empty()).then_some(()).ok_or_else(String::new)
+        let reported = broker.log_of_request(&later);
+        (!reported.is_empty()).then_some(()).ok_or_else(String::new)
     })
     .await;
 }
@@ -380,10 +385,10 @@ fn none(processes: &[String]) -> Result<(), String> {
 
 fn expect_operators_business(broker: &Broker, answer: &Answer, cause: &str) {
     let request = answer.expect_status(500).request_id();
-    let told = broker.log_of_request(&request);
-    let lines: Vec<String> = told.iter().map(LogLine::text).collect();
+    let reported = broker.log_of_request(&request);
+    let lines: Vec<String> = reported.iter().map(LogLine::text).collect();
     assert!(
-        told.iter().any(|line| line.mentions(cause)),
+        reported.iter().any(|line| line.mentions(cause)),
         "{:#?}",
         lines.last()
     );

@@ -161,7 +161,7 @@ async fn an_update_that_never_arrived_leaves_configs_as_they_were() {
     let instance = new_id();
     let broker = ordered(impatient(&foundation), &instance).await;
     let before = cloud_config(&foundation).await;
-    let marker = foundation.director().marker(&instance).await;
+    let record = foundation.director().record(&instance).await;
     drop_deployments(&foundation).await;
 
     let ended = change(&broker, &instance, &with_extension("small")).await;
@@ -169,7 +169,7 @@ async fn an_update_that_never_arrived_leaves_configs_as_they_were() {
     foundation.control().clear_faults().await;
     assert_eq!(ended, "failed");
     assert_eq!(cloud_config(&foundation).await, before);
-    assert_eq!(foundation.director().marker(&instance).await, marker);
+    assert_eq!(foundation.director().record(&instance).await, record);
     let again = change(&broker, &instance, &with_extension("small")).await;
     assert_eq!(again, "succeeded");
     assert_ne!(cloud_config(&foundation).await, before);
@@ -221,7 +221,7 @@ async fn an_update_that_was_killed_before_it_arrived_leaves_configs_as_they_were
 }
 
 #[tokio::test]
-async fn configs_are_taken_back_as_soon_as_the_director_takes_them_again() {
+async fn configs_are_rolled_back_as_soon_as_the_director_takes_them_again() {
     let foundation = Foundation::start().await;
     let instance = new_id();
     let broker = ordered(impatient(&foundation), &instance).await;

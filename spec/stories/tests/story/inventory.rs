@@ -82,10 +82,10 @@ async fn ended(broker: &Broker, instance: &str) -> Value {
 async fn expect_the_fleet(setup: FoundationSetup) {
     let foundation = setup.without_processes().start().await;
     let broker = broker_of_a_fleet(&foundation).await;
-    let stranger = new_id();
+    let unauthenticated_client = new_id();
     let platform = broker.platform();
     platform
-        .provision_to_the_end(&stranger, &Order::small())
+        .provision_to_the_end(&unauthenticated_client, &Order::small())
         .await;
 
     let all = chosen(&broker, "").await;
@@ -96,7 +96,7 @@ async fn expect_the_fleet(setup: FoundationSetup) {
         .collect();
     assert_eq!((all.len(), ids.len()), (FLEET + 2, FLEET + 2));
     assert!(
-        !ids.contains(&format!("\"{stranger}\"")),
+        !ids.contains(&format!("\"{unauthenticated_client}\"")),
         "no platform knows it"
     );
     let mut counted = BTreeMap::<String, usize>::new();
@@ -118,9 +118,9 @@ async fn expect_the_fleet(setup: FoundationSetup) {
     assert_eq!(busy["operation"]["token"]["OperationType"], "update");
     let poll = platform.last_operation(instance, &token).await;
     assert_eq!(poll.expect_status(200).json()["state"], "in progress");
-    let has_driver =
+    let has_reconciler =
         |line: &LogLine| line.mentions("following the operation") && line.mentions(instance);
-    assert!(broker.log().iter().any(has_driver));
+    assert!(broker.log().iter().any(has_reconciler));
 
     for entry in all.iter().step_by(60).chain([busy]) {
         let instance = entry["service_instance_id"].as_str().unwrap();
@@ -130,10 +130,10 @@ async fn expect_the_fleet(setup: FoundationSetup) {
 
 /// Platform, Director and broker tell the same story of a seeded instance, and of one that was ordered.
 fn expect_agreement(entry: &Value) {
-    let told = |operation: &Value| (operation["kind"].clone(), operation["state"].clone());
+    let reported = |operation: &Value| (operation["kind"].clone(), operation["state"].clone());
     assert_eq!(
-        told(&entry["platform_operation"]),
-        told(&entry["operation"]),
+        reported(&entry["platform_operation"]),
+        reported(&entry["operation"]),
         "{entry}"
     );
     assert_eq!(entry["deployment"], "present", "{entry}");
@@ -151,7 +151,7 @@ fn expect_agreement(entry: &Value) {
     }
     assert!(entry["operation"]["began"].is_string(), "{entry}");
     assert!(entry["operation"]["request"].is_string(), "{entry}");
-    let was_never_deployed = told(&entry["operation"]) == ("create".into(), "failed".into());
+    let was_never_deployed = reported(&entry["operation"]) == ("create".into(), "failed".into());
     if was_never_deployed {
         assert_eq!(entry.get("deployed"), None, "{entry}");
         assert_eq!(entry.get("up_to_date"), None, "{entry}");
@@ -168,17 +168,17 @@ fn expect_agreement(entry: &Value) {
 }
 
 #[tokio::test]
-async fn a_fleet_is_told_with_owners_and_operations_by_version_3() {
+async fn a_fleet_is_reported_with_owners_and_operations_by_version_3() {
     expect_the_fleet(Foundation::setup()).await;
 }
 
 #[tokio::test]
-async fn a_fleet_is_told_with_owners_and_operations_by_version_2() {
+async fn a_fleet_is_reported_with_owners_and_operations_by_version_2() {
     expect_the_fleet(Foundation::setup().with_old_cloud_controller()).await;
 }
 
 #[tokio::test]
-async fn without_a_cloud_controller_the_service_instances_api_tells_which_instances_there_are() {
+async fn without_a_cloud_controller_the_service_instances_api_reports_which_instances_there_are() {
     let foundation = Foundation::setup().without_processes().start().await;
     let api = InstancesApi::start().await;
     let broker = foundation
@@ -219,7 +219,8 @@ async fn without_a_cloud_controller_the_service_instances_api_tells_which_instan
 }
 
 #[tokio::test]
-async fn where_nobody_knows_the_instances_that_is_said_and_one_by_one_they_are_told_all_the_same() {
+async fn where_nobody_knows_the_instances_that_is_said_and_one_by_one_they_are_reported_all_the_same()
+ {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation
         .broker()
@@ -243,7 +244,7 @@ async fn where_nobody_knows_the_instances_that_is_said_and_one_by_one_they_are_t
 }
 
 #[tokio::test]
-async fn instances_are_chosen_by_plan_place_and_id_and_by_nothing_else() {
+async fn instances_are_chosen_by_plan_location_and_id_and_by_nothing_else() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = broker_of_a_fleet(&foundation).await;
     let all = chosen(&broker, "").await;
@@ -366,7 +367,7 @@ async fn who_chooses_a_few_instances_or_an_organization_does_not_have_all_of_the
 }
 
 #[tokio::test]
-async fn an_instance_that_only_one_side_knows_is_told_as_that_and_one_that_nobody_knows_is_not_found()
+async fn an_instance_that_only_one_side_knows_is_reported_as_that_and_one_that_nobody_knows_is_not_found()
  {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
@@ -550,7 +551,7 @@ async fn a_failed_upgrade_does_not_count_as_deployed_and_a_repeated_one_does() {
 }
 
 #[tokio::test]
-async fn a_marker_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upgrade() {
+async fn a_record_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upgrade() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     let instance = new_id();
@@ -559,10 +560,10 @@ async fn a_marker_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upg
         .provision_to_the_end(&instance, &Order::small())
         .await;
     let director = foundation.director();
-    let mut marker = director.marker(&instance).await.unwrap();
+    let mut record = director.record(&instance).await.unwrap();
     for member in ["began", "target", "deployed"] {
         assert!(
-            marker.as_object_mut().unwrap().remove(member).is_some(),
+            record.as_object_mut().unwrap().remove(member).is_some(),
             "{member}"
         );
     }
@@ -570,7 +571,7 @@ async fn a_marker_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upg
         .write_config_of_team(
             "odb-operation",
             &format!("odb-{instance}"),
-            &marker.to_string(),
+            &record.to_string(),
         )
         .await;
 
@@ -601,7 +602,7 @@ async fn a_change_of_plan_is_held_against_the_plan_that_the_platform_knows() {
 }
 
 #[tokio::test]
-async fn an_operation_is_told_from_its_begin_to_its_end() {
+async fn an_operation_is_distinguished_from_its_begin_to_its_end() {
     let foundation = Foundation::setup()
         .with_steps_of("100ms")
         .without_processes()
@@ -738,12 +739,12 @@ async fn what_an_earlier_process_began_counts_as_what_was_deployed_then() {
 async fn plans_are_not_learned_for_every_look_while_the_platform_lacks_one_of_them() {
     const LOOKS: usize = 10;
     let foundation = Foundation::setup().without_processes().start().await;
-    let former = foundation.broker().without_quotas().without_plan(LARGE);
-    let mut former = former.start().await;
-    foundation.cf().register(&former).await;
+    let previous = foundation.broker().without_quotas().without_plan(LARGE);
+    let mut previous = previous.start().await;
+    foundation.cf().register(&previous).await;
     let order = ["create-service", "redis", SMALL, "one", "--wait"];
     foundation.cf().run(&order).await.succeeded();
-    former.stop().await;
+    previous.stop().await;
     let broker = foundation.broker().without_quotas().start().await;
     let all = chosen(&broker, "").await;
     let instance = all[0]["service_instance_id"].as_str().unwrap();

@@ -77,12 +77,12 @@ async fn an_ordered_kafka_is_bound_keeps_what_was_chosen_and_is_gone_after_its_d
     .succeeded();
     let servers = bootstrap_servers(&cf, "key").await;
     assert_eq!(servers.len(), 1);
-    let told = told_by(&servers[0]).await;
+    let reported = reported_by(&servers[0]).await;
     for line in [
         "auto.create.topics.enable=false",
         "default.replication.factor=1",
     ] {
-        assert!(told.contains(line), "{told}");
+        assert!(reported.contains(line), "{reported}");
     }
 
     // The broker looks for pending changes first and finds none; the larger plan has another default.
@@ -95,14 +95,14 @@ async fn an_ordered_kafka_is_bound_keeps_what_was_chosen_and_is_gone_after_its_d
     let servers = bootstrap_servers(&cf, "another").await;
     assert_eq!(servers.len(), 3);
     for server in &servers {
-        let told = told_by(server).await;
+        let reported = reported_by(server).await;
         for line in [
             "auto.create.topics.enable=false",
             "default.replication.factor=1",
         ] {
-            assert!(told.contains(line), "{told}");
+            assert!(reported.contains(line), "{reported}");
         }
-        assert_eq!(told.matches(":2181").count(), 3, "{told}");
+        assert_eq!(reported.matches(":2181").count(), 3, "{reported}");
     }
 
     for key in ["key", "another"] {
@@ -129,7 +129,7 @@ async fn an_ordered_kafka_is_bound_keeps_what_was_chosen_and_is_gone_after_its_d
 }
 
 #[tokio::test]
-async fn a_user_of_kafka_is_told_what_cannot_be() {
+async fn a_user_of_kafka_is_reported_what_cannot_be() {
     let foundation = Foundation::start().await;
     let (_broker, cf) = marketplace_of(&foundation).await;
     cf.run(&["create-service", "kafka", "cluster", "events", "--wait"])
@@ -169,9 +169,9 @@ async fn bootstrap_servers(cf: &Cf, key: &str) -> Vec<String> {
 }
 
 /// What the stand-in for a broker tells whoever connects: its `server.properties`.
-async fn told_by(server: &str) -> String {
-    let mut told = String::new();
+async fn reported_by(server: &str) -> String {
+    let mut reported = String::new();
     let mut stream = TcpStream::connect(server).await.unwrap();
-    stream.read_to_string(&mut told).await.unwrap();
-    told
+    stream.read_to_string(&mut reported).await.unwrap();
+    reported
 }

@@ -19,19 +19,19 @@ fn failing() -> Value {
 /// Polls to the end and gives the last answer.
 async fn end_of(platform: &Platform, instance: &str, token: &str) -> Answer {
     eventually("the operation ends", TIMEOUT, async || {
-        let told = platform.last_operation(instance, token).await;
-        let state = told.expect_status(200).json()["state"].clone();
+        let reported = platform.last_operation(instance, token).await;
+        let state = reported.expect_status(200).json()["state"].clone();
         if state == "in progress" {
-            Err(told.text)
+            Err(reported.text)
         } else {
-            Ok(told)
+            Ok(reported)
         }
     })
     .await
 }
 
-fn flags(told: &Answer) -> [Option<bool>; 2] {
-    let body = told.json();
+fn flags(reported: &Answer) -> [Option<bool>; 2] {
+    let body = reported.json();
     FLAGS.map(|flag| {
         body.get(flag)
             .map(|flag| flag.as_bool().expect("a flag is a boolean"))
@@ -52,7 +52,7 @@ fn change(maxclients: u32) -> Order {
 }
 
 #[tokio::test]
-async fn an_operation_in_progress_tells_when_to_ask_again_and_nothing_of_its_failure() {
+async fn an_operation_in_progress_reports_when_to_ask_again_and_nothing_of_its_failure() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -67,13 +67,16 @@ async fn an_operation_in_progress_tells_when_to_ask_again_and_nothing_of_its_fai
         .provision(&instance, &Order::small())
         .await
         .accepted();
-    let told = platform.last_operation(&instance, &token).await;
+    let reported = platform.last_operation(&instance, &token).await;
     foundation.control().clear_faults().await;
 
-    assert_eq!(told.expect_status(200).json()["state"], "in progress");
-    let seconds: u64 = told.header("retry-after").parse().expect("whole seconds");
-    assert!((1..=5).contains(&seconds), "{told:?}");
-    assert_eq!(flags(&told), [None, None]);
+    assert_eq!(reported.expect_status(200).json()["state"], "in progress");
+    let seconds: u64 = reported
+        .header("retry-after")
+        .parse()
+        .expect("whole seconds");
+    assert!((1..=5).contains(&seconds), "{reported:?}");
+    assert_eq!(flags(&reported), [None, None]);
     let ended = end_of(platform, &instance, &token).await;
     assert_eq!(ended.json()["state"], "succeeded");
     assert_eq!(ended.header("retry-after"), "");
@@ -93,9 +96,9 @@ async fn an_update_that_fails_before_it_gets_to_a_vm_leaves_the_instance_usable(
 
     let token = platform.update(&instance, &change(100)).await.accepted();
 
-    let told = end_of(platform, &instance, &token).await;
-    assert_eq!(told.json()["state"], "failed");
-    assert_eq!(flags(&told), [Some(true), Some(true)]);
+    let reported = end_of(platform, &instance, &token).await;
+    assert_eq!(reported.json()["state"], "failed");
+    assert_eq!(flags(&reported), [Some(true), Some(true)]);
 }
 
 #[tokio::test]
@@ -111,22 +114,26 @@ async fn an_update_that_fails_at_a_vm_leaves_the_instance_damaged_and_can_be_rep
     let order = change(100);
     let token = broker.platform().update(&instance, &order).await.accepted();
 
-    let told = end_of(broker.platform(), &instance, &token).await;
-    assert_eq!(told.json()["state"], "failed");
-    assert_eq!(flags(&told), [Some(false), Some(true)]);
+    let reported = end_of(broker.platform(), &instance, &token).await;
+    assert_eq!(reported.json()["state"], "failed");
+    assert_eq!(flags(&reported), [Some(false), Some(true)]);
     broker.kill();
     broker.start_again().await;
     let platform = broker.platform();
-    let told = end_of(platform, &instance, &token).await;
-    assert_eq!(flags(&told), [Some(false), Some(true)], "it is remembered");
+    let reported = end_of(platform, &instance, &token).await;
+    assert_eq!(
+        flags(&reported),
+        [Some(false), Some(true)],
+        "it is remembered"
+    );
     let token = platform.update(&instance, &order).await.accepted();
-    let told = end_of(platform, &instance, &token).await;
-    assert_eq!(told.json()["state"], "succeeded");
-    assert_eq!(flags(&told), [None, None]);
+    let reported = end_of(platform, &instance, &token).await;
+    assert_eq!(reported.json()["state"], "succeeded");
+    assert_eq!(flags(&reported), [None, None]);
 }
 
 #[tokio::test]
-async fn a_deletion_that_fails_tells_whether_it_got_to_a_vm() {
+async fn a_deletion_that_fails_reports_whether_it_got_to_a_vm() {
     let foundation = Foundation::start().await;
     let (broker, instance) = broker_with_instance(&foundation).await;
     let platform = broker.platform();
@@ -138,14 +145,14 @@ async fn a_deletion_that_fails_tells_whether_it_got_to_a_vm() {
             .set_task_fault(&fault(&instance, &at, &failing()))
             .await;
         let token = platform.deprovision(&instance).await.accepted();
-        let told = end_of(platform, &instance, &token).await;
-        assert_eq!(told.json()["state"], "failed", "{stage}");
-        assert_eq!(flags(&told), [Some(usable), None], "{stage}");
+        let reported = end_of(platform, &instance, &token).await;
+        assert_eq!(reported.json()["state"], "failed", "{stage}");
+        assert_eq!(flags(&reported), [Some(usable), None], "{stage}");
     }
 }
 
 #[tokio::test]
-async fn a_failed_creation_tells_nothing_of_an_instance() {
+async fn a_failed_creation_reports_nothing_of_an_instance() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -160,10 +167,10 @@ async fn a_failed_creation_tells_nothing_of_an_instance() {
         .await
         .accepted();
 
-    let told = end_of(platform, &instance, &token).await;
-    assert_eq!(told.json()["state"], "failed");
-    assert_eq!(told.header("retry-after"), "");
-    assert_eq!(flags(&told), [None, None]);
+    let reported = end_of(platform, &instance, &token).await;
+    assert_eq!(reported.json()["state"], "failed");
+    assert_eq!(reported.header("retry-after"), "");
+    assert_eq!(flags(&reported), [None, None]);
 }
 
 #[tokio::test]
@@ -195,18 +202,18 @@ async fn a_failed_operation_has_not_succeeded_because_a_later_one_has() {
 
     for _ in 0..2 {
         for token in [&changed, &deleted] {
-            let told = platform.last_operation(&instance, token).await;
+            let reported = platform.last_operation(&instance, token).await;
             assert_eq!(
-                told.expect_status(200).json()["state"],
+                reported.expect_status(200).json()["state"],
                 "failed",
-                "{told:?}"
+                "{reported:?}"
             );
         }
-        let told = platform.last_operation(&instance, &recreated).await;
+        let reported = platform.last_operation(&instance, &recreated).await;
         assert_eq!(
-            told.expect_status(200).json()["state"],
+            reported.expect_status(200).json()["state"],
             "succeeded",
-            "{told:?}"
+            "{reported:?}"
         );
         broker.stop().await;
         broker.start_again().await;
@@ -230,14 +237,18 @@ async fn a_made_up_token_starts_no_errand_and_deletes_nothing() {
         json!({ "BoshTaskID": 2, "BoshContextID": context, "OperationType": "delete", "Errands": [{ "Name": "health-check" }] }),
         json!({ "BoshTaskID": 2, "OperationType": "delete", "PreDeleteErrand": { "Name": "health-check" } }),
     ] {
-        let told = platform_told(&broker, &instance, &made_up).await;
-        assert_ne!(told.json()["state"], "in progress", "{made_up}: {told:?}");
+        let reported = platform_reported(&broker, &instance, &made_up).await;
+        assert_ne!(
+            reported.json()["state"],
+            "in progress",
+            "{made_up}: {reported:?}"
+        );
     }
 
     assert_eq!(director.history().await, history);
 }
 
-async fn platform_told(broker: &Broker, instance: &str, token: &Value) -> Answer {
+async fn platform_reported(broker: &Broker, instance: &str, token: &Value) -> Answer {
     let token = token.to_string();
     broker.platform().last_operation(instance, &token).await
 }

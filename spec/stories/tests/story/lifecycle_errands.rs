@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
-async fn several_errands_run_in_their_order_where_they_are_told_to() {
+async fn several_errands_run_in_their_order_where_they_are_asked_to() {
     let foundation = Foundation::start().await;
     let errands = json!({
         "post_deploy": [
@@ -30,7 +30,7 @@ async fn several_errands_run_in_their_order_where_they_are_told_to() {
         .provision(&instance, &Order::small())
         .await
         .accepted();
-    told(
+    reported(
         &broker,
         &instance,
         &token,
@@ -90,10 +90,10 @@ async fn an_errand_that_fails_on_one_instance_of_several_has_failed() {
         .await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    let told = broker.log_of_request(&ordered.request_id());
-    let failures = told.iter().filter(|line| line.mentions("ODB-5002"));
+    let reported = broker.log_of_request(&ordered.request_id());
+    let failures = reported.iter().filter(|line| line.mentions("ODB-5002"));
     let failures: Vec<_> = failures.map(LogLine::text).collect();
-    assert_eq!(failures.len(), 1, "{told:#?}");
+    assert_eq!(failures.len(), 1, "{reported:#?}");
     assert!(failures[0].contains("redis-server/b"), "{failures:?}");
 }
 
@@ -175,7 +175,7 @@ async fn a_broker_restarted_with_other_errands_finishes_those_that_were_begun() 
         .provision(&instance, &Order::small())
         .await
         .accepted();
-    told(&broker, &instance, &token, "running health-check").await;
+    reported(&broker, &instance, &token, "running health-check").await;
 
     broker.kill();
     foundation
@@ -255,7 +255,7 @@ fn errand_held(instance: &str) -> Value {
     })
 }
 
-async fn told(broker: &Broker, instance: &str, token: &str, text: &str) {
+async fn reported(broker: &Broker, instance: &str, token: &str, text: &str) {
     eventually(text, TIMEOUT, async || {
         let poll = broker.platform().last_operation(instance, token).await;
         let description = poll.expect_status(200).description();

@@ -21,8 +21,8 @@ async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
     control.clear_faults().await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    let told = ended.last_description();
-    assert!(told.contains("nothing has changed"), "{told}");
+    let reported = ended.last_description();
+    assert!(reported.contains("nothing has changed"), "{reported}");
     director.expect_untouched().await;
     platform
         .provision_to_the_end(&instance, &Order::small())
@@ -31,7 +31,7 @@ async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_order_that_arrived_while_nobody_could_tell_is_accepted_and_completes() {
+async fn an_order_that_arrived_while_nobody_could_report_is_accepted_and_completes() {
     let foundation = Foundation::start().await;
     let broker = impatient(&foundation).await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -115,7 +115,7 @@ async fn a_deletion_that_never_arrived_fails_and_leaves_the_instance_as_it_was()
     platform
         .provision_to_the_end(&instance, &Order::small())
         .await;
-    let remembered = director.marker(&instance).await;
+    let recorded = director.record(&instance).await;
     drop_errands(&control, "before").await;
 
     let token = platform.deprovision(&instance).await.accepted();
@@ -123,7 +123,7 @@ async fn a_deletion_that_never_arrived_fails_and_leaves_the_instance_as_it_was()
     control.clear_faults().await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    assert_eq!(director.marker(&instance).await, remembered);
+    assert_eq!(director.record(&instance).await, recorded);
     assert_eq!(director.history().await, history_of_an_order(&instance));
     let known = platform.provision(&instance, &Order::small()).await;
     known.expect_status(200);

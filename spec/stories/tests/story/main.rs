@@ -42,7 +42,7 @@
 //! | `lifecycle_errands` | errands follow and precede |
 //! | `instance_configs` | adapters ask for BOSH configs, and give them up |
 //! | `observers` | somebody looks at an instance at the Director |
-//! | `leftovers` | something cannot be cleaned up, or nobody remembers |
+//! | `residual_processes` | something cannot be cleaned up, or nobody remembers |
 //! | `parallel_orders`, `quotas` | many ask at once |
 //! | `start_up`, `start_up_checks` | the configuration is wrong, or an upstream is not there, too old or does not know us |
 //! | `registration` | the operator makes the broker known to the platform, and has it forgotten |
@@ -100,7 +100,6 @@ mod instance_configs;
 mod inventory;
 mod kafka_story;
 mod last_operations;
-mod leftovers;
 mod lifecycle_errands;
 mod lost_answers;
 mod management;
@@ -124,6 +123,7 @@ mod recreates;
 mod redis_story;
 mod registration;
 mod repeats;
+mod residual_processes;
 mod resumption;
 mod rules;
 mod runs;

@@ -81,7 +81,7 @@ async fn an_upgrade_that_is_asked_for_again_is_the_same_and_anything_else_finds_
 }
 
 #[tokio::test]
-async fn an_instance_that_is_gone_is_told_from_one_that_fails() {
+async fn an_instance_that_is_gone_is_distinguished_from_one_that_fails() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -160,11 +160,11 @@ async fn what_cannot_be_understood_is_refused() {
 
 /// Defect 30 of the Go broker (`spec/contracts/broker-behaviour.md` §9): 404 and 405 were told to everybody.
 #[tokio::test]
-async fn nothing_is_told_to_a_stranger_and_every_answer_is_json() {
+async fn nothing_is_asked_to_a_unauthenticated_client_and_every_answer_is_json() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
-    let stranger = platform.with_wrong_password();
+    let unauthenticated_client = platform.with_wrong_password();
     let instance = format!("/mgmt/service_instances/{}", new_id());
 
     for (method, path, status) in [
@@ -179,10 +179,10 @@ async fn nothing_is_told_to_a_stranger_and_every_answer_is_json() {
         assert!(!known.description().is_empty());
         assert!(!known.request_id().is_empty());
         for request in [
-            stranger.request(method.clone(), path),
-            stranger.anonymous_request(method.clone(), path),
+            unauthenticated_client.request(method.clone(), path),
+            unauthenticated_client.anonymous_request(method.clone(), path),
         ] {
-            let refused = stranger.send(request).await;
+            let refused = unauthenticated_client.send(request).await;
             assert_eq!(refused.status, 401, "{method} {path}: {refused:?}");
             assert!(!refused.description().is_empty());
         }

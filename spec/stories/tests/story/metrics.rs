@@ -100,7 +100,7 @@ async fn what_happens_is_counted() {
 }
 
 #[tokio::test]
-async fn trouble_with_an_upstream_is_counted_attempt_by_attempt() {
+async fn failures_with_an_upstream_is_counted_attempt_by_attempt() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     for effect in [
@@ -125,7 +125,7 @@ async fn trouble_with_an_upstream_is_counted_attempt_by_attempt() {
 }
 
 #[tokio::test]
-async fn what_there_is_and_what_the_quotas_leave_is_told_as_the_platform_lists_it() {
+async fn what_there_is_and_what_the_quotas_leave_is_reported_as_the_platform_lists_it() {
     let foundation = Foundation::setup().without_processes().start().await;
     let costs = json!({ "memory": { "limit": 40, "cost": 8 } });
     let broker = foundation
@@ -194,7 +194,7 @@ async fn whoever_looks_often_does_not_have_the_instances_listed_each_time() {
 }
 
 #[tokio::test]
-async fn metrics_are_told_when_nobody_can_count_the_instances() {
+async fn metrics_are_reported_when_nobody_can_count_the_instances() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     let fault = json!({
@@ -204,14 +204,15 @@ async fn metrics_are_told_when_nobody_can_count_the_instances() {
     });
     foundation.control().set_fault(&fault).await;
 
-    let told = broker.metrics().await;
+    let reported = broker.metrics().await;
 
-    told.expect_status(200);
+    reported.expect_status(200);
     assert!(
-        told.text
+        reported
+            .text
             .contains("odb_service_instances_counted_timestamp_seconds 0"),
         "{}",
-        told.text
+        reported.text
     );
     let counted = "could not count the service instances for the metrics";
     assert!(broker.log().iter().any(|line| line.mentions(counted)));
@@ -225,17 +226,20 @@ async fn metrics_are_for_those_who_know_the_credentials() {
 
     let anonymous = platform.anonymous_request(Method::GET, "/metrics");
     platform.send(anonymous).await.expect_status(401);
-    let stranger = platform.with_wrong_password();
-    let strange = stranger.request(Method::GET, "/metrics");
-    stranger.send(strange).await.expect_status(401);
+    let unauthenticated_client = platform.with_wrong_password();
+    let strange = unauthenticated_client.request(Method::GET, "/metrics");
+    unauthenticated_client
+        .send(strange)
+        .await
+        .expect_status(401);
     platform
         .send(platform.request(Method::POST, "/metrics"))
         .await
         .expect_status(405);
 
-    let told = broker.metrics().await;
-    told.expect_status(200);
-    assert_eq!(told.header("content-type"), "text/plain; version=0.0.4");
+    let reported = broker.metrics().await;
+    reported.expect_status(200);
+    assert_eq!(reported.header("content-type"), "text/plain; version=0.0.4");
 }
 
 /// Every metric that is shown, with its type and the labels that it has besides those of its type.

@@ -15,12 +15,12 @@ async fn quotas_are_kept_where_the_cloud_controller_has_only_version_2() {
     cf.run(&["create-service", "redis", "small", "first", "--wait"])
         .await
         .succeeded();
-    let refusal = cf
+    let rejection = cf
         .run(&["create-service", "redis", "small", "second", "--wait"])
         .await
         .failed();
 
-    assert!(refusal.contains("limit"), "{refusal}");
+    assert!(rejection.contains("limit"), "{rejection}");
     assert_eq!(foundation.director().deployments().await.len(), 1);
     cf.run(&["delete-service", "first", "--wait"])
         .await

@@ -16,11 +16,11 @@ fn stages(status: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-fn told(stages: &[(&str, &str)]) -> Vec<(String, String)> {
-    let told = stages
+fn reported(stages: &[(&str, &str)]) -> Vec<(String, String)> {
+    let reported = stages
         .iter()
         .map(|(name, state)| ((*name).to_owned(), (*state).to_owned()));
-    told.collect()
+    reported.collect()
 }
 
 async fn hold(foundation: &Foundation, stage: &str) {
@@ -66,7 +66,7 @@ async fn an_operator_sees_stages_tasks_and_steps_and_nobody_upstream_is_asked() 
 
     assert_eq!(
         stages(&status),
-        told(&[("deploy", "running"), ("errand health-check", "waiting")])
+        reported(&[("deploy", "running"), ("errand health-check", "waiting")])
     );
     assert_eq!(status["kind"], "create");
     assert_eq!(status["state"], "in progress");
@@ -116,12 +116,12 @@ async fn an_operator_sees_stages_tasks_and_steps_and_nobody_upstream_is_asked() 
     assert_eq!(status["token"], Value::Null);
     assert_eq!(
         stages(&status),
-        told(&[("deploy", "done"), ("errand health-check", "done")])
+        reported(&[("deploy", "done"), ("errand health-check", "done")])
     );
 }
 
 #[tokio::test]
-async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
+async fn what_has_ended_is_reported_by_the_next_process_too_with_its_cause() {
     let effect = json!({ "kind": "fail", "code": 400_001, "message": "no disk space left" });
     expect_cause(
         &effect,
@@ -133,11 +133,11 @@ async fn what_has_ended_is_told_by_the_next_process_too_with_its_cause() {
 #[tokio::test]
 async fn of_a_task_whose_process_was_killed_the_operator_reads_how_far_it_got() {
     let effect = json!({ "kind": "kill_child" });
-    let told = " ended in the state `error` and does not say why; last event: Updating instance: redis-server/0";
-    expect_cause(&effect, told).await;
+    let reported = " ended in the state `error` and does not say why; last event: Updating instance: redis-server/0";
+    expect_cause(&effect, reported).await;
 }
 
-async fn expect_cause(effect: &Value, told_of_task: &str) {
+async fn expect_cause(effect: &Value, reported_task: &str) {
     let foundation = Foundation::start_with_director_admin().await;
     let mut broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
@@ -166,11 +166,11 @@ async fn expect_cause(effect: &Value, told_of_task: &str) {
         assert_eq!(status["state"], "failed", "{status}");
         assert_eq!(
             stages(status),
-            told(&[("deploy", "failed"), ("errand health-check", "waiting")])
+            reported(&[("deploy", "failed"), ("errand health-check", "waiting")])
         );
         let error = status["stages"][0]["error"].as_str().unwrap_or_default();
         let task = &status["stages"][0]["task"];
-        let whole = format!("task {task}{told_of_task}");
+        let whole = format!("task {task}{reported_task}");
         assert!(error.starts_with(&whole), "`{whole}`: {status}");
     }
     assert_eq!(warm, cold);
@@ -194,7 +194,7 @@ async fn an_operation_is_shown_on_by_the_process_that_picks_it_up() {
 
     assert_eq!(
         stages(&status),
-        told(&[
+        reported(&[
             ("errand cleanup-data", "done"),
             ("delete", "running"),
             ("clean-up", "waiting")
@@ -211,7 +211,7 @@ async fn an_operation_is_shown_on_by_the_process_that_picks_it_up() {
 }
 
 #[tokio::test]
-async fn where_nobody_remembers_the_directors_tasks_have_to_do() {
+async fn where_nobody_records_the_directors_tasks_have_to_do() {
     let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
         .broker()
@@ -230,7 +230,7 @@ async fn where_nobody_remembers_the_directors_tasks_have_to_do() {
     assert_eq!(status["kind"], Value::Null);
     assert_eq!(
         stages(&status),
-        told(&[("deploy", "done"), ("errand health-check", "done")])
+        reported(&[("deploy", "done"), ("errand health-check", "done")])
     );
     platform
         .operation_status(&new_id())
@@ -307,9 +307,9 @@ async fn an_operation_that_has_failed_is_shown_with_its_cause_and_a_status_of_fa
     assert!(text.contains("no disk space left"), "{text}");
     assert_eq!(json, platform.operation_status(&instance).await.json());
 
-    let nobody = errand(&foundation, &broker, &new_id(), &[]);
-    let nobody = nobody.run().await.expect_status(1);
-    assert!(nobody.last_text().contains("is not known"), "{nobody:?}");
+    let no_user = errand(&foundation, &broker, &new_id(), &[]);
+    let no_user = no_user.run().await.expect_status(1);
+    assert!(no_user.last_text().contains("is not known"), "{no_user:?}");
 }
 
 #[tokio::test]
@@ -349,7 +349,7 @@ async fn asked_again(broker: &StandIn) {
 }
 
 #[tokio::test]
-async fn a_router_that_does_not_know_the_broker_tells_of_no_end() {
+async fn a_router_that_does_not_know_the_broker_mentions_no_end() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()

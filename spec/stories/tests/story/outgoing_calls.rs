@@ -58,11 +58,11 @@ fn expect_at_most(limit: usize, calls: &[BrokerCall]) {
         calls.len() <= limit,
         "{} calls instead of {limit}:\n{}",
         calls.len(),
-        told(calls)
+        reported(calls)
     );
 }
 
-fn told(calls: &[BrokerCall]) -> String {
+fn reported(calls: &[BrokerCall]) -> String {
     let lines = calls.iter().map(|call| {
         let query = if call.query.is_empty() { "" } else { "?" };
         format!(
@@ -74,8 +74,8 @@ fn told(calls: &[BrokerCall]) -> String {
 }
 
 /// Besides looking, a driver writes the outcome; that of a delete removes what is left.
-fn expect_to_write_at_most(limit: usize, driver: &[BrokerCall]) {
-    let written: Vec<BrokerCall> = driver
+fn expect_to_write_at_most(limit: usize, reconciler: &[BrokerCall]) {
+    let written: Vec<BrokerCall> = reconciler
         .iter()
         .filter(|call| call.method != "GET")
         .cloned()
@@ -95,13 +95,13 @@ async fn a_provision_takes_six_calls() {
         .await;
 
     let calls = reader.read().await;
-    let (request, driver) = split(&calls);
+    let (request, reconciler) = split(&calls);
     expect_at_most(6, request);
-    expect_to_write_at_most(1, driver);
+    expect_to_write_at_most(1, reconciler);
 }
 
 #[tokio::test]
-async fn a_poll_asks_nobody_while_the_driver_is_at_work_and_after_it() {
+async fn a_poll_asks_nobody_while_the_reconciler_is_at_work_and_after_it() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = broker(&foundation).await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -122,10 +122,10 @@ async fn a_poll_asks_nobody_while_the_driver_is_at_work_and_after_it() {
         assert_eq!(poll.expect_status(200).json()["state"], "succeeded");
     }
 
-    assert_eq!(told(&reader.read().await), "", "the driver has ended");
+    assert_eq!(reported(&reader.read().await), "", "the driver has ended");
     reader.last = 0;
     let all = reader.read().await;
-    assert!(all.len() < 100, "polls make calls:\n{}", told(&all));
+    assert!(all.len() < 100, "polls make calls:\n{}", reported(&all));
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn a_deprovision_takes_four_calls() {
     platform.end_of_operation(&instance, &token).await;
 
     let calls = reader.read().await;
-    let (request, driver) = split(&calls);
+    let (request, reconciler) = split(&calls);
     expect_at_most(4, request);
-    expect_to_write_at_most(2, driver);
+    expect_to_write_at_most(2, reconciler);
 }

@@ -60,9 +60,9 @@ fn with(parameters: Value) -> Order {
 
 /// Nobody reads the value: not the user, who knows it, and nobody who reads the log.
 fn expect_refused(answer: &Answer, property: &str) {
-    let told = answer.expect_status(400).description();
+    let reported = answer.expect_status(400).description();
     let about = format!("The parameters do not fit the plan: `{property}` ");
-    assert!(told.starts_with(&about), "{told}");
+    assert!(reported.starts_with(&about), "{reported}");
 }
 
 fn expect_without(broker: &Broker, answers: &[Answer], value: &str) {
@@ -205,7 +205,7 @@ async fn an_upgrade_has_no_parameters_to_be_held_against_anything() {
 }
 
 #[tokio::test]
-async fn an_order_that_does_not_fit_takes_nobodys_place() {
+async fn an_order_that_does_not_fit_takes_nobodys_location() {
     let foundation = Foundation::start().await;
     let broker = describing(&foundation, &redis())
         .with_plan_limit(1)
@@ -228,7 +228,7 @@ async fn an_order_that_does_not_fit_takes_nobodys_place() {
 }
 
 #[tokio::test]
-async fn an_instance_that_is_not_there_is_told_before_its_parameters() {
+async fn an_instance_that_is_not_there_is_reported_before_its_parameters() {
     let foundation = Foundation::start().await;
     let broker = describing(&foundation, &redis()).start().await;
     let parameters = json!({ "role": "nobody" });
@@ -320,10 +320,10 @@ if [[ $input == *'"vm_type\":\"large\"'* ]]; then echo '{large}'; else echo '{sm
         ("large", "instance update", "is missing"),
     ] {
         let (plan, which) = (format!("plan `{plan}`"), format!("`{which}`"));
-        let told = faults
+        let reported = faults
             .iter()
             .any(|line| line.contains(&plan) && line.contains(&which) && line.contains(why));
-        assert!(told, "{plan} {which} {why}: {faults:#?}");
+        assert!(reported, "{plan} {which} {why}: {faults:#?}");
     }
 }
 

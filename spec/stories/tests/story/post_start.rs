@@ -74,7 +74,7 @@ async fn it_waits_for_a_broker_that_starts_later() {
 }
 
 #[tokio::test]
-async fn what_the_last_failure_was_is_told_when_the_time_is_over() {
+async fn what_the_last_failure_was_is_reported_when_the_time_is_over() {
     let foundation = foundation().await;
     let broker = foundation.broker().start().await;
     let file = broker_yml(&foundation);
@@ -166,7 +166,7 @@ async fn somebody_else_on_the_port_gets_no_password() {
 }
 
 #[tokio::test]
-async fn a_configuration_that_is_of_no_use_is_told_at_once() {
+async fn a_configuration_that_is_of_no_use_is_reported_at_once() {
     let foundation = foundation().await;
     let file = foundation
         .broker()

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::TIMEOUT;
 
 /// An adapter that remembers its bindings, so that it can tell of those that are there and those that are not.
-const REMEMBERS_BINDINGS: &str = r#"read_input
+const RECORDS_BINDINGS: &str = r#"read_input
 binding=$(jq -r '.create_binding.binding_id // "" | select(. != "")' <<<"$input")
 [[ $call != delete-binding ]] || binding=$(jq -r .delete_binding.binding_id <<<"$input")
 case $call in
@@ -28,7 +28,7 @@ as_redis"#;
 
 /// A broker that offers whatever can be looked at.
 async fn broker_with_everything(foundation: &Foundation) -> Broker {
-    let adapter = foundation.adapters().script(REMEMBERS_BINDINGS);
+    let adapter = foundation.adapters().script(RECORDS_BINDINGS);
     let info = json!({ "version": "1.2.3", "description": "A newer Redis" });
     foundation
         .broker()
@@ -91,8 +91,11 @@ async fn this_broker_keeps_every_rule_and_nothing_is_left_behind() {
     assert!(junit.contains("P-01: "), "{junit}");
     let text = fs::read_to_string(text).expect("it was written");
     assert!(text.contains("passed   G-06   must"), "{text}");
-    for told in [&run.output, &junit, &text] {
-        assert!(!told.contains(broker.password()), "it tells the password");
+    for reported in [&run.output, &junit, &text] {
+        assert!(
+            !reported.contains(broker.password()),
+            "it tells the password"
+        );
     }
 }
 
@@ -104,19 +107,19 @@ async fn a_run_that_can_check_nothing_says_so_at_once_and_is_no_success() {
     let nope = ConformanceSuite::against(&broker, &foundation).with(&["--service", "nope"]);
     let password = foundation.folder().join("wrong-password");
     fs::write(&password, "wrong").expect("the folder is our own");
-    let stranger = ConformanceSuite::new(foundation.folder())
+    let unauthenticated_client = ConformanceSuite::new(foundation.folder())
         .with(&["--url", broker.url(), "--username", "broker"])
         .with(&["--password-file", &password.display().to_string()])
         .with(&["--insecure-skip-verify"]);
-    for (suite, told) in [
+    for (suite, reported) in [
         (nope, "there is no offering called `nope`"),
-        (stranger, "401"),
+        (unauthenticated_client, "401"),
     ] {
         let run = suite.run().await;
         assert_eq!(run.status, 1, "{run:?}");
-        let complaint = &run.complaints;
-        assert!(complaint.contains("nothing can be checked: "), "{run:?}");
-        assert!(complaint.contains(told), "{run:?}");
+        let message = &run.errors;
+        assert!(message.contains("nothing can be checked: "), "{run:?}");
+        assert!(message.contains(reported), "{run:?}");
         assert_eq!(run.output, "", "no rule was looked at");
     }
 }
@@ -125,7 +128,7 @@ async fn a_run_that_can_check_nothing_says_so_at_once_and_is_no_success() {
 #[tokio::test]
 async fn without_credhub_a_repeated_binding_is_the_one_thing_to_warn_of() {
     let foundation = Foundation::start().await;
-    let adapter = foundation.adapters().script(REMEMBERS_BINDINGS);
+    let adapter = foundation.adapters().script(RECORDS_BINDINGS);
     let broker = foundation.broker().with_adapter(&adapter).start().await;
 
     let run = ConformanceSuite::against(&broker, &foundation)
@@ -236,8 +239,8 @@ async fn a_command_line_that_cannot_be_understood_is_refused_with_what_would_be_
             .run()
             .await;
         assert_eq!(run.status, 2, "{arguments:?}: {run:?}");
-        assert!(run.complaints.contains(word), "{arguments:?}: {run:?}");
-        assert!(!run.complaints.contains("secret"), "{arguments:?}: {run:?}");
+        assert!(run.errors.contains(word), "{arguments:?}: {run:?}");
+        assert!(!run.errors.contains("secret"), "{arguments:?}: {run:?}");
     }
 }
 
@@ -298,7 +301,7 @@ async fn a_report_that_cannot_be_written_loses_no_other() {
         .await;
 
     assert_eq!(run.status, 1, "{run:?}");
-    assert!(run.complaints.contains("`/dev/full`"), "{run:?}");
+    assert!(run.errors.contains("`/dev/full`"), "{run:?}");
     let junit = fs::read_to_string(junit).unwrap();
     assert!(junit.contains("P-09: "), "{junit}");
     // Where everything else goes to files, people find the text where they look.
@@ -306,10 +309,10 @@ async fn a_report_that_cannot_be_written_loses_no_other() {
     let [instance] = &broker.instances()[..] else {
         panic!("there should be one: {:?}", broker.instances());
     };
-    let told =
+    let reported =
         format!("left behind: service instance {instance}: its deletion was answered with 403");
-    assert!(run.complaints.contains(&told), "{run:?}");
-    assert!(run.output.contains(&told), "{run:?}");
+    assert!(run.errors.contains(&reported), "{run:?}");
+    assert!(run.output.contains(&reported), "{run:?}");
 }
 
 /// Once it is told to end a run cleans up, which can take long; told again, it does not.
@@ -327,7 +330,7 @@ async fn a_run_that_is_interrupted_twice_ends_at_once() {
 
     process.interrupt();
     eventually("it says what it does", TIMEOUT, async || {
-        let said = process.complaints();
+        let said = process.errors();
         if said.contains("the next interruption") {
             Ok(())
         } else {
@@ -340,8 +343,9 @@ async fn a_run_that_is_interrupted_twice_ends_at_once() {
 
     assert_eq!(run.status, 1, "{run:?}");
     let instance = &broker.instances()[0];
-    let told = format!("left behind: service instance {instance}: the run was interrupted twice");
-    assert!(run.complaints.contains(&told), "{run:?}");
+    let reported =
+        format!("left behind: service instance {instance}: the run was interrupted twice");
+    assert!(run.errors.contains(&reported), "{run:?}");
     assert_eq!(run.output, "", "it has come to its end: {run:?}");
 }
 

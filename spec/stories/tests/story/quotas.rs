@@ -61,17 +61,18 @@ async fn a_plan_with_room_for_two_lets_two_of_six_in_and_another_one_once_there_
 }
 
 #[tokio::test]
-async fn exactly_ten_of_64_orders_get_a_plans_ten_places_when_rows_are_written_early() {
+async fn exactly_ten_of_64_orders_get_a_plans_ten_locations_when_rows_are_written_early() {
     expect_ten_of_64(Rows::Early).await;
 }
 
 #[tokio::test]
-async fn exactly_ten_of_64_orders_get_a_plans_ten_places_when_rows_are_written_late() {
+async fn exactly_ten_of_64_orders_get_a_plans_ten_locations_when_rows_are_written_late() {
     expect_ten_of_64(Rows::Late).await;
 }
 
 #[tokio::test]
-async fn exactly_ten_of_64_orders_get_a_plans_ten_places_when_the_cloud_controller_knows_nothing() {
+async fn exactly_ten_of_64_orders_get_a_plans_ten_locations_when_the_cloud_controller_knows_nothing()
+ {
     let foundation = foundation(Rows::Early).await;
     let broker = limited_to(10, &foundation).await;
 
@@ -97,7 +98,7 @@ async fn a_resource_is_given_out_to_the_last_over_two_plans_when_rows_are_writte
 }
 
 #[tokio::test]
-async fn a_failed_order_and_a_refused_one_leave_their_places_to_others() {
+async fn a_failed_order_and_a_refused_one_leave_their_locations_to_others() {
     for rows in [Rows::Early, Rows::Late] {
         let foundation = foundation(rows).await;
         let script = r"read_input
@@ -119,8 +120,11 @@ as_redis | if [[ -e $folder/spoil ]]; then sed 's/vm_type: small/vm_type: enormo
         let made = controller.order("made", &small).await;
         controller.end(&made).await.unwrap();
         let refused = controller.order("refused", &small).await;
-        let told = controller.answer(&refused).await.unwrap_err();
-        assert!(told.contains("There is no room"), "{rows:?}: {told}");
+        let reported = controller.answer(&refused).await.unwrap_err();
+        assert!(
+            reported.contains("There is no room"),
+            "{rows:?}: {reported}"
+        );
         foundation
             .cf()
             .run(&["delete-service", "made", "--wait"])
@@ -132,7 +136,7 @@ as_redis | if [[ -e $folder/spoil ]]; then sed 's/vm_type: small/vm_type: enormo
 }
 
 #[tokio::test]
-async fn an_order_that_was_refused_takes_no_place_although_its_deletion_has_failed() {
+async fn an_order_that_was_refused_takes_no_location_although_its_deletion_has_failed() {
     for rows in [Rows::Early, Rows::Late] {
         let foundation = foundation(rows).await;
         let mut broker = limited_to(1, &foundation).await;
@@ -148,8 +152,11 @@ async fn an_order_that_was_refused_takes_no_place_although_its_deletion_has_fail
             cf.run(&["delete-service", "refused", "--wait"])
                 .await
                 .failed();
-            let told = controller.instances().await;
-            assert!(told.contains(&"delete failed".to_owned()), "{told:?}");
+            let reported = controller.instances().await;
+            assert!(
+                reported.contains(&"delete failed".to_owned()),
+                "{reported:?}"
+            );
             broker.start_again().await;
         }
 
@@ -178,17 +185,17 @@ async fn a_full_foundation_lets_instances_change_their_plan_but_not_to_a_full_on
         controller.end(&order).await.unwrap();
     }
     let refused = controller.order("four", &small).await;
-    let told = controller.answer(&refused).await.unwrap_err();
-    assert!(told.contains("global instance limit"), "{told}");
+    let reported = controller.answer(&refused).await.unwrap_err();
+    assert!(reported.contains("global instance limit"), "{reported}");
 
     cf.run(&["update-service", "one", "-p", "large", "--wait"])
         .await
         .succeeded();
-    let told = cf
+    let reported = cf
         .run(&["update-service", "two", "-p", "large", "--wait"])
         .await
         .failed();
-    assert!(told.contains("plan instance limit"), "{told}");
+    assert!(reported.contains("plan instance limit"), "{reported}");
     cf.run(&["update-service", "one", "-p", "small", "--wait"])
         .await
         .succeeded();
@@ -246,8 +253,11 @@ async fn a_broker_that_was_killed_counts_what_it_had_let_in() {
         broker.start_again().await;
 
         let refused = controller.order("refused", &small).await;
-        let told = controller.answer(&refused).await.unwrap_err();
-        assert!(told.contains("There is no room"), "{rows:?}: {told}");
+        let reported = controller.answer(&refused).await.unwrap_err();
+        assert!(
+            reported.contains("There is no room"),
+            "{rows:?}: {reported}"
+        );
         control.clear_faults().await;
         controller.end(&held).await.unwrap();
         let ended = broker.platform().end_of_operation(&direct, &token).await;
@@ -332,7 +342,7 @@ async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted
 }
 
 #[tokio::test]
-async fn a_service_instances_api_that_nobody_vouches_for_is_told_with_the_key_that_helps() {
+async fn a_service_instances_api_that_nobody_vouches_for_is_reported_with_the_key_that_helps() {
     let foundation = foundation(Rows::Early).await;
     let broker = foundation
         .broker()
@@ -347,9 +357,12 @@ async fn a_service_instances_api_that_nobody_vouches_for_is_told_with_the_key_th
         .await;
 
     answer.expect_status(500);
-    let told = broker.log_of_request(&answer.request_id());
+    let reported = broker.log_of_request(&answer.request_id());
     for text in ["`service_instances_api.root_ca_cert`", "ODB-4005"] {
-        assert!(told.iter().any(|line| line.mentions(text)), "{told:#?}");
+        assert!(
+            reported.iter().any(|line| line.mentions(text)),
+            "{reported:#?}"
+        );
     }
     foundation.director().expect_untouched().await;
 }
@@ -366,17 +379,17 @@ async fn expect_ten_of_64(rows: Rows) {
         .filter_map(|(_, answer)| answer.err())
         .collect();
     assert_eq!(refused.len(), ORDERS - 10, "{refused:#?}");
-    for told in refused {
-        assert!(told.contains("There is no room"), "{told}");
+    for reported in refused {
+        assert!(reported.contains("There is no room"), "{reported}");
     }
-    let refusals = broker.log();
-    let refusals = refusals.iter().filter(|line| line.mentions("ODB-2010"));
-    assert_eq!(refusals.count(), ORDERS - 10);
+    let rejections = broker.log();
+    let rejections = rejections.iter().filter(|line| line.mentions("ODB-2010"));
+    assert_eq!(rejections.count(), ORDERS - 10);
     eventually("ten are made", TIMEOUT, async || {
         let made = controller.instances().await;
         let made = made
             .iter()
-            .filter(|told| *told == "create succeeded")
+            .filter(|reported| *reported == "create succeeded")
             .count();
         if made == 10 {
             Ok(())
@@ -417,8 +430,11 @@ async fn expect_resource_given_out(rows: Rows) {
     assert!((30..=31).contains(&used), "{used} of 31: {accepted:?}");
     assert_eq!(accepted.len() + refused.len(), ORDERS);
     for (_, answer) in refused {
-        let told = answer.as_ref().unwrap_err();
-        assert!(told.contains("global quotas [ips: (limit 31"), "{told}");
+        let reported = answer.as_ref().unwrap_err();
+        assert!(
+            reported.contains("global quotas [ips: (limit 31"),
+            "{reported}"
+        );
     }
 }
 

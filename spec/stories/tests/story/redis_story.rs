@@ -78,7 +78,7 @@ async fn an_ordered_redis_runs_keeps_its_data_over_an_update_and_is_gone_after_i
 }
 
 #[tokio::test]
-async fn progress_tells_which_step_of_which_instance_is_being_taken() {
+async fn progress_reports_which_step_of_which_instance_is_being_taken() {
     let foundation = Foundation::setup().with_steps_of("300ms").start().await;
     let broker = foundation.broker().start().await;
     let instance = new_id();

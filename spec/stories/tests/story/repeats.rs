@@ -112,23 +112,23 @@ async fn a_repeated_deletion_is_the_same_deletion() {
 }
 
 #[tokio::test]
-async fn the_token_of_an_operation_tells_nothing_of_another_instance() {
+async fn the_token_of_an_operation_reports_nothing_of_another_instance() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let (platform, director) = (broker.platform(), foundation.director());
-    let (instance, stranger) = (new_id(), new_id());
+    let (instance, unauthenticated_client) = (new_id(), new_id());
     platform
         .provision_to_the_end(&instance, &Order::small())
         .await;
     let made_up = json!({ "BoshTaskID": 1, "OperationType": "delete", "PostDeployErrand": {}, "PreDeleteErrand": {} });
 
-    let told = platform
+    let reported = platform
         .last_operation(&instance, &made_up.to_string())
         .await;
-    assert_eq!(told.expect_status(200).json()["state"], "failed");
+    assert_eq!(reported.expect_status(200).json()["state"], "failed");
     let token = platform.deprovision(&instance).await.accepted();
     platform
-        .last_operation(&stranger, &token)
+        .last_operation(&unauthenticated_client, &token)
         .await
         .expect_status(404);
 

@@ -162,11 +162,11 @@ async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repea
 async fn expect_complete(foundation: &Foundation, instance: &str) {
     let director = foundation.director();
     eventually("the marker has an outcome", TIMEOUT, async || {
-        let marker = director.marker(instance).await.unwrap_or(Value::Null);
-        if marker["outcome"]["state"] == "succeeded" {
+        let record = director.record(instance).await.unwrap_or(Value::Null);
+        if record["outcome"]["state"] == "succeeded" {
             Ok(())
         } else {
-            Err(format!("{marker}, {:?}", director.history().await))
+            Err(format!("{record}, {:?}", director.history().await))
         }
     })
     .await;

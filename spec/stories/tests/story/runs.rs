@@ -37,16 +37,16 @@ async fn is_current(broker: &Broker, kind: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_run_is_remembered_over_a_restart_and_ends_once_and_for_all_when_it_has_succeeded() {
+async fn a_run_is_recorded_over_a_restart_and_ends_once_and_for_all_when_it_has_succeeded() {
     let foundation = Foundation::setup().without_processes().start().await;
     let mut broker = foundation.broker().start().await;
     for kind in ["upgrade", "recreate"] {
         let refused = broker.platform().latest_run(kind).await;
         let refused = refused.expect_status(404);
         // By these errands tell it from the 404 of a broker that knows no runs.
-        let told = refused.json();
-        assert_eq!(told["code"], "ODB-2009", "{told}");
-        assert_eq!(told["request_id"], refused.request_id(), "{told}");
+        let reported = refused.json();
+        assert_eq!(reported["code"], "ODB-2009", "{reported}");
+        assert_eq!(reported["request_id"], refused.request_id(), "{reported}");
     }
     let run = begun(&broker, "upgrade").await;
     assert_eq!(run["kind"], "upgrade");
@@ -79,7 +79,7 @@ async fn a_run_is_remembered_over_a_restart_and_ends_once_and_for_all_when_it_ha
 }
 
 #[tokio::test]
-async fn a_later_run_takes_the_place_of_the_one_before_and_leaves_other_kinds_alone() {
+async fn a_later_run_takes_the_location_of_the_one_before_and_leaves_other_kinds_alone() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     let unknown = json!({ "id": new_id() });
@@ -102,7 +102,7 @@ async fn a_later_run_takes_the_place_of_the_one_before_and_leaves_other_kinds_al
 }
 
 #[tokio::test]
-async fn a_run_tells_what_it_deploys_which_another_configuration_does_not() {
+async fn a_run_reports_what_it_deploys_which_another_configuration_does_not() {
     let foundation = Foundation::setup().without_processes().start().await;
     let mut broker = foundation.broker().start().await;
     let run = begun(&broker, "upgrade").await;
@@ -143,9 +143,12 @@ async fn what_is_no_run_is_refused() {
         .expect_status(400);
     let run = begun(&broker, "upgrade").await;
     end(&broker, &run, "skipped").await.expect_status(400);
-    let stranger = platform.with_wrong_password();
-    stranger.latest_run("upgrade").await.expect_status(401);
-    stranger
+    let unauthenticated_client = platform.with_wrong_password();
+    unauthenticated_client
+        .latest_run("upgrade")
+        .await
+        .expect_status(401);
+    unauthenticated_client
         .begin_run(&json!({ "kind": "upgrade" }))
         .await
         .expect_status(401);
@@ -171,7 +174,7 @@ async fn what_is_no_run_is_refused() {
 }
 
 #[tokio::test]
-async fn without_bosh_configs_it_is_said_that_no_run_is_remembered() {
+async fn without_bosh_configs_it_is_said_that_no_run_is_recorded() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation
         .broker()

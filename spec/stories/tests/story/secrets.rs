@@ -88,7 +88,7 @@ async fn no_secret_is_in_the_log_in_an_error_or_on_a_command_line() {
     for line in broker.log() {
         readable.add(&line.text());
     }
-    readable.add(&platform.refusals());
+    readable.add(&platform.rejections());
     readable.add(&broker.metrics().await.text);
     secrets.expect_none_in("what everybody can read", &readable.0);
 }

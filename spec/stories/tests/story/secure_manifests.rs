@@ -188,7 +188,7 @@ async fn secrets_are_texts_or_objects_and_arrive_unchanged() {
 }
 
 #[tokio::test]
-async fn an_adapter_is_told_what_the_manifest_refers_to_and_nothing_else() {
+async fn an_adapter_is_reported_what_the_manifest_refers_to_and_nothing_else() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
@@ -206,7 +206,7 @@ async fn an_adapter_is_told_what_the_manifest_refers_to_and_nothing_else() {
         .await;
 
     platform.bind(&instance, &binding).await.expect_status(201);
-    let told = part(
+    let reported = part(
         &asked(&foundation, "create-binding"),
         "/create_binding/secrets",
     );
@@ -218,28 +218,31 @@ async fn an_adapter_is_told_what_the_manifest_refers_to_and_nothing_else() {
     let generated = credhub
         .value(&format!("/{director}/{deployment}/secret_pass"))
         .await;
-    assert_eq!(told.get("((secret_pass))"), generated.as_ref());
+    assert_eq!(reported.get("((secret_pass))"), generated.as_ref());
     assert_eq!(
-        told[format!("(({}))", managed(&instance))],
+        reported[format!("(({}))", managed(&instance))],
         "of-the-adapter"
     );
-    assert_eq!(told[format!("(({foreign}.deep.key))")], "found");
-    let certificate = told["((instance_certificate.certificate))"]
+    assert_eq!(reported[format!("(({foreign}.deep.key))")], "found");
+    let certificate = reported["((instance_certificate.certificate))"]
         .as_str()
         .unwrap_or_default();
-    assert!(certificate.contains("BEGIN CERTIFICATE"), "{told}");
-    assert_eq!(told.as_object().unwrap().len(), 6, "{told}");
+    assert!(certificate.contains("BEGIN CERTIFICATE"), "{reported}");
+    assert_eq!(reported.as_object().unwrap().len(), 6, "{reported}");
 
     change(&broker, &instance, &with_clients(200)).await;
     let question = asked(&foundation, "generate-manifest");
-    assert_eq!(part(&question, "/generate_manifest/previous_secrets"), told);
+    assert_eq!(
+        part(&question, "/generate_manifest/previous_secrets"),
+        reported
+    );
 
     platform
         .unbind(&instance, &binding)
         .await
         .expect_status(200);
     let question = asked(&foundation, "delete-binding");
-    assert_eq!(part(&question, "/delete_binding/secrets"), told);
+    assert_eq!(part(&question, "/delete_binding/secrets"), reported);
 }
 
 #[tokio::test]
@@ -291,18 +294,18 @@ fi"##;
     let bound = platform.bind(&instance, &binding).await;
 
     bound.expect_status(201);
-    let told = part(
+    let reported = part(
         &asked(&foundation, "create-binding"),
         "/create_binding/secrets",
     );
-    assert!(told.get("((nobody_knows.it))").is_none(), "{told}");
-    assert!(told.get("((secret_pass))").is_some(), "{told}");
+    assert!(reported.get("((nobody_knows.it))").is_none(), "{reported}");
+    assert!(reported.get("((secret_pass))").is_some(), "{reported}");
     let lines = broker.log_of_request(&bound.request_id());
-    let complaint = lines
+    let message = lines
         .iter()
         .map(odb_stories::LogLine::text)
         .find(|text| text.contains("ODB-4010"));
-    assert!(complaint.is_some_and(|text| text.contains("((nobody_knows.it))")));
+    assert!(message.is_some_and(|text| text.contains("((nobody_knows.it))")));
 }
 
 #[tokio::test]
@@ -328,17 +331,17 @@ fi"##;
     let bound = platform.bind(&instance, &new_id()).await;
 
     bound.expect_status(201);
-    let told = part(
+    let reported = part(
         &asked(&foundation, "create-binding"),
         "/create_binding/secrets",
     );
-    assert_eq!(told["((/odb/zzz/last))"], r#"{"found":true}"#);
+    assert_eq!(reported["((/odb/zzz/last))"], r#"{"found":true}"#);
     let lines = broker.log_of_request(&bound.request_id());
     let mut texts = lines.iter().map(odb_stories::LogLine::text);
-    let complaint = texts.find(|text| text.contains("ODB-4010")).expect("one");
-    assert!(complaint.contains("more"), "{complaint}");
-    assert!(!complaint.contains("1 + 2"), "{complaint}");
-    assert!(complaint.len() < 2000, "{complaint}");
+    let message = texts.find(|text| text.contains("ODB-4010")).expect("one");
+    assert!(message.contains("more"), "{message}");
+    assert!(!message.contains("1 + 2"), "{message}");
+    assert!(message.len() < 2000, "{message}");
 }
 
 #[tokio::test]
@@ -627,14 +630,14 @@ async fn a_delete_gives_up_on_a_credhub_that_goes_on_failing_and_can_be_repeated
     let ended = platform.end_of_operation(&instance, &token).await;
 
     assert_eq!(ended.state, "failed", "{ended:?}");
-    let told = ended.last_description();
-    assert!(told.contains("Delete it again"), "{told}");
+    let reported = ended.last_description();
+    assert!(reported.contains("Delete it again"), "{reported}");
     assert!(foundation.director().deployments().await.is_empty());
     platform.deprovision(&instance).await.expect_status(500);
     control.clear_faults().await;
     platform.deprovision(&instance).await.expect_status(410);
     assert_eq!(kept(&credhub, &instance).await, json!({}));
-    assert_eq!(foundation.director().marker(&instance).await, None);
+    assert_eq!(foundation.director().record(&instance).await, None);
 }
 
 #[tokio::test]
@@ -657,7 +660,7 @@ async fn secrets_that_cannot_be_kept_are_refused_before_anything_changes() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = secure(&foundation, RETURNING).start().await;
     let platform = broker.platform();
-    for (secrets, told) in [
+    for (secrets, reported) in [
         (json!({ "number": 1 }), "`number` is a number"),
         (json!({ "empty": "" }), "`empty` is empty"),
         (
@@ -673,9 +676,9 @@ async fn secrets_that_cannot_be_kept_are_refused_before_anything_changes() {
         assert!(!refused.text.contains("hunter2"), "{refused:?}");
         let lines = broker.log_of_request(&refused.request_id());
         let named = |line: &odb_stories::LogLine| {
-            line.text().contains("ODB-3006") && line.text().contains(told)
+            line.text().contains("ODB-3006") && line.text().contains(reported)
         };
-        assert!(lines.iter().any(named), "{told}");
+        assert!(lines.iter().any(named), "{reported}");
     }
     assert!(!log_of(&broker).contains("hunter2-secret"));
     foundation.director().expect_untouched().await;
@@ -710,15 +713,15 @@ if [[ $call == create-binding ]]; then echo '{"credentials":{}}'; else as_redis;
     let lines = broker.log_of_request(&refused.request_id());
     assert!(lines.iter().any(|line| line.text().contains("ODB-4006")));
     bound.expect_status(201);
-    let told = part(
+    let reported = part(
         &asked(&foundation, "create-binding"),
         "/create_binding/secrets",
     );
-    assert_eq!(told, json!({}));
+    assert_eq!(reported, json!({}));
 }
 
 #[tokio::test]
-async fn without_secure_manifests_nothing_is_kept_or_told() {
+async fn without_secure_manifests_nothing_is_kept_or_reported() {
     let foundation = Foundation::setup().without_processes().start().await;
     let adapter = r#"read_input
 printf '%s' "$input" >"$folder/$call.json"
@@ -746,7 +749,7 @@ as_redis"#;
 }
 
 #[tokio::test]
-async fn a_director_without_a_credhub_is_remarked_on_at_the_start() {
+async fn a_director_without_a_credhub_is_warned_about_at_the_start() {
     let foundation = Foundation::setup().without_processes().start().await;
     let mut info = foundation.director().info().await;
     info["features"]["config_server"]["status"] = false.into();
@@ -773,12 +776,12 @@ async fn a_credhub_that_is_not_there_or_does_not_know_us_refuses_the_start_with_
     let secure = || foundation.broker().with_secure_manifests();
 
     let wrong_secret = "hunter2-wrong";
-    let stranger = secure().with(SECRET, wrong_secret.into());
-    let stranger = stranger.with(
+    let unauthenticated_client = secure().with(SECRET, wrong_secret.into());
+    let unauthenticated_client = unauthenticated_client.with(
         "/bosh/authentication/uaa/client_credentials/client_secret",
         wrong_secret.into(),
     );
-    let said = failing_start(&foundation, stranger).await;
+    let said = failing_start(&foundation, unauthenticated_client).await;
     for code in ["ODB-1102", "ODB-1118"] {
         assert!(said.contains(code), "{code}: {said}");
     }

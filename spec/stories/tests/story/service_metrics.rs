@@ -113,7 +113,7 @@ async fn no_password_has_to_stand_on_the_command_line() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_or_missing_is_told() {
+async fn an_address_that_is_none_or_missing_is_reported() {
     let folder = folder();
     for (flags, expected) in [
         (&[][..], "give --config FILE, or -brokerUrl"),

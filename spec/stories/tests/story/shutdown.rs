@@ -8,7 +8,7 @@ use crate::{TIMEOUT, history_of_an_order};
 
 /// Clients that fail to authenticate. The last of them wait for their answers for seconds, longer than an answer that is
 /// ready needs to leave.
-const STRANGERS: usize = 8;
+const UNAUTHENTICATED: usize = 8;
 
 #[tokio::test]
 async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_with_the_next() {
@@ -21,14 +21,14 @@ async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_
         .await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     let order = order_up_to_the_gate(&broker, &adapters, &instance).await;
-    let stranger = platform.with_wrong_password();
-    let waiting: Vec<_> = (0..STRANGERS)
+    let unauthenticated_client = platform.with_wrong_password();
+    let waiting: Vec<_> = (0..UNAUTHENTICATED)
         .map(|_| {
-            let stranger = stranger.clone();
-            tokio::spawn(async move { stranger.catalog().await })
+            let unauthenticated_client = unauthenticated_client.clone();
+            tokio::spawn(async move { unauthenticated_client.catalog().await })
         })
         .collect();
-    let counted = format!("odb_http_failed_authentications_total {STRANGERS}");
+    let counted = format!("odb_http_failed_authentications_total {UNAUTHENTICATED}");
     eventually("all strangers are refused", TIMEOUT, async || {
         let text = broker.metrics().await.text;
         text.lines()

@@ -80,7 +80,7 @@ async fn what_arrives_at_the_director_after_the_deletion_does_not_stay() {
 }
 
 #[tokio::test]
-async fn a_broker_without_its_director_still_shows_its_catalog_and_tells_of_operations() {
+async fn a_broker_without_its_director_still_shows_its_catalog_and_mentions_operations() {
     let foundation = Foundation::setup().with_steps_of("200ms").start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -102,7 +102,7 @@ async fn a_broker_without_its_director_still_shows_its_catalog_and_tells_of_oper
 }
 
 #[tokio::test]
-async fn an_operation_of_which_nothing_is_heard_says_so_and_tells_the_operator() {
+async fn an_operation_of_which_nothing_is_heard_says_so_and_reports_the_operator() {
     let foundation = Foundation::setup().with_steps_of("200ms").start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -120,9 +120,9 @@ async fn an_operation_of_which_nothing_is_heard_says_so_and_tells_the_operator()
     let mute = eventually("the user is told", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &token).await;
         assert_eq!(poll.expect_status(200).json()["state"], "in progress");
-        let told = poll.description();
-        let is_told = told.contains("cannot be asked at the moment");
-        is_told.then(|| told.clone()).ok_or(told)
+        let reported = poll.description();
+        let is_reported = reported.contains("cannot be asked at the moment");
+        is_reported.then(|| reported.clone()).ok_or(reported)
     })
     .await;
     let lines = broker.log_of_request(&ordered.request_id());

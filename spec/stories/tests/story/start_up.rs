@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::TIMEOUT;
 
 #[tokio::test]
-async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_places() {
+async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_locations() {
     let foundation = Foundation::start().await;
     let release = json!([{ "name": "redis-example-service", "version": "latest", "jobs": [] }]);
     let file = foundation
@@ -26,7 +26,7 @@ async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_pla
     let said = everything(&broker);
     let text = std::fs::read_to_string(&file).unwrap();
     let bosh = text.find("\"bosh\"").unwrap();
-    for (key, place) in [
+    for (key, location) in [
         ("broker.port", text.find("70000").unwrap()),
         ("bosh.url", bosh + text[bosh..].find("\"url\"").unwrap()),
         (
@@ -42,12 +42,12 @@ async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_pla
             text.find("perhaps").unwrap(),
         ),
     ] {
-        let line = text[..place].lines().count();
-        let (key, place) = (format!("`{key}`"), format!("{file}:{line}:"));
-        let told = |text: &&str| text.contains(&key) && text.contains(&place);
+        let line = text[..location].lines().count();
+        let (key, location) = (format!("`{key}`"), format!("{file}:{line}:"));
+        let reported = |text: &&str| text.contains(&key) && text.contains(&location);
         assert!(
-            said.lines().any(|line| told(&line)),
-            "{key} at {place}:\n{said}"
+            said.lines().any(|line| reported(&line)),
+            "{key} at {location}:\n{said}"
         );
     }
     let faults = said.lines().filter(|line| line.contains("ODB-1002"));
@@ -92,13 +92,13 @@ async fn a_command_line_that_means_nothing_is_explained() {
         let status = broker.exit(TIMEOUT).await;
 
         assert_eq!(status.code(), Some(2), "{arguments:?}");
-        let said = broker.complaints();
+        let said = broker.errors();
         assert!(said.contains("--help"), "{arguments:?}: {said}");
     }
 }
 
 pub(crate) fn everything(broker: &Process) -> String {
-    broker.output() + &broker.complaints()
+    broker.output() + &broker.errors()
 }
 
 pub(crate) fn expect_no_secrets(foundation: &Foundation, said: &str) {

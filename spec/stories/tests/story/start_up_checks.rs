@@ -27,9 +27,9 @@ pub(crate) async fn failing_start(
 }
 
 /// Fails the test unless one line has all of this.
-fn expect_told(said: &str, code: &str, texts: &[&str]) {
-    let tells = |line: &str| line.contains(code) && texts.iter().all(|text| line.contains(text));
-    assert!(said.lines().any(tells), "{code} {texts:?}:\n{said}");
+fn expect_reported(said: &str, code: &str, texts: &[&str]) {
+    let reports = |line: &str| line.contains(code) && texts.iter().all(|text| line.contains(text));
+    assert!(said.lines().any(reports), "{code} {texts:?}:\n{said}");
 }
 
 fn codes(said: &str) -> Vec<&str> {
@@ -64,7 +64,7 @@ fn answer(server: &str, path: &str, status: u16, body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn five_faults_of_all_upstreams_are_told_by_one_start() {
+async fn five_faults_of_all_upstreams_are_reported_by_one_start() {
     let foundation = Foundation::start().await;
     pretend_director_version(&foundation, "260.5.0 (00000000)").await;
     let root = json!({ "links": { "cloud_controller_v3": { "meta": { "version": "3.94.0" } } } });
@@ -93,34 +93,34 @@ async fn five_faults_of_all_upstreams_are_told_by_one_start() {
         ["ODB-1102", "ODB-1104", "ODB-1106", "ODB-1110", "ODB-1111"],
         "{said}"
     );
-    expect_told(
+    expect_reported(
         &said,
         "ODB-1102",
         &["Director", "`bosh.authentication`", "invalid_client"],
     );
-    expect_told(&said, "ODB-1111", &["260.5.0", "261", "lifecycle errands"]);
-    expect_told(&said, "ODB-1104", &["3.94.0", "3.95", "none", "2.57"]);
-    expect_told(
+    expect_reported(&said, "ODB-1111", &["260.5.0", "261", "lifecycle errands"]);
+    expect_reported(&said, "ODB-1104", &["3.94.0", "3.95", "none", "2.57"]);
+    expect_reported(
         &said,
         "ODB-1110",
         &["`cf.uaa.authentication`", "invalid_client"],
     );
-    expect_told(&said, "ODB-1106", &["broker.pem", "`broker.tls`"]);
+    expect_reported(&said, "ODB-1106", &["broker.pem", "`broker.tls`"]);
     assert!(!said.contains("not-the-secret"), "{said}");
     expect_no_secrets(&foundation, &said);
 }
 
 #[tokio::test]
-async fn every_upstream_that_cannot_be_reached_is_told_at_once() {
+async fn every_upstream_that_cannot_be_reached_is_reported_at_once() {
     let foundation = Foundation::start().await;
-    let nobody = "https://127.0.0.1:9";
+    let no_user = "https://127.0.0.1:9";
 
     let said = failing_start(
         &foundation,
         foundation
             .broker()
-            .with("/bosh/url", nobody.into())
-            .with("/cf/url", nobody.into())
+            .with("/bosh/url", no_user.into())
+            .with("/cf/url", no_user.into())
             .with("/cf/uaa/url", "https://127.0.0.1:10".into())
             .with_secure_bindings()
             .with("/credhub/api_url", "https://127.0.0.1:11".into()),
@@ -132,14 +132,14 @@ async fn every_upstream_that_cannot_be_reached_is_told_at_once() {
         ["ODB-1101", "ODB-1103", "ODB-1103", "ODB-1120"],
         "{said}"
     );
-    expect_told(
+    expect_reported(
         &said,
         "ODB-1120",
         &["https://127.0.0.1:11", "`credhub.api_url`"],
     );
-    expect_told(&said, "ODB-1101", &[nobody, "`bosh.url`"]);
-    expect_told(&said, "ODB-1103", &[nobody, "`cf.url`"]);
-    expect_told(&said, "ODB-1103", &["https://127.0.0.1:10", "`cf.uaa.url`"]);
+    expect_reported(&said, "ODB-1101", &[no_user, "`bosh.url`"]);
+    expect_reported(&said, "ODB-1103", &[no_user, "`cf.url`"]);
+    expect_reported(&said, "ODB-1103", &["https://127.0.0.1:10", "`cf.uaa.url`"]);
     expect_no_secrets(&foundation, &said);
 }
 
@@ -193,10 +193,10 @@ async fn how_new_the_director_has_to_be_is_a_matter_of_the_configuration() {
         let foundation = Foundation::start().await;
         pretend_director_version(&foundation, version).await;
         let configuration = foundation.broker().with_lifecycle_errands(&errands);
-        if let Some(told) = fault {
+        if let Some(reported) = fault {
             let said = failing_start(&foundation, configuration).await;
             assert_eq!(codes(&said), ["ODB-1111"], "{said}");
-            expect_told(&said, "ODB-1111", &[version, told]);
+            expect_reported(&said, "ODB-1111", &[version, reported]);
         } else {
             let broker = configuration.start().await;
             broker.platform().catalog().await.expect_status(200);
@@ -228,14 +228,14 @@ async fn plans_with_dns_addresses_need_a_director_that_gives_them() {
         } else {
             let said = failing_start(&foundation, configuration).await;
             assert_eq!(codes(&said), ["ODB-1111"], "{said}");
-            let told = [version, "`binding_with_dns`", "266.12", "267.6"];
-            expect_told(&said, "ODB-1111", &told);
+            let reported = [version, "`binding_with_dns`", "266.12", "267.6"];
+            expect_reported(&said, "ODB-1111", &reported);
         }
     }
 }
 
 #[tokio::test]
-async fn a_certificate_of_its_own_that_cannot_be_used_is_told_with_its_file() {
+async fn a_certificate_of_its_own_that_cannot_be_used_is_reported_with_its_file() {
     let foundation = Foundation::start().await;
     let key = foundation.folder().join("foundation/broker.key");
     assert!(Path::new(&key).exists());
@@ -257,7 +257,7 @@ async fn a_certificate_of_its_own_that_cannot_be_used_is_told_with_its_file() {
         let said = failing_start(&foundation, wrong).await;
 
         assert_eq!(codes(&said), ["ODB-1106"], "{said}");
-        expect_told(&said, "ODB-1106", &[file, why]);
+        expect_reported(&said, "ODB-1106", &[file, why]);
     }
 }
 
@@ -274,7 +274,7 @@ async fn a_plan_in_use_may_not_go_unless_checks_are_skipped_and_quotas_count_all
 
     let said = failing_start(&foundation, foundation.broker().without_plan("small")).await;
     assert_eq!(codes(&said), ["ODB-1105"], "{said}");
-    expect_told(
+    expect_reported(
         &said,
         "ODB-1105",
         &["`small`", "1 service instances", "put it back"],
@@ -344,26 +344,29 @@ async fn the_right_to_configs_is_tried_without_a_trace() {
 #[tokio::test]
 async fn without_the_right_to_configs_the_log_says_what_shrinks_and_orders_work() {
     let foundation = Foundation::start().await;
-    let refusal =
+    let rejection =
         json!({ "code": 600_000, "description": "Require one of the scopes: bosh.admin" });
     let control = foundation.control();
     control
-        .set_fault(&answer("director", "/configs", 401, &refusal.to_string()))
+        .set_fault(&answer("director", "/configs", 401, &rejection.to_string()))
         .await;
 
     let broker = foundation.broker().start().await;
 
     let log = broker.log();
-    let told: Vec<_> = log
+    let reported: Vec<_> = log
         .iter()
         .filter(|line| line.mentions("ODB-1112"))
         .collect();
-    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(reported.len(), 1, "{reported:#?}");
     assert!(
-        told[0].mentions("nothing is remembered of an operation"),
-        "{told:#?}"
+        reported[0].mentions("nothing is remembered of an operation"),
+        "{reported:#?}"
     );
-    assert!(told[0].mentions("bosh.teams.TEAM.admin"), "{told:#?}");
+    assert!(
+        reported[0].mentions("bosh.teams.TEAM.admin"),
+        "{reported:#?}"
+    );
     let (instance, order) = (new_id(), Order::small());
     broker
         .platform()
@@ -395,12 +398,12 @@ async fn a_client_that_may_only_look_is_warned_of_before_there_are_orders() {
     let mut check = foundation.broker_process(&["check", "--online", "--config", &file]);
     assert_eq!(check.exit(TIMEOUT).await.code(), Some(0));
     let said = everything(&check);
-    let told = [
+    let reported = [
         "remark: `bosh.authentication`",
         "may only look",
         "bosh.teams.TEAM.admin",
     ];
-    expect_told(&said, "[ODB-1124]", &told);
+    expect_reported(&said, "[ODB-1124]", &reported);
 
     let broker = configuration.start().await;
     let log = broker.log();
@@ -409,7 +412,7 @@ async fn a_client_that_may_only_look_is_warned_of_before_there_are_orders() {
 }
 
 #[tokio::test]
-async fn a_uaa_that_is_none_is_told_apart_from_one_that_does_not_know_us() {
+async fn a_uaa_that_is_none_is_distinguished_from_one_that_does_not_know_us() {
     let foundation = Foundation::start().await;
     let nothing_there = answer("cf-uaa", "/oauth/token", 404, "");
     foundation.control().set_fault(&nothing_there).await;
@@ -417,6 +420,6 @@ async fn a_uaa_that_is_none_is_told_apart_from_one_that_does_not_know_us() {
     let said = failing_start(&foundation, foundation.broker()).await;
 
     assert_eq!(codes(&said), ["ODB-1103"], "{said}");
-    expect_told(&said, "ODB-1103", &["`cf.uaa.url`", "404 Not Found"]);
+    expect_reported(&said, "ODB-1103", &["`cf.uaa.url`", "404 Not Found"]);
     assert!(!said.contains("``"), "{said}");
 }

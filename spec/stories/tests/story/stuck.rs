@@ -14,7 +14,7 @@ const CACHE: &str = "cache";
 
 #[tokio::test]
 async fn a_creation_that_failed_is_deleted_by_its_user() {
-    for setup in both_eras() {
+    for setup in both_generations() {
         let stage = Stage::set(setup).await;
         stage.fail("Creating missing vms").await;
 
@@ -30,13 +30,13 @@ async fn a_creation_that_failed_is_deleted_by_its_user() {
 
 #[tokio::test]
 async fn a_creation_that_hangs_is_cancelled_by_the_operator_and_deleted_by_its_user() {
-    for place in [
+    for location in [
         json!({ "place": "queue" }),
         json!({ "place": "step", "stage": "Creating missing vms" }),
     ] {
         let stage = Stage::set(Foundation::setup().with_director_admin()).await;
         stage
-            .set_task_fault(&place, &json!({ "kind": "hold" }))
+            .set_task_fault(&location, &json!({ "kind": "hold" }))
             .await;
         stage
             .cf(&["create-service", "redis", "small", CACHE])
@@ -61,9 +61,9 @@ async fn a_creation_whose_worker_has_died_fails_and_is_deleted_by_its_user() {
             .with_impatient_workers(),
     )
     .await;
-    let place = json!({ "place": "step", "stage": "Creating missing vms" });
+    let location = json!({ "place": "step", "stage": "Creating missing vms" });
     stage
-        .set_task_fault(&place, &json!({ "kind": "kill_worker" }))
+        .set_task_fault(&location, &json!({ "kind": "kill_worker" }))
         .await;
 
     stage
@@ -77,7 +77,7 @@ async fn a_creation_whose_worker_has_died_fails_and_is_deleted_by_its_user() {
 
 #[tokio::test]
 async fn a_deletion_that_failed_once_is_repeated_by_its_user() {
-    for setup in both_eras() {
+    for setup in both_generations() {
         for fault in ["Running errand", "Deleting instances"] {
             let stage = Stage::set(setup.clone()).await;
             stage.create().await;
@@ -128,9 +128,9 @@ async fn a_deletion_that_a_dead_agent_fails_is_forced_by_the_operator() {
 async fn a_deletion_that_hangs_is_cancelled_by_the_operator_and_repeated_by_its_user() {
     let stage = Stage::set(Foundation::setup().with_director_admin()).await;
     stage.create().await;
-    let place = json!({ "place": "step", "stage": "Running errand" });
+    let location = json!({ "place": "step", "stage": "Running errand" });
     stage
-        .set_task_fault(&place, &json!({ "kind": "hold" }))
+        .set_task_fault(&location, &json!({ "kind": "hold" }))
         .await;
     stage.cf(&["delete-service", CACHE]).await.succeeded();
     stage.is_begun("run errand").await;
@@ -168,8 +168,8 @@ async fn an_update_or_an_upgrade_that_failed_in_the_middle_is_repeated() {
 }
 
 #[tokio::test]
-async fn an_instance_whose_deployment_is_gone_is_told_apart_and_deleted_by_its_user() {
-    for setup in both_eras() {
+async fn an_instance_whose_deployment_is_gone_is_distinguished_and_deleted_by_its_user() {
+    for setup in both_generations() {
         let stage = Stage::set(setup).await;
         stage.create().await;
         let deployment = stage.deployment().await;
@@ -215,7 +215,7 @@ async fn a_service_key_of_a_deployment_that_is_gone_is_deleted_by_its_user() {
 
 #[tokio::test]
 async fn a_deployment_that_the_platform_has_forgotten_is_deleted_by_the_operator() {
-    for setup in both_eras() {
+    for setup in both_generations() {
         let stage = Stage::set(setup).await;
         stage.create().await;
 
@@ -230,9 +230,9 @@ async fn a_deployment_that_the_platform_has_forgotten_is_deleted_by_the_operator
 async fn a_hanging_creation_that_the_platform_has_forgotten_is_cancelled_and_deleted_by_the_operator()
  {
     let stage = Stage::set(Foundation::setup().with_director_admin()).await;
-    let place = json!({ "place": "step", "stage": "Creating missing vms" });
+    let location = json!({ "place": "step", "stage": "Creating missing vms" });
     stage
-        .set_task_fault(&place, &json!({ "kind": "hold" }))
+        .set_task_fault(&location, &json!({ "kind": "hold" }))
         .await;
     stage
         .cf(&["create-service", "redis", "small", CACHE])
@@ -298,7 +298,7 @@ struct Stage {
 }
 
 /// Version 3 of the Cloud Controller's API, and 2.
-fn both_eras() -> [FoundationSetup; 2] {
+fn both_generations() -> [FoundationSetup; 2] {
     [
         Foundation::setup().with_director_admin(),
         Foundation::setup()
@@ -419,32 +419,32 @@ impl Stage {
         let listed = self.cf(&["--as", "admin", "curl", path]).await.succeeded();
         let listed: Value = serde_json::from_str(&listed).expect("it is JSON");
         let rows = listed["resources"].as_array().cloned().unwrap_or_default();
-        let told = rows.iter().map(|row| {
+        let reported = rows.iter().map(|row| {
             let word = |name: &str| row["last_operation"][name].as_str().unwrap_or_default();
             let id = row["guid"].as_str().unwrap_or_default().to_owned();
             (id, format!("{} {}", word("type"), word("state")))
         });
-        told.collect()
+        reported.collect()
     }
 
     async fn last_operation_is(&self, wanted: &str) {
         eventually("the platform has heard of it", TIMEOUT, async || {
             let row = self.row().await;
             let word = |name: &str| row["last_operation"][name].as_str().unwrap_or_default();
-            let told = format!("{} {}", word("type"), word("state"));
-            (told == wanted).then_some(()).ok_or(told)
+            let reported = format!("{} {}", word("type"), word("state"));
+            (reported == wanted).then_some(()).ok_or(reported)
         })
         .await;
     }
 
     async fn fail(&self, stage: &str) {
-        let place = json!({ "place": "step", "stage": stage });
+        let location = json!({ "place": "step", "stage": stage });
         let effect = json!({ "kind": "fail", "code": 100, "message": "no more of it" });
-        self.set_task_fault(&place, &effect).await;
+        self.set_task_fault(&location, &effect).await;
     }
 
-    async fn set_task_fault(&self, place: &Value, effect: &Value) {
-        let fault = json!({ "at": place, "effect": effect });
+    async fn set_task_fault(&self, location: &Value, effect: &Value) {
+        let fault = json!({ "at": location, "effect": effect });
         self.foundation.control().set_task_fault(&fault).await;
     }
 

@@ -11,7 +11,7 @@ use crate::TIMEOUT;
 const LINES: usize = 3;
 
 #[tokio::test]
-async fn instances_are_told_at_the_start_and_when_an_operation_has_ended_and_not_by_polls() {
+async fn instances_are_reported_at_the_start_and_when_an_operation_has_ended_and_not_by_polls() {
     let foundation = Foundation::setup().without_processes().start().await;
     let api = InstancesApi::start().await;
     let (before, instance) = (new_id(), new_id());
@@ -19,21 +19,21 @@ async fn instances_are_told_at_the_start_and_when_an_operation_has_ended_and_not
     let broker = telling(&foundation, &api).start().await;
     let platform = broker.platform();
 
-    expect_told(&broker, LINES).await;
+    expect_reported(&broker, LINES).await;
     api.add(&instance, &Order::small());
     platform
         .provision_to_the_end(&instance, &Order::small())
         .await;
-    expect_told(&broker, 2 * LINES).await;
+    expect_reported(&broker, 2 * LINES).await;
     let token = platform.deprovision(&instance).await.accepted();
     for _ in 0..5 {
         platform.last_operation(&instance, &token).await;
     }
     platform.end_of_operation(&instance, &token).await;
-    expect_told(&broker, 3 * LINES).await;
+    expect_reported(&broker, 3 * LINES).await;
 
     assert_eq!(
-        told(&broker),
+        reported(&broker),
         [
             "broker startup 1, 0, 1",
             "instance create 2, 1, 1",
@@ -54,7 +54,7 @@ async fn instances_are_told_at_the_start_and_when_an_operation_has_ended_and_not
 }
 
 #[tokio::test]
-async fn many_operations_that_end_at_once_share_listings_and_are_told_each() {
+async fn many_operations_that_end_at_once_share_listings_and_are_reported_each() {
     const ORDERS: usize = 12;
     let foundation = Foundation::setup().without_processes().start().await;
     let api = InstancesApi::start().await;
@@ -63,7 +63,7 @@ async fn many_operations_that_end_at_once_share_listings_and_are_told_each() {
         .with_adapter(&adapter)
         .start()
         .await;
-    expect_told(&broker, LINES).await;
+    expect_reported(&broker, LINES).await;
     let orders: Vec<_> = (0..ORDERS)
         .map(|_| {
             let platform = broker.platform().clone();
@@ -75,10 +75,10 @@ async fn many_operations_that_end_at_once_share_listings_and_are_told_each() {
         order.await.unwrap().accepted();
     }
 
-    expect_told(&broker, (1 + ORDERS) * LINES).await;
+    expect_reported(&broker, (1 + ORDERS) * LINES).await;
 
-    let told = told(&broker);
-    assert_eq!(told[1..], vec!["instance create 0, 0, 0"; ORDERS]);
+    let reported = reported(&broker);
+    assert_eq!(reported[1..], vec!["instance create 0, 0, 0"; ORDERS]);
     let listings = api.requests().len();
     assert!(listings <= 1 + ORDERS, "{listings} listings");
 }
@@ -90,22 +90,22 @@ async fn where_nobody_can_list_the_instances_one_line_says_so_and_orders_are_tak
     let broker = telling(&foundation, &api);
     drop(api);
     let broker = broker.start().await;
-    let complaint = "Failed to query list of instances for telemetry";
-    let complaints = || {
+    let message = "Failed to query list of instances for telemetry";
+    let errors = || {
         broker
             .log()
             .iter()
-            .filter(|line| line.mentions(complaint))
+            .filter(|line| line.mentions(message))
             .count()
     };
-    expect(&broker, "the first listing fails", || complaints() == 1).await;
+    expect(&broker, "the first listing fails", || errors() == 1).await;
 
     broker
         .platform()
         .provision_to_the_end(&new_id(), &Order::small())
         .await;
 
-    expect(&broker, "the second listing fails", || complaints() == 2).await;
+    expect(&broker, "the second listing fails", || errors() == 2).await;
     assert_eq!(broker.telemetry(), Vec::<Value>::new());
 }
 
@@ -134,7 +134,7 @@ fn telling<'f>(foundation: &'f Foundation, api: &InstancesApi) -> BrokerConfigur
 }
 
 /// One text for each group of lines: the event, then the numbers of all plans and of each.
-fn told(broker: &Broker) -> Vec<String> {
+fn reported(broker: &Broker) -> Vec<String> {
     let lines = broker.telemetry();
     let groups = lines.chunks(LINES).map(|group| {
         let event = &group[0]["event"];
@@ -161,7 +161,7 @@ fn told(broker: &Broker) -> Vec<String> {
     groups.collect()
 }
 
-async fn expect_told(broker: &Broker, lines: usize) {
+async fn expect_reported(broker: &Broker, lines: usize) {
     expect(broker, "the lines are told", || {
         broker.telemetry().len() >= lines
     })

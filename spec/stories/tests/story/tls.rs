@@ -127,7 +127,7 @@ fn line(broker: &Process, code: &str) -> Option<Value> {
 }
 
 #[tokio::test]
-async fn with_an_rsa_key_version_1_2_is_spoken_with_two_suites_and_1_3_with_all_of_its_own() {
+async fn with_an_rsa_key_version_1_2_is_used_with_two_suites_and_1_3_with_all_of_its_own() {
     let foundation = Foundation::start().await;
     let own = Own::write(&foundation, &PKCS_RSA_SHA256, (2999, 1, 1), (2999, 1, 1));
     let broker = start(&foundation).await;
@@ -138,8 +138,8 @@ async fn with_an_rsa_key_version_1_2_is_spoken_with_two_suites_and_1_3_with_all_
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     ] {
-        let spoken = own.speak(&foundation, &TLS12, vec![suite]).await;
-        assert_eq!(spoken.unwrap(), http1, "{suite:?}");
+        let used = own.speak(&foundation, &TLS12, vec![suite]).await;
+        assert_eq!(used.unwrap(), http1, "{suite:?}");
     }
     let other = cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256;
     let refused = own.speak(&foundation, &TLS12, vec![other]).await;
@@ -149,15 +149,15 @@ async fn with_an_rsa_key_version_1_2_is_spoken_with_two_suites_and_1_3_with_all_
         cipher_suite::TLS13_AES_256_GCM_SHA384,
         cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
     ] {
-        let spoken = own.speak(&foundation, &TLS13, vec![suite]).await;
-        assert_eq!(spoken.unwrap(), http1, "{suite:?}");
+        let used = own.speak(&foundation, &TLS13, vec![suite]).await;
+        assert_eq!(used.unwrap(), http1, "{suite:?}");
     }
     assert_eq!(line(&broker, "ODB-1116"), None);
     assert_eq!(line(&broker, "ODB-1114"), None);
 }
 
 #[tokio::test]
-async fn with_another_key_version_1_3_is_spoken_and_the_log_says_who_is_left_out() {
+async fn with_another_key_version_1_3_is_used_and_the_log_says_who_is_left_out() {
     let foundation = Foundation::start().await;
     let own = Own::write(
         &foundation,
@@ -167,8 +167,8 @@ async fn with_another_key_version_1_3_is_spoken_and_the_log_says_who_is_left_out
     );
     let broker = start(&foundation).await;
 
-    let spoken = own.speak(&foundation, &TLS13, Vec::new()).await;
-    assert_eq!(spoken.unwrap(), Some(b"http/1.1".to_vec()));
+    let used = own.speak(&foundation, &TLS13, Vec::new()).await;
+    assert_eq!(used.unwrap(), Some(b"http/1.1".to_vec()));
     assert!(own.speak(&foundation, &TLS12, Vec::new()).await.is_err());
     let warned = line(&broker, "ODB-1116").unwrap().to_string();
     assert!(
@@ -253,14 +253,14 @@ async fn without_a_configured_authority_that_of_the_operating_system_counts() {
     drop(broker);
 
     // And one that trusts nobody is told so with both remedies.
-    let nobody = foundation.folder().join("nobody.crt");
-    fs::write(&nobody, "").unwrap();
-    let nobody = nobody.display().to_string();
+    let no_user = foundation.folder().join("nobody.crt");
+    fs::write(&no_user, "").unwrap();
+    let no_user = no_user.display().to_string();
     let folder = foundation.folder().join("nothing");
     fs::create_dir(&folder).unwrap();
     let folder = folder.display().to_string();
     let environment = [
-        ("SSL_CERT_FILE", nobody.as_str()),
+        ("SSL_CERT_FILE", no_user.as_str()),
         ("SSL_CERT_DIR", &folder),
     ];
     let mut broker = serve(&foundation, &file, &environment);
@@ -273,7 +273,7 @@ async fn without_a_configured_authority_that_of_the_operating_system_counts() {
 }
 
 #[tokio::test]
-async fn the_directors_authority_takes_the_place_of_the_operating_systems_and_the_platforms_joins_it()
+async fn the_directors_authority_takes_the_location_of_the_operating_systems_and_the_platforms_joins_it()
  {
     let foundation = Foundation::start().await;
     let other = Own::write(
@@ -359,13 +359,13 @@ async fn an_authority_of_a_credhub_joins_those_of_the_operating_system() {
         .with("/credhub/ca_cert", Value::Null)
         .with("/credhub/internal_uaa_ca_cert", Value::Null)
         .write("none.yml");
-    let nobody = foundation.folder().join("nobody.crt");
-    fs::write(&nobody, "").unwrap();
+    let no_user = foundation.folder().join("nobody.crt");
+    fs::write(&no_user, "").unwrap();
     let folder = foundation.folder().join("nothing");
     fs::create_dir(&folder).unwrap();
-    let (nobody, folder) = (nobody.display().to_string(), folder.display().to_string());
+    let (no_user, folder) = (no_user.display().to_string(), folder.display().to_string());
     let environment = [
-        ("SSL_CERT_FILE", nobody.as_str()),
+        ("SSL_CERT_FILE", no_user.as_str()),
         ("SSL_CERT_DIR", &folder),
     ];
     let mut broker = serve(&foundation, &file, &environment);
@@ -389,9 +389,9 @@ async fn either_switch_leaves_the_platform_unverified_loudly_and_the_director_ne
             .broker()
             .with("/cf/root_ca_cert", other.authority_pem.clone().into())
     };
-    let nobody = [("SSL_CERT_FILE", "/dev/null")];
+    let no_user = [("SSL_CERT_FILE", "/dev/null")];
 
-    let mut broker = serve(&foundation, &foreign().write("verified.yml"), &nobody);
+    let mut broker = serve(&foundation, &foreign().write("verified.yml"), &no_user);
     assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1));
     let said = everything(&broker);
     assert!(
@@ -404,7 +404,7 @@ async fn either_switch_leaves_the_platform_unverified_loudly_and_the_director_ne
         "/cf/disable_ssl_cert_verification",
     ] {
         let file = foreign().with(switch, true.into()).write("unverified.yml");
-        let mut broker = serve(&foundation, &file, &nobody);
+        let mut broker = serve(&foundation, &file, &no_user);
         listens(&mut broker).await;
         let warned = line(&broker, "ODB-1115").unwrap().to_string();
         assert!(
@@ -417,7 +417,7 @@ async fn either_switch_leaves_the_platform_unverified_loudly_and_the_director_ne
             .with(switch, true.into())
             .with("/bosh/root_ca_cert", other.authority_pem.clone().into())
             .write("director.yml");
-        let mut broker = serve(&foundation, &file, &nobody);
+        let mut broker = serve(&foundation, &file, &no_user);
         assert_eq!(broker.exit(TIMEOUT).await.code(), Some(1), "{switch}");
         assert!(everything(&broker).contains("ODB-1101"), "{switch}");
     }

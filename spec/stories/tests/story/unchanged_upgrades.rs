@@ -41,8 +41,8 @@ async fn upgraded(broker: &Broker, instance: &str) {
 
 async fn needs_deploy(broker: &Broker, instance: &str) -> bool {
     let body = json!({ "plan_id": Order::small().member("plan_id") });
-    let told = broker.platform().dry_run(instance, &body).await;
-    told.expect_status(200).json()["needs_deploy"] == true
+    let reported = broker.platform().dry_run(instance, &body).await;
+    reported.expect_status(200).json()["needs_deploy"] == true
 }
 
 async fn known(broker: &Broker, instance: &str) -> Value {
@@ -87,7 +87,7 @@ async fn what_needs_no_deploy_gets_none_and_counts_as_up_to_date_from_then_on() 
 }
 
 #[tokio::test]
-async fn whatever_is_not_in_place_is_deployed() {
+async fn whatever_is_not_in_location_is_deployed() {
     let foundation = Foundation::setup().without_processes().start().await;
     let mut broker = sparing(&foundation).start().await;
     let instance = ordered(&broker).await;
@@ -144,7 +144,7 @@ async fn whatever_is_not_in_place_is_deployed() {
 }
 
 #[tokio::test]
-async fn the_dry_run_tells_beforehand_what_the_upgrade_finds() {
+async fn the_dry_run_reports_beforehand_what_the_upgrade_finds() {
     let foundation = Foundation::setup().without_processes().start().await;
     let mut broker = sparing(&foundation).start().await;
     let instance = ordered(&broker).await;
@@ -177,11 +177,11 @@ async fn the_dry_run_tells_beforehand_what_the_upgrade_finds() {
         (config["type"] == "odb-operation" && name.contains(&instance)).then_some(name)
     });
     let name = name.expect("the instance has a marker");
-    let mut marker = foundation.director().marker(&instance).await.unwrap();
-    marker["plan"] = "another-plan".into();
+    let mut record = foundation.director().record(&instance).await.unwrap();
+    record["plan"] = "another-plan".into();
     foundation
         .director()
-        .write_config_of_team("odb-operation", name, &marker.to_string())
+        .write_config_of_team("odb-operation", name, &record.to_string())
         .await;
     assert!(needs_deploy(&broker, &instance).await);
     upgraded(&broker, &instance).await;
@@ -189,7 +189,7 @@ async fn the_dry_run_tells_beforehand_what_the_upgrade_finds() {
 }
 
 #[tokio::test]
-async fn a_user_who_upgrades_what_needs_no_deploy_is_told_that_all_is_done() {
+async fn a_user_who_upgrades_what_needs_no_deploy_is_reported_that_all_is_done() {
     let foundation = Foundation::setup().without_processes().start().await;
     let versioned = |version: &str| {
         sparing(&foundation).with(

@@ -59,10 +59,10 @@ async fn an_instance_that_is_behind_is_upgraded_before_it_is_changed() {
     let new = broker(&foundation, NEW, "large").await;
     let platform = new.platform();
 
-    let told = platform
+    let reported = platform
         .update(&instance, &remembering(change(200), OLD))
         .await;
-    let text = told.expect_status(422).description();
+    let text = reported.expect_status(422).description();
     assert!(text.contains("needs to be upgraded"), "{text}");
     let slipped = platform.update(&instance, &change(200)).await;
     let text = slipped.expect_status(422).description();
@@ -108,9 +108,9 @@ async fn the_operator_reads_what_would_change_and_no_secret() {
     let refused = new.platform().update(&instance, &change(200)).await;
 
     refused.expect_status(422);
-    let told = "instance_groups[redis-server].vm_type changes from \"small\" to \"large\"";
+    let reported = "instance_groups[redis-server].vm_type changes from \"small\" to \"large\"";
     let log = new.log_of_request(&refused.request_id());
-    assert!(log.iter().any(|line| line.mentions(told)), "{log:?}");
+    assert!(log.iter().any(|line| line.mentions(reported)), "{log:?}");
     assert!(!refused.description().contains("vm_type"), "{refused:?}");
 }
 

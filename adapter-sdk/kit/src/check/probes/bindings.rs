@@ -16,7 +16,7 @@ use crate::inputs::{BindingCase, BindingOutcome, UnbindingCase, UnbindingOutcome
 
 /// What became of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
+enum Sequence {
     /// Created and deleted.
     Whole,
     /// Something else, whether expected or held against the adapter.
@@ -41,11 +41,11 @@ pub(in crate::check) fn check_bindings(session: &mut Session<'_>, ordered: &[Ord
             continue;
         };
         match check_binding(session, nth, case, ordered) {
-            Course::Whole => {
+            Sequence::Whole => {
                 whole.get_or_insert((case, ordered));
             }
-            Course::Other => {}
-            Course::NotImplemented => {
+            Sequence::Other => {}
+            Sequence::NotImplemented => {
                 check_other_half(session, ordered);
                 return;
             }
@@ -65,7 +65,7 @@ fn check_binding(
     nth: usize,
     case: &BindingCase,
     ordered: &Ordered,
-) -> Course {
+) -> Sequence {
     let name = match &case.name {
         Some(name) => format!("binding `{name}`"),
         None => format!("binding number {}", nth + 1),
@@ -84,21 +84,21 @@ fn check_binding(
             session.find(&bindings::BINDING_OUTCOME, &name, "it succeeds", Some(id));
         }
         Outcome::Refused(refused) if refused.code == ExitCode::NotImplemented => {
-            return Course::NotImplemented;
+            return Sequence::NotImplemented;
         }
         Outcome::Refused(refused) => {
             check_refused_binding(session, &name, case, &refused);
-            return Course::Other;
+            return Sequence::Other;
         }
-        Outcome::Broken => return Course::Other,
+        Outcome::Broken => return Sequence::Other,
     }
     asked.request = requests::unbind(&ordered.plan.name);
     if check_deletion(session, &format!("deletion of {name}"), &asked)
         && case.outcome == BindingOutcome::Created
     {
-        Course::Whole
+        Sequence::Whole
     } else {
-        Course::Other
+        Sequence::Other
     }
 }
 

@@ -33,7 +33,7 @@ pub(in crate::check) fn check_dashboard(session: &mut Session<'_>, ordered: &Ord
             session.not_implemented("dashboard-url");
         }
         Outcome::Refused(refused) => {
-            let detail = session.refusal(&refused);
+            let detail = session.rejection(&refused);
             session.find_failure(&bindings::DASHBOARD_FAILS, "", detail, refused.id);
         }
         Outcome::Broken => {}

@@ -131,7 +131,7 @@ pub(in crate::check) fn check_form_of(
 }
 
 fn form_refused(session: &mut Session<'_>, rule: &'static Rule, refused: &Refused) {
-    let detail = session.refusal(refused);
+    let detail = session.rejection(refused);
     let about = session
         .subcommand_of(refused.id)
         .map_or("", Subcommand::name);
@@ -162,7 +162,7 @@ fn compare_forms(
     let differences = manifest_differences(&ordered.answer.manifest, &answer.manifest);
     let wrong = differences
         .into_iter()
-        .find(|difference| !ordered.generated.contains(&difference.place));
+        .find(|difference| !ordered.generated.contains(&difference.location));
     if let Some(difference) = wrong {
         let detail = format!("the answer is another: {difference}");
         session.find(rule, "generate-manifest", detail, Some(answer.id));

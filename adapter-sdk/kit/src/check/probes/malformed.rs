@@ -74,6 +74,6 @@ fn check_malformed_input(
         );
     } else if called.stdout.iter().any(|byte| !byte.is_ascii_whitespace()) {
         let detail = session.user_text(called.id);
-        session.find(&streams::CALLER_FAULT_FOR_USER, "", detail, Some(called.id));
+        session.find(&streams::CALLER_ERROR_FOR_USER, "", detail, Some(called.id));
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of a check, each a function that asks and holds the answers to the rules. `course` calls them in order.
+//! The parts of a check, each a function that asks and holds the answers to the rules. `sequence` calls them in order.
 //!
 //! | file | asks |
 //! | --- | --- |

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use crate::check::answers::{Generated, Outcome};
 use crate::check::deployed::Deployed;
 use crate::check::difference::{Change, manifest_differences};
+use crate::check::location::Location;
 use crate::check::manifest_rules::check_manifest;
-use crate::check::place::Place;
 use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::{calls, stability};
@@ -19,7 +19,7 @@ pub(in crate::check) struct Ordered {
     pub(in crate::check) answer: Generated,
     pub(in crate::check) deployed: Deployed,
     /// Where values stand that are generated anew for each order.
-    pub(in crate::check) generated: Vec<Place>,
+    pub(in crate::check) generated: Vec<Location>,
 }
 
 /// Orders an instance of each plan, twice.
@@ -81,32 +81,32 @@ fn first_answer(
     if session.asks_on_stdin() {
         let purpose = format!("{purpose}, in arguments");
         if let Some(answer) = session.generate_in_arguments(&purpose, question).answer() {
-            let words = session.refusal(&refused);
+            let words = session.rejection(&refused);
             let detail = format!("the same question is answered in arguments; {words}");
             session.find_failure(&calls::STDIN_FORM, "", detail, refused.id);
             session.ask_in_arguments();
             return Some(answer);
         }
     }
-    let detail = session.refusal(&refused);
+    let detail = session.rejection(&refused);
     session.find_failure(&calls::PLAIN_ORDER_FAILS, purpose, detail, refused.id);
     None
 }
 
 /// Where two equal orders got different values. Anything else that differs is a finding.
-fn compare_orders(session: &mut Session<'_>, one: &Generated, other: &Generated) -> Vec<Place> {
+fn compare_orders(session: &mut Session<'_>, one: &Generated, other: &Generated) -> Vec<Location> {
     let mut generated = Vec::new();
     for difference in manifest_differences(&one.manifest, &other.manifest) {
         match &difference.change {
             Change::Changed(from, to)
-                if is_scalar(from) && is_scalar(to) && !difference.place.is_harmless() =>
+                if is_scalar(from) && is_scalar(to) && !difference.location.is_harmless() =>
             {
                 session.learn_secret(from);
                 session.learn_secret(to);
-                generated.push(difference.place);
+                generated.push(difference.location);
             }
             _ => {
-                let about = difference.place.to_string();
+                let about = difference.location.to_string();
                 session.find(
                     &stability::UNSTABLE_ORDER,
                     about,

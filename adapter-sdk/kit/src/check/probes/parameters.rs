@@ -2,10 +2,10 @@ use serde_json::{Map, Value};
 
 use crate::check::answers::{Generated, Outcome, Refused};
 use crate::check::difference::{kind, manifest_differences};
+use crate::check::location::Location;
 use crate::check::manifest_rules::check_manifest;
-use crate::check::place::Place;
 use crate::check::probes::orders::Ordered;
-use crate::check::probes::stability::{Standing, check_standing};
+use crate::check::probes::stability::{Baseline, check_baseline};
 use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::parameters;
@@ -57,7 +57,7 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
 
     let deployed = session.deploy(&answer, None);
     let mut chosen = chosen(&ordered.answer, &answer, &ordered.generated);
-    let standing = Standing {
+    let baseline = Baseline {
         name: &format!("an order with {name}"),
         plan,
         deployed: &deployed,
@@ -66,7 +66,7 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
         uaa_client: Value::Null,
         entered: &entered,
     };
-    check_standing(session, &standing);
+    check_baseline(session, &baseline);
 
     let Some(update) = &case.update else { return };
     let question = Question::generate(&Generate::update(
@@ -87,9 +87,9 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
     check_expectations(session, &case.expect_after_update, &updated);
     chosen.extend(self::chosen(&answer, &updated, &ordered.generated));
     let deployed = session.deploy(&updated, Some(&deployed));
-    check_standing(
+    check_baseline(
         session,
-        &Standing {
+        &Baseline {
             name: &format!("an update with {name}"),
             plan,
             deployed: &deployed,
@@ -108,19 +108,22 @@ fn check_expectations(
     answer: &Generated,
 ) {
     for (text, expected) in expected {
-        let detail = match text.parse::<Place>() {
+        let detail = match text.parse::<Location>() {
             Err(error) => error.to_string(),
-            Ok(place) => match place.look_up(&answer.manifest) {
+            Ok(location) => match location.look_up(&answer.manifest) {
                 Some(found) if found == expected => continue,
                 Some(found) => match (kind(found), kind(expected)) {
                     (found, expected) if found == expected => {
-                        format!("{found} other than the expected one stands at `{place}`")
+                        format!("{found} other than the expected one stands at `{location}`")
                     }
                     (found, expected) => {
-                        format!("{found} stands at `{place}`, expected {expected}")
+                        format!("{found} stands at `{location}`, expected {expected}")
                     }
                 },
-                None => format!("nothing stands at `{place}`, expected {}", kind(expected)),
+                None => format!(
+                    "nothing stands at `{location}`, expected {}",
+                    kind(expected)
+                ),
             },
         };
         session.find(&parameters::NOT_AS_EXPECTED, text, detail, Some(answer.id));
@@ -128,7 +131,7 @@ fn check_expectations(
 }
 
 fn refused_though_valid(session: &mut Session<'_>, name: &str, refused: &Refused) {
-    let detail = session.refusal(refused);
+    let detail = session.rejection(refused);
     session.find_failure(&parameters::VALID_REFUSED, name, detail, refused.id);
 }
 
@@ -148,10 +151,10 @@ fn entered(session: &mut Session<'_>, case: &ParameterCase) -> Vec<String> {
 }
 
 /// Where a manifest is another because of what the user chose.
-fn chosen(without: &Generated, with: &Generated, generated: &[Place]) -> Vec<Place> {
+fn chosen(without: &Generated, with: &Generated, generated: &[Location]) -> Vec<Location> {
     manifest_differences(&without.manifest, &with.manifest)
         .into_iter()
-        .map(|difference| difference.place)
-        .filter(|place| !generated.contains(place))
+        .map(|difference| difference.location)
+        .filter(|location| !generated.contains(location))
         .collect()
 }

@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 use crate::check::answers::Outcome;
 use crate::check::manifest_rules::check_manifest;
 use crate::check::probes::refused_parameters::check_user_text;
-use crate::check::probes::stability::{Standing, check_standing};
+use crate::check::probes::stability::{Baseline, check_baseline};
 use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::parameters;
@@ -62,9 +62,9 @@ fn check_plan_change(
             check_manifest(session, &answer, &to.document);
             check_secrets(session, &answer, Occasion::Deployed(&deployed));
             let deployed = session.deploy(&answer, Some(&deployed));
-            check_standing(
+            check_baseline(
                 session,
-                &Standing {
+                &Baseline {
                     name: &format!("a {name}"),
                     plan: to,
                     deployed: &deployed,
@@ -84,7 +84,7 @@ fn check_plan_change(
             );
         }
         (Outcome::Refused(refused), PlanChangeOutcome::Accepted) => {
-            let detail = session.refusal(&refused);
+            let detail = session.rejection(&refused);
             session.find_failure(&parameters::PLAN_CHANGE, &name, detail, refused.id);
         }
         (Outcome::Refused(refused), PlanChangeOutcome::Refused) => {

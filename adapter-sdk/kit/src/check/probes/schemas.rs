@@ -16,7 +16,7 @@ use crate::inputs::{BindingOutcome, NamedPlan};
 const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 
 /// Where the three schemas stand in the answer.
-const PLACES: [(&str, &str); 3] = [
+const LOCATIONS: [(&str, &str); 3] = [
     ("service_instance", "create"),
     ("service_instance", "update"),
     ("service_binding", "create"),
@@ -49,7 +49,7 @@ pub(in crate::check) fn check_schemas(
                 return None;
             }
             Outcome::Refused(refused) => {
-                let detail = session.refusal(&refused);
+                let detail = session.rejection(&refused);
                 session.find_failure(&rules::SCHEMAS_FAIL, "", detail, refused.id);
                 continue;
             }
@@ -71,21 +71,21 @@ pub(in crate::check) fn check_schemas(
 }
 
 fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Schemas> {
-    let found = PLACES.map(|(part, action)| {
+    let found = LOCATIONS.map(|(part, action)| {
         let schema = &answer[part][action]["parameters"];
-        let place = format!("{part}.{action}.parameters");
+        let location = format!("{part}.{action}.parameters");
         if !schema.is_object() {
             session.find(
                 &rules::SCHEMA_MISSING,
-                &place,
-                format!("`{place}` is missing"),
+                &location,
+                format!("`{location}` is missing"),
                 Some(id),
             );
             return None;
         }
         if schema["$schema"] != DRAFT {
-            let detail = format!("`$schema` of `{place}` is missing or another");
-            session.find(&rules::SCHEMA_MISSING, &place, detail, Some(id));
+            let detail = format!("`$schema` of `{location}` is missing or another");
+            session.find(&rules::SCHEMA_MISSING, &location, detail, Some(id));
             return None;
         }
         // Patterns come from outside: with this engine none of them takes long.
@@ -98,11 +98,11 @@ fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Sche
             Err(error) => {
                 let at = error.instance_path().to_string();
                 let detail = if at.is_empty() {
-                    format!("`{place}`: {error}")
+                    format!("`{location}`: {error}")
                 } else {
-                    format!("`{place}`, at `{at}`: {error}")
+                    format!("`{location}`, at `{at}`: {error}")
                 };
-                session.find(&rules::SCHEMA_INVALID, &place, detail, Some(id));
+                session.find(&rules::SCHEMA_INVALID, &location, detail, Some(id));
                 None
             }
         }
@@ -145,12 +145,13 @@ fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &N
         let names = names.join(", ");
         if let Err(error) = validator.validate(&document.clone().into()) {
             let at = error.instance_path().to_string();
-            let place = if at.is_empty() {
+            let location = if at.is_empty() {
                 String::new()
             } else {
                 format!(", at `{at}`")
             };
-            let detail = format!("the schema for {what} refuses valid parameters ({names}){place}");
+            let detail =
+                format!("the schema for {what} refuses valid parameters ({names}){location}");
             session.find(
                 &rules::SCHEMA_TOO_STRICT,
                 format!("{what} {at}"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::check::answers::{Generated, Outcome};
 use crate::check::deployed::{Deployed, generated};
 use crate::check::difference::{Change, Difference, manifest_differences};
-use crate::check::place::Place;
+use crate::check::location::Location;
 use crate::check::probes::orders::Ordered;
 use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
@@ -16,15 +16,15 @@ use crate::check::session::Session;
 use crate::inputs::NamedPlan;
 
 /// An instance that must stay as it is when nothing changes.
-pub(in crate::check) struct Standing<'s> {
+pub(in crate::check) struct Baseline<'s> {
     /// What the report calls it, such as `plan small`.
     pub(in crate::check) name: &'s str,
     pub(in crate::check) plan: &'s NamedPlan,
     pub(in crate::check) deployed: &'s Deployed,
     /// Where generated values stand.
-    pub(in crate::check) generated: &'s [Place],
+    pub(in crate::check) generated: &'s [Location],
     /// Where stands what the user chose.
-    pub(in crate::check) chosen: &'s [Place],
+    pub(in crate::check) chosen: &'s [Location],
     /// The UAA client that comes with updates and upgrades, its secret blank.
     pub(in crate::check) uaa_client: Value,
     /// Values of parameters that must not stand in a manifest.
@@ -44,9 +44,9 @@ pub(in crate::check) fn check_stability(session: &mut Session<'_>, ordered: &[Or
     session.begin(Area::Stability);
     for ordered in ordered {
         let name = format!("plan `{}`", ordered.plan.name);
-        check_standing(
+        check_baseline(
             session,
-            &Standing {
+            &Baseline {
                 name: &name,
                 plan: &ordered.plan,
                 deployed: &ordered.deployed,
@@ -76,16 +76,16 @@ fn check_with_uaa_client(session: &mut Session<'_>, ordered: &Ordered) {
     let answer = match session.generate(&format!("order of {name}"), &Question::generate(&asked)) {
         Outcome::Answered(answer) => answer,
         Outcome::Refused(refused) => {
-            let detail = session.refusal(&refused);
+            let detail = session.rejection(&refused);
             session.find_failure(&calls::PLAIN_ORDER_FAILS, &name, detail, refused.id);
             return;
         }
         Outcome::Broken => return,
     };
     let deployed = session.deploy(&answer, None);
-    check_standing(
+    check_baseline(
         session,
-        &Standing {
+        &Baseline {
             name: &name,
             plan: &ordered.plan,
             deployed: &deployed,
@@ -98,15 +98,15 @@ fn check_with_uaa_client(session: &mut Session<'_>, ordered: &Ordered) {
 }
 
 /// Regenerates the manifest in all ways that change nothing, and compares.
-pub(in crate::check) fn check_standing(session: &mut Session<'_>, standing: &Standing<'_>) {
-    let mut told = BTreeSet::new();
+pub(in crate::check) fn check_baseline(session: &mut Session<'_>, baseline: &Baseline<'_>) {
+    let mut reported = BTreeSet::new();
     for step in [Step::PendingChanges, Step::Update, Step::Upgrade] {
-        let purpose = format!("{} of {}", step.name(), standing.name);
-        let question = Question::generate(&regeneration(session, step, standing));
+        let purpose = format!("{} of {}", step.name(), baseline.name);
+        let question = Question::generate(&regeneration(session, step, baseline));
         match session.generate(&purpose, &question) {
-            Outcome::Answered(answer) => compare(session, step, standing, &answer, &mut told),
+            Outcome::Answered(answer) => compare(session, step, baseline, &answer, &mut reported),
             Outcome::Refused(refused) => {
-                let detail = session.refusal(&refused);
+                let detail = session.rejection(&refused);
                 session.find_failure(&stability::REGENERATION_FAILS, "", detail, refused.id);
             }
             Outcome::Broken => {}
@@ -114,12 +114,12 @@ pub(in crate::check) fn check_standing(session: &mut Session<'_>, standing: &Sta
     }
 }
 
-fn regeneration(session: &Session<'_>, step: Step, standing: &Standing<'_>) -> Generate {
+fn regeneration(session: &Session<'_>, step: Step, baseline: &Baseline<'_>) -> Generate {
     let asked = Generate::update(
         session.inputs,
-        standing.plan,
-        standing.plan,
-        standing.deployed,
+        baseline.plan,
+        baseline.plan,
+        baseline.deployed,
         &Map::new(),
     );
     match step {
@@ -128,13 +128,13 @@ fn regeneration(session: &Session<'_>, step: Step, standing: &Standing<'_>) -> G
             ..asked
         },
         Step::Update => Generate {
-            uaa_client: standing.uaa_client.clone(),
+            uaa_client: baseline.uaa_client.clone(),
             ..asked
         },
         Step::Upgrade => Generate {
             request: requests::upgrade(),
             previous_secrets: Value::Null,
-            uaa_client: standing.uaa_client.clone(),
+            uaa_client: baseline.uaa_client.clone(),
             ..asked
         },
     }
@@ -143,39 +143,39 @@ fn regeneration(session: &Session<'_>, step: Step, standing: &Standing<'_>) -> G
 fn compare(
     session: &mut Session<'_>,
     step: Step,
-    standing: &Standing<'_>,
+    baseline: &Baseline<'_>,
     answer: &Generated,
-    told: &mut BTreeSet<Place>,
+    reported: &mut BTreeSet<Location>,
 ) {
-    check_secrets(session, answer, Occasion::Deployed(standing.deployed));
-    check_entered(session, answer, standing.entered);
-    for difference in manifest_differences(&standing.deployed.manifest, &answer.manifest) {
-        if !told.insert(difference.place.clone()) {
+    check_secrets(session, answer, Occasion::Deployed(baseline.deployed));
+    check_entered(session, answer, baseline.entered);
+    for difference in manifest_differences(&baseline.deployed.manifest, &answer.manifest) {
+        if !reported.insert(difference.location.clone()) {
             continue;
         }
-        let rule = if standing
+        let rule = if baseline
             .chosen
             .iter()
-            .any(|place| place.holds(&difference.place))
+            .any(|location| location.holds(&difference.location))
         {
             &parameters::FORGOTTEN
-        } else if step != Step::PendingChanges && is_of_a_secret(&difference, standing.generated) {
+        } else if step != Step::PendingChanges && is_of_a_secret(&difference, baseline.generated) {
             &secrets::SECRET_CHANGED
         } else {
             step.rule()
         };
-        let about = difference.place.to_string();
+        let about = difference.location.to_string();
         session.find(rule, about, difference.to_string(), Some(answer.id));
     }
 }
 
-fn is_of_a_secret(difference: &Difference, generated: &[Place]) -> bool {
+fn is_of_a_secret(difference: &Difference, generated: &[Location]) -> bool {
     let is_reference = |value: &Value| value.as_str().is_some_and(|text| text.contains("(("));
     let was_reference = match &difference.change {
         Change::Changed(from, _) | Change::Removed(from) => is_reference(from),
         Change::Added(_) | Change::Reordered => false,
     };
-    was_reference || generated.contains(&difference.place)
+    was_reference || generated.contains(&difference.location)
 }
 
 impl Step {

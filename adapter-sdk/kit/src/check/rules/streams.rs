@@ -26,7 +26,7 @@ rules! {
         remedy: "never put values of the input into such a text; name the parameter",
         section: "Exit codes";
 
-    CALLER_FAULT_FOR_USER: Warning "S-06" "input that breaks the protocol is answered with a text for the platform user",
+    CALLER_ERROR_FOR_USER: Warning "S-06" "input that breaks the protocol is answered with a text for the platform user",
         why: "the user reads about a fault of the broker or operator that nobody but those can fix",
         remedy: "leave stdout empty and print the cause on stderr",
         section: "What an author must do";

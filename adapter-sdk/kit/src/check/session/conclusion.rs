@@ -26,8 +26,8 @@ impl Session<'_> {
             .zip(commands)
             .map(|(found, command)| {
                 let mut finding = found.finding;
-                let told = found.purpose.map(|purpose| format!("{purpose}: "));
-                let detail = format!("{}{}", told.unwrap_or_default(), finding.detail);
+                let reported = found.purpose.map(|purpose| format!("{purpose}: "));
+                let detail = format!("{}{}", reported.unwrap_or_default(), finding.detail);
                 finding.detail = beginning(secrets.redact(&detail));
                 let stderr = finding.stderr.as_deref();
                 finding.stderr = stderr.map(|line| beginning(secrets.redact(line)));

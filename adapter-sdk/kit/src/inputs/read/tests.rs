@@ -40,11 +40,11 @@ fn a_plan_of_a_file_is_read_in_the_same_way() {
 }
 
 #[test]
-fn what_is_wrong_with_a_plan_is_told_with_its_place() {
+fn what_is_wrong_with_a_plan_is_reported_with_its_location() {
     let group = "{name: a, vm_type: b, instances: many, networks: [c], azs: [d]}";
     let error = inputs_of_broker(&format!("[{group}]")).unwrap_err();
-    let place = "service_catalog.plans[0].instance_groups[0].instances";
-    assert!(error.to_string().contains(place), "{error}");
+    let location = "service_catalog.plans[0].instance_groups[0].instances";
+    assert!(error.to_string().contains(location), "{error}");
 
     let document = serde_json::json!({"instance_groups": [{"name": ["a"]}]});
     let error = NamedPlan::of_document("small".to_owned(), document).unwrap_err();

@@ -6,9 +6,9 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | `account` | what has been seen, and whether something may be missing |
+//! | `tally` | what has been seen, and whether something may be missing |
 
-mod account;
+mod tally;
 
 use std::{collections::VecDeque, future::ready, sync::Arc};
 
@@ -19,14 +19,14 @@ use futures_util::{
 
 use super::{
     ApiVersion, CfInstance, CloudController, OrganizationGuid, PlanGuid, SpaceGuid, api::Api,
-    connection::MOST_PAGES, places::Places,
+    connection::MOST_PAGES, locations::Locations,
 };
 use crate::{
     connection::Connection,
     http::Call,
     service_error::{FailureKind, ServiceError},
 };
-use account::Account;
+use tally::Tally;
 use url::Url;
 
 /// Pages of one list that are asked for at the same time.
@@ -47,16 +47,16 @@ pub struct InstanceQuery {
     /// In any of these organizations.
     pub organizations: Vec<OrganizationGuid>,
     /// Whether names are told.
-    pub names: PlaceNames,
+    pub names: LocationNames,
 }
 
 /// Whether the names of spaces and organizations, and the organizations' ids, come along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaceNames {
+pub enum LocationNames {
     /// They do not.
     Left,
     /// They do. In version 2 of the API that is a request for each space and organization.
-    Told,
+    Reported,
 }
 
 /// One page of a list of instances.
@@ -98,7 +98,7 @@ impl InstanceQuery {
             plans,
             spaces: Vec::new(),
             organizations: Vec::new(),
-            names: PlaceNames::Left,
+            names: LocationNames::Left,
         }
     }
 }
@@ -112,7 +112,7 @@ pub(super) fn stream(
         return stream::empty().boxed();
     }
     let listing = async move {
-        let version = cloud_controller.spoken(&call).await?;
+        let version = cloud_controller.version(&call).await?;
         let lists = cloud_controller.api_of(version).instance_lists(&query);
         let listing = Listing {
             reader: Reader {
@@ -123,8 +123,8 @@ pub(super) fn stream(
             spaces: query.spaces,
             lists: lists.into(),
             pass: None,
-            account: Account::default(),
-            places: (query.names == PlaceNames::Told).then(Places::default),
+            tally: Tally::default(),
+            locations: (query.names == LocationNames::Reported).then(Locations::default),
         };
         Ok(stream::try_unfold(listing, Listing::next)
             .map_ok(|batch| stream::iter(batch).map(Ok))
@@ -141,9 +141,9 @@ struct Listing {
     /// Those not begun yet.
     lists: VecDeque<InstanceList>,
     pass: Option<Pass>,
-    account: Account,
+    tally: Tally,
     /// Where names are asked for.
-    places: Option<Places>,
+    locations: Option<Locations>,
 }
 
 /// One reading of one list.
@@ -169,14 +169,14 @@ impl Listing {
                 self.end(pass)?;
                 continue;
             };
-            let mut fresh = self.account.take(page);
+            let mut fresh = self.tally.take(page);
             if !self.spaces.is_empty() {
                 fresh.retain(|instance| self.spaces.contains(&instance.space));
             }
-            if let Some(places) = &mut self.places {
+            if let Some(locations) = &mut self.locations {
                 let Reader { call, .. } = &self.reader;
                 let api = self.reader.api();
-                api.name_places(call, places, &mut fresh).await?;
+                api.name_locations(call, locations, &mut fresh).await?;
             }
             self.pass = Some(pass);
             if !fresh.is_empty() {
@@ -186,7 +186,7 @@ impl Listing {
     }
 
     fn begin(&mut self, list: Arc<InstanceList>, number: u32) {
-        self.account.begin_pass();
+        self.tally.begin_pass();
         self.pass = Some(Pass {
             pages: self.reader.pages(list.clone()),
             list,
@@ -196,7 +196,7 @@ impl Listing {
 
     /// Reads the list once more if something may be missing.
     fn end(&mut self, pass: Pass) -> Result<(), ServiceError> {
-        if self.account.is_whole() {
+        if self.tally.is_whole() {
             return Ok(());
         }
         if pass.number == MOST_PASSES {

@@ -4,13 +4,13 @@
 //! | --- | --- |
 //! | `instances` | which lists of instances a query takes |
 //! | `pages` | lists, page by page |
-//! | `places` | the names of spaces and organizations, which are asked for one by one |
+//! | `locations` | the names of spaces and organizations, which are asked for one by one |
 //! | `visibility` | who sees a plan, which takes several requests here |
 //! | `wire` | the JSON |
 
 mod instances;
+mod locations;
 mod pages;
-mod places;
 mod visibility;
 mod wire;
 
@@ -20,14 +20,14 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Accepted, BindingGuid, BrokerGuid, BrokerRegistration, CfBinding, CfBindingKind, CfBroker,
-    CfInstance, CfPlan, CfStanding, CfVersionedInstance, Deletion, InstanceGuid, InstanceQuery,
-    OfferedPlan, OfferingGuid, OrganizationGuid, PlaceNames, PlanGuid, PlanVisibility, SpaceGuid,
-    Upgrading, WantedVisibility,
+    CfInstance, CfLastOperation, CfPlan, CfVersionedInstance, Deletion, InstanceGuid,
+    InstanceQuery, LocationNames, OfferedPlan, OfferingGuid, OrganizationGuid, PlanGuid,
+    PlanVisibility, SpaceGuid, Upgrading, WantedVisibility,
     api::Api,
-    instances::{WireStanding, wish},
+    instances::{WireInstanceStatus, wanted},
     jobs::accepted,
     listing::{InstanceList, InstancePage},
-    places::Places,
+    locations::Locations,
 };
 use crate::{
     connection::Connection,
@@ -135,20 +135,20 @@ impl Api for V2 {
         })
     }
 
-    async fn name_places(
+    async fn name_locations(
         &self,
         call: &Call,
-        known: &mut Places,
+        known: &mut Locations,
         instances: &mut [CfInstance],
     ) -> Result<(), ServiceError> {
-        places::name(&self.0, call, known, instances).await
+        locations::name(&self.0, call, known, instances).await
     }
 
     async fn instance(
         &self,
         call: &Call,
         guid: &InstanceGuid,
-        names: PlaceNames,
+        names: LocationNames,
     ) -> Result<Option<CfInstance>, ServiceError> {
         let url = self.0.address(&one(guid), &[]);
         let found = self
@@ -164,8 +164,8 @@ impl Api for V2 {
             }
             Err(error) => return Err(error),
         };
-        if names == PlaceNames::Told {
-            self.name_places(call, &mut Places::default(), &mut found)
+        if names == LocationNames::Reported {
+            self.name_locations(call, &mut Locations::default(), &mut found)
                 .await?;
         }
         let [found] = found;
@@ -178,7 +178,7 @@ impl Api for V2 {
         ids: &[InstanceGuid],
     ) -> Result<Vec<InstanceGuid>, ServiceError> {
         let look = |id: InstanceGuid| async move {
-            let found = self.instance(call, &id, PlaceNames::Left).await?;
+            let found = self.instance(call, &id, LocationNames::Left).await?;
             Ok(found.map(|found| found.guid))
         };
         let ids = ids.to_vec();
@@ -284,12 +284,12 @@ impl Api for V2 {
         visibility::write(&self.0, call, plan, wanted).await
     }
 
-    async fn standing(
+    async fn last_operation(
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<CfStanding, ServiceError> {
-        let wire: Resource<InstanceGuid, WireStanding> =
+    ) -> Result<CfLastOperation, ServiceError> {
+        let wire: Resource<InstanceGuid, WireInstanceStatus> =
             self.0.read(call, &one(instance), &[]).await?;
         Ok(wire.entity.into())
     }
@@ -406,7 +406,7 @@ impl Api for V2 {
     ) -> Result<Upgrading, ServiceError> {
         let query = [("accepts_incomplete", "true")];
         let url = self.0.address(&one(instance), &query);
-        let request = Request::new(Method::PUT, url, Repeat::WhileUnsent).json(&wish(version));
+        let request = Request::new(Method::PUT, url, Repeat::WhileUnsent).json(&wanted(version));
         let written = self.0.send(call, request).await?;
         let upgraded: Single<UpgradedInstance> = written.json()?;
         let operation = upgraded.entity.last_operation.unwrap_or_default();
@@ -450,8 +450,10 @@ impl V2 {
         let condition = format!("name:{name}");
         let found: Vec<Resource<Guid, Named>> =
             filtered(&self.0, call, segments, &condition).await?;
-        let found = found.into_iter().find(|place| place.entity.name == name);
-        Ok(found.map(|place| place.metadata.guid))
+        let found = found
+            .into_iter()
+            .find(|location| location.entity.name == name);
+        Ok(found.map(|location| location.metadata.guid))
     }
 
     /// Sent once: the broker is asked while the request waits.

@@ -50,10 +50,10 @@ pub(super) async fn write(
     if is_public(connection, call, plan).await? != is_wanted_public {
         make_public(connection, call, plan, is_wanted_public).await?;
     }
-    let nobody = BTreeSet::new();
+    let no_user = BTreeSet::new();
     let wanted = match wanted {
         WantedVisibility::Organizations(wanted) => wanted,
-        WantedVisibility::Public | WantedVisibility::Admin => &nobody,
+        WantedVisibility::Public | WantedVisibility::Admin => &no_user,
     };
     let there = visibilities(connection, call, plan).await?;
     let seen_by: BTreeSet<_> = there

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::cloud_controller::{
     AppGuid, BindingGuid, BrokerGuid, BrokerRegistration, CfBinding, CfBindingKind, CfInstance,
     InstanceGuid, OfferedPlan, OrganizationGuid, PlanGuid, SpaceGuid,
-    instances::{MaintenanceInfo, ToldOperation, WireOperation},
-    places::Space,
+    instances::{MaintenanceInfo, ReportedOperation, WireOperation},
+    locations::Space,
 };
 
 /// A thing with its id.
@@ -167,13 +167,13 @@ pub(super) struct VersionedInstance {
     #[serde(default)]
     pub(super) maintenance_info: Option<MaintenanceInfo>,
     #[serde(default)]
-    pub(super) last_operation: Option<ToldOperation>,
+    pub(super) last_operation: Option<ReportedOperation>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct UpgradedInstance {
     #[serde(default)]
-    pub(super) last_operation: Option<ToldOperation>,
+    pub(super) last_operation: Option<ReportedOperation>,
 }
 
 #[derive(Deserialize)]

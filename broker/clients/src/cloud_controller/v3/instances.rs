@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::pages::{IDS_PER_FILTER, ToOne, values};
 use crate::cloud_controller::{
-    CfInstance, InstanceGuid, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, SpaceGuid,
+    CfInstance, InstanceGuid, InstanceQuery, LocationNames, OrganizationGuid, PlanGuid, SpaceGuid,
     instances::WireOperation,
     listing::InstanceList,
-    places::{Places, Space},
+    locations::{Locations, Space},
 };
 
 pub(super) const INSTANCES: &[&str] = &["v3", "service_instances"];
@@ -41,7 +41,7 @@ pub(super) fn lists(query: &InstanceQuery) -> Vec<InstanceList> {
                 let names = NAMES.map(|(name, fields)| (name, fields.to_owned()));
                 let names = names
                     .into_iter()
-                    .filter(|_| query.names == PlaceNames::Told);
+                    .filter(|_| query.names == LocationNames::Reported);
                 lists.push(InstanceList {
                     segments: INSTANCES
                         .iter()
@@ -121,7 +121,7 @@ struct WireOrganization {
 }
 
 impl Included {
-    pub(super) fn places(self) -> Places {
+    pub(super) fn locations(self) -> Locations {
         let spaces = self.spaces.into_iter().map(|space| {
             let known = Space {
                 name: space.name,
@@ -130,7 +130,7 @@ impl Included {
             (space.guid, Some(known))
         });
         let organizations = self.organizations.into_iter();
-        Places {
+        Locations {
             spaces: spaces.collect(),
             organizations: organizations.map(|of| (of.guid, Some(of.name))).collect(),
         }
@@ -139,7 +139,7 @@ impl Included {
 
 impl WireInstance {
     /// Nothing of one that a user provides.
-    pub(super) fn managed(self, places: &Places) -> Option<CfInstance> {
+    pub(super) fn managed(self, locations: &Locations) -> Option<CfInstance> {
         let mut instance = CfInstance {
             guid: self.guid,
             plan: self.relationships.service_plan?.data.guid,
@@ -149,7 +149,7 @@ impl WireInstance {
             organization: None,
             organization_name: None,
         };
-        places.write_into(&mut instance);
+        locations.write_into(&mut instance);
         Some(instance)
     }
 }

@@ -17,10 +17,11 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBindingKind, CfBroker, CfInstance,
-    CfPlan, CfStanding, CfVersionedInstance, Deletion, InstanceGuid, InstanceQuery, OfferedPlan,
-    OrganizationGuid, PlaceNames, PlanGuid, PlanVisibility, SpaceGuid, Upgrading, WantedVisibility,
+    CfLastOperation, CfPlan, CfVersionedInstance, Deletion, InstanceGuid, InstanceQuery,
+    LocationNames, OfferedPlan, OrganizationGuid, PlanGuid, PlanVisibility, SpaceGuid, Upgrading,
+    WantedVisibility,
     api::Api,
-    instances::{WireStanding, wish},
+    instances::{WireInstanceStatus, wanted},
     jobs::accepted,
     listing::{InstanceList, InstancePage},
 };
@@ -120,12 +121,12 @@ impl Api for V3 {
         ];
         let url = list.address(&self.0, paging);
         let page: Paged<WireInstance, Included> = self.0.read_at(call, url).await?;
-        let places = page.included.places();
+        let locations = page.included.locations();
         // Those of users, which have no plan, do not pass a filter by plans.
         let managed = page
             .resources
             .into_iter()
-            .filter_map(|wire| wire.managed(&places));
+            .filter_map(|wire| wire.managed(&locations));
         Ok(InstancePage {
             total: page.pagination.total_results,
             pages: page.pagination.total_pages,
@@ -137,14 +138,14 @@ impl Api for V3 {
         &self,
         call: &Call,
         guid: &InstanceGuid,
-        names: PlaceNames,
+        names: LocationNames,
     ) -> Result<Option<CfInstance>, ServiceError> {
         let query = match names {
-            PlaceNames::Told => &NAMES[..],
-            PlaceNames::Left => &[],
+            LocationNames::Reported => &NAMES[..],
+            LocationNames::Left => &[],
         };
         match self.0.read::<OneInstance>(call, &one(guid), query).await {
-            Ok(found) => Ok(found.instance.managed(&found.included.places())),
+            Ok(found) => Ok(found.instance.managed(&found.included.locations())),
             Err(error)
                 if error.status() == Some(StatusCode::NOT_FOUND)
                     && error.code() == Some(NO_SUCH_RESOURCE) =>
@@ -274,12 +275,12 @@ impl Api for V3 {
         self.0.send(call, request).await.map(drop)
     }
 
-    async fn standing(
+    async fn last_operation(
         &self,
         call: &Call,
         instance: &InstanceGuid,
-    ) -> Result<CfStanding, ServiceError> {
-        let found: WireStanding = self.0.read(call, &one(instance), &[]).await?;
+    ) -> Result<CfLastOperation, ServiceError> {
+        let found: WireInstanceStatus = self.0.read(call, &one(instance), &[]).await?;
         Ok(found.into())
     }
 
@@ -370,7 +371,7 @@ impl Api for V3 {
         version: &str,
     ) -> Result<Upgrading, ServiceError> {
         let url = self.0.address(&one(instance), &[]);
-        let request = Request::new(Method::PATCH, url, Repeat::WhileUnsent).json(&wish(version));
+        let request = Request::new(Method::PATCH, url, Repeat::WhileUnsent).json(&wanted(version));
         let written = self.0.send(call, request).await?;
         Ok(if written.status() == StatusCode::ACCEPTED {
             Upgrading::Begun
@@ -410,7 +411,7 @@ impl V3 {
         query: &[(&str, &str)],
     ) -> Result<Option<Guid>, ServiceError> {
         let found: Vec<WireGuid<Guid>> = list(&self.0, call, &["v3", kind], query).await?;
-        Ok(found.into_iter().next().map(|place| place.guid))
+        Ok(found.into_iter().next().map(|location| location.guid))
     }
 
     /// Sent once: a repetition would meet the operation that the first one has begun.

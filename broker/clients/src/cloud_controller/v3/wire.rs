@@ -8,7 +8,7 @@ use crate::cloud_controller::{
     AppGuid, BindingGuid, BrokerGuid, BrokerRegistration, CfBinding, CfBindingKind, CfPlan,
     OfferedPlan, OfferingGuid, OrganizationGuid, PlanGuid, PlanVisibility, SpaceGuid,
     WantedVisibility,
-    instances::{MaintenanceInfo, ToldOperation, WireOperation},
+    instances::{MaintenanceInfo, ReportedOperation, WireOperation},
 };
 
 /// Something of which only the id is needed.
@@ -199,7 +199,7 @@ pub(super) struct VersionedInstance {
     #[serde(default)]
     pub(super) maintenance_info: Option<MaintenanceInfo>,
     #[serde(default)]
-    pub(super) last_operation: Option<ToldOperation>,
+    pub(super) last_operation: Option<ReportedOperation>,
 }
 
 #[derive(Deserialize)]

@@ -12,7 +12,7 @@ use crate::{
         Call, ClientError, Limits, Method, Repeat, Request, Service, StatusCode, Trust, address,
     },
     service_error::ServiceError,
-    uaa::{TokenSource, token_source::refusal},
+    uaa::{TokenSource, token_source::rejection},
 };
 
 const JSON: &str = "application/json";
@@ -24,7 +24,7 @@ static PROTOCOL: Protocol = Protocol {
     accepts: is_success,
     // One that lacks a right is 403.
     refuses_token: is_unauthorized,
-    refusal,
+    rejection,
     shown: Shown::Path,
 };
 

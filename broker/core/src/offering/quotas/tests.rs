@@ -82,7 +82,7 @@ fn usage(plans: &[(&str, u64)]) -> Usage {
     usage
 }
 
-fn refusal(offering: &Offering, plan: &str, usage: &Usage) -> String {
+fn rejection(offering: &Offering, plan: &str, usage: &Usage) -> String {
     match check_quotas(offering, &id(plan), usage) {
         Ok(()) => String::new(),
         Err(exceeded) => exceeded.to_string(),
@@ -184,19 +184,19 @@ fn an_instance_fits_as_long_as_no_limit_is_reached() {
         ),
     ] {
         let offering = offering(small, large, global);
-        assert_eq!(refusal(&offering, SMALL, &usage(used)), refused, "{name}");
+        assert_eq!(rejection(&offering, SMALL, &usage(used)), refused, "{name}");
     }
 }
 
 #[test]
-fn everything_that_is_broken_is_told_in_the_order_of_the_reference() {
+fn everything_that_is_broken_is_reported_in_the_order_of_the_reference() {
     let offering = offering(
         (Some(1), &[("ips", 1, 1), ("memory", 4, 4)]),
         (None, &[]),
         (Some(1), &[("ips", 1), ("memory", 4)]),
     );
     assert_eq!(
-        refusal(&offering, SMALL, &usage(&[(SMALL, 1)])),
+        rejection(&offering, SMALL, &usage(&[(SMALL, 1)])),
         "plan instance limit exceeded: all 1 are taken, global instance limit exceeded: all 1 are taken, \
          global quotas [ips: (limit 1, used 1, requires 1)], global quotas [memory: (limit 4, used 4, requires 4)], \
          plan quotas [ips: (limit 1, used 1, requires 1)], plan quotas [memory: (limit 4, used 4, requires 4)]"
@@ -204,7 +204,7 @@ fn everything_that_is_broken_is_told_in_the_order_of_the_reference() {
 }
 
 #[test]
-fn an_instance_that_is_being_moved_takes_a_place_on_both_plans_and_one_of_all() {
+fn an_instance_that_is_being_moved_takes_a_location_on_both_plans_and_one_of_all() {
     let mut usage = Usage::default();
     usage.add([id(SMALL), id(LARGE)].into(), 1);
     assert_eq!((usage.of(&id(SMALL)), usage.of(&id(LARGE))), (1, 1));
@@ -215,7 +215,7 @@ fn an_instance_that_is_being_moved_takes_a_place_on_both_plans_and_one_of_all() 
         (None, &[("ips", 6)]),
     );
     assert_eq!(
-        refusal(&dear, SMALL, &usage),
+        rejection(&dear, SMALL, &usage),
         "global quotas [ips: (limit 6, used 5, requires 2)]"
     );
 }

@@ -40,20 +40,20 @@ pub(super) struct Listing {
     /// When it was begun: what happened later need not be in it.
     pub(super) began: Instant,
     pub(super) records: Vec<CountedInstance>,
-    pub(super) markers: Here,
+    pub(super) occupancies: Here,
     /// What the Director had then of the instances without a marker.
     pub(super) deployed: BTreeSet<InstanceId>,
 }
 
 /// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was refused
 /// may look like an instance at rest, for example when the platform failed to delete it.
-pub(super) fn is_doubtful(record: &CountedInstance, markers: &Here) -> bool {
+pub(super) fn is_doubtful(record: &CountedInstance, occupancies: &Here) -> bool {
     let may_be_unmade = match record.state {
         PlatformState::Settled | PlatformState::Updating | PlatformState::Listed => true,
         PlatformState::Creating | PlatformState::Unmade => false,
     };
-    let marker = markers.get(&record.instance);
-    may_be_unmade && marker.is_none_or(|marker| marker.kind == OccupancyKind::Absent)
+    let occupancy = occupancies.get(&record.instance);
+    may_be_unmade && occupancy.is_none_or(|occupancy| occupancy.kind == OccupancyKind::Absent)
 }
 
 /// The places that are kept here, and what earlier listings have taught.
@@ -64,7 +64,7 @@ pub(super) struct Ledger {
     /// Where those come from that are being moved: what the source tells may be older than its row of the instance.
     origins: BTreeMap<InstanceId, PlanId>,
     /// Ordered, and nothing decided yet.
-    asking: BTreeSet<InstanceId>,
+    pending: BTreeSet<InstanceId>,
     learned: Option<Learned>,
 }
 
@@ -107,12 +107,12 @@ impl Ledger {
         self.reserved.remove(instance);
     }
 
-    pub(super) fn begin_asking(&mut self, instance: &InstanceId) {
-        self.asking.insert(instance.clone());
+    pub(super) fn begin_pending(&mut self, instance: &InstanceId) {
+        self.pending.insert(instance.clone());
     }
 
-    pub(super) fn end_asking(&mut self, instance: &InstanceId) {
-        self.asking.remove(instance);
+    pub(super) fn end_pending(&mut self, instance: &InstanceId) {
+        self.pending.remove(instance);
     }
 
     /// No more places than these are taken by others than `ordered`, as far as the totals reach. `None` where totals tell
@@ -140,25 +140,25 @@ impl Ledger {
         if let Some(all) = totals.get(&Total::OfAll) {
             usage.add(BTreeSet::new(), all.saturating_sub(of_plans));
         }
-        let mut places: BTreeMap<&InstanceId, BTreeSet<PlanId>> = BTreeMap::new();
+        let mut locations: BTreeMap<&InstanceId, BTreeSet<PlanId>> = BTreeMap::new();
         for (instance, occupancy) in here {
             let is_shown = occupancy.since.is_some()
                 && learned.shown.get(instance) == occupancy.since.as_ref();
             if occupancy.kind != OccupancyKind::Absent && !is_shown {
                 let plans = occupancy.plan.iter().chain(self.origin(instance, here));
-                places.insert(instance, plans.cloned().collect());
+                locations.insert(instance, plans.cloned().collect());
             }
         }
         for (instance, plans) in &learned.hidden {
             if !here.contains_key(instance) {
-                places.insert(instance, plans.clone());
+                locations.insert(instance, plans.clone());
             }
         }
         for (instance, plan) in &self.reserved {
-            places.entry(instance).or_default().insert(plan.clone());
+            locations.entry(instance).or_default().insert(plan.clone());
         }
-        places.remove(ordered);
-        for plans in places.into_values() {
+        locations.remove(ordered);
+        for plans in locations.into_values() {
             usage.add(plans, 1);
         }
         Some(usage)
@@ -184,7 +184,7 @@ impl Ledger {
             .keys()
             .copied()
             .chain(here.keys())
-            .chain(listing.markers.keys())
+            .chain(listing.occupancies.keys())
             .chain(self.reserved.keys())
             .filter(|instance| *instance != ordered)
             .collect();
@@ -193,14 +193,14 @@ impl Ledger {
             let occupancy = here.get(instance);
             let mut plans = match (records.get(instance), occupancy) {
                 (Some(record), _) => {
-                    let occupancy = occupancy.or_else(|| listing.markers.get(instance));
-                    self.listed_place(record, occupancy, listing)
+                    let occupancy = occupancy.or_else(|| listing.occupancies.get(instance));
+                    self.listed_location(record, occupancy, listing)
                 }
-                (None, Some(occupancy)) => unlisted_place(occupancy, now, recently),
+                (None, Some(occupancy)) => unlisted_location(occupancy, now, recently),
                 (None, None) => listing
-                    .markers
+                    .occupancies
                     .get(instance)
-                    .map(|occupancy| unlisted_place(occupancy, now, recently))
+                    .map(|occupancy| unlisted_location(occupancy, now, recently))
                     .unwrap_or_default(),
             };
             plans.extend(self.reserved.get(instance).cloned());
@@ -222,7 +222,7 @@ impl Ledger {
     }
 
     /// Where an instance takes its place that the source knows.
-    fn listed_place(
+    fn listed_location(
         &self,
         record: &CountedInstance,
         occupancy: Option<&Occupancy>,
@@ -232,18 +232,18 @@ impl Ledger {
         let was_let_in = kind.is_some_and(|kind| kind != OccupancyKind::Absent);
         let is_unknown = kind.is_none();
         let is_deployed = listing.deployed.contains(&record.instance);
-        let takes_a_place = match record.state {
+        let takes_a_location = match record.state {
             PlatformState::Settled | PlatformState::Updating => was_let_in || is_deployed,
             PlatformState::Unmade => was_let_in,
             PlatformState::Creating => {
                 was_let_in || (is_unknown && self.has_inherited(&record.instance))
             }
             PlatformState::Listed => {
-                let is_asked_for = self.asking.contains(&record.instance);
+                let is_asked_for = self.pending.contains(&record.instance);
                 was_let_in || (is_unknown && is_deployed && !is_asked_for)
             }
         };
-        if !takes_a_place {
+        if !takes_a_location {
             return BTreeSet::new();
         }
         let own = || BTreeSet::from([record.plan.clone()]);
@@ -310,11 +310,11 @@ impl Ledger {
             .filter(|record| record.state == PlatformState::Creating)
             .map(|record| record.instance.clone());
         let inherited = match self.learned.take() {
-            Some(former) => creating
-                .filter(|instance| former.inherited.contains(instance))
+            Some(previous) => creating
+                .filter(|instance| previous.inherited.contains(instance))
                 .collect(),
             None => creating
-                .filter(|instance| !self.asking.contains(instance))
+                .filter(|instance| !self.pending.contains(instance))
                 .collect(),
         };
         let records: BTreeMap<_, _> = listing
@@ -322,22 +322,25 @@ impl Ledger {
             .iter()
             .map(|record| (&record.instance, record))
             .collect();
-        let hidden = listing.markers.iter().filter_map(|(instance, occupancy)| {
-            if here.contains_key(instance) {
-                return None;
-            }
-            let record = records.get(instance);
-            let is_hidden = match occupancy.kind {
-                OccupancyKind::Arriving => true,
-                OccupancyKind::Leaving => record.is_none(),
-                OccupancyKind::Arrived => {
-                    record.is_some_and(|record| record.state == PlatformState::Updating)
+        let hidden = listing
+            .occupancies
+            .iter()
+            .filter_map(|(instance, occupancy)| {
+                if here.contains_key(instance) {
+                    return None;
                 }
-                OccupancyKind::Remaining | OccupancyKind::Absent => false,
-            };
-            let plan = occupancy.plan.clone()?;
-            is_hidden.then(|| (instance.clone(), [plan].into()))
-        });
+                let record = records.get(instance);
+                let is_hidden = match occupancy.kind {
+                    OccupancyKind::Arriving => true,
+                    OccupancyKind::Leaving => record.is_none(),
+                    OccupancyKind::Arrived => {
+                        record.is_some_and(|record| record.state == PlatformState::Updating)
+                    }
+                    OccupancyKind::Remaining | OccupancyKind::Absent => false,
+                };
+                let plan = occupancy.plan.clone()?;
+                is_hidden.then(|| (instance.clone(), [plan].into()))
+            });
         let shown = here.iter().filter_map(|(instance, occupancy)| {
             let record = records.get(instance)?;
             let since = occupancy.since.filter(|since| *since <= listing.began)?;
@@ -364,8 +367,8 @@ fn may_be_at_its_origin(kind: OccupancyKind) -> bool {
 }
 
 /// Where an instance takes its place that the source does not know: not yet, or no more.
-fn unlisted_place(occupancy: &Occupancy, now: Instant, recently: Duration) -> BTreeSet<PlanId> {
-    let takes_a_place = match occupancy.kind {
+fn unlisted_location(occupancy: &Occupancy, now: Instant, recently: Duration) -> BTreeSet<PlanId> {
+    let takes_a_location = match occupancy.kind {
         OccupancyKind::Arriving | OccupancyKind::Leaving => true,
         OccupancyKind::Arrived | OccupancyKind::Remaining => occupancy
             .since
@@ -373,7 +376,7 @@ fn unlisted_place(occupancy: &Occupancy, now: Instant, recently: Duration) -> BT
         OccupancyKind::Absent => false,
     };
     let plan = occupancy.plan.clone();
-    plan.filter(|_| takes_a_place).into_iter().collect()
+    plan.filter(|_| takes_a_location).into_iter().collect()
 }
 
 #[cfg(test)]

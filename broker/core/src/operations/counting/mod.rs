@@ -64,21 +64,21 @@ struct Wanted<'a> {
 }
 
 /// Says of an instance that nothing is decided about it yet.
-struct Asking<'a> {
+struct PendingAnswer<'a> {
     instance: &'a InstanceId,
     ledger: &'a SharedLedger,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> PendingAnswer<'a> {
     fn begin(instance: &'a InstanceId, ledger: &'a SharedLedger) -> Self {
-        ledger.lock().begin_asking(instance);
+        ledger.lock().begin_pending(instance);
         Self { instance, ledger }
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingAnswer<'_> {
     fn drop(&mut self) {
-        self.ledger.lock().end_asking(self.instance);
+        self.ledger.lock().end_pending(self.instance);
     }
 }
 
@@ -115,7 +115,7 @@ impl Counting {
         instance: &InstanceId,
         plan: &PlanId,
     ) -> Result<Reservation, Refused> {
-        let _asking = Asking::begin(instance, &self.ledger);
+        let _asking = PendingAnswer::begin(instance, &self.ledger);
         let wanted = Wanted {
             instance,
             plan,
@@ -153,14 +153,14 @@ impl Counting {
             return Ok(self.keep(&mut self.ledger.lock(), &here(engine), wanted));
         }
         let call = request_context.call();
-        if let Some(place) = self.try_totals(engine, &call, &needed, wanted).await? {
-            return Ok(place);
+        if let Some(location) = self.try_totals(engine, &call, &needed, wanted).await? {
+            return Ok(location);
         }
         let listing = self.list(engine, &call).await?;
         // Looking and reserving are one step: two orders must not see the same last place.
         let mut ledger = self.ledger.lock();
         let here = here(engine);
-        let recently = self.timings.remembered;
+        let recently = self.timings.recorded;
         let usage = ledger.exactly(&listing, &here, instance, Instant::now(), recently);
         check_quotas(&self.offering, plan, &usage)?;
         Ok(self.keep(&mut ledger, &here, wanted))
@@ -192,15 +192,18 @@ impl Counting {
 
     async fn list(&self, engine: &dyn Engine, call: &Call) -> Result<Listing, Refused> {
         let began = Instant::now();
-        let (records, markers) =
+        let (records, occupancies) =
             tokio::join!(self.source.records(call), engine.recorded_occupancies(call));
         let records = records.map_err(uncounted)?;
-        let markers = markers
+        let occupancies = occupancies
             .map_err(Refused::CountInstances)?
             .into_iter()
             .collect();
         // What is at rest by now is deployed by now.
-        let deployed = if records.iter().any(|record| is_doubtful(record, &markers)) {
+        let deployed = if records
+            .iter()
+            .any(|record| is_doubtful(record, &occupancies))
+        {
             let present = engine.present_instances(call).await;
             present.map_err(Refused::CountInstances)?
         } else {
@@ -209,7 +212,7 @@ impl Counting {
         Ok(Listing {
             began,
             records,
-            markers,
+            occupancies,
             deployed,
         })
     }

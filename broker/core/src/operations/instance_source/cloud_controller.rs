@@ -12,7 +12,7 @@ use odb_api_types::ids::{InstanceId, PlanId};
 use odb_clients::{
     FailureKind, ServiceError,
     cloud_controller::{
-        CloudController, InstanceQuery, OrganizationGuid, PlaceNames, PlanGuid, Sight,
+        CloudController, InstanceQuery, LocationNames, OrganizationGuid, PlanGuid, Visibility,
     },
     http::{Call, StatusCode},
 };
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::{
     CountedInstance, EntryStream, InstanceEntry, OfferingKnowledge, Selection, SourceError,
-    selection::named_place,
+    selection::named_location,
 };
 use crate::offering::Total;
 
@@ -31,9 +31,9 @@ pub struct CloudControllerSource {
     client: CloudController,
     offering: Arc<Offering>,
     /// How long plans that were learned are believed.
-    believed: Duration,
+    cached: Duration,
     /// The same as long as a plan of the catalog is not among them.
-    incomplete_believed: Duration,
+    incomplete_cached: Duration,
     known: Arc<Mutex<Option<Arc<KnownPlans>>>>,
 }
 
@@ -51,8 +51,8 @@ impl CloudControllerSource {
         Self {
             client,
             offering,
-            believed: timings.plans_believed,
-            incomplete_believed: timings.incomplete_plans_believed,
+            cached: timings.plans_cached,
+            incomplete_cached: timings.incomplete_plans_cached,
             known: Arc::default(),
         }
     }
@@ -67,7 +67,7 @@ impl CloudControllerSource {
         call: &Call,
         parameters: &[(String, String)],
     ) -> Result<Option<Selection>, SourceError> {
-        let Some((organization, space)) = named_place(parameters)? else {
+        let Some((organization, space)) = named_location(parameters)? else {
             return Ok(Some(Selection::all()));
         };
         let Some(organization) = self.client.organization_named(call, organization).await? else {
@@ -119,7 +119,7 @@ impl CloudControllerSource {
         &self,
         call: &Call,
         instance: &InstanceId,
-        names: PlaceNames,
+        names: LocationNames,
     ) -> Result<Option<InstanceEntry>, SourceError> {
         let Ok(guid) = instance.as_str().parse() else {
             return Ok(None);
@@ -143,7 +143,7 @@ impl CloudControllerSource {
         if let Some(known) = self.known() {
             match listed(&known).await {
                 Err(SourceError::CloudController(error)) if is_about_an_unknown_plan(&error) => {}
-                told => return told,
+                reported => return reported,
             }
         }
         listed(&*self.learn(call).await?).await
@@ -157,7 +157,7 @@ impl CloudControllerSource {
         if let Some(known) = self.known().filter(|known| known.include(totals)) {
             match self.totals_of(call, &known, totals).await {
                 Err(error) if is_about_an_unknown_plan(&error) => {}
-                told => return Ok(told?),
+                reported => return Ok(reported?),
             }
         }
         let known = self.learn(call).await?;
@@ -189,7 +189,7 @@ impl CloudControllerSource {
         call: &Call,
         instances: &mut BTreeSet<InstanceId>,
     ) -> Result<OfferingKnowledge, SourceError> {
-        self.require_whole_sight(call).await?;
+        self.require_full_visibility(call).await?;
         let known = self.learn(call).await?;
         let mut entries = self.entries_of(call, &known, &Selection::all());
         while let Some(entry) = entries.try_next().await? {
@@ -221,7 +221,7 @@ impl CloudControllerSource {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<(bool, OfferingKnowledge), SourceError> {
-        self.require_whole_sight(call).await?;
+        self.require_full_visibility(call).await?;
         let known = match self.known() {
             Some(known) => known,
             None => self.learn(call).await?,
@@ -231,10 +231,10 @@ impl CloudControllerSource {
         Ok((found.contains(instance), known.offering()))
     }
 
-    async fn require_whole_sight(&self, call: &Call) -> Result<(), SourceError> {
-        match self.client.sight(call).await? {
-            Sight::Everything => Ok(()),
-            Sight::Parts => Err(SourceError::PartialSight),
+    async fn require_full_visibility(&self, call: &Call) -> Result<(), SourceError> {
+        match self.client.visibility(call).await? {
+            Visibility::Everything => Ok(()),
+            Visibility::Parts => Err(SourceError::PartialSight),
         }
     }
 
@@ -298,12 +298,12 @@ impl CloudControllerSource {
             .plans
             .iter()
             .all(|plan| known.plans.iter().any(|(_, known)| *known == plan.id));
-        let believed = match (is_complete, known.plans.is_empty()) {
-            (true, _) => self.believed,
-            (false, false) => self.incomplete_believed,
+        let cached = match (is_complete, known.plans.is_empty()) {
+            (true, _) => self.cached,
+            (false, false) => self.incomplete_cached,
             (false, true) => Duration::ZERO,
         };
-        (known.learned.elapsed() < believed).then(|| known.clone())
+        (known.learned.elapsed() < cached).then(|| known.clone())
     }
 
     async fn learn(&self, call: &Call) -> Result<Arc<KnownPlans>, ServiceError> {

@@ -26,7 +26,7 @@ use futures_util::{
 };
 use odb_api_types::ids::{InstanceId, PlanId};
 use odb_clients::{
-    cloud_controller::{OrganizationGuid, PlaceNames},
+    cloud_controller::{LocationNames, OrganizationGuid},
     http::Call,
     service_instances_api::ServiceInstancesApi,
 };
@@ -124,7 +124,7 @@ impl InstanceSource {
                 let (source, call) = (source.clone(), call.clone());
                 let found = stream::iter(instances).map(move |instance| {
                     let (source, call) = (source.clone(), call.clone());
-                    async move { source.find(&call, &instance, PlaceNames::Told).await }
+                    async move { source.find(&call, &instance, LocationNames::Reported).await }
                 });
                 let found = found.buffered(LOOKS_AT_ONCE);
                 found.try_filter_map(|found| ready(Ok(found))).boxed()
@@ -141,7 +141,7 @@ impl InstanceSource {
         &self,
         call: &Call,
         instance: &InstanceId,
-        names: PlaceNames,
+        names: LocationNames,
     ) -> Result<Option<InstanceEntry>, SourceError> {
         match self {
             Self::CloudController(source) => source.find(call, instance, names).await,

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use odb_api_types::ids::PlanId;
-use odb_clients::cloud_controller::{OrganizationGuid, PlaceNames, SpaceGuid};
+use odb_clients::cloud_controller::{LocationNames, OrganizationGuid, SpaceGuid};
 
 /// The parameters that the Cloud Controller's instances are chosen by: names of an organization and of a space in it.
-const PLACE: [&str; 2] = ["cf_org", "cf_space"];
+const LOCATION: [&str; 2] = ["cf_org", "cf_space"];
 
 /// Which of the service instances are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Selection {
     /// Those in these organizations; in any if there is none. The service instances API knows no organizations.
     pub organizations: Vec<OrganizationGuid>,
     /// Whether the names of spaces and organizations are told, where the source knows them.
-    pub names: PlaceNames,
+    pub names: LocationNames,
     /// What the service instances API is asked with, each name once. The Cloud Controller is not.
     pub parameters: Vec<(String, String)>,
 }
@@ -47,14 +47,14 @@ impl Selection {
             plans: BTreeSet::new(),
             spaces: Vec::new(),
             organizations: Vec::new(),
-            names: PlaceNames::Left,
+            names: LocationNames::Left,
             parameters: Vec::new(),
         }
     }
 }
 
 /// The names of an organization and of a space in it that parameters ask for; nothing without parameters.
-pub(super) fn named_place(
+pub(super) fn named_location(
     parameters: &[(String, String)],
 ) -> Result<Option<(&str, &str)>, FilterError> {
     if parameters.is_empty() {
@@ -67,16 +67,16 @@ pub(super) fn named_place(
             .filter(|value| !value.is_empty())
             .ok_or(FilterError::Missing { parameter })
     };
-    let [organization, space] = PLACE;
-    let place = (given(organization)?, given(space)?);
+    let [organization, space] = LOCATION;
+    let location = (given(organization)?, given(space)?);
     let unknown = parameters
         .iter()
-        .find(|(name, _)| !PLACE.contains(&name.as_str()));
+        .find(|(name, _)| !LOCATION.contains(&name.as_str()));
     match unknown {
         Some((name, _)) => Err(FilterError::Unknown {
             parameter: name.clone(),
         }),
-        None => Ok(Some(place)),
+        None => Ok(Some(location)),
     }
 }
 
@@ -92,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_an_organization_and_a_space_and_nothing_else() {
+    fn a_location_is_an_organization_and_a_space_and_nothing_else() {
         let (org, space) = (("cf_org", "o"), ("cf_space", "s"));
 
-        assert_eq!(named_place(&[]), Ok(None));
+        assert_eq!(named_location(&[]), Ok(None));
         for given in [[org, space], [space, org]] {
-            assert_eq!(named_place(&parameters(&given)), Ok(Some(("o", "s"))));
+            assert_eq!(named_location(&parameters(&given)), Ok(Some(("o", "s"))));
         }
         for (given, missing) in [
             (&[org][..], "cf_space"),
@@ -106,10 +106,10 @@ mod tests {
             (&[("a", "1"), ("b", "2")], "cf_org"),
             (&[org, ("b", "2")], "cf_space"),
         ] {
-            let error = named_place(&parameters(given)).unwrap_err();
+            let error = named_location(&parameters(given)).unwrap_err();
             assert_eq!(error, FilterError::Missing { parameter: missing });
         }
-        let error = named_place(&parameters(&[org, ("plan", "p"), space])).unwrap_err();
+        let error = named_location(&parameters(&[org, ("plan", "p"), space])).unwrap_err();
         assert!(error.to_string().contains("`plan`"), "{error}");
     }
 }

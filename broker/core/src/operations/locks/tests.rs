@@ -35,13 +35,13 @@ fn now() -> Deadline {
 
 /// What a request wants to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Wish {
+enum LockMode {
     Instance(u8),
     Binding(u8, u8),
     Record(u8, u8),
 }
 
-impl Wish {
+impl LockMode {
     fn binding(self) -> Option<(u8, u8)> {
         match self {
             Self::Instance(_) => None,
@@ -63,7 +63,7 @@ impl Wish {
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Ask(Wish),
+    Ask(LockMode),
     /// A request ends, or gives up waiting: the oldest ones have the lowest numbers.
     Leave(prop::sample::Index),
 }
@@ -71,9 +71,9 @@ enum Event {
 fn events() -> impl Strategy<Value = Event> {
     let of_binding = (0..INSTANCES, 0..BINDINGS);
     prop_oneof![
-        1 => (0..INSTANCES).prop_map(|instance| Event::Ask(Wish::Instance(instance))),
-        4 => of_binding.clone().prop_map(|(of, binding)| Event::Ask(Wish::Binding(of, binding))),
-        1 => of_binding.prop_map(|(of, binding)| Event::Ask(Wish::Record(of, binding))),
+        1 => (0..INSTANCES).prop_map(|instance| Event::Ask(LockMode::Instance(instance))),
+        4 => of_binding.clone().prop_map(|(of, binding)| Event::Ask(LockMode::Binding(of, binding))),
+        1 => of_binding.prop_map(|(of, binding)| Event::Ask(LockMode::Record(of, binding))),
         5 => any::<prop::sample::Index>().prop_map(Event::Leave),
     ]
 }
@@ -82,7 +82,7 @@ fn events() -> impl Strategy<Value = Event> {
 #[derive(Default)]
 struct Model {
     all: u32,
-    wishes: BTreeMap<usize, Wish>,
+    wanted: BTreeMap<usize, LockMode>,
     /// Who holds a binding's lock, and behind it who waits for it.
     bindings: BTreeMap<(u8, u8), VecDeque<usize>>,
     /// Who holds permits of an instance, or waits for them.
@@ -92,9 +92,9 @@ struct Model {
 }
 
 impl Model {
-    fn ask(&mut self, request: usize, wish: Wish) {
-        self.wishes.insert(request, wish);
-        match wish.binding() {
+    fn ask(&mut self, request: usize, wanted: LockMode) {
+        self.wanted.insert(request, wanted);
+        match wanted.binding() {
             Some(key) => {
                 let queue = self.bindings.entry(key).or_default();
                 queue.push_back(request);
@@ -108,12 +108,12 @@ impl Model {
     }
 
     fn leave(&mut self, request: usize) {
-        let wish = self.wishes.remove(&request).unwrap();
+        let wanted = self.wanted.remove(&request).unwrap();
         self.holders.remove(&request);
         for queue in self.shares.values_mut() {
             queue.retain(|queued| *queued != request);
         }
-        if let Some(key) = wish.binding() {
+        if let Some(key) = wanted.binding() {
             let queue = self.bindings.get_mut(&key).unwrap();
             let was_first = queue.front() == Some(&request);
             queue.retain(|queued| *queued != request);
@@ -126,7 +126,7 @@ impl Model {
     }
 
     fn queue_at_instance(&mut self, request: usize) {
-        match self.wishes[&request].share(self.all) {
+        match self.wanted[&request].share(self.all) {
             Some((instance, _)) => self.shares.entry(instance).or_default().push_back(request),
             None => {
                 self.holders.insert(request);
@@ -138,7 +138,7 @@ impl Model {
         for queue in self.shares.values() {
             let mut left = self.all;
             for request in queue {
-                let (_, wanted) = self.wishes[request].share(self.all).unwrap();
+                let (_, wanted) = self.wanted[request].share(self.all).unwrap();
                 if wanted > left {
                     break;
                 }
@@ -157,20 +157,20 @@ enum Request {
     Holds { _guard: Guard },
 }
 
-fn ask(locks: &Locks, wish: Wish) -> Request {
+fn ask(locks: &Locks, wanted: LockMode) -> Request {
     let locks = locks.clone();
     Request::Waits(Box::pin(async move {
-        match wish {
-            Wish::Instance(of) => {
+        match wanted {
+            LockMode::Instance(of) => {
                 let held = locks.instance(&instance(of), later()).await;
                 Box::new(held.unwrap()) as Guard
             }
-            Wish::Binding(of, number) => {
+            LockMode::Binding(of, number) => {
                 let (instance, binding) = (instance(of), binding(number));
                 let held = locks.binding(&instance, &binding, later()).await;
                 Box::new(held.unwrap())
             }
-            Wish::Record(of, number) => {
+            LockMode::Record(of, number) => {
                 let (instance, binding) = (instance(of), binding(number));
                 let held = locks.binding_record(&instance, &binding, later()).await;
                 Box::new(held.unwrap())
@@ -198,14 +198,14 @@ fn settle(requests: &mut BTreeMap<usize, Request>) -> BTreeSet<usize> {
     holders.map(|(number, _)| *number).collect()
 }
 
-fn assert_compatible(holders: &BTreeSet<usize>, wishes: &BTreeMap<usize, Wish>, all: u32) {
+fn assert_compatible(holders: &BTreeSet<usize>, wanted: &BTreeMap<usize, LockMode>, all: u32) {
     let mut bindings = BTreeSet::new();
     let mut shares: BTreeMap<u8, u32> = BTreeMap::new();
-    for wish in holders.iter().map(|holder| wishes[holder]) {
-        if let Some(key) = wish.binding() {
+    for wanted in holders.iter().map(|holder| wanted[holder]) {
+        if let Some(key) = wanted.binding() {
             assert!(bindings.insert(key), "two requests hold binding {key:?}");
         }
-        if let Some((instance, share)) = wish.share(all) {
+        if let Some((instance, share)) = wanted.share(all) {
             *shares.entry(instance).or_default() += share;
         }
     }
@@ -227,9 +227,9 @@ proptest! {
         let mut requests = BTreeMap::new();
         for (number, event) in events.into_iter().enumerate() {
             match event {
-                Event::Ask(wish) => {
-                    requests.insert(number, ask(&locks, wish));
-                    model.ask(number, wish);
+                Event::Ask(wanted) => {
+                    requests.insert(number, ask(&locks, wanted));
+                    model.ask(number, wanted);
                 }
                 Event::Leave(_) if requests.is_empty() => {}
                 Event::Leave(index) => {
@@ -240,7 +240,7 @@ proptest! {
                 }
             }
             let holders = settle(&mut requests);
-            assert_compatible(&holders, &model.wishes, all);
+            assert_compatible(&holders, &model.wanted, all);
             prop_assert_eq!(&holders, &model.holders);
         }
     }

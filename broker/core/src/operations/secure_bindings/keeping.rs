@@ -5,7 +5,7 @@ use odb_clients::http::Call;
 use serde_json::{Map, Value, json};
 
 use super::{
-    BindingNames, BindingRecord, Reader, SecureBindingFault, SecureBindings, credentials_of,
+    BindingNames, BindingRecord, Reader, SecureBindingError, SecureBindings, credentials_of,
 };
 use crate::{
     engine::RequestIdentity,
@@ -51,7 +51,7 @@ impl Keeping {
     pub(in crate::operations) async fn find(
         &self,
         call: &Call,
-    ) -> Result<Before, SecureBindingFault> {
+    ) -> Result<Before, SecureBindingError> {
         let Some(record) = self.secure.find(call, &self.names).await? else {
             return Ok(Before::Nothing);
         };
@@ -67,7 +67,7 @@ impl Keeping {
         &self,
         call: &Call,
         binding: Binding,
-    ) -> Result<Binding, SecureBindingFault> {
+    ) -> Result<Binding, SecureBindingError> {
         let identity = RequestIdentity(&self.identity);
         let reader = self.reader.clone();
         let credentials = credentials_of(&binding);
@@ -83,10 +83,10 @@ impl Keeping {
     }
 
     /// Removes whatever may have been kept.
-    pub(in crate::operations) async fn take_back(
+    pub(in crate::operations) async fn roll_back(
         &self,
         call: &Call,
-    ) -> Result<(), SecureBindingFault> {
+    ) -> Result<(), SecureBindingError> {
         self.secure
             .remove(call, &self.names, Some(&self.reader))
             .await

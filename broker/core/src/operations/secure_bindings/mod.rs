@@ -48,17 +48,17 @@ pub struct SecureBindings {
 
 /// The runtime CredHub could not be asked, or did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {doing}")]
-pub struct SecureBindingFault {
-    doing: &'static str,
+#[error("could not {activity}")]
+pub struct SecureBindingError {
+    activity: &'static str,
     #[source]
     source: Box<ServiceError>,
 }
 
-impl SecureBindingFault {
-    fn while_trying_to(doing: &'static str) -> impl FnOnce(ServiceError) -> Self {
+impl SecureBindingError {
+    fn while_trying_to(activity: &'static str) -> impl FnOnce(ServiceError) -> Self {
         move |source| Self {
-            doing,
+            activity,
             source: Box::new(source),
         }
     }
@@ -85,13 +85,13 @@ impl SecureBindings {
         &self,
         call: &Call,
         names: &BindingNames,
-    ) -> Result<Option<BindingRecord>, SecureBindingFault> {
+    ) -> Result<Option<BindingRecord>, SecureBindingError> {
         let Some(record) = self.record(call, names).await? else {
             return Ok(None);
         };
         if record.has_credentials() {
             let credentials = self.credhub.latest(call, &names.credentials).await;
-            let credentials = credentials.map_err(SecureBindingFault::while_trying_to(
+            let credentials = credentials.map_err(SecureBindingError::while_trying_to(
                 "look for the stored credentials",
             ))?;
             if credentials.is_none() {
@@ -108,15 +108,15 @@ impl SecureBindings {
         names: &BindingNames,
         credentials: Option<SecretJson>,
         record: &BindingRecord,
-    ) -> Result<(), SecureBindingFault> {
+    ) -> Result<(), SecureBindingError> {
         if let Some(credentials) = credentials {
             let value = CredentialValue::Json(credentials);
             let stored = self.credhub.put(call, &names.credentials, &value).await;
-            stored.map_err(SecureBindingFault::while_trying_to("store the credentials"))?;
+            stored.map_err(SecureBindingError::while_trying_to("store the credentials"))?;
         }
         let value = CredentialValue::Json(record.to_json());
         let stored = self.credhub.put(call, &names.record, &value).await;
-        stored.map_err(SecureBindingFault::while_trying_to(
+        stored.map_err(SecureBindingError::while_trying_to(
             "store what is remembered of the binding",
         ))?;
         self.let_in(call, names, record).await
@@ -128,7 +128,7 @@ impl SecureBindings {
         call: &Call,
         names: &BindingNames,
         record: &BindingRecord,
-    ) -> Result<(), SecureBindingFault> {
+    ) -> Result<(), SecureBindingError> {
         let Some(actor) = record.reader.actor().filter(|_| record.has_credentials()) else {
             return Ok(());
         };
@@ -137,7 +137,7 @@ impl SecureBindings {
             .credhub
             .grant(call, &names.credentials, &actor, &read)
             .await;
-        granted.map_err(SecureBindingFault::while_trying_to(
+        granted.map_err(SecureBindingError::while_trying_to(
             "let the application read its credentials",
         ))?;
         Ok(())
@@ -150,7 +150,7 @@ impl SecureBindings {
         call: &Call,
         names: &BindingNames,
         reader: Option<&Reader>,
-    ) -> Result<(), SecureBindingFault> {
+    ) -> Result<(), SecureBindingError> {
         let actor = if let Some(reader) = reader {
             reader.actor()
         } else {
@@ -159,13 +159,13 @@ impl SecureBindings {
         };
         if let Some(actor) = actor {
             let revoked = self.credhub.revoke(call, &names.credentials, &actor).await;
-            revoked.map_err(SecureBindingFault::while_trying_to(
+            revoked.map_err(SecureBindingError::while_trying_to(
                 "take the permission to read the credentials back",
             ))?;
         }
-        let deleting = || SecureBindingFault::while_trying_to("delete the stored credentials");
-        if let Some(name) = &names.former_credentials {
-            self.delete_former(call, name).await.map_err(deleting())?;
+        let deleting = || SecureBindingError::while_trying_to("delete the stored credentials");
+        if let Some(name) = &names.previous_credentials {
+            self.delete_previous(call, name).await.map_err(deleting())?;
         }
         for name in [&names.credentials, &names.record] {
             self.credhub.delete(call, name).await.map_err(deleting())?;
@@ -174,7 +174,7 @@ impl SecureBindings {
     }
 
     /// Removes credentials from where the Go broker has them. What differs in case is another binding's.
-    async fn delete_former(
+    async fn delete_previous(
         &self,
         call: &Call,
         name: &CredentialName,
@@ -190,12 +190,12 @@ impl SecureBindings {
         &self,
         call: &Call,
         instance: &InstanceId,
-    ) -> Result<(), SecureBindingFault> {
+    ) -> Result<(), SecureBindingError> {
         let mut removed = 0;
         let folders = names::folders(&self.service, instance);
         for folder in &folders {
             let found = self.credhub.names_below(call, folder).await;
-            let mut found = found.map_err(SecureBindingFault::while_trying_to(
+            let mut found = found.map_err(SecureBindingError::while_trying_to(
                 "look for stored credentials",
             ))?;
             found.retain(|name| names::is_in_one_of(&folders, name));
@@ -215,7 +215,7 @@ impl SecureBindings {
             };
             for name in found.iter().filter(|name| !is_of_binding(name)) {
                 let deleted = self.credhub.delete(call, name).await;
-                deleted.map_err(SecureBindingFault::while_trying_to(
+                deleted.map_err(SecureBindingError::while_trying_to(
                     "delete what else is kept of the instance",
                 ))?;
             }
@@ -233,9 +233,9 @@ impl SecureBindings {
         &self,
         call: &Call,
         names: &BindingNames,
-    ) -> Result<Option<BindingRecord>, SecureBindingFault> {
+    ) -> Result<Option<BindingRecord>, SecureBindingError> {
         let stored = self.credhub.latest(call, &names.record).await;
-        let stored = stored.map_err(SecureBindingFault::while_trying_to(
+        let stored = stored.map_err(SecureBindingError::while_trying_to(
             "look what is remembered of the binding",
         ))?;
         Ok(stored.and_then(|stored| BindingRecord::read(names, &stored.value)))
@@ -246,7 +246,7 @@ impl SecureBindings {
 impl KeptBindings for SecureBindings {
     async fn remove_all(&self, call: &Call, instance: &InstanceId) -> Result<(), ServiceError> {
         let removed = self.remove_all_of(call, instance).await;
-        match removed.map_err(|fault| *fault.source) {
+        match removed.map_err(|error| *error.source) {
             Err(error) if error.status() == Some(StatusCode::FORBIDDEN) => {
                 tracing::warn!(
                     code = %Code::CleanUp, error = %Chain(&error),

@@ -16,7 +16,7 @@ pub(in crate::operations) struct BindingNames {
     /// What is remembered of the binding.
     pub(super) record: CredentialName,
     /// Where the Go broker has the credentials of ids with capitals.
-    pub(super) former_credentials: Option<CredentialName>,
+    pub(super) previous_credentials: Option<CredentialName>,
 }
 
 /// Names in CredHub have fewer characters than ids, and less room.
@@ -43,9 +43,9 @@ impl BindingNames {
             Ok(name)
         };
         let credentials = name("credentials")?;
-        let former = format!("/c/{service}/{instance}/{binding}/credentials").parse();
+        let previous = format!("/c/{service}/{instance}/{binding}/credentials").parse();
         Ok(Self {
-            former_credentials: former.ok().filter(|former| *former != credentials),
+            previous_credentials: previous.ok().filter(|previous| *previous != credentials),
             credentials,
             record: name("record")?,
         })
@@ -58,7 +58,7 @@ impl BindingNames {
         Some(Self {
             credentials: name("credentials")?,
             record: name("record")?,
-            former_credentials: None,
+            previous_credentials: None,
         })
     }
 

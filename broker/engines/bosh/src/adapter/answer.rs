@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Subcommand};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use super::AdapterFault;
+use super::AdapterError;
 
 /// The whole of stdout.
 pub(super) struct Answer {
@@ -18,11 +18,11 @@ impl Answer {
     }
 
     /// One JSON value and nothing after it.
-    pub(super) fn json<T: DeserializeOwned>(self) -> Result<T, AdapterFault> {
+    pub(super) fn json<T: DeserializeOwned>(self) -> Result<T, AdapterError> {
         serde_json::from_slice(&self.stdout).map_err(|error| {
             // serde's own words quote what they stumbled over.
             let (line, column) = (error.line(), error.column());
-            let fault = match error.classify() {
+            let error = match error.classify() {
                 Category::Eof if self.stdout.is_empty() => "it is empty".to_owned(),
                 Category::Eof => "it ends too early".to_owned(),
                 Category::Syntax | Category::Io => {
@@ -32,24 +32,24 @@ impl Answer {
                     format!("a value has the wrong type, seen at line {line} column {column}")
                 }
             };
-            AdapterFault::Answer {
+            AdapterError::Answer {
                 call: self.call,
-                fault,
+                error,
             }
         })
     }
 
     /// A manifest with no JSON around it.
-    pub(super) fn manifest(self) -> Result<GeneratedManifest, AdapterFault> {
+    pub(super) fn manifest(self) -> Result<GeneratedManifest, AdapterError> {
         let call = self.call;
-        let fault = |fault: &str| AdapterFault::Answer {
+        let error = |error: &str| AdapterError::Answer {
             call,
-            fault: fault.to_owned(),
+            error: error.to_owned(),
         };
         match String::from_utf8(self.stdout) {
-            Ok(text) if text.trim().is_empty() => Err(fault("it is empty")),
+            Ok(text) if text.trim().is_empty() => Err(error("it is empty")),
             Ok(text) => Ok(GeneratedManifest::from_text(ManifestText::from(text))),
-            Err(_) => Err(fault("it is not text in UTF-8")),
+            Err(_) => Err(error("it is not text in UTF-8")),
         }
     }
 }

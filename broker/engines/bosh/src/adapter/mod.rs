@@ -11,11 +11,11 @@
 //! | `question` | what is asked, in the form that the adapter takes |
 //! | `process` | a call as a supervised child process (`odb-process`), and the log of what it prints |
 //! | `shown` | what users get to see of its words |
-//! | `answer`, `fault` | what it printed, understood; why there is no answer |
+//! | `answer`, `error` | what it printed, understood; why there is no answer |
 
 mod answer;
+mod error;
 mod executable;
-mod fault;
 mod plan;
 mod process;
 mod question;
@@ -41,11 +41,11 @@ use answer::Answer;
 use process::{Ceilings, Ended, Unfinished};
 use question::Question;
 
+pub use error::AdapterError;
 pub use executable::ExecutableDigest;
-pub use fault::AdapterFault;
-pub use odb_process::{Stream, end_all_orphans as end_all_strays, watch};
+pub use odb_process::{Stream, end_all_orphans, watch};
 pub use plan::plan_for_adapter;
-pub use process::{start_watchdog, watch_for_strays};
+pub use process::{start_watchdog, watch_for_orphans};
 
 /// Calls the configured service adapter.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub struct ServiceAdapter {
     program: PathBuf,
     form: AdapterForm,
     environment: Arc<[(OsString, OsString)]>,
-    places: Arc<Semaphore>,
+    locations: Arc<Semaphore>,
     /// How long a call may run.
     limit: Duration,
     ceilings: Ceilings,
@@ -75,7 +75,7 @@ impl ServiceAdapter {
             program: adapter.path.clone(),
             form: adapter.form,
             environment: passed_on,
-            places: Arc::new(Semaphore::new(timings.adapter_processes)),
+            locations: Arc::new(Semaphore::new(timings.adapter_processes)),
             limit: timings.adapter_call,
             ceilings: Ceilings {
                 answer: timings.adapter_answer,
@@ -90,7 +90,7 @@ impl ServiceAdapter {
         &self,
         request: &GenerateManifest,
         deadline: Instant,
-    ) -> Result<GeneratedManifest, AdapterFault> {
+    ) -> Result<GeneratedManifest, AdapterError> {
         let question = Question::new(
             self.form,
             Subcommand::GenerateManifest,
@@ -109,7 +109,7 @@ impl ServiceAdapter {
         &self,
         request: &GenerateDashboardUrl,
         deadline: Instant,
-    ) -> Result<Option<String>, AdapterFault> {
+    ) -> Result<Option<String>, AdapterError> {
         let question = Question::new(
             self.form,
             Subcommand::DashboardUrl,
@@ -121,11 +121,11 @@ impl ServiceAdapter {
                 let DashboardUrl { dashboard_url, .. } = answer.json()?;
                 Ok(Some(dashboard_url).filter(|url| !url.is_empty()))
             }
-            Err(AdapterFault::Failed {
+            Err(AdapterError::Failed {
                 code: ExitCode::NotImplemented,
                 ..
             }) => Ok(None),
-            Err(fault) => Err(fault),
+            Err(error) => Err(error),
         }
     }
 
@@ -134,7 +134,7 @@ impl ServiceAdapter {
         &self,
         request: &CreateBinding,
         deadline: Instant,
-    ) -> Result<Binding, AdapterFault> {
+    ) -> Result<Binding, AdapterError> {
         let question = Question::new(
             self.form,
             Subcommand::CreateBinding,
@@ -149,7 +149,7 @@ impl ServiceAdapter {
         &self,
         request: &DeleteBinding,
         deadline: Instant,
-    ) -> Result<(), AdapterFault> {
+    ) -> Result<(), AdapterError> {
         let question = Question::new(
             self.form,
             Subcommand::DeleteBinding,
@@ -165,7 +165,7 @@ impl ServiceAdapter {
         &self,
         request: &GeneratePlanSchemas,
         deadline: Instant,
-    ) -> Result<PlanSchemas, AdapterFault> {
+    ) -> Result<PlanSchemas, AdapterError> {
         let question = Question::new(
             self.form,
             Subcommand::GeneratePlanSchemas,
@@ -176,13 +176,13 @@ impl ServiceAdapter {
     }
 
     #[tracing::instrument(name = "adapter", skip_all, fields(adapter.call = %question.call))]
-    async fn ask(&self, question: Question, deadline: Instant) -> Result<Answer, AdapterFault> {
+    async fn ask(&self, question: Question, deadline: Instant) -> Result<Answer, AdapterError> {
         let call = question.call;
         let longest_argument = question.longest_argument();
         let mut counted = metrics().adapter.wait(call);
-        let Ok(Ok(_place)) = timeout_at(deadline, self.places.acquire()).await else {
-            counted.ended(AdapterOutcome::NoPlace);
-            return Err(AdapterFault::NoPlace { call });
+        let Ok(Ok(_location)) = timeout_at(deadline, self.locations.acquire()).await else {
+            counted.ended(AdapterOutcome::NoLocation);
+            return Err(AdapterError::NoLocation { call });
         };
         counted.run();
         let deadline = deadline.min(Instant::now() + self.limit);
@@ -201,8 +201,8 @@ impl ServiceAdapter {
                 tracing::info!(duration_ms, "the service adapter answered");
                 Ok(Answer::new(call, ended.stdout))
             }
-            Ok(ended) => Err(AdapterFault::failed(call, ended)),
-            Err(unfinished) => Err(AdapterFault::unfinished(
+            Ok(ended) => Err(AdapterError::failed(call, ended)),
+            Err(unfinished) => Err(AdapterError::unfinished(
                 call,
                 &self.program,
                 longest_argument,

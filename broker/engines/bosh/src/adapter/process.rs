@@ -150,7 +150,7 @@ impl StderrLog {
     }
 }
 
-/// Starts the watchdog: this program with these arguments. For the beginning of the process, before [`watch_for_strays`].
+/// Starts the watchdog: this program with these arguments. For the beginning of the process, before [`watch_for_orphans`].
 pub fn start_watchdog(arguments: &[&str]) {
     if let Err(error) = odb_process::start_watchdog(arguments) {
         report(Event::NoWatchdog(error));
@@ -158,7 +158,7 @@ pub fn start_watchdog(arguments: &[&str]) {
 }
 
 /// From now on new children of this process are those of adapters. For the beginning of the process.
-pub fn watch_for_strays() {
+pub fn watch_for_orphans() {
     adopt_orphans(report);
 }
 
@@ -181,7 +181,7 @@ fn report(event: Event) {
                 processes,
                 "the service adapter left processes behind outside its group; they were killed"
             );
-            metrics().adapter.killed_strays(processes);
+            metrics().adapter.killed_orphans(processes);
         }
     }
 }

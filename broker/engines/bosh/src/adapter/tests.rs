@@ -15,14 +15,14 @@ struct Script {
 
 impl Script {
     fn new(body: &str) -> Self {
-        Self::with_places(body, 4)
+        Self::with_locations(body, 4)
     }
 
     fn with_arguments(body: &str) -> Self {
         Self::of(body, 4, AdapterForm::Arguments)
     }
 
-    fn with_places(body: &str, adapter_processes: usize) -> Self {
+    fn with_locations(body: &str, adapter_processes: usize) -> Self {
         Self::of(body, adapter_processes, AdapterForm::Stdin)
     }
 
@@ -69,7 +69,7 @@ impl Script {
         Self { folder, adapter }
     }
 
-    async fn dashboard(&self, timeout: Duration) -> Result<Option<String>, AdapterFault> {
+    async fn dashboard(&self, timeout: Duration) -> Result<Option<String>, AdapterError> {
         let request =
             GenerateDashboardUrl::new("i1", Plan::new(Vec::new()), ManifestText::from("name: x\n"));
         self.adapter
@@ -77,7 +77,7 @@ impl Script {
             .await
     }
 
-    async fn manifest(&self) -> Result<String, AdapterFault> {
+    async fn manifest(&self) -> Result<String, AdapterError> {
         let deployment = ServiceDeployment::new("service-instance_1", Vec::new(), Vec::new());
         let (plan, parameters) = (Plan::new(Vec::new()), RequestParameters::default());
         let request = GenerateManifest::new(deployment, plan, parameters);
@@ -151,33 +151,33 @@ async fn in_argument_form_a_manifest_is_bare() {
 #[tokio::test]
 async fn in_argument_form_nothing_and_noise_are_no_manifest() {
     for body in ["true", "echo", "printf '\\377hunter2'"] {
-        let fault = Script::with_arguments(body).manifest().await.unwrap_err();
+        let error = Script::with_arguments(body).manifest().await.unwrap_err();
         assert!(
-            matches!(fault, AdapterFault::Answer { .. }),
-            "{body}: {fault}"
+            matches!(error, AdapterError::Answer { .. }),
+            "{body}: {error}"
         );
-        assert!(!fault.to_string().contains("hunter2"), "{fault}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn an_argument_that_the_system_does_not_take_is_told_with_the_way_out() {
+async fn an_argument_that_the_system_does_not_take_is_reported_with_the_way_out() {
     let script = Script::with_arguments("echo '{\"dashboard_url\":\"https://d\"}'");
     let manifest = ManifestText::from(format!("name: {}", "x".repeat(128 * 1024)));
     let request = GenerateDashboardUrl::new("i1", Plan::new(Vec::new()), manifest);
 
-    let fault = script
+    let error = script
         .adapter
         .dashboard_url(&request, Instant::now() + LONG)
         .await
         .unwrap_err();
 
-    let told = fault.to_string();
+    let reported = error.to_string();
     assert!(
-        matches!(fault, AdapterFault::ArgumentsTooLong { longest, .. } if longest == 128 * 1024 + 6),
-        "{fault:?}"
+        matches!(error, AdapterError::ArgumentsTooLong { longest, .. } if longest == 128 * 1024 + 6),
+        "{error:?}"
     );
-    assert!(told.contains("`broker.use_stdin`"), "{told}");
+    assert!(reported.contains("`broker.use_stdin`"), "{reported}");
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn a_hanging_adapter_is_killed_with_all_that_it_started() {
     let script = Script::new("sleep 1000 & echo $! > grandchild; echo $$ > leader; wait");
     assert!(matches!(
         script.dashboard(SHORT).await,
-        Err(AdapterFault::Hung { .. })
+        Err(AdapterError::Hung { .. })
     ));
     for name in ["leader", "grandchild"] {
         script.expect_gone(name).await;
@@ -238,7 +238,7 @@ async fn the_daemon_of_a_call_that_nobody_waits_for_any_more_goes_too() {
 
 #[tokio::test]
 async fn a_call_that_ends_leaves_the_daemons_of_a_running_one_alone() {
-    let script = Script::with_places(
+    let script = Script::with_locations(
         "if mkdir first 2>/dev/null
          then setsid -f sh -c 'echo $$ > daemon; exec sleep 1000'
               until [ -e second ]; do sleep 0.01; done
@@ -271,18 +271,18 @@ async fn a_daemon_that_holds_the_output_does_not_hold_us_up() {
 }
 
 #[tokio::test]
-async fn complaints_without_end_are_stopped() {
+async fn errors_without_end_are_stopped() {
     let script = Script::new("yes >&2");
-    let fault = script.dashboard(LONG).await.unwrap_err();
+    let error = script.dashboard(LONG).await.unwrap_err();
     assert!(
         matches!(
-            fault,
-            AdapterFault::TooMuchOutput {
+            error,
+            AdapterError::TooMuchOutput {
                 stream: Stream::Stderr,
                 ..
             }
         ),
-        "{fault}"
+        "{error}"
     );
 }
 
@@ -310,12 +310,12 @@ async fn the_operator_decides_how_much_and_how_long() {
     let talkative = Script::with_timings("echo 01234567890123456789", &timings);
     assert!(matches!(
         talkative.dashboard(LONG).await,
-        Err(AdapterFault::TooMuchOutput { limit: 10, .. })
+        Err(AdapterError::TooMuchOutput { limit: 10, .. })
     ));
     let slow = Script::with_timings("sleep 1000", &timings);
     assert!(matches!(
         slow.dashboard(LONG).await,
-        Err(AdapterFault::Hung { .. })
+        Err(AdapterError::Hung { .. })
     ));
 }
 
@@ -331,7 +331,7 @@ async fn an_adapter_that_prints_without_end_is_stopped() {
     let script = Script::new("yes");
     assert!(matches!(
         script.dashboard(LONG).await,
-        Err(AdapterFault::TooMuchOutput { .. })
+        Err(AdapterError::TooMuchOutput { .. })
     ));
 }
 
@@ -355,23 +355,23 @@ async fn garbage_is_refused_without_quoting_it() {
         "true",
         "echo '{\"dashboard_url\":\"a\"} hunter2'",
     ] {
-        let fault = Script::new(body).dashboard(LONG).await.unwrap_err();
+        let error = Script::new(body).dashboard(LONG).await.unwrap_err();
         assert!(
-            matches!(fault, AdapterFault::Answer { .. }),
-            "{body}: {fault}"
+            matches!(error, AdapterError::Answer { .. }),
+            "{body}: {error}"
         );
-        assert!(!fault.to_string().contains("hunter2"), "{fault}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn what_a_failing_adapter_prints_is_for_the_user() {
-    let fault = Script::new("echo 'no such parameter: x'; exit 1")
+    let error = Script::new("echo 'no such parameter: x'; exit 1")
         .dashboard(LONG)
         .await
         .unwrap_err();
-    let AdapterFault::Failed { code, for_user, .. } = fault else {
-        panic!("{fault}");
+    let AdapterError::Failed { code, for_user, .. } = error else {
+        panic!("{error}");
     };
     assert_eq!(code, ExitCode::Failure);
     assert_eq!(for_user.as_deref(), Some("no such parameter: x"));
@@ -389,42 +389,42 @@ async fn the_operator_reads_how_a_failing_adapter_ended_and_its_last_words() {
         ),
         (" \n", None),
     ] {
-        let fault = Script::new(&format!("printf '%b' '{stderr}' >&2; exit 1"))
+        let error = Script::new(&format!("printf '%b' '{stderr}' >&2; exit 1"))
             .dashboard(LONG)
             .await
             .unwrap_err();
 
         let ended = "the service adapter ended `dashboard-url` with exit status: 1";
-        assert_eq!(fault.to_string(), ended);
-        let told = words.map_or(ended.to_owned(), |words| {
+        assert_eq!(error.to_string(), ended);
+        let reported = words.map_or(ended.to_owned(), |words| {
             format!("{ended}: its last words on stderr were `{words}`")
         });
-        assert_eq!(Chain(&fault).to_string(), told);
+        assert_eq!(Chain(&error).to_string(), reported);
     }
 }
 
 #[tokio::test]
 async fn a_crash_is_a_failure_like_any_other() {
-    let fault = Script::new("kill -SEGV $$")
+    let error = Script::new("kill -SEGV $$")
         .dashboard(LONG)
         .await
         .unwrap_err();
     assert!(
         matches!(
-            fault,
-            AdapterFault::Failed {
+            error,
+            AdapterError::Failed {
                 code: ExitCode::Failure,
                 for_user: None,
                 ..
             }
         ),
-        "{fault}"
+        "{error}"
     );
 }
 
 #[tokio::test]
-async fn a_hanging_call_takes_one_place_and_no_more() {
-    let script = Script::with_places(
+async fn a_hanging_call_takes_one_location_and_no_more() {
+    let script = Script::with_locations(
         "test -e hang && rm hang && sleep 1000; echo '{\"dashboard_url\":\"x\"}'",
         2,
     );
@@ -446,8 +446,8 @@ async fn a_hanging_call_takes_one_place_and_no_more() {
 }
 
 #[tokio::test]
-async fn waiting_for_a_place_ends_with_the_requests_time() {
-    let script = Script::with_places("echo > started; sleep 1000", 1);
+async fn waiting_for_a_location_ends_with_the_requests_time() {
+    let script = Script::with_locations("echo > started; sleep 1000", 1);
     let first = script.dashboard(LONG);
     let second = async {
         while !script.folder.path().join("started").exists() {
@@ -457,6 +457,6 @@ async fn waiting_for_a_place_ends_with_the_requests_time() {
     };
     tokio::select! {
         ended = first => panic!("{ended:?}"),
-        ended = second => assert!(matches!(ended, Err(AdapterFault::NoPlace { .. })), "{ended:?}"),
+        ended = second => assert!(matches!(ended, Err(AdapterError::NoLocation { .. })), "{ended:?}"),
     }
 }

@@ -19,7 +19,7 @@ use odb_clients::{
 use odb_config::DnsBinding;
 use odb_redaction::Chain;
 
-use crate::{BoshEngine, fault::Fault};
+use crate::{BoshEngine, error::Error};
 
 /// So many links are made side by side.
 const SIDE_BY_SIDE: usize = 4;
@@ -66,7 +66,7 @@ pub(crate) async fn dns_addresses(
     plan: &PlanId,
     binding: &BindingId,
     deployment: &DeploymentName,
-) -> Result<DnsAddresses, Fault> {
+) -> Result<DnsAddresses, Error> {
     let entries = engine
         .offering
         .plan(plan)
@@ -80,10 +80,10 @@ pub(crate) async fn dns_addresses(
         .director
         .link_providers(call, deployment)
         .await
-        .map_err(Fault::director("list what the deployment provides"))?;
+        .map_err(Error::director("list what the deployment provides"))?;
     let wanted = by_provider(entries, &providers)?;
     // All come to their ends, also beside one that fails: each deletes its link.
-    let found: Vec<Result<DnsAddresses, Fault>> = stream::iter(wanted)
+    let found: Vec<Result<DnsAddresses, Error>> = stream::iter(wanted)
         .map(|(provider, entries)| async move {
             // A name for each provider: nothing that is deleted here is in use there.
             let consumer = format!("odb-{binding}-{provider}");
@@ -106,14 +106,14 @@ async fn of_provider(
     provider: &LinkProviderId,
     consumer: &str,
     entries: &[DnsBinding],
-) -> Result<DnsAddresses, Fault> {
+) -> Result<DnsAddresses, Error> {
     let director = &engine.upstreams.director;
     let link = director
         .create_link(call, provider, consumer)
         .await
-        .map_err(Fault::director("make a link to the deployment"))?;
+        .map_err(Error::director("make a link to the deployment"))?;
     let addresses = addresses_of(engine, call, &link, entries).await;
-    let most = engine.upstreams.timings.taking_back;
+    let most = engine.upstreams.timings.rollback;
     let timeout = match &addresses {
         // The adapter needs the rest.
         Ok(_) => most.min(call.deadline.remaining() / 4),
@@ -129,7 +129,7 @@ async fn addresses_of(
     call: &Call,
     link: &LinkId,
     entries: &[DnsBinding],
-) -> Result<DnsAddresses, Fault> {
+) -> Result<DnsAddresses, Error> {
     let mut addresses = DnsAddresses::new();
     for entry in entries {
         let address = engine
@@ -137,7 +137,7 @@ async fn addresses_of(
             .director
             .link_address(call, link, &entry.filter)
             .await
-            .map_err(Fault::director("ask for the DNS address behind a link"))?;
+            .map_err(Error::director("ask for the DNS address behind a link"))?;
         addresses.insert(entry.name.clone(), address);
     }
     Ok(addresses)
@@ -235,21 +235,21 @@ mod tests {
 
         let wanted = by_provider(&entries, &providers).unwrap();
 
-        let told: Vec<_> = wanted
+        let reported: Vec<_> = wanted
             .iter()
             .map(|(id, entries)| {
                 let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
                 (id.as_str(), names)
             })
             .collect();
-        assert_eq!(told, [("2", vec!["a", "c"]), ("4", vec!["b"])]);
+        assert_eq!(reported, [("2", vec!["a", "c"]), ("4", vec!["b"])]);
     }
 
     #[test]
-    fn a_link_that_is_not_there_is_told_from_one_that_is_not_shared() {
+    fn a_link_that_is_not_there_is_distinguished_from_one_that_is_not_shared() {
         let providers = [provider("1", "redis", "leader", false)];
-        let fault = |group| by_provider(&[entry("a", "redis", group)], &providers).unwrap_err();
-        assert!(matches!(fault("leader"), NoLink::NotShared { .. }));
-        assert!(matches!(fault("follower"), NoLink::Missing { .. }));
+        let error = |group| by_provider(&[entry("a", "redis", group)], &providers).unwrap_err();
+        assert!(matches!(error("leader"), NoLink::NotShared { .. }));
+        assert!(matches!(error("follower"), NoLink::Missing { .. }));
     }
 }

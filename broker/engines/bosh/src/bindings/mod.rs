@@ -12,7 +12,7 @@ use odb_core::engine::{Bindable, BindingOrder, EngineError};
 use secrecy::ExposeSecret;
 
 use crate::{
-    BoshEngine, adapter::ServiceAdapter, deployment::deployment, fault::Fault, records::in_flight,
+    BoshEngine, adapter::ServiceAdapter, deployment::deployment, error::Error, records::in_flight,
     secrets,
 };
 
@@ -32,10 +32,10 @@ pub(crate) struct BoshInstance {
 pub(crate) async fn find_bindable(
     engine: &BoshEngine,
     order: &BindingOrder,
-) -> Result<BoshInstance, Fault> {
+) -> Result<BoshInstance, Error> {
     // While it comes or goes there is nothing to bind to; an update leaves it usable.
     match in_flight::operation_in_progress(engine, &order.call(), &order.instance).await? {
-        Some(kind) if kind.deletes() || kind == OperationKind::Create => Err(Fault::Busy),
+        Some(kind) if kind.deletes() || kind == OperationKind::Create => Err(Error::Busy),
         Some(_) | None => bindable(engine, order).await,
     }
 }
@@ -58,7 +58,7 @@ impl Bindable for BoshInstance {
         request.dns_addresses.clone_from(&self.dns_addresses);
         let deadline = order.deadline.instant();
         let bound = self.adapter.create_binding(&request, deadline).await;
-        Ok(bound.map_err(Fault::from)?)
+        Ok(bound.map_err(Error::from)?)
     }
 
     async fn unbind(&self, order: &BindingOrder) -> Result<(), EngineError> {
@@ -72,28 +72,28 @@ impl Bindable for BoshInstance {
         request.dns_addresses.clone_from(&self.dns_addresses);
         let deadline = order.deadline.instant();
         let unbound = self.adapter.delete_binding(&request, deadline).await;
-        Ok(unbound.map_err(Fault::from)?)
+        Ok(unbound.map_err(Error::from)?)
     }
 }
 
 /// Gathers what an adapter is told of an instance.
-async fn bindable(engine: &BoshEngine, order: &BindingOrder) -> Result<BoshInstance, Fault> {
+async fn bindable(engine: &BoshEngine, order: &BindingOrder) -> Result<BoshInstance, Error> {
     let call = order.call();
     let name = deployment(&order.instance);
     let director = &engine.upstreams.director;
     let manifest = match director
         .deployment(&call, &name)
         .await
-        .map_err(Fault::director("look the deployment up"))?
+        .map_err(Error::director("look the deployment up"))?
     {
         Deployment::Deployed(manifest) => ManifestText::from(manifest.expose_secret()),
-        Deployment::ForeignTeam => return Err(Fault::Foreign),
-        Deployment::Absent | Deployment::NeverDeployed => return Err(Fault::NotFound),
+        Deployment::ForeignTeam => return Err(Error::Foreign),
+        Deployment::Absent | Deployment::NeverDeployed => return Err(Error::NotFound),
     };
     let vms = director
         .vms(&call, &name)
         .await
-        .map_err(Fault::director("list the instance's VMs"))?;
+        .map_err(Error::director("list the instance's VMs"))?;
     let secrets = secrets::secrets_for_bindings(engine, &call, &name, &manifest).await;
     let dns_addresses =
         dns::dns_addresses(engine, &call, &order.plan, &order.binding, &name).await?;

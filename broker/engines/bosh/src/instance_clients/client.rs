@@ -95,17 +95,17 @@ impl InstanceClient {
             allow_public,
             additional: _,
         } = &self.registration;
-        let mut told = UaaClient::new(client_id.as_str());
+        let mut reported = UaaClient::new(client_id.as_str());
         if let Some(secret) = &self.secret {
-            told.client_secret = secret.clone();
+            reported.client_secret = secret.clone();
         }
-        told.name = name.clone().unwrap_or_default();
-        told.scopes = scope.join(",");
-        told.resource_ids = resource_ids.join(",");
-        told.authorities = authorities.join(",");
-        told.authorized_grant_types = authorized_grant_types.join(",");
-        told.redirect_uri = Some(redirect_uri.join(","));
-        told.allowpublic = Some(allow_public.to_string());
-        told
+        reported.name = name.clone().unwrap_or_default();
+        reported.scopes = scope.join(",");
+        reported.resource_ids = resource_ids.join(",");
+        reported.authorities = authorities.join(",");
+        reported.authorized_grant_types = authorized_grant_types.join(",");
+        reported.redirect_uri = Some(redirect_uri.join(","));
+        reported.allowpublic = Some(allow_public.to_string());
+        reported
     }
 }

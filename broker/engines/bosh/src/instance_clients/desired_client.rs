@@ -7,7 +7,7 @@ use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_clients::uaa::{ClientId, ClientRegistration};
 use odb_config::ClientDefinition;
 
-use super::{ClientFault, marks::Marks};
+use super::{ClientError, ownership::Ownership};
 
 /// What the operator writes for the space of an instance.
 const SPACE: &str = "ODB_SPACE_GUID";
@@ -58,23 +58,23 @@ impl DesiredClient<'_> {
     pub(super) fn new_client(
         &self,
         instance: &InstanceId,
-        place: &CfContext,
+        location: &CfContext,
         made_by: String,
-    ) -> Result<ClientRegistration, ClientFault> {
+    ) -> Result<ClientRegistration, ClientError> {
         let definition = self.definition;
-        let space = place.space.as_deref();
-        let filled = |list: &[String]| filled_in(list, space).ok_or(ClientFault::SpaceUnknown);
+        let space = location.space.as_deref();
+        let filled = |list: &[String]| filled_in(list, space).ok_or(ClientError::SpaceUnknown);
         let needs_address = ["implicit", "authorization_code"]
             .into_iter()
             .any(|grant| definition.has_grant(grant));
-        let marks = Marks {
+        let ownership = Ownership {
             offering: Some(self.offering.as_str().to_owned()),
-            space: place.space.clone(),
+            space: location.space.clone(),
             made_by: Some(made_by),
         };
         Ok(ClientRegistration {
             client_id: client_id(instance),
-            name: definition.name.clone().or_else(|| place.name.clone()),
+            name: definition.name.clone().or_else(|| location.name.clone()),
             scope: filled(&definition.scopes)?,
             resource_ids: filled(&definition.resource_ids)?,
             authorities: filled(&definition.authorities)?,
@@ -85,7 +85,7 @@ impl DesiredClient<'_> {
                 Vec::new()
             },
             allow_public: definition.allow_public,
-            additional: marks.into_members(),
+            additional: ownership.into_members(),
         })
     }
 
@@ -94,12 +94,12 @@ impl DesiredClient<'_> {
     pub(super) fn renewed(
         &self,
         found: &ClientRegistration,
-        place: &CfContext,
+        location: &CfContext,
         made_by: Option<String>,
     ) -> ClientRegistration {
         let definition = self.definition;
-        let former = Marks::of(found);
-        let space = place.space.clone().or(former.space);
+        let previous = Ownership::of(found);
+        let space = location.space.clone().or(previous.space);
         let filled = |list: &[String], found: &[String]| {
             filled_in(list, space.as_deref()).unwrap_or_else(|| found.to_vec())
         };
@@ -110,8 +110,8 @@ impl DesiredClient<'_> {
                 filled(list, found)
             }
         };
-        let name = definition.name.clone().or_else(|| place.name.clone());
-        let marks = Marks {
+        let name = definition.name.clone().or_else(|| location.name.clone());
+        let ownership = Ownership {
             offering: Some(self.offering.as_str().to_owned()),
             space: space.clone(),
             made_by,
@@ -125,7 +125,7 @@ impl DesiredClient<'_> {
             authorized_grant_types: definition.authorized_grant_types.clone(),
             redirect_uri: found.redirect_uri.clone(),
             allow_public: definition.allow_public,
-            additional: marks.into_members(),
+            additional: ownership.into_members(),
         }
     }
 
@@ -141,7 +141,7 @@ impl DesiredClient<'_> {
             )
             && wanted.allow_public == found.allow_public
             && wanted.name == found.name
-            && Marks::of(wanted) == Marks::of(found)
+            && Ownership::of(wanted) == Ownership::of(found)
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn as_it_was(before: &ClientRegistration) -> ClientRegistration {
         name: Some(before.name.clone().unwrap_or_default()),
         scope: or_nothing(&before.scope),
         authorities: or_nothing(&before.authorities),
-        additional: Marks::of(before).into_members(),
+        additional: Ownership::of(before).into_members(),
         ..before.clone()
     }
 }

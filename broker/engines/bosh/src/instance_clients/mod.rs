@@ -4,20 +4,20 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `desired_client` | what the client of an instance shall be: a pure function of definition, instance and place |
-//! | `marks` | what the broker writes into a client to know it again |
+//! | `ownership` | what the broker writes into a client to know it again |
 //! | `secret` | secrets of new clients |
 //! | `service` | makes, changes, restores and deletes clients |
 //! | `preview` | tells what an upgrade would make of a client |
 //! | `rotation` | rotates secrets, and checks that a secret is where it belongs |
 //! | `client` | the client of one instance, as an operation has it in hand |
-//! | `fault` | what can go wrong |
+//! | `error` | what can go wrong |
 //!
 //! A client has the id of its instance. Nothing is remembered here: what was made and not handed over is known by its marks.
 
 mod client;
 mod desired_client;
-mod fault;
-mod marks;
+mod error;
+mod ownership;
 mod preview;
 mod rotation;
 mod secret;
@@ -25,7 +25,7 @@ mod service;
 
 pub use client::{InstanceClient, Making};
 pub use desired_client::CfContext;
-pub use fault::ClientFault;
+pub use error::ClientError;
 pub use preview::ClientPreview;
 pub(crate) use preview::client_of_an_order;
 pub use service::InstanceClients;

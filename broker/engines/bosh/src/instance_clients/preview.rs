@@ -10,10 +10,10 @@ use odb_config::ClientDefinition;
 use secrecy::SecretString;
 
 use super::{
-    CfContext, ClientFault, InstanceClient, InstanceClients,
+    CfContext, ClientError, InstanceClient, InstanceClients,
     client::Origin,
     desired_client::{DesiredClient, client_id},
-    marks::Marks,
+    ownership::Ownership,
     service::NO_SECRET,
 };
 
@@ -24,7 +24,7 @@ const PLACEHOLDER: &str = "secret-of-the-client-not-made-yet";
 #[derive(Debug)]
 pub struct ClientPreview {
     /// What the adapter would be told. A new secret is a placeholder.
-    pub told: UaaClient,
+    pub reported: UaaClient,
     /// What would happen to the client; absent where it is what it shall be.
     pub change: Option<ChangeSort>,
 }
@@ -35,29 +35,29 @@ impl InstanceClients {
         &self,
         call: &Call,
         instance: &InstanceId,
-        place: &CfContext,
+        location: &CfContext,
         succeeded: Option<&ContextId>,
-    ) -> Result<Option<ClientPreview>, ClientFault> {
+    ) -> Result<Option<ClientPreview>, ClientError> {
         let Some((administration, definition)) = self.in_use() else {
             return Ok(None);
         };
         let desired_client = self.desired_client(definition);
         let found = administration.client(call, &client_id(instance)).await;
-        let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
-            let made = made_for(&desired_client, instance, place)?;
+        let Some(found) = found.map_err(ClientError::action("look up"))? else {
+            let made = made_for(&desired_client, instance, location)?;
             return Ok(Some(ClientPreview {
-                told: made.for_adapter(),
+                reported: made.for_adapter(),
                 change: Some(ChangeSort::Added),
             }));
         };
-        let marks = Marks::of(&found);
-        if !marks.belong_to(instance, &self.offering) {
-            return Err(ClientFault::Foreign);
+        let ownership = Ownership::of(&found);
+        if !ownership.belong_to(instance, &self.offering) {
+            return Err(ClientError::Foreign);
         }
-        let is_settled = succeeded.is_some_and(|succeeded| marks.is_made_by(succeeded));
-        let is_to_be_renewed = marks.made_by.is_some() && !is_settled;
-        let made_by = marks.made_by.filter(|_| is_to_be_renewed);
-        let wanted = desired_client.renewed(&found, place, made_by);
+        let is_settled = succeeded.is_some_and(|succeeded| ownership.is_made_by(succeeded));
+        let is_to_be_renewed = ownership.made_by.is_some() && !is_settled;
+        let made_by = ownership.made_by.filter(|_| is_to_be_renewed);
+        let wanted = desired_client.renewed(&found, location, made_by);
         let is_changed = is_to_be_renewed || !DesiredClient::is_met_by(&wanted, &found);
         let client = InstanceClient {
             instance: instance.clone(),
@@ -69,7 +69,7 @@ impl InstanceClients {
             },
         };
         Ok(Some(ClientPreview {
-            told: client.for_adapter(),
+            reported: client.for_adapter(),
             change: is_changed.then_some(ChangeSort::Changed),
         }))
     }
@@ -80,24 +80,24 @@ pub(crate) fn client_of_an_order(
     definition: &ClientDefinition,
     offering: &OfferingId,
     instance: &InstanceId,
-    place: &CfContext,
-) -> Result<UaaClient, ClientFault> {
+    location: &CfContext,
+) -> Result<UaaClient, ClientError> {
     let desired_client = DesiredClient {
         definition,
         offering,
     };
-    Ok(made_for(&desired_client, instance, place)?.for_adapter())
+    Ok(made_for(&desired_client, instance, location)?.for_adapter())
 }
 
 fn made_for(
     desired_client: &DesiredClient<'_>,
     instance: &InstanceId,
-    place: &CfContext,
-) -> Result<InstanceClient, ClientFault> {
+    location: &CfContext,
+) -> Result<InstanceClient, ClientError> {
     let operation = ContextId::random();
     Ok(InstanceClient {
         instance: instance.clone(),
-        registration: desired_client.new_client(instance, place, operation.to_string())?,
+        registration: desired_client.new_client(instance, location, operation.to_string())?,
         secret: placeholder(desired_client.definition),
         origin: Origin::Made { operation },
     })

@@ -12,8 +12,8 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use super::{
-    ClientFault, InstanceClient, InstanceClients, Making, client::Origin,
-    desired_client::client_id, marks::Marks,
+    ClientError, InstanceClient, InstanceClients, Making, client::Origin,
+    desired_client::client_id, ownership::Ownership,
 };
 
 impl InstanceClients {
@@ -21,7 +21,7 @@ impl InstanceClients {
     ///
     /// It comes last of all that may fail: who may change secrets adds one to that which the instance may be using. Who may
     /// not has to replace the client.
-    pub async fn renew(&self, call: &Call, client: &mut InstanceClient) -> Result<(), ClientFault> {
+    pub async fn renew(&self, call: &Call, client: &mut InstanceClient) -> Result<(), ClientError> {
         let Origin::Found {
             renewed_by: Some(operation),
             ..
@@ -45,15 +45,15 @@ impl InstanceClients {
                 Ok(())
             }
             Err(
-                refusal @ ServiceError {
+                rejection @ ServiceError {
                     kind: FailureKind::Refused { .. },
                     ..
                 },
-            ) if !refusal.is_transient() => {
-                tracing::info!(error = %Chain(&refusal), "the UAA client of the instance is made anew: its secret may not be changed");
+            ) if !rejection.is_transient() => {
+                tracing::info!(error = %Chain(&rejection), "the UAA client of the instance is made anew: its secret may not be changed");
                 self.replace(administration, call, client, &operation).await
             }
-            Err(error) => Err(ClientFault::doing("change the secret of")(error)),
+            Err(error) => Err(ClientError::action("change the secret of")(error)),
         }
     }
 
@@ -64,14 +64,14 @@ impl InstanceClients {
         instance: &InstanceId,
         operation: &ContextId,
         making: Making,
-    ) -> Result<(), ClientFault> {
+    ) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
         };
         let id = client_id(instance);
         let found = administration.client(call, &id).await;
-        let found = found.map_err(ClientFault::doing("look up"))?;
-        let Some(client) = found.filter(|found| Marks::of(found).is_made_by(operation)) else {
+        let found = found.map_err(ClientError::action("look up"))?;
+        let Some(client) = found.filter(|found| Ownership::of(found).is_made_by(operation)) else {
             return Ok(());
         };
         if making == Making::Renewed {
@@ -79,15 +79,15 @@ impl InstanceClients {
                 .change_secret(call, &id, &SecretChange::DeleteOlder)
                 .await;
             match deleted {
-                Err(error) if !is_final_refusal(&error) => {
-                    return Err(ClientFault::doing("change the secret of")(error));
+                Err(error) if !is_final_rejection(&error) => {
+                    return Err(ClientError::action("change the secret of")(error));
                 }
                 // The only one is not deleted.
                 Ok(()) | Err(_) => {}
             }
         }
         let settled = administration.update(call, &marked(&client, None)).await;
-        settled.map_err(ClientFault::doing("change"))?;
+        settled.map_err(ClientError::action("change"))?;
         Ok(())
     }
 
@@ -97,11 +97,11 @@ impl InstanceClients {
         call: &Call,
         client: &mut InstanceClient,
         operation: &ContextId,
-    ) -> Result<(), ClientFault> {
+    ) -> Result<(), ClientError> {
         let deleted = administration
             .delete(call, &client.registration.client_id)
             .await;
-        deleted.map_err(ClientFault::doing("delete"))?;
+        deleted.map_err(ClientError::action("delete"))?;
         let new = NewClient {
             registration: marked(&client.registration, Some(operation)),
             secret: client.secret.clone(),
@@ -126,33 +126,33 @@ async fn add_secret(
     };
     let add = || SecretChange::Add(secret.clone());
     match change(add()).await {
-        Err(error) if is_final_refusal(&error) && error.status() != Some(StatusCode::FORBIDDEN) => {
-        }
+        Err(error)
+            if is_final_rejection(&error) && error.status() != Some(StatusCode::FORBIDDEN) => {}
         added => return added,
     }
     match change(SecretChange::DeleteOlder).await {
         Ok(()) => change(add()).await,
         // There was none to which one could be added.
-        Err(error) if is_final_refusal(&error) => {
+        Err(error) if is_final_rejection(&error) => {
             change(SecretChange::Replace(secret.clone())).await
         }
         failed => failed,
     }
 }
 
-fn is_final_refusal(error: &ServiceError) -> bool {
+fn is_final_rejection(error: &ServiceError) -> bool {
     matches!(error.kind, FailureKind::Refused { .. }) && !error.is_transient()
 }
 
 /// The same client, as made by this operation; `None` where its secret is where it belongs. It has no members but ours: a
 /// UAA keeps the others.
 fn marked(client: &ClientRegistration, made_by: Option<&ContextId>) -> ClientRegistration {
-    let marks = Marks {
+    let ownership = Ownership {
         made_by: made_by.map(ToString::to_string),
-        ..Marks::of(client)
+        ..Ownership::of(client)
     };
     ClientRegistration {
-        additional: marks.into_members(),
+        additional: ownership.into_members(),
         ..client.clone()
     }
 }

@@ -14,10 +14,10 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use super::{
-    CfContext, ClientFault, InstanceClient,
+    CfContext, ClientError, InstanceClient,
     client::{Before, Origin},
     desired_client::{DesiredClient, as_it_was, client_id},
-    marks::Marks,
+    ownership::Ownership,
     secret,
 };
 
@@ -60,14 +60,14 @@ impl InstanceClients {
         &self,
         call: &Call,
         instance: &InstanceId,
-        place: &CfContext,
+        location: &CfContext,
         operation: &ContextId,
-    ) -> Result<Option<InstanceClient>, ClientFault> {
+    ) -> Result<Option<InstanceClient>, ClientError> {
         let Some((administration, definition)) = self.in_use() else {
             return Ok(None);
         };
         let desired_client = self.desired_client(definition);
-        let registration = desired_client.new_client(instance, place, operation.to_string())?;
+        let registration = desired_client.new_client(instance, location, operation.to_string())?;
         let client = NewClient {
             registration,
             secret: secret_of(definition)?,
@@ -93,23 +93,23 @@ impl InstanceClients {
         &self,
         call: &Call,
         instance: &InstanceId,
-        place: &CfContext,
+        location: &CfContext,
         operation: &ContextId,
         succeeded: Option<&ContextId>,
-    ) -> Result<Option<InstanceClient>, ClientFault> {
+    ) -> Result<Option<InstanceClient>, ClientError> {
         let Some((administration, definition)) = self.in_use() else {
             return Ok(None);
         };
         let found = administration.client(call, &client_id(instance)).await;
-        let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
-            return self.make(call, instance, place, operation).await;
+        let Some(found) = found.map_err(ClientError::action("look up"))? else {
+            return self.make(call, instance, location, operation).await;
         };
-        let marks = Marks::of(&found);
-        if !marks.belong_to(instance, &self.offering) {
-            return Err(ClientFault::Foreign);
+        let ownership = Ownership::of(&found);
+        if !ownership.belong_to(instance, &self.offering) {
+            return Err(ClientError::Foreign);
         }
-        let is_settled = succeeded.is_some_and(|succeeded| marks.is_made_by(succeeded));
-        let is_to_be_renewed = marks.made_by.is_some() && !is_settled;
+        let is_settled = succeeded.is_some_and(|succeeded| ownership.is_made_by(succeeded));
+        let is_to_be_renewed = ownership.made_by.is_some() && !is_settled;
         Ok(Some(InstanceClient {
             instance: instance.clone(),
             registration: found.clone(),
@@ -133,19 +133,19 @@ impl InstanceClients {
         &self,
         call: &Call,
         client: &mut InstanceClient,
-        place: &CfContext,
-    ) -> Result<(), ClientFault> {
+        location: &CfContext,
+    ) -> Result<(), ClientError> {
         let (Some((administration, definition)), Origin::Found { renewed_by, .. }) =
             (self.in_use(), &client.origin)
         else {
             return Ok(());
         };
         // The secret of a client that gets no other one is where it belongs, whether that was written down or not.
-        let unsettled = Marks::of(&client.registration).made_by;
+        let unsettled = Ownership::of(&client.registration).made_by;
         let made_by = unsettled.filter(|_| renewed_by.is_some());
-        let wanted = self
-            .desired_client(definition)
-            .renewed(&client.registration, place, made_by);
+        let wanted =
+            self.desired_client(definition)
+                .renewed(&client.registration, location, made_by);
         self.change(administration, call, client, wanted).await
     }
 
@@ -155,19 +155,19 @@ impl InstanceClients {
         call: &Call,
         client: &mut InstanceClient,
         dashboard: Option<&str>,
-    ) -> Result<(), ClientFault> {
+    ) -> Result<(), ClientError> {
         let (Some(administration), Some(dashboard)) = (&self.administration, dashboard) else {
             return Ok(());
         };
         let mut wanted = client.registration.clone();
         wanted.redirect_uri = vec![dashboard.to_owned()];
-        wanted.additional = Marks::of(&wanted).into_members();
+        wanted.additional = Ownership::of(&wanted).into_members();
         self.change(administration, call, client, wanted).await
     }
 
     /// Undoes what an operation did that was not handed over: a client that it made is deleted, one that it changed is again
     /// what it was. A secret that it was given beside another one stays, for nobody knows it.
-    pub async fn undo(&self, call: &Call, client: &InstanceClient) -> Result<(), ClientFault> {
+    pub async fn undo(&self, call: &Call, client: &InstanceClient) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
         };
@@ -178,7 +178,7 @@ impl InstanceClients {
             Origin::Found { before, .. } if before.is_changed => {
                 let before = as_it_was(&before.registration);
                 let restored = administration.update(call, &before).await;
-                restored.map_err(ClientFault::doing("restore"))?;
+                restored.map_err(ClientError::action("restore"))?;
             }
             Origin::Found { .. } => {}
         }
@@ -191,17 +191,17 @@ impl InstanceClients {
         call: &Call,
         instance: &InstanceId,
         operation: &ContextId,
-    ) -> Result<bool, ClientFault> {
+    ) -> Result<bool, ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(false);
         };
         let id = client_id(instance);
         let found = administration.client(call, &id).await;
-        let found = found.map_err(ClientFault::doing("look up"))?;
-        let is_its_own = found.is_some_and(|found| Marks::of(&found).is_made_by(operation));
+        let found = found.map_err(ClientError::action("look up"))?;
+        let is_its_own = found.is_some_and(|found| Ownership::of(&found).is_made_by(operation));
         if is_its_own {
             let deleted = administration.delete(call, &id).await;
-            deleted.map_err(ClientFault::doing("delete"))?;
+            deleted.map_err(ClientError::action("delete"))?;
             tracing::info!("the UAA client of the instance has been taken back");
         }
         Ok(is_its_own)
@@ -211,7 +211,7 @@ impl InstanceClients {
     ///
     /// Somebody else's stays. Where there is no definition our rights may not suffice, or nobody may answer: the instance
     /// need not have had a client, so that this is logged and no fault.
-    pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), ClientFault> {
+    pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
         };
@@ -221,9 +221,9 @@ impl InstanceClients {
         if let Ok(ClientRights::Lacking) = administration.rights(call).await {
             return Ok(());
         }
-        if let Err(fault) = self.remove(administration, call, instance).await {
+        if let Err(error) = self.remove(administration, call, instance).await {
             tracing::warn!(
-                error = %Chain(&fault),
+                error = %Chain(&error),
                 "it is not known whether the instance has had a UAA client; if it has, it is left behind"
             );
         }
@@ -235,18 +235,18 @@ impl InstanceClients {
         administration: &ClientAdministration,
         call: &Call,
         instance: &InstanceId,
-    ) -> Result<(), ClientFault> {
+    ) -> Result<(), ClientError> {
         let id = client_id(instance);
         let found = administration.client(call, &id).await;
-        let Some(found) = found.map_err(ClientFault::doing("look up"))? else {
+        let Some(found) = found.map_err(ClientError::action("look up"))? else {
             return Ok(());
         };
-        if !Marks::of(&found).belong_to(instance, &self.offering) {
+        if !Ownership::of(&found).belong_to(instance, &self.offering) {
             tracing::warn!("a UAA client with the instance's id is somebody else's and stays");
             return Ok(());
         }
         let deleted = administration.delete(call, &id).await;
-        deleted.map_err(ClientFault::doing("delete"))?;
+        deleted.map_err(ClientError::action("delete"))?;
         tracing::info!("the UAA client of the instance has been deleted");
         Ok(())
     }
@@ -259,7 +259,7 @@ impl InstanceClients {
         instance: &InstanceId,
         client: &NewClient,
         operation: &ContextId,
-    ) -> Result<ClientRegistration, ClientFault> {
+    ) -> Result<ClientRegistration, ClientError> {
         let id = &client.registration.client_id;
         // An earlier attempt may arrive while, or after, later ones fail.
         let mut lost = None;
@@ -272,32 +272,32 @@ impl InstanceClients {
                         tracing::warn!(error = %Chain(&source), "looking whether the UAA client of the instance has been created");
                         lost = Some(source);
                     } else if let Some(lost) = lost {
-                        return Err(in_doubt(lost));
+                        return Err(unconfirmed(lost));
                     } else {
-                        return Err(ClientFault::doing("create")(source));
+                        return Err(ClientError::action("create")(source));
                     }
                 }
             }
-            let failed = |doing, source| match &lost {
-                Some(lost) => in_doubt(lost.clone()),
-                None => ClientFault::doing(doing)(source),
+            let failed = |activity, source| match &lost {
+                Some(lost) => unconfirmed(lost.clone()),
+                None => ClientError::action(activity)(source),
             };
             let found = administration.client(call, id).await;
             let Some(found) = found.map_err(|source| failed("look up", source))? else {
                 continue;
             };
-            let marks = Marks::of(&found);
-            if marks.is_made_by(operation) {
+            let ownership = Ownership::of(&found);
+            if ownership.is_made_by(operation) {
                 return Ok(found);
             }
-            if !marks.belong_to(instance, &self.offering) {
-                return Err(ClientFault::Foreign);
+            if !ownership.belong_to(instance, &self.offering) {
+                return Err(ClientError::Foreign);
             }
             // An earlier try has left it, and nobody knows its secret.
             let deleted = administration.delete(call, id).await;
             deleted.map_err(|source| failed("delete", source))?;
         }
-        Err(ClientFault::Unsteady)
+        Err(ClientError::Unsteady)
     }
 
     pub(super) async fn change(
@@ -306,7 +306,7 @@ impl InstanceClients {
         call: &Call,
         client: &mut InstanceClient,
         wanted: ClientRegistration,
-    ) -> Result<(), ClientFault> {
+    ) -> Result<(), ClientError> {
         if DesiredClient::is_met_by(&wanted, &client.registration) {
             return Ok(());
         }
@@ -315,7 +315,7 @@ impl InstanceClients {
             before.is_changed = true;
         }
         let changed = administration.update(call, &wanted).await;
-        client.registration = changed.map_err(ClientFault::doing("change"))?;
+        client.registration = changed.map_err(ClientError::action("change"))?;
         Ok(())
     }
 
@@ -334,14 +334,14 @@ impl InstanceClients {
     }
 }
 
-fn in_doubt(source: ServiceError) -> ClientFault {
-    ClientFault::InDoubt {
+fn unconfirmed(source: ServiceError) -> ClientError {
+    ClientError::InDoubt {
         source: Box::new(source),
     }
 }
 
 /// A client of the grant `implicit` must not have a secret; a public one does without, which is written like this.
-fn secret_of(definition: &ClientDefinition) -> Result<Option<SecretString>, ClientFault> {
+fn secret_of(definition: &ClientDefinition) -> Result<Option<SecretString>, ClientError> {
     if definition.has_grant("implicit") {
         Ok(None)
     } else if definition.allow_public {

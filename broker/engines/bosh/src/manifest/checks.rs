@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 /// Why a manifest may not be deployed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ManifestFault {
+pub enum ManifestError {
     /// It is no YAML, or no manifest. Told by line and column, for a manifest is full of secrets.
-    #[error("the adapter's manifest cannot be read: {fault}")]
+    #[error("the adapter's manifest cannot be read: {error}")]
     Unreadable {
         /// What is wrong.
-        fault: String,
+        error: String,
     },
     /// It would deploy something else.
     #[error("the adapter's manifest is named `{found}`; it must be `{expected}`")]
@@ -56,12 +56,12 @@ struct Versioned {
 }
 
 /// Checks name and versions.
-pub(crate) fn check(manifest: &str, expected: &DeploymentName) -> Result<(), ManifestFault> {
-    let checked: Checked = yaml::from_str(manifest).map_err(|error| ManifestFault::Unreadable {
-        fault: error.to_string(),
+pub(crate) fn check(manifest: &str, expected: &DeploymentName) -> Result<(), ManifestError> {
+    let checked: Checked = yaml::from_str(manifest).map_err(|error| ManifestError::Unreadable {
+        error: error.to_string(),
     })?;
     if checked.name != expected.as_str() {
-        return Err(ManifestFault::WrongName {
+        return Err(ManifestError::WrongName {
             found: checked.name,
             expected: expected.clone(),
         });
@@ -78,7 +78,7 @@ pub(crate) fn check(manifest: &str, expected: &DeploymentName) -> Result<(), Man
         .map(|entry| ("stemcell", entry));
     for (what, entry) in releases.chain(stemcells) {
         if entry.version.ends_with("latest") {
-            return Err(ManifestFault::FloatingVersion {
+            return Err(ManifestError::FloatingVersion {
                 what,
                 name: entry.name.or(entry.alias).unwrap_or_default(),
                 version: entry.version,
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_manifest_of_another_deployment_is_refused() {
-        let fault = check("name: cf\n", &name()).unwrap_err();
+        let error = check("name: cf\n", &name()).unwrap_err();
         assert_eq!(
-            fault.to_string(),
+            error.to_string(),
             "the adapter's manifest is named `cf`; it must be `service-instance_i1`"
         );
     }
@@ -120,7 +120,7 @@ mod tests {
             assert!(
                 matches!(
                     check(manifest, &name()),
-                    Err(ManifestFault::FloatingVersion { .. })
+                    Err(ManifestError::FloatingVersion { .. })
                 ),
                 "{manifest}"
             );
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_never_quotes_the_manifest() {
-        let fault = check("name: [hunter2\n", &name()).unwrap_err();
-        assert!(!fault.to_string().contains("hunter2"), "{fault}");
+    fn a_error_never_quotes_the_manifest() {
+        let error = check("name: [hunter2\n", &name()).unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }

@@ -12,9 +12,9 @@ use crate::{
     BoshEngine,
     configs::CurrentConfigs,
     deployment::deployment,
-    fault::Fault,
-    instance_clients::{CfContext, ClientFault, ClientPreview},
-    manifest::planned::{Planned, PlannedClient, Verdict},
+    error::Error,
+    instance_clients::{CfContext, ClientError, ClientPreview},
+    manifest::planned::{Assessment, Planned, PlannedClient},
     orders::{
         current::AtRest,
         preparation::{self, Previous},
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Tells what an upgrade to the plan would change. An instance that is being worked on is compared as it was deployed last.
-pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun, Fault> {
+pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun, Error> {
     let current = deployed_now(engine, order).await?;
     let plan = preparation::plan(engine, &order.plan)?;
     let previous = update::previous(engine, Some(plan), &current);
@@ -33,46 +33,46 @@ pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun
         Some(preview) => PlannedClient::of_change(preview.change),
         None => PlannedClient::not_in_hand(role, engine.upstreams.clients.are_defined()),
     };
-    let told = preview.map(|preview| preview.told);
+    let reported = preview.map(|preview| preview.reported);
     let seen = preparation::adapter_plan(engine, plan);
-    let drawn = preparation::draw_up(engine, order, &seen, Some(previous), told).await?;
+    let generated = preparation::generate(engine, order, &seen, Some(previous), reported).await?;
     let planned = Planned {
         plan: &order.plan,
-        manifest: drawn.manifest.as_str(),
-        configs: &drawn.configs.written,
-        obsolete_configs: &drawn.configs.obsolete,
-        secrets: &drawn.secrets,
+        manifest: generated.manifest.as_str(),
+        configs: &generated.configs.written,
+        obsolete_configs: &generated.configs.obsolete,
+        secrets: &generated.secrets,
         client,
     };
     let foreseen = planned.compared_with(&current)?;
     Ok(DryRun {
         service_instance_id: order.instance.clone(),
         plan_id: order.plan.clone(),
-        needs_deploy: foreseen.verdict == Verdict::ToBeDeployed,
+        needs_deploy: foreseen.assess == Assessment::ToBeDeployed,
         changes: foreseen.changes,
         risks: foreseen.risks,
     })
 }
 
-async fn deployed_now(engine: &BoshEngine, order: &Order) -> Result<AtRest, Fault> {
+async fn deployed_now(engine: &BoshEngine, order: &Order) -> Result<AtRest, Error> {
     let call = &order.call();
     let director = &engine.upstreams.director;
     let name = deployment(&order.instance);
     let (deployed, stored, configs) = tokio::join!(
         director.deployment(call, &name),
-        engine.upstreams.markers.read(call, &order.instance),
+        engine.upstreams.records.read(call, &order.instance),
         CurrentConfigs::read(director, call, &name, engine.upstreams.configs)
     );
-    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
     let manifest = match deployed {
         Deployment::Deployed(manifest) => ManifestText::from(manifest.expose_secret()),
-        Deployment::ForeignTeam => return Err(Fault::Foreign),
-        Deployment::Absent | Deployment::NeverDeployed => return Err(Fault::NotFound),
+        Deployment::ForeignTeam => return Err(Error::Foreign),
+        Deployment::Absent | Deployment::NeverDeployed => return Err(Error::NotFound),
     };
     Ok(AtRest {
         manifest,
         stored: stored?.map(Box::new),
-        configs: configs.map_err(Fault::director("read the instance's configs"))?,
+        configs: configs.map_err(Error::director("read the instance's configs"))?,
     })
 }
 
@@ -81,18 +81,23 @@ async fn preview_client(
     engine: &BoshEngine,
     order: &Order,
     previous: &Previous,
-) -> Result<Option<ClientPreview>, Fault> {
+) -> Result<Option<ClientPreview>, Error> {
     let (call, clients) = (
         preparation::call_of_preparation(engine, order),
         &engine.upstreams.clients,
     );
-    let place = CfContext::of(&order.parameters);
+    let location = CfContext::of(&order.parameters);
     let preview = clients
-        .preview(&call, &order.instance, &place, previous.succeeded.as_ref())
+        .preview(
+            &call,
+            &order.instance,
+            &location,
+            previous.succeeded.as_ref(),
+        )
         .await;
     match preview {
-        Err(fault @ ClientFault::SpaceUnknown) => {
-            tracing::warn!(code = %Code::InstanceClient, operation = %OperationKind::Upgrade, error = %Chain(&fault), "an upgrade would not make a UAA client");
+        Err(error @ ClientError::SpaceUnknown) => {
+            tracing::warn!(code = %Code::InstanceClient, operation = %OperationKind::Upgrade, error = %Chain(&error), "an upgrade would not make a UAA client");
             Ok(None)
         }
         preview => Ok(preview?),

@@ -15,8 +15,8 @@ use crate::{
     },
     orders::current::AtRest,
     records::{
-        marker::{ClientRole, Outcome},
-        markers::StoredMarker,
+        operation_record::{ClientRole, Outcome},
+        operation_records::StoredRecord,
     },
     secrets::NewSecret,
 };
@@ -54,14 +54,14 @@ pub(crate) enum PlannedClient {
 pub(crate) struct Foreseen {
     pub(crate) changes: Changes,
     pub(crate) risks: Risks,
-    pub(crate) verdict: Verdict,
+    pub(crate) assess: Assessment,
 }
 
 /// Whether an instance is what an upgrade would make of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Assessment {
     /// It is: nothing would change, and what was done last is known to have succeeded, on this plan.
-    InPlace,
+    InLocation,
     /// Something would change, or nobody knows what there is.
     ToBeDeployed,
 }
@@ -97,23 +97,23 @@ impl Planned<'_> {
             let change = PlannedChange::untold("uaa_client".to_owned(), change);
             changes.add(ChangeKind::Client, change);
         }
-        let is_in_place = changes.is_empty()
+        let is_in_location = changes.is_empty()
             && self.client != PlannedClient::MayGo
             && self.is_known_to_have_succeeded(current.stored.as_deref());
         Ok(Foreseen {
             changes,
             risks: risks(&manifests, effects),
-            verdict: if is_in_place {
-                Verdict::InPlace
+            assess: if is_in_location {
+                Assessment::InLocation
             } else {
-                Verdict::ToBeDeployed
+                Assessment::ToBeDeployed
             },
         })
     }
 
-    fn is_known_to_have_succeeded(&self, stored: Option<&StoredMarker>) -> bool {
-        stored.is_some_and(|StoredMarker { marker, .. }| {
-            marker.plan == *self.plan && marker.outcome.as_ref().is_some_and(Outcome::is_success)
+    fn is_known_to_have_succeeded(&self, stored: Option<&StoredRecord>) -> bool {
+        stored.is_some_and(|StoredRecord { record, .. }| {
+            record.plan == *self.plan && record.outcome.as_ref().is_some_and(Outcome::is_success)
         })
     }
 
@@ -159,8 +159,8 @@ mod tests {
     use serde_json::{Map, Value};
 
     use super::*;
-    use crate::records::marker::Marker;
-    use crate::records::marker::NewMarker;
+    use crate::records::operation_record::NewRecord;
+    use crate::records::operation_record::OperationRecord;
     use odb_api_types::ids::RequestId;
     use odb_api_types::kind::OperationKind;
     use odb_core::engine::RequestDigest;
@@ -178,8 +178,8 @@ update: {canaries: 1, max_in_flight: 1}
         }
     }
 
-    fn marker(plan: &str, outcome: Option<Outcome>) -> Marker {
-        let marker = Marker::new(NewMarker {
+    fn record(plan: &str, outcome: Option<Outcome>) -> OperationRecord {
+        let record = OperationRecord::new(NewRecord {
             offering: "redis".to_owned().into(),
             plan: plan.to_owned().into(),
             operation: OperationKind::Create,
@@ -192,30 +192,30 @@ update: {canaries: 1, max_in_flight: 1}
             labels: Map::new(),
         });
         match outcome {
-            Some(outcome) => marker.ended(outcome, Timestamp::now()),
-            None => marker,
+            Some(outcome) => record.ended(outcome, Timestamp::now()),
+            None => record,
         }
     }
 
-    fn instance(marker: Option<Marker>) -> AtRest {
+    fn instance(record: Option<OperationRecord>) -> AtRest {
         let id = ConfigId::try_from("1".to_owned()).unwrap();
         AtRest {
             manifest: ManifestText::from(MANIFEST),
-            stored: marker.map(|marker| Box::new(StoredMarker { id, marker })),
+            stored: record.map(|record| Box::new(StoredRecord { id, record })),
             configs: Some(CurrentConfigs::default()),
         }
     }
 
     fn known() -> AtRest {
-        instance(Some(marker("small", Some(succeeded()))))
+        instance(Some(record("small", Some(succeeded()))))
     }
 
-    fn verdict(
+    fn assess(
         current: &AtRest,
         manifest: &str,
         configs: &[(&str, &str)],
         client: PlannedClient,
-    ) -> (Verdict, bool) {
+    ) -> (Assessment, bool) {
         let configs = configs
             .iter()
             .map(|(kind, content)| ((*kind).to_owned(), (*content).to_owned()))
@@ -229,16 +229,16 @@ update: {canaries: 1, max_in_flight: 1}
             client,
         };
         let foreseen = planned.compared_with(current).unwrap();
-        (foreseen.verdict, foreseen.changes.is_empty())
+        (foreseen.assess, foreseen.changes.is_empty())
     }
 
     #[test]
-    fn an_instance_is_in_place_when_nothing_changes_and_its_last_operation_has_succeeded() {
+    fn an_instance_is_in_location_when_nothing_changes_and_its_last_operation_has_succeeded() {
         let same = MANIFEST.replace("name: d", "name:   d");
         let stays = PlannedClient::Stays;
         assert_eq!(
-            verdict(&known(), &same, &[], stays),
-            (Verdict::InPlace, true)
+            assess(&known(), &same, &[], stays),
+            (Assessment::InLocation, true)
         );
     }
 
@@ -256,8 +256,8 @@ update: {canaries: 1, max_in_flight: 1}
             ),
         ] {
             let manifest = MANIFEST.replace(from, to);
-            let found = verdict(&known(), &manifest, &[], PlannedClient::Stays);
-            assert_eq!(found, (Verdict::ToBeDeployed, false), "{to}");
+            let found = assess(&known(), &manifest, &[], PlannedClient::Stays);
+            assert_eq!(found, (Assessment::ToBeDeployed, false), "{to}");
         }
     }
 
@@ -265,10 +265,10 @@ update: {canaries: 1, max_in_flight: 1}
     fn what_would_change_beside_the_manifest_counts() {
         let stays = PlannedClient::Stays;
         let changes = PlannedClient::Changes(ChangeSort::Added);
-        let with_config = verdict(&known(), MANIFEST, &[("cloud", "azs: []")], stays);
-        assert_eq!(with_config, (Verdict::ToBeDeployed, false));
-        let with_client = verdict(&known(), MANIFEST, &[], changes);
-        assert_eq!(with_client, (Verdict::ToBeDeployed, false));
+        let with_config = assess(&known(), MANIFEST, &[("cloud", "azs: []")], stays);
+        assert_eq!(with_config, (Assessment::ToBeDeployed, false));
+        let with_client = assess(&known(), MANIFEST, &[], changes);
+        assert_eq!(with_client, (Assessment::ToBeDeployed, false));
     }
 
     #[test]
@@ -279,12 +279,12 @@ update: {canaries: 1, max_in_flight: 1}
         };
         for current in [
             instance(None),
-            instance(Some(marker("small", None))),
-            instance(Some(marker("small", Some(failed)))),
-            instance(Some(marker("large", Some(succeeded())))),
+            instance(Some(record("small", None))),
+            instance(Some(record("small", Some(failed)))),
+            instance(Some(record("large", Some(succeeded())))),
         ] {
-            let found = verdict(&current, MANIFEST, &[], PlannedClient::Stays);
-            assert_eq!(found, (Verdict::ToBeDeployed, true));
+            let found = assess(&current, MANIFEST, &[], PlannedClient::Stays);
+            assert_eq!(found, (Assessment::ToBeDeployed, true));
         }
     }
 
@@ -300,8 +300,8 @@ update: {canaries: 1, max_in_flight: 1}
         }
         let client = PlannedClient::not_in_hand(ClientRole::Kept, false);
         assert_eq!(
-            verdict(&known(), MANIFEST, &[], client),
-            (Verdict::ToBeDeployed, true)
+            assess(&known(), MANIFEST, &[], client),
+            (Assessment::ToBeDeployed, true)
         );
     }
 }

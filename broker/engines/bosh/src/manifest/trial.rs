@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    adapter::{AdapterFault, ServiceAdapter, plan_for_adapter},
+    adapter::{AdapterError, ServiceAdapter, plan_for_adapter},
     deployment::deployment,
-    instance_clients::{CfContext, ClientFault, client_of_an_order},
-    manifest::checks::{self, ManifestFault},
-    secrets::{InstanceSecrets, SecretFault},
+    instance_clients::{CfContext, ClientError, client_of_an_order},
+    manifest::checks::{self, ManifestError},
+    secrets::{InstanceSecrets, SecretError},
 };
 
 /// The instance that is ordered.
@@ -39,22 +39,22 @@ const WATCH_TIMES: [&str; 2] = ["canary_watch_time", "update_watch_time"];
 
 /// Why an order of a plan would fail.
 #[derive(Debug, thiserror::Error)]
-pub enum TrialFault {
+pub enum TrialError {
     /// The adapter gives no manifest.
     #[error("the adapter generates no manifest")]
-    Adapter(#[from] AdapterFault),
+    Adapter(#[from] AdapterError),
     /// The broker would refuse the manifest.
     #[error("the adapter's manifest cannot be deployed")]
-    Manifest(#[from] ManifestFault),
+    Manifest(#[from] ManifestError),
     /// The broker could not store the secrets that come with it.
     #[error("the adapter's secrets cannot be stored")]
-    Secret(#[from] SecretFault),
+    Secret(#[from] SecretError),
     /// There is nothing to write the configs to that come with it.
     #[error("the adapter returns BOSH configs")]
     ConfigsDisabled,
     /// The instance could have no UAA client.
     #[error("the UAA client of an instance cannot be made")]
-    Client(#[from] ClientFault),
+    Client(#[from] ClientError),
     /// The Director would refuse the manifest.
     #[error("the adapter's manifest refers to `{references}`, which nothing resolves")]
     Unresolved {
@@ -77,7 +77,7 @@ pub enum TrialFault {
     },
 }
 
-impl TrialFault {
+impl TrialError {
     /// What `check` reports.
     pub fn finding(&self) -> Finding {
         let finding = Finding::tried(self.code(), None, "", self.to_string(), self.remedy());
@@ -109,14 +109,14 @@ impl TrialFault {
     /// The code under which an order would fail.
     fn code(&self) -> Code {
         match self {
-            Self::Adapter(fault) => match fault {
-                AdapterFault::Start { .. } | AdapterFault::ArgumentsTooLong { .. } => {
+            Self::Adapter(error) => match error {
+                AdapterError::Start { .. } | AdapterError::ArgumentsTooLong { .. } => {
                     Code::AdapterStart
                 }
-                AdapterFault::Hung { .. } | AdapterFault::NoPlace { .. } => Code::AdapterHung,
-                AdapterFault::TooMuchOutput { .. } => Code::AdapterOutput,
-                AdapterFault::Read { .. } | AdapterFault::Answer { .. } => Code::AdapterAnswer,
-                AdapterFault::Failed { .. } => Code::AdapterFailed,
+                AdapterError::Hung { .. } | AdapterError::NoLocation { .. } => Code::AdapterHung,
+                AdapterError::TooMuchOutput { .. } => Code::AdapterOutput,
+                AdapterError::Read { .. } | AdapterError::Answer { .. } => Code::AdapterAnswer,
+                AdapterError::Failed { .. } => Code::AdapterFailed,
             },
             Self::Manifest(_)
             | Self::Secret(_)
@@ -133,15 +133,15 @@ impl TrialFault {
 #[derive(Debug, Default)]
 pub struct Tried {
     /// Why orders would fail.
-    pub faults: Vec<TrialFault>,
+    pub errors: Vec<TrialError>,
     /// Instance groups of the plan that the manifest does not have.
     pub ignored_groups: Vec<String>,
 }
 
-impl From<TrialFault> for Tried {
-    fn from(fault: TrialFault) -> Self {
+impl From<TrialError> for Tried {
+    fn from(error: TrialError) -> Self {
         Self {
-            faults: vec![fault],
+            errors: vec![error],
             ..Self::default()
         }
     }
@@ -152,25 +152,25 @@ pub async fn try_order(config: &Config, adapter: &ServiceAdapter, plan: &Plan) -
     let instance = InstanceId::try_from(INSTANCE.to_owned()).expect("a UUID travels");
     let answer = match generate(config, adapter, plan, &instance).await {
         Ok(answer) => answer,
-        Err(fault) => return fault.into(),
+        Err(error) => return error.into(),
     };
-    if let Err(fault) = checks::check(answer.manifest.as_str(), &deployment(&instance)) {
-        return TrialFault::from(fault).into();
+    if let Err(error) = checks::check(answer.manifest.as_str(), &deployment(&instance)) {
+        return TrialError::from(error).into();
     }
     let document: Value = yaml::from_str(answer.manifest.as_str()).unwrap_or_default();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let returns_configs = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
     if returns_configs && config.broker.bosh_configs == BoshConfigs::Disabled {
-        faults.push(TrialFault::ConfigsDisabled);
+        errors.push(TrialError::ConfigsDisabled);
     }
     // Placeholders stay where no secrets are stored. Only jobs that have a property for them miss their values.
     if config.bosh_credhub.is_some() {
-        faults.extend(check_secrets(config, &instance, &answer).err());
+        errors.extend(check_secrets(config, &instance, &answer).err());
     }
-    faults.extend(check_references(&document).err());
-    faults.extend(check_update(&document["update"]));
+    errors.extend(check_references(&document).err());
+    errors.extend(check_update(&document["update"]));
     Tried {
-        faults,
+        errors,
         ignored_groups: ignored_groups(plan, &document),
     }
 }
@@ -180,7 +180,7 @@ async fn generate(
     adapter: &ServiceAdapter,
     plan: &Plan,
     instance: &InstanceId,
-) -> Result<GeneratedManifest, TrialFault> {
+) -> Result<GeneratedManifest, TrialError> {
     let request = request(config, plan);
     let mut question = GenerateManifest::new(
         ServiceDeployment::new(
@@ -223,12 +223,12 @@ fn client(
     config: &Config,
     instance: &InstanceId,
     request: &RequestParameters,
-) -> Result<Option<UaaClient>, ClientFault> {
+) -> Result<Option<UaaClient>, ClientError> {
     let cf = config.cloud_foundry.as_ref();
     cf.and_then(|cf| cf.client_definition.as_ref())
         .map(|definition| {
-            let place = CfContext::of(request);
-            client_of_an_order(definition, &config.offering.id, instance, &place)
+            let location = CfContext::of(request);
+            client_of_an_order(definition, &config.offering.id, instance, &location)
         })
         .transpose()
 }
@@ -237,14 +237,14 @@ fn check_secrets(
     config: &Config,
     instance: &InstanceId,
     answer: &GeneratedManifest,
-) -> Result<(), TrialFault> {
+) -> Result<(), TrialError> {
     let secrets = InstanceSecrets::new(None, config.offering.id.clone());
     secrets.wanted(instance, answer.manifest.as_str(), answer.secrets.as_ref())?;
     Ok(())
 }
 
 /// A new deployment has no other variables than those that its manifest declares.
-fn check_references(document: &Value) -> Result<(), TrialFault> {
+fn check_references(document: &Value) -> Result<(), TrialError> {
     let declared: BTreeSet<&str> = list(document, "variables")
         .filter_map(|variable| variable["name"].as_str())
         .collect();
@@ -265,17 +265,17 @@ fn check_references(document: &Value) -> Result<(), TrialFault> {
         return Ok(());
     }
     let references: Vec<_> = unresolved.into_iter().collect();
-    Err(TrialFault::Unresolved {
+    Err(TrialError::Unresolved {
         references: references.join("`, `"),
     })
 }
 
-fn check_update(update: &Value) -> Vec<TrialFault> {
+fn check_update(update: &Value) -> Vec<TrialError> {
     let is_missing = |key: &&str| update[*key].is_null() || update[*key] == "";
-    let mut faults: Vec<_> = NEEDED
+    let mut errors: Vec<_> = NEEDED
         .into_iter()
         .filter(|key| is_missing(key))
-        .map(|key| TrialFault::NoUpdate { key })
+        .map(|key| TrialError::NoUpdate { key })
         .collect();
     for key in WATCH_TIMES.into_iter().filter(|key| !is_missing(key)) {
         let value = match &update[key] {
@@ -283,10 +283,10 @@ fn check_update(update: &Value) -> Vec<TrialFault> {
             other => other.to_string(),
         };
         if WatchTime::read(&value) != WatchTime::Right {
-            faults.push(TrialFault::WatchTime { key, value });
+            errors.push(TrialError::WatchTime { key, value });
         }
     }
-    faults
+    errors
 }
 
 /// An adapter may leave out what it does not know.
@@ -327,32 +327,32 @@ mod tests {
         let resolved = "variables: [{name: admin, type: user}, {name: /shared/ca, type: certificate}]\n\
             a: ((admin.password))\nb: 'x-((admin))-((/else/where.ca))'\nc: ((odb_secret:token))\nd: {((key)): 1} # ((comment))\n";
         assert!(check_references(&document(resolved)).is_ok());
-        let fault = check_references(&document("a: ((x))\nb: [{c: 'u((y.z))'}]\nvariables: ~\n"));
-        let told = fault.unwrap_err().finding().to_string();
+        let error = check_references(&document("a: ((x))\nb: [{c: 'u((y.z))'}]\nvariables: ~\n"));
+        let reported = error.unwrap_err().finding().to_string();
         assert!(
-            told.contains("refers to `((x))`, `((y.z))`, which nothing resolves; "),
-            "{told}"
+            reported.contains("refers to `((x))`, `((y.z))`, which nothing resolves; "),
+            "{reported}"
         );
     }
 
     #[test]
     fn an_update_block_is_whole_and_its_watch_times_can_be_read() {
-        let told = |update: &str| -> Vec<String> {
-            let faults = check_update(&document(update));
-            faults.iter().map(ToString::to_string).collect()
+        let reported = |update: &str| -> Vec<String> {
+            let errors = check_update(&document(update));
+            errors.iter().map(ToString::to_string).collect()
         };
         let whole =
             "{canaries: 0, max_in_flight: 1, canary_watch_time: 1000, update_watch_time: 1-2}";
-        assert_eq!(told(whole), [""; 0]);
-        let lacking = told("{canaries: 0, canary_watch_time: 60s, update_watch_time: ''}");
+        assert_eq!(reported(whole), [""; 0]);
+        let lacking = reported("{canaries: 0, canary_watch_time: 60s, update_watch_time: ''}");
         assert_eq!(lacking.len(), 3, "{lacking:?}");
-        for (fault, words) in lacking.iter().zip([
+        for (error, words) in lacking.iter().zip([
             "no `update.max_in_flight`",
             "no `update.update_watch_time`",
             "has `60s` for `update.canary_watch_time`",
         ]) {
-            assert!(fault.contains(words), "{lacking:?}");
+            assert!(error.contains(words), "{lacking:?}");
         }
-        assert_eq!(told("~").len(), 4);
+        assert_eq!(reported("~").len(), 4);
     }
 }

@@ -16,14 +16,14 @@ use tokio::time::{Instant, timeout_at};
 use crate::{
     BoshEngine,
     deployment::deployment,
-    fault::Fault,
+    error::Error,
     reconciler::{
-        drivers::Known,
         operation::{Operation, Plea},
+        reconcilers::Known,
     },
     records::{
         in_flight,
-        markers::{StoredMarker, WriteMarkerError},
+        operation_records::{StoredRecord, WriteRecordError},
         unfinished,
     },
 };
@@ -36,7 +36,7 @@ const ANSWER_AWAITED: Duration = Duration::from_secs(3);
 
 /// Why an operation is not cancelled.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CancelFault {
+pub(crate) enum CancelError {
     /// There is nothing to cancel.
     #[error("no operation on the service instance is in progress")]
     NothingInProgress,
@@ -56,29 +56,29 @@ pub(crate) enum CancelFault {
     Unsteady,
     /// Something went wrong.
     #[error(transparent)]
-    Instance(#[from] Fault),
+    Instance(#[from] Error),
 }
 
-impl From<CancelFault> for EngineError {
-    fn from(fault: CancelFault) -> Self {
-        let kind = match fault {
-            CancelFault::Instance(fault) => return fault.into(),
-            CancelFault::NothingInProgress => EngineErrorKind::NothingInProgress,
-            CancelFault::TooLate => EngineErrorKind::NotCancellable(
+impl From<CancelError> for EngineError {
+    fn from(error: CancelError) -> Self {
+        let kind = match error {
+            CancelError::Instance(error) => return error.into(),
+            CancelError::NothingInProgress => EngineErrorKind::NothingInProgress,
+            CancelError::TooLate => EngineErrorKind::NotCancellable(
                 "The operation cannot be cancelled any more: the deployment is gone already, and what it leaves behind is being \
                  removed."
                     .to_owned(),
             ),
-            CancelFault::Unremembered { task } => EngineErrorKind::NotCancellable(format!(
+            CancelError::Unremembered { task } => EngineErrorKind::NotCancellable(format!(
                 "Task {task} of the Director holds the service instance, and no operation that the broker remembers has begun \
                  it. Where it is not somebody else's work, cancel it at the Director: bosh cancel-task {task}."
             )),
-            CancelFault::Unsteady => EngineErrorKind::NotCancellable(
+            CancelError::Unsteady => EngineErrorKind::NotCancellable(
                 "The operation was changed by somebody else each time that it was to be cancelled. Try again in a moment."
                     .to_owned(),
             ),
         };
-        Self::new(kind, fault)
+        Self::new(kind, error)
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) async fn cancel(
     call: &Call,
     instance: &InstanceId,
     request: &RequestId,
-) -> Result<Cancelled, CancelFault> {
+) -> Result<Cancelled, CancelError> {
     begin_to_cancel(engine, call, instance, request).await?;
     Ok(answer_of_the_director(engine, call, instance).await)
 }
@@ -102,7 +102,7 @@ async fn answer_of_the_director(
     call: &Call,
     instance: &InstanceId,
 ) -> Cancelled {
-    let Some(mut snapshots) = engine.drivers.watch(instance) else {
+    let Some(mut snapshots) = engine.reconcilers.watch(instance) else {
         return Cancelled::AsSoonAsPossible;
     };
     if snapshots.borrow().first_task.is_none() {
@@ -122,34 +122,34 @@ async fn begin_to_cancel(
     call: &Call,
     instance: &InstanceId,
     request: &RequestId,
-) -> Result<(), CancelFault> {
+) -> Result<(), CancelError> {
     for _ in 0..ATTEMPTS {
-        let stored = engine.upstreams.markers.read(call, instance).await;
-        let stored = stored.map_err(Fault::from)?;
-        let known = engine.drivers.known(instance);
+        let stored = engine.upstreams.records.read(call, instance).await;
+        let stored = stored.map_err(Error::from)?;
+        let known = engine.reconcilers.known(instance);
         if let (Some(stored), Some(known)) = (&stored, &known)
-            && known.is_of(&stored.marker)
-            && (stored.marker.outcome.is_some() || !known.is_in_progress())
+            && known.is_of(&stored.record)
+            && (stored.record.outcome.is_some() || !known.is_in_progress())
         {
             // What one of both says the other is about to.
             return Err(nothing_to_cancel(engine, call, instance).await);
         }
         let known = known.filter(Known::is_in_progress);
         let open = stored.filter(|stored| {
-            stored.marker.outcome.is_none()
-                && !in_flight::never_began(engine, instance, &stored.marker)
+            stored.record.outcome.is_none()
+                && !in_flight::never_began(engine, instance, &stored.record)
         });
         if known
             .as_ref()
             .is_some_and(|known| is_cleaning_up(&known.snapshot.stages))
         {
-            return Err(CancelFault::TooLate);
+            return Err(CancelError::TooLate);
         }
         match (open, known) {
             (Some(stored), known) => {
                 match cancel_marked(engine, call, instance, request, stored, known).await {
                     // It has ended, or something else of it was written down.
-                    Err(Fault::Marker(WriteMarkerError::Overtaken)) => {}
+                    Err(Error::OperationRecord(WriteRecordError::Overtaken)) => {}
                     cancelled => return Ok(cancelled?),
                 }
             }
@@ -160,7 +160,7 @@ async fn begin_to_cancel(
             (None, None) => return Err(nothing_to_cancel(engine, call, instance).await),
         }
     }
-    Err(CancelFault::Unsteady)
+    Err(CancelError::Unsteady)
 }
 
 async fn cancel_marked(
@@ -168,22 +168,22 @@ async fn cancel_marked(
     call: &Call,
     instance: &InstanceId,
     request: &RequestId,
-    stored: StoredMarker,
+    stored: StoredRecord,
     known: Option<Known>,
-) -> Result<(), Fault> {
-    if stored.marker.cancelled_by.is_some() {
+) -> Result<(), Error> {
+    if stored.record.cancelled_by.is_some() {
         in_flight::take_over(engine, instance, stored);
         return Ok(());
     }
-    let mut record = stored.marker;
+    let mut record = stored.record;
     record.cancelled_by = Some(request.clone());
-    let markers = &engine.upstreams.markers;
-    let written = markers
+    let records = &engine.upstreams.records;
+    let written = records
         .write(call, instance, record.clone(), Some(&stored.id))
         .await;
     let stored = match written {
         Ok(written) => written.map(|written| written.id),
-        Err(WriteMarkerError::Director(error))
+        Err(WriteRecordError::Director(error))
             if matches!(error.kind, FailureKind::NotAllowed { .. }) =>
         {
             tracing::warn!(
@@ -202,7 +202,7 @@ async fn cancel_marked(
     };
     let started = known.and_then(|known| known.started);
     engine
-        .drivers
+        .reconcilers
         .redirect(&engine.upstreams, operation, started);
     tracing::info!("the operation is being cancelled");
     Ok(())
@@ -217,19 +217,19 @@ fn cancel_unmarked(engine: &BoshEngine, known: &Known, request: &RequestId) {
     operation.first_task = known.first_task();
     operation.record.cancelled_by = Some(request.clone());
     engine
-        .drivers
+        .reconcilers
         .redirect(&engine.upstreams, operation, known.started.clone());
     tracing::info!("the operation is being cancelled");
 }
 
-async fn nothing_to_cancel(engine: &BoshEngine, call: &Call, instance: &InstanceId) -> CancelFault {
+async fn nothing_to_cancel(engine: &BoshEngine, call: &Call, instance: &InstanceId) -> CancelError {
     let name = deployment(instance);
     match unfinished::of(&engine.upstreams.director, call, &name).await {
         Ok(tasks) => match tasks.first() {
-            Some(task) => CancelFault::Unremembered { task: task.id },
-            None => CancelFault::NothingInProgress,
+            Some(task) => CancelError::Unremembered { task: task.id },
+            None => CancelError::NothingInProgress,
         },
-        Err(error) => Fault::director("look for tasks in progress")(error).into(),
+        Err(error) => Error::director("look for tasks in progress")(error).into(),
     }
 }
 

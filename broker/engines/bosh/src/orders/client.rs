@@ -11,10 +11,10 @@ use odb_redaction::Chain;
 
 use crate::{
     BoshEngine,
-    fault::Fault,
-    instance_clients::{CfContext, ClientFault, InstanceClient},
+    error::Error,
+    instance_clients::{CfContext, ClientError, InstanceClient},
     orders::preparation::{self, Previous},
-    reconciler::sweeps::{Look, sweep},
+    reconciler::abandoned_writes::{Look, sweep},
 };
 
 /// The client of the instance: new for a new one, else as it is. `None` where instances have none.
@@ -24,29 +24,29 @@ pub(crate) async fn client(
     kind: OperationKind,
     previous: Option<&Previous>,
     operation: &ContextId,
-) -> Result<Option<InstanceClient>, Fault> {
+) -> Result<Option<InstanceClient>, Error> {
     let (call, instance) = (
         preparation::call_of_preparation(engine, order),
         &order.instance,
     );
     let clients = &engine.upstreams.clients;
-    let place = CfContext::of(&order.parameters);
+    let permit = CfContext::of(&order.parameters);
     let client = match previous {
-        None => clients.make(&call, instance, &place, operation).await,
+        None => clients.make(&call, instance, &permit, operation).await,
         Some(previous) => {
             let succeeded = previous.succeeded.as_ref();
             clients
-                .find_or_make(&call, instance, &place, operation, succeeded)
+                .find_or_make(&call, instance, &permit, operation, succeeded)
                 .await
         }
     };
-    if client.as_ref().is_err_and(ClientFault::may_have_made) {
+    if client.as_ref().is_err_and(ClientError::may_have_made) {
         sweep_client(engine, order, operation);
     }
     match client {
         // The platform's operator, who upgrades by API, cannot tell the space; users can.
-        Err(fault @ ClientFault::SpaceUnknown) if kind == OperationKind::Upgrade => {
-            tracing::warn!(code = %Code::InstanceClient, error = %Chain(&fault), "the instance is upgraded without a UAA client; its next update makes one");
+        Err(error @ ClientError::SpaceUnknown) if kind == OperationKind::Upgrade => {
+            tracing::warn!(code = %Code::InstanceClient, error = %Chain(&error), "the instance is upgraded without a UAA client; its next update makes one");
             Ok(None)
         }
         client => Ok(client?),
@@ -60,12 +60,12 @@ pub(crate) async fn undo_client(
     client: Option<&InstanceClient>,
 ) {
     let Some(client) = client else { return };
-    let call = Call::until(Deadline::after(engine.upstreams.timings.taking_back))
+    let call = Call::until(Deadline::after(engine.upstreams.timings.rollback))
         .with_request_id(order.request.as_str());
-    let Err(fault) = engine.upstreams.clients.undo(&call, client).await else {
+    let Err(error) = engine.upstreams.clients.undo(&call, client).await else {
         return;
     };
-    tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "what was done to the UAA client of the instance could not be undone yet");
+    tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was done to the UAA client of the instance could not be undone yet");
     if let Some(operation) = client.made_by() {
         sweep_client(engine, order, operation);
     }
@@ -76,22 +76,22 @@ pub(crate) async fn undo_client(
 fn sweep_client(engine: &BoshEngine, order: &Order, operation: &ContextId) {
     let (upstreams, instance) = (engine.upstreams.clone(), order.instance.clone());
     let (operation, request) = (operation.clone(), order.request.clone());
-    let drivers = engine.drivers.clone();
-    engine.drivers.spawn(async move {
+    let reconcilers = engine.reconcilers.clone();
+    engine.reconcilers.spawn(async move {
         let timings = upstreams.timings;
-        let (upstreams, drivers) = (&upstreams, &drivers);
+        let (upstreams, reconcilers) = (&upstreams, &reconcilers);
         let (instance, operation, request) = (&instance, &operation, &request);
         let look = || async move {
-            if drivers.in_progress(instance).is_some() {
+            if reconcilers.in_progress(instance).is_some() {
                 return Look::Unclear;
             }
-            let call = Call::within(timings.driver_call).with_request_id(request.as_str());
+            let call = Call::within(timings.reconciler_call).with_request_id(request.as_str());
             match upstreams.clients.unmake(&call, instance, operation).await {
                 Ok(true) => Look::Done,
                 Ok(false) => Look::NotThere,
-                Err(fault) => {
-                    tracing::debug!(request.id = %request, instance.id = %instance, error = %Chain(&fault), "could not look for a UAA client that was made for nothing");
-                    if fault.is_transient() {
+                Err(error) => {
+                    tracing::debug!(request.id = %request, instance.id = %instance, error = %Chain(&error), "could not look for a UAA client that was made for nothing");
+                    if error.is_transient() {
                         Look::Unclear
                     } else {
                         Look::Done

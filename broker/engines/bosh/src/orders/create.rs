@@ -9,12 +9,12 @@ use crate::{
     BoshEngine,
     configs::CurrentConfigs,
     deployment::deployment,
-    fault::Fault,
-    orders::{hand_over, preparation},
+    error::Error,
+    orders::{preparation, submit_order},
     records::{
         in_flight::{self, InFlight},
-        marker::Marker,
-        markers::StoredMarker,
+        operation_record::OperationRecord,
+        operation_records::StoredRecord,
     },
 };
 
@@ -22,19 +22,19 @@ use crate::{
 #[derive(Debug)]
 struct VacantDeployment {
     engine: BoshEngine,
-    before: Option<Box<StoredMarker>>,
+    before: Option<Box<StoredRecord>>,
 }
 
 #[async_trait]
 impl Vacancy for VacantDeployment {
     async fn create(self: Box<Self>, order: &Order) -> Result<Started, EngineError> {
         let created = create(&self.engine, order, self.before.as_deref()).await;
-        created.map_err(Fault::of_creation)
+        created.map_err(Error::of_creation)
     }
 }
 
 /// Looks what is there under the ordered id. An instance with other attributes is a fault.
-pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Fault> {
+pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Error> {
     let vacant = |before| -> Box<dyn Vacancy> {
         Box::new(VacantDeployment {
             engine: engine.clone(),
@@ -45,31 +45,31 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Fa
     let name = deployment(&order.instance);
     let (deployed, stored) = tokio::join!(
         engine.upstreams.director.deployment(&call, &name),
-        engine.upstreams.markers.read(&call, &order.instance)
+        engine.upstreams.records.read(&call, &order.instance)
     );
-    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
     if matches!(deployed, Deployment::ForeignTeam) {
-        return Err(Fault::Foreign);
+        return Err(Error::Foreign);
     }
     let is_absent = matches!(deployed, Deployment::Absent);
-    let is_same = |marker: &Marker| {
-        marker.operation == OperationKind::Create && marker.digest.matches(order.identity())
+    let is_same = |record: &OperationRecord| {
+        record.operation == OperationKind::Create && record.digest.matches(order.identity())
     };
     let stored = match in_flight::in_flight(engine, &call, &order.instance, stored?).await? {
-        InFlight::OnItsWay { stored, started } if is_same(&stored.marker) => {
+        InFlight::OnItsWay { stored, started } if is_same(&stored.record) => {
             return Ok(Found::InProgress(started));
         }
-        InFlight::OnItsWay { stored, .. } if stored.marker.operation.deletes() => {
-            return Err(Fault::Busy);
+        InFlight::OnItsWay { stored, .. } if stored.record.operation.deletes() => {
+            return Err(Error::Busy);
         }
-        InFlight::OnItsWay { .. } => return Err(Fault::Taken),
+        InFlight::OnItsWay { .. } => return Err(Error::Taken),
         InFlight::AtRest(stored) => stored,
     };
     let Some(stored) = stored else {
         return if !is_absent {
-            Err(Fault::Taken)
-        } else if engine.drivers.in_progress(&order.instance).is_some() {
-            Err(Fault::Busy)
+            Err(Error::Taken)
+        } else if engine.reconcilers.in_progress(&order.instance).is_some() {
+            Err(Error::Busy)
         } else {
             Ok(Found::Vacant(vacant(None)))
         };
@@ -78,13 +78,13 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Fa
     if is_absent {
         return Ok(Found::Vacant(vacant(Some(Box::new(stored)))));
     }
-    let marker = stored.marker;
-    match &marker.outcome {
-        Some(outcome) if outcome.is_success() && is_same(&marker) => Ok(Found::Completed {
-            dashboard_url: marker.dashboard_url,
-            labels: marker.labels,
+    let record = stored.record;
+    match &record.outcome {
+        Some(outcome) if outcome.is_success() && is_same(&record) => Ok(Found::Completed {
+            dashboard_url: record.dashboard_url,
+            labels: record.labels,
         }),
-        Some(_) | None => Err(Fault::Taken),
+        Some(_) | None => Err(Error::Taken),
     }
 }
 
@@ -93,9 +93,9 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Fa
 async fn create(
     engine: &BoshEngine,
     order: &Order,
-    before: Option<&StoredMarker>,
-) -> Result<Started, Fault> {
+    before: Option<&StoredRecord>,
+) -> Result<Started, Error> {
     let mut prepared = preparation::prepare(engine, order, OperationKind::Create, None).await?;
     prepared.record.replaced_configs = CurrentConfigs::default().replaced_by(&prepared.configs);
-    hand_over::hand_over(engine, order, prepared, before).await
+    submit_order::submit_order(engine, order, prepared, before).await
 }

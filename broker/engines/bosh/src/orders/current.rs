@@ -10,13 +10,13 @@ use crate::{
     BoshEngine,
     configs::CurrentConfigs,
     deployment::deployment,
-    fault::Fault,
+    error::Error,
     reconciler::operation::SnapshotState,
     records::{
         in_flight::{self, InFlight},
         last_operation::{self, has_succeeded},
-        marker::Outcome,
-        markers::StoredMarker,
+        operation_record::Outcome,
+        operation_records::StoredRecord,
         unfinished,
     },
 };
@@ -32,7 +32,7 @@ pub(crate) enum Current {
 /// An instance on which nothing is in progress.
 pub(crate) struct AtRest {
     pub(crate) manifest: ManifestText,
-    pub(crate) stored: Option<Box<StoredMarker>>,
+    pub(crate) stored: Option<Box<StoredRecord>>,
     pub(crate) configs: Option<CurrentConfigs>,
 }
 
@@ -41,13 +41,13 @@ pub(crate) async fn require(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let director = &engine.upstreams.director;
     let deployed = director.deployment(call, &deployment(instance)).await;
-    match deployed.map_err(Fault::director("look the deployment up"))? {
+    match deployed.map_err(Error::director("look the deployment up"))? {
         Deployment::Deployed(_) => Ok(()),
-        Deployment::ForeignTeam => Err(Fault::Foreign),
-        Deployment::Absent | Deployment::NeverDeployed => Err(Fault::NotFound),
+        Deployment::ForeignTeam => Err(Error::Foreign),
+        Deployment::Absent | Deployment::NeverDeployed => Err(Error::NotFound),
     }
 }
 
@@ -56,23 +56,23 @@ pub(crate) async fn require_at_rest(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     if in_flight::operation_in_progress(engine, call, instance)
         .await?
         .is_some()
     {
-        return Err(Fault::Busy);
+        return Err(Error::Busy);
     }
     let name = deployment(instance);
     let (there, unfinished) = tokio::join!(
         require(engine, call, instance),
         unfinished::of(&engine.upstreams.director, call, &name)
     );
-    let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
+    let unfinished = unfinished.map_err(Error::director("look for tasks in progress"))?;
     if unfinished.is_empty() {
         there
     } else {
-        Err(Fault::Busy)
+        Err(Error::Busy)
     }
 }
 
@@ -81,9 +81,9 @@ pub(crate) async fn is_as_ordered(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<bool, Fault> {
+) -> Result<bool, Error> {
     match engine
-        .drivers
+        .reconcilers
         .known(instance)
         .map(|known| known.snapshot.state)
     {
@@ -91,11 +91,11 @@ pub(crate) async fn is_as_ordered(
         Some(SnapshotState::InProgress(_)) => return Ok(false),
         Some(SnapshotState::NeverSubmitted) | None => {}
     }
-    let stored = engine.upstreams.markers.read(call, instance).await?;
+    let stored = engine.upstreams.records.read(call, instance).await?;
     if let Some(stored) = stored
-        && !in_flight::never_began(engine, instance, &stored.marker)
+        && !in_flight::never_began(engine, instance, &stored.record)
     {
-        let outcome = stored.marker.outcome.as_ref();
+        let outcome = stored.record.outcome.as_ref();
         return Ok(outcome.is_some_and(Outcome::is_success));
     }
     let latest = last_operation::guess(engine, call, instance).await?;
@@ -107,41 +107,41 @@ pub(crate) async fn look_at_current(
     engine: &BoshEngine,
     order: &Order,
     kind: OperationKind,
-) -> Result<Current, Fault> {
+) -> Result<Current, Error> {
     let call = &order.call();
     let director = &engine.upstreams.director;
     let name = deployment(&order.instance);
     let (deployed, stored, unfinished, configs) = tokio::join!(
         director.deployment(call, &name),
-        engine.upstreams.markers.read(call, &order.instance),
+        engine.upstreams.records.read(call, &order.instance),
         unfinished::of(director, call, &name),
         CurrentConfigs::read(director, call, &name, engine.upstreams.configs)
     );
-    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
+    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
     let stored = stored?;
-    let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
-    let configs = configs.map_err(Fault::director("read the instance's configs"))?;
+    let unfinished = unfinished.map_err(Error::director("look for tasks in progress"))?;
+    let configs = configs.map_err(Error::director("read the instance's configs"))?;
     let manifest = match deployed {
         Deployment::Deployed(manifest) => ManifestText::from(manifest.expose_secret()),
-        Deployment::ForeignTeam => return Err(Fault::Foreign),
-        Deployment::Absent => return Err(Fault::NotFound),
-        Deployment::NeverDeployed if unfinished.is_empty() => return Err(Fault::NotFound),
-        Deployment::NeverDeployed => return Err(Fault::Busy),
+        Deployment::ForeignTeam => return Err(Error::Foreign),
+        Deployment::Absent => return Err(Error::NotFound),
+        Deployment::NeverDeployed if unfinished.is_empty() => return Err(Error::NotFound),
+        Deployment::NeverDeployed => return Err(Error::Busy),
     };
     let stored = match in_flight::in_flight(engine, call, &order.instance, stored).await? {
         InFlight::OnItsWay { stored, started } => {
-            let marker = &stored.marker;
-            let same = marker.operation == kind && marker.digest.matches(order.identity());
+            let record = &stored.record;
+            let same = record.operation == kind && record.digest.matches(order.identity());
             return if same {
                 Ok(Current::SameInProgress(started))
             } else {
-                Err(Fault::Busy)
+                Err(Error::Busy)
             };
         }
         InFlight::AtRest(stored) => stored,
     };
-    if !unfinished.is_empty() || engine.drivers.in_progress(&order.instance).is_some() {
-        return Err(Fault::Busy);
+    if !unfinished.is_empty() || engine.reconcilers.in_progress(&order.instance).is_some() {
+        return Err(Error::Busy);
     }
     Ok(Current::AtRest(AtRest {
         manifest,

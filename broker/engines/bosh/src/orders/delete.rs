@@ -12,23 +12,23 @@ use odb_redaction::Chain;
 use crate::{
     BoshEngine,
     deployment::{deployment, force, of_context},
-    fault::Fault,
-    orders::{hand_over, preparation::Prepared, submission::Work},
+    error::Error,
+    orders::{preparation::Prepared, submission::Work, submit_order},
     reconciler::{
         operation::{Begun, Operation, UNKNOWN_TASK},
         residual_resources,
     },
     records::{
         in_flight::{self, InFlight},
-        marker::{ClientRole, CutShort, Marker, NewMarker},
-        markers::{StoredMarker, WriteMarkerError},
+        operation_record::{ClientRole, CutShort, NewRecord, OperationRecord},
+        operation_records::{StoredRecord, WriteRecordError},
         unfinished,
     },
 };
 
 /// Which delete is begun.
 #[derive(Clone, Copy, Debug)]
-struct Wish {
+struct DeleteRequest {
     kind: OperationKind,
     origin: Origin,
 }
@@ -52,16 +52,16 @@ pub(crate) async fn delete(
     order: &Order,
     deletion: Deletion,
     origin: Origin,
-) -> Result<Deleted, Fault> {
-    let wish = Wish {
+) -> Result<Deleted, Error> {
+    let request = DeleteRequest {
         kind: deletion.kind(),
         origin,
     };
-    match try_to_delete(engine, order, wish).await {
+    match try_to_delete(engine, order, request).await {
         // What was to be cut short has just ended.
-        Err(Fault::Marker(WriteMarkerError::Overtaken)) => {
-            match try_to_delete(engine, order, wish).await {
-                Err(Fault::Marker(WriteMarkerError::Overtaken)) => Err(Fault::Busy),
+        Err(Error::OperationRecord(WriteRecordError::Overtaken)) => {
+            match try_to_delete(engine, order, request).await {
+                Err(Error::OperationRecord(WriteRecordError::Overtaken)) => Err(Error::Busy),
                 deleted => deleted,
             }
         }
@@ -69,68 +69,72 @@ pub(crate) async fn delete(
     }
 }
 
-async fn try_to_delete(engine: &BoshEngine, order: &Order, wish: Wish) -> Result<Deleted, Fault> {
+async fn try_to_delete(
+    engine: &BoshEngine,
+    order: &Order,
+    request: DeleteRequest,
+) -> Result<Deleted, Error> {
     let call = order.call();
     let name = deployment(&order.instance);
     let (stored, unfinished) = tokio::join!(
-        engine.upstreams.markers.read(&call, &order.instance),
+        engine.upstreams.records.read(&call, &order.instance),
         unfinished::of(&engine.upstreams.director, &call, &name)
     );
     let stored = stored?;
-    let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
+    let unfinished = unfinished.map_err(Error::director("look for tasks in progress"))?;
 
     if let Some(stored) = &stored
-        && stored.marker.outcome.is_none()
-        && stored.marker.operation == OperationKind::Create
-        && !in_flight::never_began(engine, &order.instance, &stored.marker)
+        && stored.record.outcome.is_none()
+        && stored.record.operation == OperationKind::Create
+        && !in_flight::never_began(engine, &order.instance, &stored.record)
     {
-        let context = stored.marker.context.clone();
-        let started = cut_short(engine, order, wish, context, &unfinished, Some(stored));
+        let context = stored.record.context.clone();
+        let started = cut_short(engine, order, request, context, &unfinished, Some(stored));
         return started.await.map(Deleted::Started);
     }
     let stored = match in_flight::in_flight(engine, &call, &order.instance, stored).await? {
-        InFlight::OnItsWay { stored, started } if stored.marker.operation.deletes() => {
+        InFlight::OnItsWay { stored, started } if stored.record.operation.deletes() => {
             return Ok(Deleted::Started(started));
         }
-        InFlight::OnItsWay { .. } => return Err(Fault::Busy),
+        InFlight::OnItsWay { .. } => return Err(Error::Busy),
         InFlight::AtRest(stored) => stored,
     };
-    if let Some(known) = engine.drivers.in_progress(&order.instance) {
+    if let Some(known) = engine.reconcilers.in_progress(&order.instance) {
         let kind = known.operation.kind();
         return match known.started {
             _ if kind == OperationKind::Create => {
                 let context = known.operation.record.context.clone();
                 let before = stored.as_ref();
-                let started = cut_short(engine, order, wish, context, &unfinished, before);
+                let started = cut_short(engine, order, request, context, &unfinished, before);
                 started.await.map(Deleted::Started)
             }
             Some(started) if kind.deletes() => Ok(Deleted::Started(started)),
-            Some(_) | None => Err(Fault::Busy),
+            Some(_) | None => Err(Error::Busy),
         };
     }
     if !unfinished.is_empty() {
-        return Err(Fault::Busy);
+        return Err(Error::Busy);
     }
     let errands = match deployed(engine, &call, &name, stored.as_ref()).await? {
         Deployed::Yes => errands_before_delete(engine, &order.plan),
         Deployed::Never => Vec::new(),
         Deployed::Absent => return remove_residual_resources(engine, order, stored.as_ref()).await,
     };
-    match start_delete(engine, order, wish, errands, stored.as_ref()).await {
+    match start_delete(engine, order, request, errands, stored.as_ref()).await {
         Err(
-            fault @ Fault::Submit(SubmitError::Refused {
+            error @ Error::Submit(SubmitError::Refused {
                 status: StatusCode::NOT_FOUND,
                 ..
             }),
         ) if is_gone(engine, &call, &name).await? => {
-            tracing::debug!(error = %Chain(&fault), "somebody else has deleted it");
+            tracing::debug!(error = %Chain(&error), "somebody else has deleted it");
             remove_residual_resources(engine, order, stored.as_ref()).await
         }
-        Err(Fault::Submit(SubmitError::Refused {
+        Err(Error::Submit(SubmitError::Refused {
             status: StatusCode::UNAUTHORIZED,
             code: Some(_),
             ..
-        })) => Err(Fault::Foreign),
+        })) => Err(Error::Foreign),
         started => started.map(Deleted::Started),
     }
 }
@@ -141,10 +145,10 @@ async fn deployed(
     engine: &BoshEngine,
     call: &Call,
     name: &DeploymentName,
-    stored: Option<&StoredMarker>,
-) -> Result<Deployed, Fault> {
-    let told = stored.map(|stored| (stored.marker.operation, &stored.marker.outcome));
-    match told {
+    stored: Option<&StoredRecord>,
+) -> Result<Deployed, Error> {
+    let reported = stored.map(|stored| (stored.record.operation, &stored.record.outcome));
+    match reported {
         Some((kind, Some(_))) if !kind.deletes() && kind != OperationKind::Create => {
             return Ok(Deployed::Yes);
         }
@@ -154,18 +158,18 @@ async fn deployed(
         Some(_) | None => {}
     }
     let found = engine.upstreams.director.deployment(call, name).await;
-    match found.map_err(Fault::director("look the deployment up"))? {
+    match found.map_err(Error::director("look the deployment up"))? {
         Deployment::Deployed(_) => Ok(Deployed::Yes),
         Deployment::NeverDeployed => Ok(Deployed::Never),
         Deployment::Absent => Ok(Deployed::Absent),
-        Deployment::ForeignTeam => Err(Fault::Foreign),
+        Deployment::ForeignTeam => Err(Error::Foreign),
     }
 }
 
 /// Whether the Director itself says so: a path that somebody on the way does not know is no missing deployment.
-async fn is_gone(engine: &BoshEngine, call: &Call, name: &DeploymentName) -> Result<bool, Fault> {
+async fn is_gone(engine: &BoshEngine, call: &Call, name: &DeploymentName) -> Result<bool, Error> {
     let found = engine.upstreams.director.deployment(call, name).await;
-    let found = found.map_err(Fault::director("look the deployment up"))?;
+    let found = found.map_err(Error::director("look the deployment up"))?;
     Ok(matches!(found, Deployment::Absent))
 }
 
@@ -174,31 +178,31 @@ async fn is_gone(engine: &BoshEngine, call: &Call, name: &DeploymentName) -> Res
 async fn cut_short(
     engine: &BoshEngine,
     order: &Order,
-    wish: Wish,
+    request: DeleteRequest,
     context: ContextId,
     unfinished: &[Task],
-    before: Option<&StoredMarker>,
-) -> Result<Started, Fault> {
+    before: Option<&StoredRecord>,
+) -> Result<Started, Error> {
     let call = order.call();
     let first_task = first_task(engine, &call, order, &context, unfinished).await?;
     let errands = errands_before_delete(engine, &order.plan);
-    let mut marker = delete_marker(engine, order, wish, errands, before);
-    marker.cuts_short = Some(CutShort {
+    let mut record = delete_record(engine, order, request, errands, before);
+    record.cuts_short = Some(CutShort {
         context,
         first_task,
     });
-    let stored = hand_over::remember(engine, &call, order, &marker, before).await?;
+    let stored = submit_order::remember(engine, &call, order, &record, before).await?;
     tracing::info!(
         bosh.task.id = first_task.number(),
         "the creation is cut short"
     );
     let operation = Operation {
         begun: Begun::Here,
-        ..Operation::new(&order.instance, marker, stored)
+        ..Operation::new(&order.instance, record, stored)
     };
     let started = operation.started(None);
     engine
-        .drivers
+        .reconcilers
         .start(&engine.upstreams, operation, Some(started.clone()));
     Ok(started)
 }
@@ -210,8 +214,8 @@ async fn first_task(
     order: &Order,
     context: &ContextId,
     unfinished: &[Task],
-) -> Result<TaskId, Fault> {
-    if let Some(known) = engine.drivers.known(&order.instance)
+) -> Result<TaskId, Error> {
+    if let Some(known) = engine.reconcilers.known(&order.instance)
         && known.operation.record.context == *context
         && let Some(task) = known.first_task()
     {
@@ -226,7 +230,7 @@ async fn first_task(
         .director
         .tasks(call, &of_context(context))
         .await
-        .map_err(Fault::director("list the tasks of an operation"))?;
+        .map_err(Error::director("list the tasks of an operation"))?;
     Ok(tasks.first().map_or(UNKNOWN_TASK, |task| task.id))
 }
 
@@ -242,57 +246,57 @@ fn errands_before_delete(engine: &BoshEngine, plan: &PlanId) -> Vec<LifecycleErr
 async fn start_delete(
     engine: &BoshEngine,
     order: &Order,
-    wish: Wish,
+    request: DeleteRequest,
     errands: Vec<LifecycleErrand>,
-    before: Option<&StoredMarker>,
-) -> Result<Started, Fault> {
+    before: Option<&StoredRecord>,
+) -> Result<Started, Error> {
     let work = match errands.first() {
         Some(errand) => Work::Errand(errand.clone()),
-        None => Work::Delete(force(wish.kind)),
+        None => Work::Delete(force(request.kind)),
     };
-    let record = delete_marker(engine, order, wish, errands, before);
-    hand_over::hand_over(engine, order, Prepared::new(record, work), before).await
+    let record = delete_record(engine, order, request, errands, before);
+    submit_order::submit_order(engine, order, Prepared::new(record, work), before).await
 }
 
-fn delete_marker(
+fn delete_record(
     engine: &BoshEngine,
     order: &Order,
-    wish: Wish,
+    request: DeleteRequest,
     errands: Vec<LifecycleErrand>,
-    before: Option<&StoredMarker>,
-) -> Marker {
+    before: Option<&StoredRecord>,
+) -> OperationRecord {
     // Should the delete fail, the instance stays what it is: so does what is known of it.
-    let known = before.map(|stored| &stored.marker);
-    let mut marker = Marker::new(NewMarker {
+    let known = before.map(|stored| &stored.record);
+    let mut record = OperationRecord::new(NewRecord {
         offering: engine.offering.id.clone(),
         plan: order.plan.clone(),
-        operation: wish.kind,
+        operation: request.kind,
         context: ContextId::random(),
         request: order.request.clone(),
         target: None,
         errands,
         digest: order.digest(),
-        dashboard_url: known.and_then(|marker| marker.dashboard_url.clone()),
+        dashboard_url: known.and_then(|record| record.dashboard_url.clone()),
         labels: known
-            .map(|marker| marker.labels.clone())
+            .map(|record| record.labels.clone())
             .unwrap_or_default(),
     });
-    marker.origin = wish.origin;
-    marker.client = ClientRole::after(before);
-    marker.carry_over(known);
-    marker
+    record.origin = request.origin;
+    record.client = ClientRole::after(before);
+    record.carry_over(known);
+    record
 }
 
 /// The deployment is not there; nothing else of the instance shall be, either.
 async fn remove_residual_resources(
     engine: &BoshEngine,
     order: &Order,
-    stored: Option<&StoredMarker>,
-) -> Result<Deleted, Fault> {
+    stored: Option<&StoredRecord>,
+) -> Result<Deleted, Error> {
     let client = ClientRole::after(stored);
     residual_resources::remove(&engine.upstreams, &order.call(), &order.instance, client)
         .await
-        .map_err(|source| Fault::Leftovers { source })?;
-    engine.drivers.forget(&order.instance);
+        .map_err(|source| Error::Residues { source })?;
+    engine.reconcilers.forget(&order.instance);
     Ok(Deleted::WasAbsent)
 }

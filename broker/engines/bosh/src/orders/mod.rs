@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `create`, `update`, `upgrade`, `recreate`, `delete` | one operation each |
 //! | `current` | what an update or upgrade finds |
-//! | `preparation`, `hand_over` | manifest, checks, dashboard; then operation record, configs, submission |
+//! | `preparation`, `submit_order` | manifest, checks, dashboard; then operation record, configs, submission |
 //! | `submission` | handing over exactly once |
 //! | `client` | the instance's UAA client, around what may fail before the hand-over |
 //! | `cancel` | the end of an operation that an operator has had enough of |
@@ -14,9 +14,9 @@ pub(crate) mod client;
 pub(crate) mod create;
 pub(crate) mod current;
 pub(crate) mod delete;
-pub(crate) mod hand_over;
 pub(crate) mod preparation;
 pub(crate) mod recreate;
 pub(crate) mod submission;
+pub(crate) mod submit_order;
 pub(crate) mod update;
 pub(crate) mod upgrade;

@@ -18,11 +18,11 @@ use crate::{
     adapter::plan_for_adapter,
     configs::ConfigChanges,
     deployment::deployment,
-    fault::Fault,
+    error::Error,
     instance_clients::{CfContext, InstanceClient, Making},
     manifest::{checks, planned::PlannedClient},
     orders::{client, submission::Work},
-    records::marker::{ClientRole, Marker, NewMarker},
+    records::operation_record::{ClientRole, NewRecord, OperationRecord},
     secrets::NewSecret,
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct Previous {
 
 /// An operation that may be submitted, with all that is written and sent for it.
 pub(crate) struct Prepared {
-    pub(crate) record: Marker,
+    pub(crate) record: OperationRecord,
     pub(crate) work: Work,
     /// The configs that the adapter asks for, by type.
     pub(crate) configs: BTreeMap<String, String>,
@@ -58,7 +58,7 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// An operation of which the adapter is not asked.
-    pub(crate) fn new(record: Marker, work: Work) -> Self {
+    pub(crate) fn new(record: OperationRecord, work: Work) -> Self {
         Self {
             record,
             work,
@@ -72,7 +72,7 @@ impl Prepared {
 }
 
 /// What an adapter has drawn up, checked.
-pub(crate) struct Drawn {
+pub(crate) struct Generated {
     /// It refers to secrets by their names in CredHub.
     pub(crate) manifest: ManifestText,
     pub(crate) configs: ConfigChanges,
@@ -82,11 +82,11 @@ pub(crate) struct Drawn {
 }
 
 /// The plan of the configuration.
-pub(crate) fn plan<'a>(engine: &'a BoshEngine, id: &PlanId) -> Result<&'a Plan, Fault> {
+pub(crate) fn plan<'a>(engine: &'a BoshEngine, id: &PlanId) -> Result<&'a Plan, Error> {
     engine
         .offering
         .plan(id)
-        .ok_or_else(|| Fault::UnknownPlan { plan: id.clone() })
+        .ok_or_else(|| Error::UnknownPlan { plan: id.clone() })
 }
 
 /// The plan as adapters get to see it.
@@ -101,15 +101,15 @@ pub(crate) async fn prepare(
     order: &Order,
     kind: OperationKind,
     previous: Option<Previous>,
-) -> Result<Prepared, Fault> {
+) -> Result<Prepared, Error> {
     let context = ContextId::random();
     let mut client = client::client(engine, order, kind, previous.as_ref(), &context).await?;
     let prepared = prepare_with(engine, order, kind, previous, context, client.as_mut()).await;
     match (prepared, client) {
         (Ok(prepared), client) => Ok(Prepared { client, ..prepared }),
-        (Err(fault), client) => {
+        (Err(error), client) => {
             client::undo_client(engine, order, client.as_ref()).await;
-            Err(fault)
+            Err(error)
         }
     }
 }
@@ -121,29 +121,29 @@ async fn prepare_with(
     previous: Option<Previous>,
     context: ContextId,
     mut client: Option<&mut InstanceClient>,
-) -> Result<Prepared, Fault> {
+) -> Result<Prepared, Error> {
     let role = client_role(client.as_deref(), previous.as_ref());
     let (call, clients) = (
         call_of_preparation(engine, order),
         &engine.upstreams.clients,
     );
     if let Some(client) = client.as_deref_mut() {
-        let place = CfContext::of(&order.parameters);
-        clients.bring_up_to_date(&call, client, &place).await?;
+        let permit = CfContext::of(&order.parameters);
+        clients.bring_up_to_date(&call, client, &permit).await?;
     }
     let client_change = match client.as_deref() {
         Some(client) => PlannedClient::of_change(client.change()),
         None => PlannedClient::not_in_hand(role, engine.upstreams.clients.are_defined()),
     };
-    let told = client.as_deref().map(InstanceClient::for_adapter);
+    let reported = client.as_deref().map(InstanceClient::for_adapter);
     let plan = plan(engine, &order.plan)?;
     let seen = adapter_plan(engine, plan);
-    let Drawn {
+    let Generated {
         manifest,
         configs,
         secrets,
         labels,
-    } = draw_up(engine, order, &seen, previous, told).await?;
+    } = generate(engine, order, &seen, previous, reported).await?;
     let dashboard = GenerateDashboardUrl::new(order.instance.as_str(), seen, manifest.clone());
     let dashboard_url = engine
         .adapter
@@ -156,7 +156,7 @@ async fn prepare_with(
             .redirect_to(&call, client, dashboard_url.as_deref())
             .await?;
     }
-    let mut record = Marker::new(NewMarker {
+    let mut record = OperationRecord::new(NewRecord {
         offering: engine.offering.id.clone(),
         plan: order.plan.clone(),
         operation: kind,
@@ -168,7 +168,7 @@ async fn prepare_with(
         dashboard_url,
         labels,
     });
-    record.former_secrets = secrets.iter().map(NewSecret::former).collect();
+    record.previous_secrets = secrets.iter().map(NewSecret::previous).collect();
     record.client = role;
     Ok(Prepared {
         configs: configs.written,
@@ -180,18 +180,18 @@ async fn prepare_with(
 }
 
 /// Asks the adapter for the manifest, and checks all that comes with it. Nothing is changed.
-pub(crate) async fn draw_up(
+pub(crate) async fn generate(
     engine: &BoshEngine,
     order: &Order,
     plan: &AdapterPlan,
     previous: Option<Previous>,
     client: Option<UaaClient>,
-) -> Result<Drawn, Fault> {
+) -> Result<Generated, Error> {
     let configs_before = previous
         .as_ref()
         .and_then(|previous| previous.configs.clone())
         .unwrap_or_default();
-    let answer = generate(
+    let answer = generate_manifest(
         engine,
         order,
         plan,
@@ -203,7 +203,7 @@ pub(crate) async fn draw_up(
     checks::check(answer.manifest.as_str(), &deployment(&order.instance))?;
     let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
     if returns_some && engine.upstreams.configs == BoshConfigs::Disabled {
-        return Err(Fault::ConfigsDisabled);
+        return Err(Error::ConfigsDisabled);
     }
     let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
     let (manifest, secrets) = engine
@@ -216,7 +216,7 @@ pub(crate) async fn draw_up(
             answer.secrets.as_ref(),
         )
         .await?;
-    Ok(Drawn {
+    Ok(Generated {
         manifest,
         configs,
         secrets,
@@ -239,14 +239,14 @@ pub(crate) fn call_of_preparation(engine: &BoshEngine, order: &Order) -> Call {
     }
 }
 
-pub(crate) async fn generate(
+pub(crate) async fn generate_manifest(
     engine: &BoshEngine,
     order: &Order,
     plan: &AdapterPlan,
     parameters: RequestParameters,
     previous: Option<Previous>,
     client: Option<UaaClient>,
-) -> Result<GeneratedManifest, Fault> {
+) -> Result<GeneratedManifest, Error> {
     let name = deployment(&order.instance);
     let software = &engine.software;
     let service = ServiceDeployment::new(
@@ -272,8 +272,8 @@ pub(crate) async fn generate(
 fn is_usable(dashboard: &str) -> bool {
     match check_dashboard(dashboard) {
         Ok(()) => true,
-        Err(fault) => {
-            tracing::warn!(code = %Code::AdapterAnswer, "the adapter's `dashboard_url` {fault}: the instance gets none");
+        Err(error) => {
+            tracing::warn!(code = %Code::AdapterAnswer, "the adapter's `dashboard_url` {error}: the instance gets none");
             false
         }
     }

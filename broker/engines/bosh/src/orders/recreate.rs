@@ -9,19 +9,19 @@ use odb_core::engine::{Order, Started};
 
 use crate::{
     BoshEngine,
-    fault::Fault,
+    error::Error,
     orders::{
         current::{self, Current},
-        hand_over,
         preparation::{self, Prepared},
         submission::Work,
+        submit_order,
     },
-    records::marker::{ClientRole, Marker, NewMarker},
+    records::operation_record::{ClientRole, NewRecord, OperationRecord},
 };
 
 /// Recreates every VM of the instance, with the manifest that the Director has; the adapter is not asked. The errands
 /// that follow a deployment follow this one, too (`spec/contracts/broker-behaviour.md` §6).
-pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Started, Fault> {
+pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Started, Error> {
     let errands = preparation::plan(engine, &order.plan)?
         .lifecycle_errands
         .post_deploy
@@ -31,8 +31,8 @@ pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Start
         Current::SameInProgress(started) => return Ok(started),
     };
     // The instance stays what it is: so does what is known of it.
-    let known = current.stored.as_ref().map(|stored| &stored.marker);
-    let mut marker = Marker::new(NewMarker {
+    let known = current.stored.as_ref().map(|stored| &stored.record);
+    let mut record = OperationRecord::new(NewRecord {
         offering: engine.offering.id.clone(),
         plan: order.plan.clone(),
         operation: OperationKind::Recreate,
@@ -41,26 +41,26 @@ pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Start
         target: None,
         errands,
         digest: order.digest(),
-        dashboard_url: known.and_then(|marker| marker.dashboard_url.clone()),
+        dashboard_url: known.and_then(|record| record.dashboard_url.clone()),
         labels: known
-            .map(|marker| marker.labels.clone())
+            .map(|record| record.labels.clone())
             .unwrap_or_default(),
     });
-    marker.client = ClientRole::after(current.stored.as_deref());
-    marker.carry_over(known);
-    let prepared = Prepared::new(marker, Work::Recreate);
-    let handed_over =
-        hand_over::hand_over(engine, order, prepared, current.stored.as_deref()).await;
-    match handed_over {
+    record.client = ClientRole::after(current.stored.as_deref());
+    record.carry_over(known);
+    let prepared = Prepared::new(record, Work::Recreate);
+    let submitted =
+        submit_order::submit_order(engine, order, prepared, current.stored.as_deref()).await;
+    match submitted {
         // Somebody deleted it in between.
         Err(
-            fault @ Fault::Submit(SubmitError::Refused {
+            error @ Error::Submit(SubmitError::Refused {
                 status: StatusCode::NOT_FOUND,
                 ..
             }),
         ) => current::require(engine, &order.call(), &order.instance)
             .await
-            .and(Err(fault)),
-        handed_over => handed_over,
+            .and(Err(error)),
+        submitted => submitted,
     }
 }

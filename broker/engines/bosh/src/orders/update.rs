@@ -10,14 +10,14 @@ use crate::{
     BoshEngine, Upstreams,
     configs::CurrentConfigs,
     deployment::deployment,
-    fault::Fault,
+    error::Error,
     manifest::difference::ManifestDifference,
     orders::{
         current::{self, AtRest, Current},
         preparation::{self, Previous},
         upgrade,
     },
-    records::marker::{ClientRole, Outcome},
+    records::operation_record::{ClientRole, Outcome},
     secrets::Unanswered,
 };
 
@@ -26,7 +26,7 @@ pub(crate) async fn update(
     engine: &BoshEngine,
     order: &Order,
     from: &PlanId,
-) -> Result<Started, Fault> {
+) -> Result<Started, Error> {
     let current = match current::look_at_current(engine, order, OperationKind::Update).await? {
         Current::AtRest(current) => current,
         Current::SameInProgress(started) => return Ok(started),
@@ -52,7 +52,7 @@ async fn check_pending_changes(
     order: &Order,
     plan: Option<&Plan>,
     previous: Previous,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let Some(plan) = plan else {
         tracing::warn!(
             "the instance's plan is gone from the configuration: pending changes cannot be told"
@@ -61,7 +61,7 @@ async fn check_pending_changes(
     };
     let nothing = RequestParameters::from_fields(Map::new());
     let deployed = previous.manifest.clone();
-    let regenerated = preparation::generate(
+    let regenerated = preparation::generate_manifest(
         engine,
         order,
         &preparation::adapter_plan(engine, plan),
@@ -74,7 +74,7 @@ async fn check_pending_changes(
     if difference.is_empty() {
         Ok(())
     } else {
-        Err(Fault::PendingChanges { difference })
+        Err(Error::PendingChanges { difference })
     }
 }
 
@@ -82,12 +82,12 @@ async fn check_pending_changes(
 pub(crate) fn previous(engine: &BoshEngine, plan: Option<&Plan>, current: &AtRest) -> Previous {
     let stored = current.stored.as_deref();
     let succeeded = stored.filter(|stored| {
-        let outcome = stored.marker.outcome.as_ref();
+        let outcome = stored.record.outcome.as_ref();
         outcome.is_some_and(Outcome::is_success)
     });
     Previous {
         client: ClientRole::after(stored),
-        succeeded: succeeded.map(|stored| stored.marker.context.clone()),
+        succeeded: succeeded.map(|stored| stored.record.context.clone()),
         manifest: current.manifest.clone(),
         plan: plan.map(|plan| preparation::adapter_plan(engine, plan)),
         configs: current.configs.as_ref().map(CurrentConfigs::contents),
@@ -101,7 +101,7 @@ async fn secrets_of(
     engine: &BoshEngine,
     order: &Order,
     current: &AtRest,
-) -> Result<Option<Secrets>, Fault> {
+) -> Result<Option<Secrets>, Error> {
     let Upstreams {
         director, secrets, ..
     } = &*engine.upstreams;

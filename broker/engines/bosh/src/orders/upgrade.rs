@@ -8,25 +8,24 @@ use odb_redaction::Chain;
 
 use crate::{
     BoshEngine,
-    fault::Fault,
-    manifest::planned::{Planned, Verdict},
+    error::Error,
+    manifest::planned::{Assessment, Planned},
     orders::{
         current::{self, AtRest, Current},
-        hand_over,
         preparation::{self, Prepared},
         submission::Work,
-        update,
+        submit_order, update,
     },
     records::{
-        marker::Marker,
-        markers::{StoredMarker, WriteMarkerError},
+        operation_record::OperationRecord,
+        operation_records::{StoredRecord, WriteRecordError},
     },
 };
 
 /// Deploys the instance anew on its plan. Adapters get no secrets (`spec/contracts/adapter-protocol.md` §1.8). What its
 /// user asked for before is in the deployed manifest, from which the adapter takes it; pending changes are what an upgrade
 /// is for (`spec/contracts/broker-behaviour.md` §3.6).
-pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgraded, Fault> {
+pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgraded, Error> {
     let current = match current::look_at_current(engine, order, OperationKind::Upgrade).await? {
         Current::AtRest(current) => current,
         Current::SameInProgress(started) => return Ok(Upgraded::Started(started)),
@@ -54,20 +53,20 @@ pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgrad
 async fn note_unchanged(
     engine: &BoshEngine,
     order: &Order,
-    stored: &StoredMarker,
-    prepared: &Marker,
-) -> Result<(), Fault> {
+    stored: &StoredRecord,
+    prepared: &OperationRecord,
+) -> Result<(), Error> {
     tracing::info!("the upgrade would change nothing: nothing is handed over");
-    let Some(marker) = stored.marker.confirmed(prepared, Timestamp::now()) else {
+    let Some(record) = stored.record.confirmed(prepared, Timestamp::now()) else {
         return Ok(());
     };
     let call = order.call();
-    let markers = &engine.upstreams.markers;
-    let written = markers.write(&call, &order.instance, marker, Some(&stored.id));
+    let records = &engine.upstreams.records;
+    let written = records.write(&call, &order.instance, record, Some(&stored.id));
     match written.await {
         Ok(_) => Ok(()),
-        Err(WriteMarkerError::Overtaken) => Err(Fault::Busy),
-        Err(error @ WriteMarkerError::Director(_)) => {
+        Err(WriteRecordError::Overtaken) => Err(Error::Busy),
+        Err(error @ WriteRecordError::Director(_)) => {
             tracing::warn!(code = %Code::Director, error = %Chain(&error), "that nothing is to be done was not written down: the next upgrade finds it out again");
             Ok(())
         }
@@ -80,19 +79,19 @@ pub(crate) async fn redeploy(
     order: &Order,
     current: AtRest,
     mut prepared: Prepared,
-) -> Result<Started, Fault> {
+) -> Result<Started, Error> {
     let stored = current.stored.as_deref();
     let record = &mut prepared.record;
-    record.carry_over(stored.map(|stored| &stored.marker));
+    record.carry_over(stored.map(|stored| &stored.record));
     if let Some(configs) = &current.configs {
         record.replaced_configs = configs.replaced_by(&prepared.configs);
         record.obsolete_configs = configs.versions_of(&prepared.obsolete_configs);
     }
-    hand_over::hand_over(engine, order, prepared, stored).await
+    submit_order::submit_order(engine, order, prepared, stored).await
 }
 
 /// The marker of an instance that is what it would become. A manifest that cannot be read is to be replaced.
-fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredMarker> {
+fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredRecord> {
     let Work::Deploy(manifest) = &prepared.work else {
         return None;
     };
@@ -106,5 +105,5 @@ fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredMa
     };
     let foreseen = planned.compared_with(current).ok()?;
     let stored = current.stored.as_deref();
-    stored.filter(|_| foreseen.verdict == Verdict::InPlace)
+    stored.filter(|_| foreseen.assess == Assessment::InLocation)
 }

@@ -30,7 +30,7 @@ pub(crate) fn stages(kind: OperationKind, errands: &[LifecycleErrand]) -> Vec<St
 
 /// What a task does, as the Director describes it (`spec/contracts/director-api.md`, "Tasks").
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum TaskKind {
     /// It deploys.
     Deploy,
     /// It runs the errand of this name.
@@ -41,7 +41,7 @@ pub(crate) enum Doing {
     Other,
 }
 
-impl Doing {
+impl TaskKind {
     /// Understands a task's description. The Director's texts are fixed.
     pub(crate) fn of(description: &str) -> Self {
         if description.starts_with("create deployment") {
@@ -81,24 +81,24 @@ pub(crate) enum Progress {
 
 /// A task of the operation: what it does and how it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Judged {
+pub(crate) struct TaskOutcome {
     pub(crate) id: TaskId,
-    pub(crate) doing: Doing,
+    pub(crate) task_kind: TaskKind,
     pub(crate) progress: Progress,
 }
 
 /// The tasks of the operation that is cut short.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Former<'a> {
+pub(crate) enum Previous<'a> {
     /// Those that the Director has; none may mean that the first one is still on its way.
-    Tasks(&'a [FormerTask]),
+    Tasks(&'a [PreviousTask]),
     /// There is nothing to stop, or nothing any more.
     AtRest,
 }
 
 /// A task of the operation that is cut short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FormerTask {
+pub(crate) struct PreviousTask {
     pub(crate) id: TaskId,
     pub(crate) has_ended: bool,
 }
@@ -109,7 +109,7 @@ pub(crate) enum Step {
     /// Cancel this task of the operation that is cut short, and wait for its end.
     Cancel(TaskId),
     /// Look whether the operation that is cut short has a task after all.
-    AwaitFormer,
+    AwaitPrevious,
     /// Look at this task again later; it does the stage of this index.
     Wait(TaskId, usize),
     /// Begin the stage of this index.
@@ -155,8 +155,8 @@ impl StageProgress {
 pub(crate) fn next_step(
     kind: OperationKind,
     stages: &[Stage],
-    tasks: &[Judged],
-    former: Former<'_>,
+    tasks: &[TaskOutcome],
+    previous: Previous<'_>,
 ) -> Plan {
     let mut reached = vec![StageProgress::WAITING; stages.len()];
     let stops_first = stages.first() == Some(&Stage::Stop);
@@ -164,7 +164,7 @@ pub(crate) fn next_step(
         return Plan {
             stages: reached,
             step: if stops_first {
-                stop(kind, stages, former)
+                stop(kind, stages, previous)
             } else {
                 Step::NeverSubmitted
             },
@@ -173,10 +173,12 @@ pub(crate) fn next_step(
     let mut done = usize::from(stops_first);
     let mut step = None;
     for task in tasks {
-        if kind.deletes() && task.doing == Doing::Delete {
+        if kind.deletes() && task.task_kind == TaskKind::Delete {
             done = done.max(stages.len().saturating_sub(1));
         }
-        let fits = stages.get(done).is_some_and(|stage| task.doing.fits(stage));
+        let fits = stages
+            .get(done)
+            .is_some_and(|stage| task.task_kind.fits(stage));
         let state = match task.progress {
             Progress::Running => StageState::Running,
             Progress::Done if fits => StageState::Done,
@@ -190,7 +192,7 @@ pub(crate) fn next_step(
             };
         }
         // Forced means that errands may fail; the deletion itself may not.
-        let may_fail = kind == OperationKind::ForceDelete && task.doing != Doing::Delete;
+        let may_fail = kind == OperationKind::ForceDelete && task.task_kind != TaskKind::Delete;
         step = match state {
             StageState::Running => Some(Step::Wait(task.id, done)),
             StageState::Failed if !may_fail => Some(Step::Fail(Some(task.id))),
@@ -213,14 +215,14 @@ pub(crate) fn next_step(
 }
 
 /// What a delete does that cuts an operation short and has no task of its own.
-fn stop(kind: OperationKind, stages: &[Stage], former: Former<'_>) -> Step {
-    match former {
-        Former::Tasks([]) => Step::AwaitFormer,
-        Former::Tasks(tasks) => match tasks.iter().find(|task| !task.has_ended) {
+fn stop(kind: OperationKind, stages: &[Stage], previous: Previous<'_>) -> Step {
+    match previous {
+        Previous::Tasks([]) => Step::AwaitPrevious,
+        Previous::Tasks(tasks) => match tasks.iter().find(|task| !task.has_ended) {
             Some(task) => Step::Cancel(task.id),
             None => after(kind, stages, 1),
         },
-        Former::AtRest => after(kind, stages, 1),
+        Previous::AtRest => after(kind, stages, 1),
     }
 }
 
@@ -244,10 +246,10 @@ mod tests {
     fn next_step(
         kind: OperationKind,
         stages: &[Stage],
-        tasks: &[Judged],
-        former: Former<'_>,
+        tasks: &[TaskOutcome],
+        previous: Previous<'_>,
     ) -> Step {
-        super::next_step(kind, stages, tasks, former).step
+        super::next_step(kind, stages, tasks, previous).step
     }
 
     fn errands(count: usize) -> Vec<LifecycleErrand> {
@@ -289,10 +291,10 @@ mod tests {
         }
     }
 
-    fn task(id: u64, stage: &Stage, progress: Progress) -> Judged {
-        Judged {
+    fn task(id: u64, stage: &Stage, progress: Progress) -> TaskOutcome {
+        TaskOutcome {
             id: TaskId::new(id),
-            doing: Doing::of(&description(stage)),
+            task_kind: TaskKind::of(&description(stage)),
             progress,
         }
     }
@@ -311,7 +313,7 @@ mod tests {
             let mut noise = noise.into_iter();
             loop {
                 let id = tasks.len() as u64 + 1;
-                match next_step(kind, &stages, &tasks, Former::AtRest) {
+                match next_step(kind, &stages, &tasks, Previous::AtRest) {
                     Step::Start(stage) => {
                         // Now and then a task waits for the lock in vain, or an earlier one turns out to exist twice.
                         match noise.next() {
@@ -341,7 +343,7 @@ mod tests {
         ) {
             let stages = stages(kind, &errands(count));
             let tasks = tasks_of(&stages, &picks);
-            let Plan { stages: seen, step } = super::next_step(kind, &stages, &tasks, Former::AtRest);
+            let Plan { stages: seen, step } = super::next_step(kind, &stages, &tasks, Previous::AtRest);
             let is_waiting = |stage: &StageProgress| stage.state == StageState::Waiting;
             match step {
                 // Something that is none of its stages, after the last of them.
@@ -370,11 +372,11 @@ mod tests {
         fn nothing_is_begun_beside_a_running_task(kind in kinds(), count in 0_usize..5, done in 0_usize..5) {
             let stages = stages(kind, &errands(count));
             let done = done.min(stages.len() - 1);
-            let mut tasks: Vec<Judged> = (0..done)
+            let mut tasks: Vec<TaskOutcome> = (0..done)
                 .map(|n| task(n as u64 + 1, &stages[n], Progress::Done))
                 .collect();
             tasks.push(task(9, &stages[done], Progress::Running));
-            prop_assert_eq!(next_step(kind, &stages, &tasks, Former::AtRest), Step::Wait(TaskId::new(9), done));
+            prop_assert_eq!(next_step(kind, &stages, &tasks, Previous::AtRest), Step::Wait(TaskId::new(9), done));
         }
 
         #[test]
@@ -386,17 +388,17 @@ mod tests {
             let stages = cutting_short(kind, count);
             let mut cancelled = Vec::new();
             loop {
-                let former: Vec<_> = running
+                let previous: Vec<_> = running
                     .iter()
                     .enumerate()
-                    .map(|(n, running)| former(n as u64, !running))
+                    .map(|(n, running)| previous(n as u64, !running))
                     .collect();
-                match next_step(kind, &stages, &[], Former::Tasks(&former)) {
+                match next_step(kind, &stages, &[], Previous::Tasks(&previous)) {
                     Step::Cancel(task) => {
                         cancelled.push(task);
-                        let place = usize::try_from(task.number()).unwrap();
-                        prop_assert!(running[place], "it had ended");
-                        running[place] = false;
+                        let location = usize::try_from(task.number()).unwrap();
+                        prop_assert!(running[location], "it had ended");
+                        running[location] = false;
                     }
                     begun => {
                         prop_assert_eq!(begun, Step::Start(1));
@@ -417,11 +419,11 @@ mod tests {
         ) {
             let stages = cutting_short(OperationKind::Delete, count);
             let done = done.min(stages.len() - 2);
-            let mut tasks: Vec<Judged> = (1..=done)
+            let mut tasks: Vec<TaskOutcome> = (1..=done)
                 .map(|n| task(n as u64, &stages[n], Progress::Done))
                 .collect();
             tasks.push(task(9, &stages[done + 1], Progress::Running));
-            let step = next_step(OperationKind::Delete, &stages, &tasks, Former::Tasks(&[former(0, ended)]));
+            let step = next_step(OperationKind::Delete, &stages, &tasks, Previous::Tasks(&[previous(0, ended)]));
             prop_assert_eq!(step, Step::Wait(TaskId::new(9), done + 1));
         }
     }
@@ -437,7 +439,7 @@ mod tests {
         ])
     }
 
-    fn tasks_of(stages: &[Stage], picks: &[(usize, Progress)]) -> Vec<Judged> {
+    fn tasks_of(stages: &[Stage], picks: &[(usize, Progress)]) -> Vec<TaskOutcome> {
         let mut next = 0;
         let mut tasks = Vec::new();
         for (number, (pick, progress)) in picks.iter().enumerate() {
@@ -458,8 +460,8 @@ mod tests {
         stages
     }
 
-    fn former(id: u64, has_ended: bool) -> FormerTask {
-        FormerTask {
+    fn previous(id: u64, has_ended: bool) -> PreviousTask {
+        PreviousTask {
             id: TaskId::new(id),
             has_ended,
         }
@@ -468,9 +470,9 @@ mod tests {
     #[test]
     fn what_is_cut_short_may_still_be_on_its_way() {
         let delete = cutting_short(OperationKind::Delete, 1);
-        let step = |former| next_step(OperationKind::Delete, &delete, &[], former);
-        assert_eq!(step(Former::Tasks(&[])), Step::AwaitFormer);
-        assert_eq!(step(Former::AtRest), Step::Start(1));
+        let step = |previous| next_step(OperationKind::Delete, &delete, &[], previous);
+        assert_eq!(step(Previous::Tasks(&[])), Step::AwaitPrevious);
+        assert_eq!(step(Previous::AtRest), Step::Start(1));
     }
 
     #[test]
@@ -484,7 +486,7 @@ mod tests {
             (Progress::Shut, Step::Start(3)),
         ] {
             let tasks = [task(7, deletion, progress)];
-            let step = next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest);
+            let step = next_step(OperationKind::Delete, &delete, &tasks, Previous::AtRest);
             assert_eq!(step, next);
         }
     }
@@ -497,7 +499,7 @@ mod tests {
             task(2, &delete[0], Progress::Failed),
         ];
         assert_eq!(
-            next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest),
+            next_step(OperationKind::Delete, &delete, &tasks, Previous::AtRest),
             Step::CleanUp
         );
     }
@@ -510,7 +512,7 @@ mod tests {
             task(2, &delete[0], Progress::Done),
         ];
         assert_eq!(
-            next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest),
+            next_step(OperationKind::Delete, &delete, &tasks, Previous::AtRest),
             Step::Start(1)
         );
     }
@@ -520,11 +522,16 @@ mod tests {
         let delete = stages(OperationKind::Delete, &errands(1));
         let tasks = [task(3, &delete[0], Progress::Failed)];
         assert_eq!(
-            next_step(OperationKind::Delete, &delete, &tasks, Former::AtRest),
+            next_step(OperationKind::Delete, &delete, &tasks, Previous::AtRest),
             Step::Fail(Some(TaskId::new(3)))
         );
         assert_eq!(
-            next_step(OperationKind::ForceDelete, &delete, &tasks, Former::AtRest),
+            next_step(
+                OperationKind::ForceDelete,
+                &delete,
+                &tasks,
+                Previous::AtRest
+            ),
             Step::Start(1)
         );
     }
@@ -537,16 +544,21 @@ mod tests {
             task(4, &delete[1], Progress::Failed),
         ];
         assert_eq!(
-            next_step(OperationKind::ForceDelete, &delete, &tasks, Former::AtRest),
+            next_step(
+                OperationKind::ForceDelete,
+                &delete,
+                &tasks,
+                Previous::AtRest
+            ),
             Step::Fail(Some(TaskId::new(4)))
         );
     }
 
     #[test]
-    fn without_tasks_nothing_was_handed_over() {
+    fn without_tasks_nothing_was_submitted() {
         for kind in [OperationKind::Create, OperationKind::Delete] {
             assert_eq!(
-                next_step(kind, &stages(kind, &errands(1)), &[], Former::AtRest),
+                next_step(kind, &stages(kind, &errands(1)), &[], Previous::AtRest),
                 Step::NeverSubmitted
             );
         }
@@ -557,7 +569,7 @@ mod tests {
         let create = stages(OperationKind::Create, &[]);
         let tasks = [task(1, &create[0], Progress::Shut)];
         assert_eq!(
-            next_step(OperationKind::Create, &create, &tasks, Former::AtRest),
+            next_step(OperationKind::Create, &create, &tasks, Previous::AtRest),
             Step::Fail(None)
         );
     }

@@ -18,7 +18,7 @@ use crate::{
     deployment::of_context,
     reconciler::{
         narrative::failure::BadEnd,
-        next_step::{Doing, FormerTask, Judged, Progress},
+        next_step::{PreviousTask, Progress, TaskKind, TaskOutcome},
         operation::Operation,
         retry::Retrier,
     },
@@ -38,7 +38,7 @@ pub(crate) struct Observer {
     /// Tasks that were started or found; the Director's list by context might lag behind.
     known: BTreeSet<TaskId>,
     /// What ended tasks came to; they do not change any more.
-    judged: BTreeMap<TaskId, Progress>,
+    outcomes: BTreeMap<TaskId, Progress>,
     /// How those ended that did not do what they should.
     bad_ends: BTreeMap<TaskId, BadEnd>,
     /// Since when the Director has answered each time it was asked for the tasks.
@@ -52,7 +52,7 @@ impl Observer {
             deployment: operation.deployment(),
             retrier,
             known: operation.first_task.into_iter().collect(),
-            judged: BTreeMap::new(),
+            outcomes: BTreeMap::new(),
             bad_ends: BTreeMap::new(),
             answered_since: Instant::now(),
         }
@@ -84,29 +84,32 @@ impl Observer {
     }
 
     /// The tasks of the operation in the order of their ids, each with what it came to.
-    pub(crate) async fn look(&mut self, context: &ContextId) -> Result<Vec<Judged>, ServiceError> {
-        let mut judged = Vec::new();
+    pub(crate) async fn look(
+        &mut self,
+        context: &ContextId,
+    ) -> Result<Vec<TaskOutcome>, ServiceError> {
+        let mut outcomes = Vec::new();
         for task in self.tasks(context).await? {
-            judged.push(Judged {
+            outcomes.push(TaskOutcome {
                 id: task.id,
-                doing: Doing::of(&task.description),
+                task_kind: TaskKind::of(&task.description),
                 progress: self.judge(&task).await?,
             });
         }
-        Ok(judged)
+        Ok(outcomes)
     }
 
     /// The tasks of an operation that is cut short.
-    pub(crate) async fn former(
+    pub(crate) async fn previous(
         &mut self,
         context: &ContextId,
-    ) -> Result<Vec<FormerTask>, ServiceError> {
+    ) -> Result<Vec<PreviousTask>, ServiceError> {
         let tasks = self.listed(context).await?;
-        let former = tasks.into_iter().map(|task| FormerTask {
+        let previous = tasks.into_iter().map(|task| PreviousTask {
             id: task.id,
             has_ended: task.state.is_finished(),
         });
-        Ok(former.collect())
+        Ok(previous.collect())
     }
 
     async fn listed(&mut self, context: &ContextId) -> Result<Vec<Task>, ServiceError> {
@@ -153,8 +156,8 @@ impl Observer {
         if !task.state.is_finished() {
             return Ok(Progress::Running);
         }
-        if let Some(judged) = self.judged.get(&task.id) {
-            return Ok(*judged);
+        if let Some(outcomes) = self.outcomes.get(&task.id) {
+            return Ok(*outcomes);
         }
         let locked_out = || {
             task.result
@@ -162,8 +165,8 @@ impl Observer {
                 .is_some_and(|text| text.starts_with(LOCK_ERROR))
         };
         let mut results = Vec::new();
-        let judged = match (&task.state, Doing::of(&task.description)) {
-            (TaskState::Done, Doing::Errand(_)) => {
+        let outcomes = match (&task.state, TaskKind::of(&task.description)) {
+            (TaskState::Done, TaskKind::Errand(_)) => {
                 results = self.errand_results(task.id).await?;
                 if results.iter().all(ErrandResult::succeeded) {
                     Progress::Done
@@ -171,15 +174,17 @@ impl Observer {
                     Progress::Failed
                 }
             }
-            (TaskState::Done, Doing::Deploy | Doing::Delete | Doing::Other) => Progress::Done,
+            (TaskState::Done, TaskKind::Deploy | TaskKind::Delete | TaskKind::Other) => {
+                Progress::Done
+            }
             (TaskState::Error, _) if locked_out() => Progress::Shut,
             _ => Progress::Failed,
         };
-        if judged == Progress::Failed {
+        if outcomes == Progress::Failed {
             self.bad_ends.insert(task.id, BadEnd::of(task, &results));
         }
-        self.judged.insert(task.id, judged);
-        Ok(judged)
+        self.outcomes.insert(task.id, outcomes);
+        Ok(outcomes)
     }
 
     /// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
@@ -249,26 +254,26 @@ mod tests {
     fn no_line_of_a_key_gets_into_the_log() {
         // Of the longer one the last 1000 characters lack the beginning.
         for lines in [3, 40] {
-            let told = tail(&format!("writing key\n{}\ncannot connect\n", key(lines)));
-            assert!(!told.contains("hunter2"), "{told}");
-            assert!(told.ends_with("cannot connect"), "{told}");
+            let reported = tail(&format!("writing key\n{}\ncannot connect\n", key(lines)));
+            assert!(!reported.contains("hunter2"), "{reported}");
+            assert!(reported.ends_with("cannot connect"), "{reported}");
         }
     }
 
     #[test]
     fn a_secret_that_begins_before_the_end_does_stays_out_of_the_log() {
         let value = "hunter2".repeat(OUTPUT_TAIL);
-        let told = tail(&format!("connecting\npassword: {value}"));
-        assert!(!told.contains("hunter2"), "{told}");
+        let reported = tail(&format!("connecting\npassword: {value}"));
+        assert!(!reported.contains("hunter2"), "{reported}");
     }
 
     #[test]
-    fn the_end_of_a_long_output_is_told() {
-        let told = tail(&format!(
+    fn the_end_of_a_long_output_is_reported() {
+        let reported = tail(&format!(
             "{}the disk is full",
             "würde\n".repeat(10 * OUTPUT_TAIL)
         ));
-        assert_eq!(told.chars().count(), OUTPUT_TAIL);
-        assert!(told.ends_with("würde | the disk is full"), "{told}");
+        assert_eq!(reported.chars().count(), OUTPUT_TAIL);
+        assert!(reported.ends_with("würde | the disk is full"), "{reported}");
     }
 }

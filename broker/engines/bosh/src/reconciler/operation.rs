@@ -20,8 +20,8 @@ use crate::{
         next_step::{Stage, stages},
     },
     records::{
-        marker::{Marker, Outcome},
-        markers::StoredMarker,
+        operation_record::{OperationRecord, Outcome},
+        operation_records::StoredRecord,
         token::OperationToken,
     },
 };
@@ -34,7 +34,7 @@ pub(crate) const UNKNOWN_TASK: TaskId = TaskId::new(0);
 pub(crate) struct Operation {
     pub(crate) instance: InstanceId,
     /// Made from the token where the operation has none, as one of a Go broker has.
-    pub(crate) record: Marker,
+    pub(crate) record: OperationRecord,
     /// The version of the record that the Director has; none where records cannot be written.
     pub(crate) stored: Option<ConfigId>,
     pub(crate) first_task: Option<TaskId>,
@@ -58,7 +58,11 @@ pub(crate) enum Begun {
 
 impl Operation {
     /// An operation that this process has not begun.
-    pub(crate) fn new(instance: &InstanceId, record: Marker, stored: Option<ConfigId>) -> Self {
+    pub(crate) fn new(
+        instance: &InstanceId,
+        record: OperationRecord,
+        stored: Option<ConfigId>,
+    ) -> Self {
         Self {
             instance: instance.clone(),
             record,
@@ -70,8 +74,8 @@ impl Operation {
     }
 
     /// The operation that a stored record is about.
-    pub(crate) fn of_stored(instance: &InstanceId, stored: StoredMarker) -> Self {
-        Self::new(instance, stored.marker, Some(stored.id))
+    pub(crate) fn of_stored(instance: &InstanceId, stored: StoredRecord) -> Self {
+        Self::new(instance, stored.record, Some(stored.id))
     }
 
     /// By a request of this process.

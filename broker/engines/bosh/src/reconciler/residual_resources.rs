@@ -9,9 +9,9 @@ use odb_redaction::Chain;
 use crate::{
     Upstreams,
     deployment::{config_name, deployment},
-    instance_clients::ClientFault,
+    instance_clients::ClientError,
     reconciler::retry::Transient,
-    records::marker::ClientRole,
+    records::operation_record::ClientRole,
 };
 
 /// A resource could not be removed.
@@ -22,14 +22,14 @@ pub enum CleanupError {
     Service(#[from] ServiceError),
     /// The UAA client of the instance could not be deleted.
     #[error(transparent)]
-    Client(#[from] ClientFault),
+    Client(#[from] ClientError),
 }
 
 impl Transient for CleanupError {
     fn is_transient(&self) -> bool {
         match self {
             Self::Service(error) => error.is_transient(),
-            Self::Client(fault) => fault.is_transient(),
+            Self::Client(error) => error.is_transient(),
         }
     }
 }
@@ -44,13 +44,13 @@ pub(crate) async fn remove(
     if let Some(bindings) = &upstreams.bindings {
         bindings.remove_all(call, instance).await?;
     }
-    remove_without_marker(upstreams, call, instance, client).await?;
-    tolerate_missing_rights(upstreams.markers.delete(call, instance).await)?;
+    remove_without_record(upstreams, call, instance, client).await?;
+    tolerate_missing_rights(upstreams.records.delete(call, instance).await)?;
     Ok(())
 }
 
 /// The same but for bindings, and for what is remembered of the instance.
-pub(crate) async fn remove_without_marker(
+pub(crate) async fn remove_without_record(
     upstreams: &Upstreams,
     call: &Call,
     instance: &InstanceId,
@@ -76,7 +76,7 @@ async fn delete_client(
     call: &Call,
     instance: &InstanceId,
     client: ClientRole,
-) -> Result<(), ClientFault> {
+) -> Result<(), ClientError> {
     let clients = &upstreams.clients;
     if client == ClientRole::None && !clients.are_defined() {
         return Ok(());
@@ -85,8 +85,8 @@ async fn delete_client(
         .delete(&call_about_client(upstreams, call), instance)
         .await
     {
-        Err(fault) if fault.is_missing_right() => {
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&fault), "the UAA client of the instance is left behind");
+        Err(error) if error.is_missing_right() => {
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the UAA client of the instance is left behind");
             Ok(())
         }
         deleted => deleted,

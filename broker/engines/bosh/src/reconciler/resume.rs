@@ -8,20 +8,20 @@ use odb_redaction::Chain;
 
 use crate::{
     BoshEngine,
-    fault::Fault,
+    error::Error,
     records::{
         in_flight::{never_began, take_over},
-        markers::StoredMarker,
+        operation_records::StoredRecord,
     },
 };
 
 /// Picks up every operation that an earlier process left in progress. Returns their number.
-pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Fault> {
-    let open = |instance, stored: StoredMarker| {
-        let is_open = stored.marker.outcome.is_none();
+pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Error> {
+    let open = |instance, stored: StoredRecord| {
+        let is_open = stored.record.outcome.is_none();
         is_open.then_some((instance, stored))
     };
-    let found: Vec<_> = match engine.upstreams.markers.ours_with(call, open).await {
+    let found: Vec<_> = match engine.upstreams.records.ours_with(call, open).await {
         Ok(found) => found,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             tracing::warn!(
@@ -31,13 +31,13 @@ pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Fa
             );
             Vec::new()
         }
-        Err(error) => return Err(Fault::director("list the markers")(error)),
+        Err(error) => return Err(Error::director("list the markers")(error)),
     };
     let mut resumed = 0;
     for (instance, stored) in found {
         // What this process has begun since the listing is in better hands.
-        let is_known_here = engine.drivers.known(&instance).is_some()
-            || never_began(engine, &instance, &stored.marker);
+        let is_known_here = engine.reconcilers.known(&instance).is_some()
+            || never_began(engine, &instance, &stored.record);
         if !is_known_here {
             take_over(engine, &instance, stored);
             resumed += 1;

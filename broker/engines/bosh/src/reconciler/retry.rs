@@ -9,7 +9,7 @@ use odb_config::Timings;
 use odb_redaction::Chain;
 use tokio::{sync::watch, time::Instant};
 
-use crate::{instance_clients::ClientFault, reconciler::operation::Snapshot, wait::Backoff};
+use crate::{instance_clients::ClientError, reconciler::operation::Snapshot, wait::Backoff};
 
 /// Attempts before the last operation mentions the failures. Until then only the log has them.
 const UNREPORTED: u32 = 4;
@@ -100,7 +100,7 @@ impl Retrier {
     }
 
     fn call(&self) -> Call {
-        Call::within(self.timings.driver_call).with_request_id(self.request.as_str())
+        Call::within(self.timings.reconciler_call).with_request_id(self.request.as_str())
     }
 
     fn note(&self, unanswered: u32) {
@@ -139,9 +139,9 @@ impl Transient for ServiceError {
     }
 }
 
-impl Transient for ClientFault {
+impl Transient for ClientError {
     fn is_transient(&self) -> bool {
-        ClientFault::is_transient(self)
+        ClientError::is_transient(self)
     }
 }
 
@@ -155,9 +155,9 @@ mod tests {
     };
 
     use super::*;
-    use crate::reconciler::driver::first_snapshot;
+    use crate::reconciler::control_loop::first_snapshot;
     use crate::reconciler::operation::Operation;
-    use crate::records::marker;
+    use crate::records::operation_record;
     use odb_api_types::{ids::InstanceId, kind::OperationKind};
 
     fn no_answer(source: TransportError) -> ServiceError {
@@ -166,15 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_is_told_at_growing_intervals_but_never_left_alone() {
-        let told: Vec<u32> = (0..600).filter(|attempt| is_alarming(*attempt)).collect();
-        assert_eq!(told, [4, 8, 16, 32, 64, 128, 256, 384, 512]);
+    fn the_operator_is_reported_at_growing_intervals_but_never_left_alone() {
+        let reported: Vec<u32> = (0..600).filter(|attempt| is_alarming(*attempt)).collect();
+        assert_eq!(reported, [4, 8, 16, 32, 64, 128, 256, 384, 512]);
     }
 
     #[tokio::test]
     async fn what_has_an_end_gives_up_on_a_server_that_goes_on_failing() {
         let instance = InstanceId::try_from("one".to_owned()).unwrap();
-        let record = marker::example(OperationKind::Delete);
+        let record = operation_record::example(OperationKind::Delete);
         let operation = Operation::new(&instance, record, None);
         let (snapshot, _polled) = watch::channel(first_snapshot(&operation));
         let timings = Timings::default();

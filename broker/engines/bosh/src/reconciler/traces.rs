@@ -11,7 +11,7 @@ use odb_clients::{
 };
 
 use crate::reconciler::{
-    next_step::{Doing, Judged, Progress},
+    next_step::{Progress, TaskKind, TaskOutcome},
     observer::LOCK_ERROR,
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct Traces {
 /// What the audit tells of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace {
-    pub(crate) judged: Judged,
+    pub(crate) outcomes: TaskOutcome,
     /// Why it failed. For the operator only.
     pub(crate) error: Option<String>,
 }
@@ -80,8 +80,8 @@ fn judge(records: &[AuditRecord]) -> Vec<Trace> {
             tasks.entry(task).or_default().push(record);
         }
     }
-    let judged = tasks.into_iter().filter_map(|(id, records)| {
-        let doing = records.iter().find_map(|record| doing(record))?;
+    let outcomes = tasks.into_iter().filter_map(|(id, records)| {
+        let task_kind = records.iter().find_map(|record| task_kind(record))?;
         let error = records.iter().find_map(|record| record.error.clone());
         let has_ended = |record: &&&AuditRecord| record.parent.is_some() || record.error.is_some();
         let ends = records.iter().filter(has_ended).count();
@@ -95,22 +95,22 @@ fn judge(records: &[AuditRecord]) -> Vec<Trace> {
         };
         let error = error.or_else(|| bad_exit.map(|code| format!("the errand exited with {code}")));
         Some(Trace {
-            judged: Judged {
+            outcomes: TaskOutcome {
                 id,
-                doing,
+                task_kind,
                 progress,
             },
             error,
         })
     });
-    judged.collect()
+    outcomes.collect()
 }
 
-fn doing(record: &AuditRecord) -> Option<Doing> {
+fn task_kind(record: &AuditRecord) -> Option<TaskKind> {
     match (record.object_type.as_str(), record.action.as_str()) {
-        ("deployment", "create" | "update") => Some(Doing::Deploy),
-        ("deployment", "delete") => Some(Doing::Delete),
-        ("errand", "run") => record.object_name.clone().map(Doing::Errand),
+        ("deployment", "create" | "update") => Some(TaskKind::Deploy),
+        ("deployment", "delete") => Some(TaskKind::Delete),
+        ("errand", "run") => record.object_name.clone().map(TaskKind::Errand),
         _ => None,
     }
 }
@@ -128,7 +128,7 @@ pub(crate) struct Untraced {
 
 /// What an operation came to of which there are neither tasks nor traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Assessment {
     /// Nothing of it was handed over.
     NeverBegan,
     /// It has succeeded, but for what a deletion has to clean up.
@@ -146,21 +146,21 @@ pub(crate) enum Verdict {
 impl Untraced {
     /// A deployment exists from the moment at which its first deploy is handed over, and has a manifest from the moment at
     /// which one has succeeded as a whole (`spec/contracts/director-api.md`, "Deploying").
-    pub(crate) fn verdict(self, deployment: &Deployment) -> Verdict {
+    pub(crate) fn assess(self, deployment: &Deployment) -> Assessment {
         let creates = self.kind == OperationKind::Create;
         match deployment {
             Deployment::Absent | Deployment::ForeignTeam if self.kind.deletes() => {
-                Verdict::Succeeded
+                Assessment::Succeeded
             }
             Deployment::Absent | Deployment::ForeignTeam if creates && !self.began => {
-                Verdict::NeverBegan
+                Assessment::NeverBegan
             }
-            Deployment::Absent | Deployment::ForeignTeam => Verdict::Gone,
-            _ if self.is_known_in_full && !self.began => Verdict::NeverBegan,
-            _ if self.kind.deletes() => Verdict::StillThere,
-            Deployment::NeverDeployed => Verdict::Failed,
-            Deployment::Deployed(_) if creates && !self.has_errands => Verdict::Succeeded,
-            Deployment::Deployed(_) => Verdict::Unknown,
+            Deployment::Absent | Deployment::ForeignTeam => Assessment::Gone,
+            _ if self.is_known_in_full && !self.began => Assessment::NeverBegan,
+            _ if self.kind.deletes() => Assessment::StillThere,
+            Deployment::NeverDeployed => Assessment::Failed,
+            Deployment::Deployed(_) if creates && !self.has_errands => Assessment::Succeeded,
+            Deployment::Deployed(_) => Assessment::Unknown,
         }
     }
 }
@@ -195,12 +195,12 @@ mod tests {
     fn progress(records: &[AuditRecord]) -> Vec<(u64, Progress)> {
         judge(records)
             .into_iter()
-            .map(|trace| (trace.judged.id.number(), trace.judged.progress))
+            .map(|trace| (trace.outcomes.id.number(), trace.outcomes.progress))
             .collect()
     }
 
     #[test]
-    fn an_action_is_done_when_its_end_tells_of_no_error() {
+    fn an_action_is_done_when_its_end_reports_no_error() {
         let error = |text: &str| AuditRecord {
             error: Some(text.to_owned()),
             ..record(11, 7, "deployment", "update")
@@ -247,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_same_user_did_later_belongs_to_a_marker() {
-        let marker = record(20, 0, "config/odb-operation", "create");
-        let footprint = Footprint::Since(&marker);
+    fn only_what_the_same_user_did_later_belongs_to_a_record() {
+        let written = record(20, 0, "config/odb-operation", "create");
+        let footprint = Footprint::Since(&written);
         assert!(footprint.includes(&record(21, 7, "deployment", "update")));
         assert!(!footprint.includes(&record(19, 7, "deployment", "update")));
         let others = AuditRecord {
@@ -268,36 +268,39 @@ mod tests {
             began: false,
             is_known_in_full: false,
         };
-        assert_eq!(update.verdict(&deployed()), Verdict::Unknown);
+        assert_eq!(update.assess(&deployed()), Assessment::Unknown);
         let known = Untraced {
             is_known_in_full: true,
             ..update
         };
-        assert_eq!(known.verdict(&deployed()), Verdict::NeverBegan);
+        assert_eq!(known.assess(&deployed()), Assessment::NeverBegan);
         let begun = Untraced {
             began: true,
             ..known
         };
-        assert_eq!(begun.verdict(&deployed()), Verdict::Unknown);
+        assert_eq!(begun.assess(&deployed()), Assessment::Unknown);
 
         let create = Untraced {
             kind: OperationKind::Create,
             ..update
         };
-        assert_eq!(create.verdict(&deployed()), Verdict::Succeeded);
-        assert_eq!(create.verdict(&Deployment::NeverDeployed), Verdict::Failed);
-        assert_eq!(create.verdict(&Deployment::Absent), Verdict::NeverBegan);
+        assert_eq!(create.assess(&deployed()), Assessment::Succeeded);
+        assert_eq!(
+            create.assess(&Deployment::NeverDeployed),
+            Assessment::Failed
+        );
+        assert_eq!(create.assess(&Deployment::Absent), Assessment::NeverBegan);
         let with_errands = Untraced {
             has_errands: true,
             ..create
         };
-        assert_eq!(with_errands.verdict(&deployed()), Verdict::Unknown);
+        assert_eq!(with_errands.assess(&deployed()), Assessment::Unknown);
 
         let delete = Untraced {
             kind: OperationKind::Delete,
             ..update
         };
-        assert_eq!(delete.verdict(&deployed()), Verdict::StillThere);
-        assert_eq!(delete.verdict(&Deployment::Absent), Verdict::Succeeded);
+        assert_eq!(delete.assess(&deployed()), Assessment::StillThere);
+        assert_eq!(delete.assess(&Deployment::Absent), Assessment::Succeeded);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use odb_clients::director::{Event, StepState};
 use odb_core::engine::Condition;
 
-use crate::reconciler::next_step::Doing;
+use crate::reconciler::next_step::TaskKind;
 
 /// The stages of a task that do not touch an instance's VMs (`spec/contracts/director-api.md`, "Event lines").
 const HARMLESS: &[&str] = &[
@@ -15,10 +15,10 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Judges by the events of the task that failed. An errand touches no VM of the service.
-pub(crate) fn left_by(doing: &Doing, events: &[Event]) -> Condition {
-    match doing {
-        Doing::Deploy | Doing::Delete => {}
-        Doing::Errand(_) | Doing::Other => return Condition::Intact,
+pub(crate) fn left_by(task_kind: &TaskKind, events: &[Event]) -> Condition {
+    match task_kind {
+        TaskKind::Deploy | TaskKind::Delete => {}
+        TaskKind::Errand(_) | TaskKind::Other => return Condition::Intact,
     }
     let mut unfinished = BTreeMap::new();
     for event in events {
@@ -30,8 +30,8 @@ pub(crate) fn left_by(doing: &Doing, events: &[Event]) -> Condition {
         }
     }
     // A deletion that got as far as a VM does not leave an instance behind, however well that step went.
-    let harmed = match doing {
-        Doing::Delete => !unfinished.is_empty(),
+    let harmed = match task_kind {
+        TaskKind::Delete => !unfinished.is_empty(),
         _ => unfinished.into_values().any(|unfinished| unfinished),
     };
     if harmed {
@@ -72,7 +72,7 @@ mod tests {
     fn a_deploy_that_fails_before_it_gets_to_a_vm_leaves_the_instance_intact() {
         let prepared = step("Preparing deployment", 1, StepState::Failed);
         for events in [vec![failure()], vec![prepared, failure()], Vec::new()] {
-            let left = left_by(&Doing::Deploy, &events);
+            let left = left_by(&TaskKind::Deploy, &events);
             assert_eq!(left, Condition::Intact, "{events:?}");
         }
     }
@@ -96,7 +96,7 @@ mod tests {
                     .map(|state| step("Updating instance", 2, state)),
             );
             events.push(failure());
-            assert_eq!(left_by(&Doing::Deploy, &events), left, "{events:?}");
+            assert_eq!(left_by(&TaskKind::Deploy, &events), left, "{events:?}");
         }
     }
 
@@ -104,15 +104,15 @@ mod tests {
     fn a_deletion_that_got_to_a_vm_leaves_the_instance_damaged() {
         let deleted = step("Deleting instances", 1, StepState::Finished);
         assert_eq!(
-            left_by(&Doing::Delete, &[deleted, failure()]),
+            left_by(&TaskKind::Delete, &[deleted, failure()]),
             Condition::Damaged
         );
-        assert_eq!(left_by(&Doing::Delete, &[failure()]), Condition::Intact);
+        assert_eq!(left_by(&TaskKind::Delete, &[failure()]), Condition::Intact);
     }
 
     #[test]
     fn an_errand_on_vms_of_its_own_leaves_the_instance_intact() {
-        let errand = Doing::of("run errand health-check from deployment d");
+        let errand = TaskKind::of("run errand health-check from deployment d");
         let events = [
             step("Creating missing vms", 1, StepState::Failed),
             failure(),

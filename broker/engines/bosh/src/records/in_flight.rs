@@ -8,14 +8,14 @@ use odb_core::engine::Started;
 
 use crate::{
     BoshEngine,
-    fault::Fault,
+    error::Error,
     reconciler::{
-        drivers::Known,
         operation::{Operation, SnapshotState},
+        reconcilers::Known,
     },
     records::{
-        marker::Marker,
-        markers::{ReadMarkerError, StoredMarker},
+        operation_record::OperationRecord,
+        operation_records::{ReadRecordError, StoredRecord},
     },
 };
 
@@ -23,12 +23,12 @@ use crate::{
 pub(crate) enum InFlight {
     /// An operation, which has been handed over.
     OnItsWay {
-        stored: StoredMarker,
+        stored: StoredRecord,
         /// The answer that its request got, or should have got.
         started: Started,
     },
     /// Nothing. A marker without outcome is left of an operation that never began.
-    AtRest(Option<StoredMarker>),
+    AtRest(Option<StoredRecord>),
 }
 
 /// Tells whether the operation of a marker is on its way. Where that is not known yet, for example because its process
@@ -37,17 +37,17 @@ pub(crate) async fn in_flight(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-    stored: Option<StoredMarker>,
-) -> Result<InFlight, Fault> {
+    stored: Option<StoredRecord>,
+) -> Result<InFlight, Error> {
     let stored = match stored {
-        Some(stored) if stored.marker.outcome.is_none() => stored,
+        Some(stored) if stored.record.outcome.is_none() => stored,
         at_rest => return Ok(InFlight::AtRest(at_rest)),
     };
-    if never_began(engine, instance, &stored.marker) {
+    if never_began(engine, instance, &stored.record) {
         return Ok(InFlight::AtRest(Some(stored)));
     }
-    if let Some(known) = engine.drivers.in_progress(instance)
-        && known.is_of(&stored.marker)
+    if let Some(known) = engine.reconcilers.in_progress(instance)
+        && known.is_of(&stored.record)
         && let Some(started) = known.started
     {
         return Ok(InFlight::OnItsWay { stored, started });
@@ -56,16 +56,20 @@ pub(crate) async fn in_flight(
         Some(started) => Ok(InFlight::OnItsWay { stored, started }),
         // The driver has taken the marker back, as far as it could.
         None => Ok(InFlight::AtRest(
-            engine.upstreams.markers.read(call, instance).await?,
+            engine.upstreams.records.read(call, instance).await?,
         )),
     }
 }
 
 /// Whether it is known here that nothing of the operation was ever handed over.
-pub(crate) fn never_began(engine: &BoshEngine, instance: &InstanceId, marker: &Marker) -> bool {
-    engine.upstreams.given_up.includes(&marker.context)
-        || engine.drivers.known(instance).is_some_and(|known| {
-            known.is_of(marker) && known.snapshot.state == SnapshotState::NeverSubmitted
+pub(crate) fn never_began(
+    engine: &BoshEngine,
+    instance: &InstanceId,
+    record: &OperationRecord,
+) -> bool {
+    engine.upstreams.abandoned.includes(&record.context)
+        || engine.reconcilers.known(instance).is_some_and(|known| {
+            known.is_of(record) && known.snapshot.state == SnapshotState::NeverSubmitted
         })
 }
 
@@ -75,36 +79,36 @@ pub(crate) async fn operation_in_progress(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Option<OperationKind>, Fault> {
+) -> Result<Option<OperationKind>, Error> {
     let kind_of = |known: Known| known.is_in_progress().then(|| known.operation.kind());
-    if let Some(known) = engine.drivers.known(instance) {
+    if let Some(known) = engine.reconcilers.known(instance) {
         return Ok(kind_of(known));
     }
     if engine.is_resumed.load(Ordering::Acquire) {
         return Ok(None);
     }
-    let stored = match engine.upstreams.markers.read(call, instance).await {
+    let stored = match engine.upstreams.records.read(call, instance).await {
         Ok(stored) => stored,
         // What cannot be read is not picked up either.
         Err(
-            ReadMarkerError::Director(ServiceError {
+            ReadRecordError::Director(ServiceError {
                 kind: FailureKind::NotAllowed { .. },
                 ..
             })
-            | ReadMarkerError::NotUnderstood { .. },
+            | ReadRecordError::NotUnderstood { .. },
         ) => None,
         Err(error) => return Err(error.into()),
     };
     let open = stored.filter(|stored| {
-        stored.marker.outcome.is_none() && !never_began(engine, instance, &stored.marker)
+        stored.record.outcome.is_none() && !never_began(engine, instance, &stored.record)
     });
     Ok(open.and_then(|stored| kind_of(take_over(engine, instance, stored))))
 }
 
 /// Follows the operation of a marker to its end, unless that is done already.
-pub(crate) fn take_over(engine: &BoshEngine, instance: &InstanceId, stored: StoredMarker) -> Known {
+pub(crate) fn take_over(engine: &BoshEngine, instance: &InstanceId, stored: StoredRecord) -> Known {
     let operation = Operation::of_stored(instance, stored);
-    engine.drivers.take_over(&engine.upstreams, operation)
+    engine.reconcilers.take_over(&engine.upstreams, operation)
 }
 
 /// The answer to the request that began an operation, as soon as its driver knows the first task. `None`: there is none.
@@ -112,22 +116,22 @@ async fn started(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-    stored: &StoredMarker,
-) -> Result<Option<Started>, Fault> {
+    stored: &StoredRecord,
+) -> Result<Option<Started>, Error> {
     let operation = Operation::of_stored(instance, stored.clone());
     engine
-        .drivers
+        .reconcilers
         .start(&engine.upstreams, operation.clone(), None);
-    if stored.marker.cuts_short.is_some() {
+    if stored.record.cuts_short.is_some() {
         return Ok(Some(operation.started(None)));
     }
-    let mut snapshots = engine.drivers.watch(instance).ok_or(Fault::OutOfTime)?;
+    let mut snapshots = engine.reconcilers.watch(instance).ok_or(Error::OutOfTime)?;
     let found =
         snapshots.wait_for(|snapshot| snapshot.first_task.is_some() || !snapshot.is_in_progress());
     let found = tokio::time::timeout_at(call.deadline.instant(), found).await;
     // Out of time, or the process is stopping and its drivers have.
     let Ok(Ok(snapshot)) = found else {
-        return Err(Fault::OutOfTime);
+        return Err(Error::OutOfTime);
     };
     let began = snapshot.state != SnapshotState::NeverSubmitted;
     Ok(began.then(|| operation.started(snapshot.first_task)))

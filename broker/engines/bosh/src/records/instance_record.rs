@@ -11,28 +11,28 @@ use odb_core::engine::{Condition, InstanceRecord, OperationView};
 
 use crate::{
     reconciler::{
-        drivers::Known,
         narrative,
-        next_step::Doing,
+        next_step::TaskKind,
         operation::{Operation, Snapshot, SnapshotState},
+        reconcilers::Known,
     },
-    records::{marker::Outcome, markers::Mark},
+    records::{operation_record::Outcome, operation_records::FoundRecord},
 };
 
-/// The record of an instance. `is_given_up`: its request was given up, and what it wrote is still to be swept away.
+/// The record of an instance. `is_abandoned`: its request was given up, and what it wrote is still to be swept away.
 pub(crate) fn record_of(
     instance: &InstanceId,
-    found: Option<Mark>,
+    found: Option<FoundRecord>,
     known: Option<&Known>,
-    is_given_up: bool,
+    is_abandoned: bool,
 ) -> InstanceRecord {
     let stored = match found {
-        Some(Mark::Ours(stored)) => *stored,
-        Some(Mark::Foreign(owner)) => return without_record(owner, known),
+        Some(FoundRecord::Ours(stored)) => *stored,
+        Some(FoundRecord::Foreign(owner)) => return without_record(owner, known),
         None => return without_record(Owner::Unknown, known),
     };
     let (same, other) = match known {
-        Some(known) if known.is_of(&stored.marker) => (Some(known), None),
+        Some(known) if known.is_of(&stored.record) => (Some(known), None),
         known => (None, known.filter(|known| known.is_in_progress())),
     };
     let mut operation = Operation::of_stored(instance, stored);
@@ -44,7 +44,7 @@ pub(crate) fn record_of(
     }
     // What a Go broker has begun leaves no operation record, and is newer.
     let mut view = other.map_or_else(|| view(&operation, same), Known::view);
-    if operation.record.outcome.is_none() && is_given_up {
+    if operation.record.outcome.is_none() && is_abandoned {
         view = OperationView {
             token: None,
             ..ended(&never_submitted(operation.kind()), view)
@@ -147,7 +147,7 @@ impl Known {
 
 /// What a task shows of an operation: not whether it makes an instance or changes it.
 pub(crate) fn view_of_task(task: &Task) -> OperationView {
-    let deletes = Doing::of(&task.description) == Doing::Delete;
+    let deletes = TaskKind::of(&task.description) == TaskKind::Delete;
     let state = match task.state {
         TaskState::Done => OperationState::Succeeded,
         TaskState::Error | TaskState::Cancelled | TaskState::Timeout => OperationState::Failed,
@@ -184,22 +184,22 @@ mod tests {
     use odb_clients::director::{ConfigId, TaskId};
 
     use super::*;
-    use crate::reconciler::driver::first_snapshot;
-    use crate::records::marker;
-    use crate::records::marker::Marker;
-    use crate::records::markers::StoredMarker;
+    use crate::reconciler::control_loop::first_snapshot;
+    use crate::records::operation_record;
+    use crate::records::operation_record::OperationRecord;
+    use crate::records::operation_records::StoredRecord;
 
     fn instance() -> InstanceId {
         InstanceId::try_from("i1".to_owned()).unwrap()
     }
 
-    fn record(marker: Marker, known: &Known) -> InstanceRecord {
+    fn record_with(record: OperationRecord, known: &Known) -> InstanceRecord {
         let id = ConfigId::try_from("1".to_owned()).unwrap();
-        let mark = Mark::Ours(Box::new(StoredMarker { id, marker }));
+        let mark = FoundRecord::Ours(Box::new(StoredRecord { id, record }));
         record_of(&instance(), Some(mark), Some(known), false)
     }
 
-    fn known(record: &Marker, state: SnapshotState) -> Known {
+    fn known(record: &OperationRecord, state: SnapshotState) -> Known {
         let operation = Operation::new(&instance(), record.clone(), None);
         Known {
             snapshot: Snapshot {
@@ -220,28 +220,28 @@ mod tests {
 
     #[test]
     fn an_operation_in_progress_has_the_token_that_its_request_was_answered_with() {
-        let marker = marker::example(OperationKind::Upgrade);
-        let driven = known(&marker, SnapshotState::InProgress("half way".to_owned()));
-        let record = record(marker.clone(), &driven);
-        let operation = record.operation.unwrap();
+        let record = operation_record::example(OperationKind::Upgrade);
+        let driven = known(&record, SnapshotState::InProgress("half way".to_owned()));
+        let found = record_with(record.clone(), &driven);
+        let operation = found.operation.unwrap();
         assert_eq!(operation.state, OperationState::InProgress);
         assert_eq!(operation.description.as_deref(), Some("half way"));
         let token = operation.token.unwrap();
         assert_eq!(token["BoshTaskID"], 7);
-        assert_eq!(token["BoshContextID"], marker.context.as_str());
-        assert_eq!(record.deployed, None);
+        assert_eq!(token["BoshContextID"], record.context.as_str());
+        assert_eq!(found.deployed, None);
     }
 
     #[test]
-    fn what_a_driver_knows_to_have_succeeded_counts_before_it_is_written_down() {
-        let marker = marker::example(OperationKind::Upgrade);
+    fn what_a_reconciler_knows_to_have_succeeded_counts_before_it_is_written_down() {
+        let record = operation_record::example(OperationKind::Upgrade);
         let at = Timestamp::UNIX_EPOCH;
         let ended = SnapshotState::Ended {
             outcome: succeeded(),
             at,
         };
-        let driven = known(&marker, ended);
-        let record = record(marker, &driven);
+        let driven = known(&record, ended);
+        let record = record_with(record, &driven);
         let operation = record.operation.unwrap();
         assert_eq!(operation.state, OperationState::Succeeded);
         assert_eq!(operation.token, None);
@@ -252,10 +252,11 @@ mod tests {
 
     #[test]
     fn an_operation_that_left_no_record_counts_while_it_goes_on_and_not_afterwards() {
-        let marker = marker::example(OperationKind::Upgrade).ended(succeeded(), Timestamp::now());
-        let other = marker::example(OperationKind::Update);
+        let record =
+            operation_record::example(OperationKind::Upgrade).ended(succeeded(), Timestamp::now());
+        let other = operation_record::example(OperationKind::Update);
         let state = |state| {
-            let record = record(marker.clone(), &known(&other, state));
+            let record = record_with(record.clone(), &known(&other, state));
             record.operation.unwrap().state
         };
         let going_on = SnapshotState::InProgress(String::new());
@@ -265,10 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_was_given_up_has_failed() {
+    fn an_order_that_was_abandoned_has_failed() {
         let id = ConfigId::try_from("1".to_owned()).unwrap();
-        let marker = marker::example(OperationKind::Create);
-        let mark = Mark::Ours(Box::new(StoredMarker { id, marker }));
+        let record = operation_record::example(OperationKind::Create);
+        let mark = FoundRecord::Ours(Box::new(StoredRecord { id, record }));
         let record = record_of(&instance(), Some(mark), None, true);
         let operation = record.operation.unwrap();
         assert_eq!(operation.state, OperationState::Failed);

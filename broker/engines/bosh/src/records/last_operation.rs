@@ -21,18 +21,18 @@ use serde_json::{Map, Value};
 use crate::{
     BoshEngine,
     deployment::{deployment, of_context, task_reference},
-    fault::Fault,
+    error::Error,
     reconciler::{
-        drivers::Known,
         narrative,
-        next_step::{Doing, Progress, stages},
+        next_step::{Progress, TaskKind, stages},
         operation::{Operation, SnapshotState, UNKNOWN_TASK},
+        reconcilers::Known,
         traces::{self, Footprint},
     },
     records::{
         in_flight,
         instance_record::view,
-        marker::{ClientRole, Marker, NewMarker},
+        operation_record::{ClientRole, NewRecord, OperationRecord},
         token::OperationToken,
         unfinished,
     },
@@ -50,7 +50,7 @@ pub(crate) async fn last_operation(
     instance: &InstanceId,
     token: Option<&OperationToken>,
     request: &RequestId,
-) -> Result<LastOperation, Fault> {
+) -> Result<LastOperation, Error> {
     let token = token.filter(|token| token.names(instance) != Some(false));
     let latest = latest(engine, call, instance, token, request).await?;
     match token {
@@ -67,7 +67,7 @@ async fn as_asked(
     instance: &InstanceId,
     token: &OperationToken,
     latest: LastOperation,
-) -> Result<LastOperation, Fault> {
+) -> Result<LastOperation, Error> {
     let LastOperation::Known(OperationView { kind, .. }, _) = &latest else {
         return Ok(latest);
     };
@@ -82,7 +82,7 @@ async fn as_asked(
         Some(context) if is_another && token.names(instance) == Some(true) => {
             let filter = of_context(context);
             let tasks = engine.upstreams.director.tasks(call, &filter).await;
-            let tasks = tasks.map_err(Fault::director("list the operation's tasks"))?;
+            let tasks = tasks.map_err(Error::director("list the operation's tasks"))?;
             Ok(if tasks.iter().any(has_failed) {
                 failed(narrative::followed_by_another(token.kind))
             } else {
@@ -99,14 +99,14 @@ async fn latest(
     instance: &InstanceId,
     token: Option<&OperationToken>,
     request: &RequestId,
-) -> Result<LastOperation, Fault> {
-    if let Some(known) = engine.drivers.known(instance) {
+) -> Result<LastOperation, Error> {
+    if let Some(known) = engine.reconcilers.known(instance) {
         if let Some(token) = token.filter(|token| was_cut_short(&known, token)) {
             return Ok(failed(narrative::cut_short(token.kind)));
         }
         return Ok(seen(engine, &known));
     }
-    let stored = engine.upstreams.markers.read(call, instance).await?;
+    let stored = engine.upstreams.records.read(call, instance).await?;
     let Some(stored) = stored else {
         return match token {
             Some(token) => match adopt(engine, call, instance, token, request).await? {
@@ -118,12 +118,12 @@ async fn latest(
     };
     // A Go broker leaves no markers: what it began is newer than what ours remembers.
     if let Some(token) = token.filter(|token| {
-        token.is_foreign() && token.context.as_ref() != Some(&stored.marker.context)
+        token.is_foreign() && token.context.as_ref() != Some(&stored.record.context)
     }) && let Some(standing) = adopt(engine, call, instance, token, request).await?
     {
         return Ok(standing);
     }
-    Ok(if stored.marker.outcome.is_some() {
+    Ok(if stored.record.outcome.is_some() {
         let ended = view(&Operation::of_stored(instance, stored), None);
         LastOperation::Known(ended, SHORTEST_PAUSE)
     } else {
@@ -138,7 +138,7 @@ async fn adopt(
     instance: &InstanceId,
     token: &OperationToken,
     request: &RequestId,
-) -> Result<Option<LastOperation>, Fault> {
+) -> Result<Option<LastOperation>, Error> {
     let director = &engine.upstreams.director;
     let task = match &token.context {
         Some(context) if token.task == UNKNOWN_TASK => {
@@ -147,7 +147,7 @@ async fn adopt(
         }
         _ => director.task(call, token.task).await,
     };
-    let task = task.map_err(Fault::director("read the operation's task"))?;
+    let task = task.map_err(Error::director("read the operation's task"))?;
     let Some(task) = task.filter(|task| confirms(task, instance, token)) else {
         return Ok(None);
     };
@@ -155,7 +155,7 @@ async fn adopt(
         let tasks = director
             .tasks(call, &of_context(context))
             .await
-            .map_err(Fault::director("list the operation's tasks"))?;
+            .map_err(Error::director("list the operation's tasks"))?;
         if tasks.first().map(|first| first.id) != Some(task.id) {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ async fn adopt(
     if !knows_errands(engine, token) || was_overtaken(engine, call, instance, token, &task).await? {
         return Ok(None);
     }
-    let mut record = Marker::new(NewMarker {
+    let mut record = OperationRecord::new(NewRecord {
         offering: engine.offering.id.clone(),
         plan: PlanId::unknown(),
         operation: token.kind,
@@ -183,7 +183,7 @@ async fn adopt(
         first_task: Some(task.id),
         ..Operation::new(instance, record, None)
     };
-    let adopted = engine.drivers.take_over(&engine.upstreams, operation);
+    let adopted = engine.reconcilers.take_over(&engine.upstreams, operation);
     Ok(Some(seen(engine, &adopted)))
 }
 
@@ -210,17 +210,17 @@ async fn was_overtaken(
     instance: &InstanceId,
     token: &OperationToken,
     first: &Task,
-) -> Result<bool, Fault> {
+) -> Result<bool, Error> {
     let filter = TaskFilter {
         deployment: Some(deployment(instance)),
         ..TaskFilter::default()
     };
     let tasks = engine.upstreams.director.tasks(call, &filter).await;
-    let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    let tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
     Ok(tasks.iter().any(|task| {
         task.id > first.id
             && task.context != token.context
-            && Doing::of(&task.description) != Doing::Other
+            && TaskKind::of(&task.description) != TaskKind::Other
     }))
 }
 
@@ -238,7 +238,7 @@ async fn guess_after(
     instance: &InstanceId,
     token: &OperationToken,
     request: &RequestId,
-) -> Result<LastOperation, Fault> {
+) -> Result<LastOperation, Error> {
     let is_ours = token.names(instance) == Some(true);
     let kind = token.kind;
     let (deployed, newest) = look(engine, call, instance).await?;
@@ -295,7 +295,7 @@ async fn trace_of(
     let director = &engine.upstreams.director;
     let tasks = [token.task.number()];
     let traces = traces::of(director, call, &name, Footprint::Tasks(&tasks)).await;
-    let progress = traces.ok()?.tasks.first()?.judged.progress;
+    let progress = traces.ok()?.tasks.first()?.outcomes.progress;
     let is_last = token.errands().is_empty() || progress != Progress::Done;
     is_last.then_some(progress)
 }
@@ -305,7 +305,7 @@ pub(crate) async fn guess(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<LastOperation, Fault> {
+) -> Result<LastOperation, Error> {
     let (deployed, newest) = look(engine, call, instance).await?;
     Ok(judge_newest(engine, &deployed, newest))
 }
@@ -315,7 +315,7 @@ async fn look(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<(Deployment, Option<Task>), Fault> {
+) -> Result<(Deployment, Option<Task>), Error> {
     let name = deployment(instance);
     let director = &engine.upstreams.director;
     let filter = TaskFilter {
@@ -326,8 +326,8 @@ async fn look(
         director.deployment(call, &name),
         director.tasks(call, &filter)
     );
-    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
-    let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
+    let tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
     let newest = tasks.into_iter().rfind(unfinished::takes_the_lock);
     Ok((deployed, newest))
 }
@@ -426,7 +426,7 @@ fn confirms(task: &Task, instance: &InstanceId, token: &OperationToken) -> bool 
         && was_begun_under(task.context.as_ref(), instance, token)
         && stages
             .first()
-            .is_some_and(|stage| Doing::of(&task.description).fits(stage))
+            .is_some_and(|stage| TaskKind::of(&task.description).fits(stage))
 }
 
 /// A Go broker deletes an instance without errands under a context id that its token does not have
@@ -440,7 +440,7 @@ fn was_begun_under(
         (Some(context), None) if token.kind.deletes() => {
             context.as_str().strip_prefix("delete-") == Some(instance.as_str())
         }
-        (context, told) => context == told.as_ref(),
+        (context, reported) => context == reported.as_ref(),
     }
 }
 
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_between_two_polls_grows_from_a_second_to_the_drivers_longest() {
+    fn the_pause_between_two_polls_grows_from_a_second_to_the_reconcilers_longest() {
         let longest = Duration::from_secs(5);
         for (at_work, pause) in [(0, 1), (2, 1), (6, 2), (12, 4), (15, 5), (3600, 5)] {
             assert_eq!(

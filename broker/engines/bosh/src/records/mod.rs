@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `marker`, `markers` | the operation record, and where the Director keeps it |
+//! | `record`, `records` | the operation record, and where the Director keeps it |
 //! | `token` | what the platform keeps of an operation |
 //! | `instance_record`, `reading` | the record of an instance: driver, operation record and tasks, joined; of one, some or all |
 //! | `last_operation` | the answer to a poll |
@@ -11,12 +11,12 @@
 //! | `condition` | what a failed operation has left of an instance |
 
 pub(crate) mod condition;
-pub(crate) mod course;
 pub(crate) mod in_flight;
 pub(crate) mod instance_record;
 pub(crate) mod last_operation;
-pub(crate) mod marker;
-pub(crate) mod markers;
+pub(crate) mod operation_record;
+pub(crate) mod operation_records;
+pub(crate) mod progress;
 pub(crate) mod reading;
 pub(crate) mod review;
 pub(crate) mod token;

@@ -30,12 +30,12 @@ use odb_redaction::Chain;
 use crate::{
     BoshEngine,
     deployment::{deployment, instance_of},
-    fault::Fault,
-    reconciler::drivers::Known,
+    error::Error,
+    reconciler::reconcilers::Known,
     records::{
         in_flight,
         instance_record::{newer, record_of, view_of_task, without_record},
-        markers::{Mark, StoredMarker},
+        operation_records::{FoundRecord, StoredRecord},
         unfinished,
     },
 };
@@ -51,8 +51,8 @@ const FEW: usize = 32;
 const LOOKS_AT_ONCE: usize = 8;
 
 /// The records of all instances: one list of deployments, one of markers.
-pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<InstanceRecords, Fault> {
-    let mut known = engine.drivers.all_known();
+pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<InstanceRecords, Error> {
+    let mut known = engine.reconcilers.all_known();
     let keep = |instance: InstanceId, found| {
         let record = record_with(
             engine,
@@ -70,13 +70,13 @@ pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<Instance
     };
     let (deployed, records) = tokio::join!(
         engine.upstreams.director.deployments(call),
-        engine.upstreams.markers.all_with(call, keep)
+        engine.upstreams.records.all_with(call, keep)
     );
-    let deployed = deployed.map_err(Fault::director("list the deployments"))?;
+    let deployed = deployed.map_err(Error::director("list the deployments"))?;
     let mut records: HashMap<_, _> = match records {
         Ok(records) => records,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => HashMap::new(),
-        Err(error) => return Err(Fault::director("list the markers")(error)),
+        Err(error) => return Err(Error::director("list the markers")(error)),
     };
     for (instance, known) in known {
         let record = without_record(Owner::Unknown, Some(&known));
@@ -96,21 +96,21 @@ pub(crate) async fn record(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<InstanceRecord, Fault> {
-    let known = engine.drivers.known(instance);
+) -> Result<InstanceRecord, Error> {
+    let known = engine.reconcilers.known(instance);
     let name = deployment(instance);
     let (deployed, found) = tokio::join!(
         engine.upstreams.director.deployment(call, &name),
-        engine.upstreams.markers.find(call, instance)
+        engine.upstreams.records.find(call, instance)
     );
-    let deployment = match deployed.map_err(Fault::director("look the deployment up"))? {
+    let deployment = match deployed.map_err(Error::director("look the deployment up"))? {
         Deployment::Deployed(_) | Deployment::NeverDeployed => DeploymentPresence::Present,
         Deployment::Absent | Deployment::ForeignTeam => DeploymentPresence::Absent,
     };
     let found = match found {
         Ok(found) => found,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => None,
-        Err(error) => return Err(Fault::director("read the marker of the instance")(error)),
+        Err(error) => return Err(Error::director("read the marker of the instance")(error)),
     };
     Ok(InstanceRecord {
         deployment,
@@ -124,28 +124,28 @@ pub(crate) async fn record_at_rest(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<InstanceRecord, Fault> {
+) -> Result<InstanceRecord, Error> {
     let director = &engine.upstreams.director;
     let name = deployment(instance);
-    let known = engine.drivers.known(instance);
+    let known = engine.reconcilers.known(instance);
     let (deployed, stored, unfinished) = tokio::join!(
         director.deployment(call, &name),
-        engine.upstreams.markers.read(call, instance),
+        engine.upstreams.records.read(call, instance),
         unfinished::of(director, call, &name)
     );
-    match deployed.map_err(Fault::director("look the deployment up"))? {
+    match deployed.map_err(Error::director("look the deployment up"))? {
         Deployment::Deployed(_) => {}
         Deployment::Absent | Deployment::NeverDeployed | Deployment::ForeignTeam => {
-            return Err(Fault::NotFound);
+            return Err(Error::NotFound);
         }
     }
-    let found = stored?.map(|stored| Mark::Ours(Box::new(stored)));
-    let unfinished = unfinished.map_err(Fault::director("look for tasks in progress"))?;
+    let found = stored?.map(|stored| FoundRecord::Ours(Box::new(stored)));
+    let unfinished = unfinished.map_err(Error::director("look for tasks in progress"))?;
     let record = record_with(engine, instance, found, known.as_ref());
     match record.in_progress().map(|operation| operation.kind) {
-        Some(Some(OperationKind::Create)) => Err(Fault::NotFound),
-        Some(_) => Err(Fault::Busy),
-        None if !unfinished.is_empty() => Err(Fault::Busy),
+        Some(Some(OperationKind::Create)) => Err(Error::NotFound),
+        Some(_) => Err(Error::Busy),
+        None if !unfinished.is_empty() => Err(Error::Busy),
         None => Ok(record),
     }
 }
@@ -155,55 +155,55 @@ pub(crate) async fn current_plan(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Option<PlanId>, Fault> {
-    let stored = engine.upstreams.markers.read(call, instance).await?;
-    Ok(stored.and_then(|stored| stored.marker.settled_plan().cloned()))
+) -> Result<Option<PlanId>, Error> {
+    let stored = engine.upstreams.records.read(call, instance).await?;
+    Ok(stored.and_then(|stored| stored.record.settled_plan().cloned()))
 }
 
 fn record_with(
     engine: &BoshEngine,
     instance: &InstanceId,
-    found: Option<Mark>,
+    found: Option<FoundRecord>,
     known: Option<&Known>,
 ) -> InstanceRecord {
-    let is_given_up = matches!(&found, Some(Mark::Ours(stored)) if engine.upstreams.given_up.includes(&stored.marker.context));
-    record_of(instance, found, known, is_given_up)
+    let is_abandoned = matches!(&found, Some(FoundRecord::Ours(stored)) if engine.upstreams.abandoned.includes(&stored.record.context));
+    record_of(instance, found, known, is_abandoned)
 }
 
 /// What this process knows of the places of the instances that it works on, or has worked on recently.
 pub(crate) fn occupied(engine: &BoshEngine) -> Vec<(InstanceId, Occupancy)> {
-    engine.drivers.occupied()
+    engine.reconcilers.occupied()
 }
 
 /// What operation records show of the places of all instances. Where they cannot be read they show nothing.
 pub(crate) async fn recorded_occupancies(
     engine: &BoshEngine,
     call: &Call,
-) -> Result<Vec<(InstanceId, Occupancy)>, Fault> {
-    let keep = |instance: InstanceId, stored: StoredMarker| {
-        let never_began = in_flight::never_began(engine, &instance, &stored.marker);
-        let marker = stored.marker;
-        let state = match &marker.outcome {
+) -> Result<Vec<(InstanceId, Occupancy)>, Error> {
+    let keep = |instance: InstanceId, stored: StoredRecord| {
+        let never_began = in_flight::never_began(engine, &instance, &stored.record);
+        let record = stored.record;
+        let state = match &record.outcome {
             _ if never_began => OperationState::Failed,
             None => OperationState::InProgress,
             Some(outcome) if outcome.is_success() => OperationState::Succeeded,
             Some(_) => OperationState::Failed,
         };
         let plan = if never_began {
-            marker.settled_plan().cloned()
+            record.settled_plan().cloned()
         } else {
-            Some(marker.plan).filter(PlanId::is_known)
+            Some(record.plan).filter(PlanId::is_known)
         };
         let occupancy = Occupancy {
             plan,
-            kind: OccupancyKind::of(marker.operation, state),
+            kind: OccupancyKind::of(record.operation, state),
             since: None,
         };
         Some((instance, occupancy))
     };
-    match engine.upstreams.markers.ours_with(call, keep).await {
+    match engine.upstreams.records.ours_with(call, keep).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => Ok(Vec::new()),
-        occupied => occupied.map_err(Fault::director("list the markers")),
+        occupied => occupied.map_err(Error::director("list the markers")),
     }
 }
 
@@ -211,9 +211,9 @@ pub(crate) async fn recorded_occupancies(
 pub(crate) async fn deployed_instances(
     engine: &BoshEngine,
     call: &Call,
-) -> Result<BTreeSet<InstanceId>, Fault> {
+) -> Result<BTreeSet<InstanceId>, Error> {
     let deployments = engine.upstreams.director.deployments(call).await;
-    let deployments = deployments.map_err(Fault::director("list the deployments"))?;
+    let deployments = deployments.map_err(Error::director("list the deployments"))?;
     Ok(deployments
         .iter()
         .filter_map(|summary| instance_of(summary.name.as_str()))
@@ -225,7 +225,7 @@ pub(crate) async fn deployed_instances(
 pub(crate) async fn present_at_director(
     engine: &BoshEngine,
     call: &Call,
-) -> Result<BTreeSet<InstanceId>, Fault> {
+) -> Result<BTreeSet<InstanceId>, Error> {
     let in_progress = in_progress(engine, call).await?;
     let mut present = deployed_instances(engine, call).await?;
     present.extend(in_progress.into_keys());
@@ -237,13 +237,13 @@ pub(crate) async fn is_deployed(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<bool, Fault> {
+) -> Result<bool, Error> {
     let director = &engine.upstreams.director;
     let found = director.deployment(call, &deployment(instance)).await;
-    match found.map_err(Fault::director("look the deployment up"))? {
+    match found.map_err(Error::director("look the deployment up"))? {
         Deployment::Deployed(_) | Deployment::NeverDeployed => Ok(true),
         Deployment::Absent => Ok(false),
-        Deployment::ForeignTeam => Err(Fault::Foreign),
+        Deployment::ForeignTeam => Err(Error::Foreign),
     }
 }
 
@@ -252,7 +252,7 @@ pub(crate) async fn records_of(
     engine: &BoshEngine,
     call: &Call,
     instances: &BTreeSet<InstanceId>,
-) -> Result<HashMap<InstanceId, InstanceRecord>, Fault> {
+) -> Result<HashMap<InstanceId, InstanceRecord>, Error> {
     if instances.len() <= FEW {
         let read = instances.clone().into_iter().map(async |instance| {
             Ok(match ownership(engine, call, &instance).await? {
@@ -272,12 +272,12 @@ pub(crate) async fn records_of(
             (instance, record)
         })
     };
-    match engine.upstreams.markers.all_with(call, keep).await {
+    match engine.upstreams.records.all_with(call, keep).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
-            remark_unreadable(&error);
+            warn_unreadable(&error);
             Ok(HashMap::new())
         }
-        records => records.map_err(Fault::director("list the markers")),
+        records => records.map_err(Error::director("list the markers")),
     }
 }
 
@@ -286,16 +286,16 @@ pub(crate) async fn ownership(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Ownership, Fault> {
+) -> Result<Ownership, Error> {
     if engine.upstreams.configs == BoshConfigs::Disabled {
         return Ok(Ownership::Unreadable);
     }
-    match engine.upstreams.markers.find(call, instance).await {
+    match engine.upstreams.records.find(call, instance).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
-            remark_unreadable(&error);
+            warn_unreadable(&error);
             Ok(Ownership::Unreadable)
         }
-        Err(error) => Err(Fault::director("read the marker of the instance")(error)),
+        Err(error) => Err(Error::director("read the marker of the instance")(error)),
         Ok(None) => Ok(Ownership::Unrecorded),
         Ok(Some(found)) => Ok(Ownership::Recorded(Box::new(owned_record(
             engine, instance, found,
@@ -304,22 +304,24 @@ pub(crate) async fn ownership(
 }
 
 /// The record of an instance of which nobody but its owner may dispose.
-fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: Mark) -> InstanceRecord {
+fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: FoundRecord) -> InstanceRecord {
     match &found {
-        Mark::Foreign(Owner::AnotherBroker) => InstanceRecord::of(Owner::AnotherBroker),
+        FoundRecord::Foreign(Owner::AnotherBroker) => InstanceRecord::of(Owner::AnotherBroker),
         // One of a newer form, or none at all, is not ours to act on.
-        Mark::Foreign(Owner::ThisBroker | Owner::Unknown) => InstanceRecord::of(Owner::Unknown),
-        Mark::Ours(stored)
+        FoundRecord::Foreign(Owner::ThisBroker | Owner::Unknown) => {
+            InstanceRecord::of(Owner::Unknown)
+        }
+        FoundRecord::Ours(stored)
             if engine
                 .upstreams
-                .markers
-                .is_of_another_foundation(&stored.marker) =>
+                .records
+                .is_of_another_foundation(&stored.record) =>
         {
             InstanceRecord::of(Owner::AnotherBroker)
         }
-        Mark::Ours(stored) => {
-            let never_began = stored.marker.outcome.is_none()
-                && in_flight::never_began(engine, instance, &stored.marker);
+        FoundRecord::Ours(stored) => {
+            let never_began = stored.record.outcome.is_none()
+                && in_flight::never_began(engine, instance, &stored.record);
             let mut record = record_with(engine, instance, Some(found), None);
             if never_began {
                 record.operation = None;
@@ -333,13 +335,13 @@ fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: Mark) -> Inst
 pub(crate) async fn in_progress(
     engine: &BoshEngine,
     call: &Call,
-) -> Result<HashMap<InstanceId, OperationView>, Fault> {
+) -> Result<HashMap<InstanceId, OperationView>, Error> {
     let filter = TaskFilter {
         states: TaskState::unfinished(),
         ..TaskFilter::default()
     };
     let tasks = engine.upstreams.director.tasks(call, &filter).await;
-    let tasks = tasks.map_err(Fault::director("list the tasks in progress"))?;
+    let tasks = tasks.map_err(Error::director("list the tasks in progress"))?;
     let newest_last = tasks.iter().filter(|task| unfinished::takes_the_lock(task));
     let operations = newest_last.filter_map(|task| {
         let instance = instance_of(task.deployment.as_ref()?.as_str())?;
@@ -365,14 +367,14 @@ pub(crate) async fn latest_operation(
     call: &Call,
     instance: &InstanceId,
     record: Option<&InstanceRecord>,
-) -> Result<Option<OperationView>, Fault> {
+) -> Result<Option<OperationView>, Error> {
     let filter = TaskFilter {
         deployment: Some(deployment(instance)),
         limit: Some(LATEST_TASKS),
         ..TaskFilter::default()
     };
     let tasks = engine.upstreams.director.tasks(call, &filter).await;
-    let tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    let tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
     let newest = tasks.iter().rfind(|task| unfinished::takes_the_lock(task));
     let by_task = newest.map(view_of_task);
     let began = by_task.as_ref().and_then(|task| task.began);
@@ -389,7 +391,7 @@ fn recorded_operation(
     instance: &InstanceId,
     record: Option<&InstanceRecord>,
 ) -> Option<OperationView> {
-    if let Some(known) = engine.drivers.in_progress(instance) {
+    if let Some(known) = engine.reconcilers.in_progress(instance) {
         return Some(known.view());
     }
     let mut operation = record?.operation.clone()?;
@@ -401,7 +403,7 @@ fn recorded_operation(
 }
 
 /// Says once that nobody's marks are seen: each later look would only say it again.
-fn remark_unreadable(error: &ServiceError) {
+fn warn_unreadable(error: &ServiceError) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         tracing::warn!(

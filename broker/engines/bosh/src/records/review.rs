@@ -18,17 +18,17 @@ use odb_core::engine::{LastOperation, OperationView};
 use crate::{
     BoshEngine,
     deployment::{deployment, of_context},
-    fault::Fault,
+    error::Error,
     reconciler::{
         narrative::failure::BadEnd,
-        next_step::{Doing, Former, Judged, Progress, next_step},
+        next_step::{Previous, Progress, TaskKind, TaskOutcome, next_step},
         operation::Operation,
     },
     records::{
-        course::{self, StepLog},
         in_flight,
         instance_record::view,
         last_operation,
+        progress::{self, StepLog},
         reading::LATEST_TASKS,
         unfinished,
     },
@@ -39,8 +39,8 @@ const TASKS_AT_ONCE: usize = 4;
 
 /// What is known of tasks that nobody follows.
 #[derive(Default)]
-struct Hindsight {
-    judged: Vec<Judged>,
+struct TaskHistory {
+    outcomes: Vec<TaskOutcome>,
     logs: BTreeMap<TaskId, StepLog>,
     /// Why the last one that failed did.
     error: Option<(TaskId, String)>,
@@ -51,15 +51,15 @@ pub(crate) async fn review(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Option<OperationStatus>, Fault> {
-    if let Some(known) = engine.drivers.known(instance) {
+) -> Result<Option<OperationStatus>, Error> {
+    if let Some(known) = engine.reconcilers.known(instance) {
         return Ok(Some(known.view().status(instance.clone())));
     }
-    match engine.upstreams.markers.read(call, instance).await? {
-        Some(stored) if in_flight::never_began(engine, instance, &stored.marker) => {
+    match engine.upstreams.records.read(call, instance).await? {
+        Some(stored) if in_flight::never_began(engine, instance, &stored.record) => {
             review_tasks(engine, call, instance).await
         }
-        Some(stored) if stored.marker.outcome.is_some() => {
+        Some(stored) if stored.record.outcome.is_some() => {
             let operation = Operation::of_stored(instance, stored);
             review_ended(engine, call, &operation).await.map(Some)
         }
@@ -76,7 +76,7 @@ async fn review_ended(
     engine: &BoshEngine,
     call: &Call,
     operation: &Operation,
-) -> Result<OperationStatus, Fault> {
+) -> Result<OperationStatus, Error> {
     let filter = TaskFilter {
         limit: Some(LATEST_TASKS),
         ..of_context(&operation.record.context)
@@ -85,19 +85,19 @@ async fn review_ended(
     let tasks = director
         .tasks(call, &filter)
         .await
-        .map_err(Fault::director("list the operation's tasks"))?;
-    let Hindsight {
-        judged,
+        .map_err(Error::director("list the operation's tasks"))?;
+    let TaskHistory {
+        outcomes,
         logs,
         error,
     } = look_back(engine, call, &tasks).await?;
     let (kind, stages, view) = (operation.kind(), operation.stages(), view(operation, None));
-    let plan = next_step(kind, &stages, &judged, Former::AtRest);
-    let mut reports = course::reports(kind, &stages, &plan.stages, &logs);
+    let plan = next_step(kind, &stages, &outcomes, Previous::AtRest);
+    let mut reports = progress::reports(kind, &stages, &plan.stages, &logs);
     if let (Some((task, error)), false) = (error, view.is_success()) {
-        course::note_error(&mut reports, Some(task), &error);
+        progress::note_error(&mut reports, Some(task), &error);
     }
-    course::end(&mut reports, view.is_success());
+    progress::end(&mut reports, view.is_success());
     let ended = OperationView {
         began: view.began.or_else(|| tasks.first().and_then(began)),
         stages: Arc::new(reports),
@@ -111,7 +111,7 @@ async fn review_tasks(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
-) -> Result<Option<OperationStatus>, Fault> {
+) -> Result<Option<OperationStatus>, Error> {
     let name = deployment(instance);
     let director = &engine.upstreams.director;
     let filter = TaskFilter {
@@ -124,8 +124,8 @@ async fn review_tasks(
         director.deployment(call, &name),
         director.tasks(call, &filter)
     );
-    let deployed = deployed.map_err(Fault::director("look the deployment up"))?;
-    let mut tasks = tasks.map_err(Fault::director("list the deployment's tasks"))?;
+    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
+    let mut tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
     if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
         return Ok(None);
     }
@@ -138,17 +138,17 @@ async fn review_tasks(
     let LastOperation::Known(view, _) = latest? else {
         return Ok(None);
     };
-    let Hindsight {
-        judged,
+    let TaskHistory {
+        outcomes,
         logs,
         error,
     } = look_back(engine, call, &tasks).await?;
-    let mut reports: Vec<StageStatus> = judged
+    let mut reports: Vec<StageStatus> = outcomes
         .iter()
         .filter_map(|task| stage_of(task, &logs))
         .collect();
     if let Some((task, error)) = error {
-        course::note_error(&mut reports, Some(task), &error);
+        progress::note_error(&mut reports, Some(task), &error);
     }
     let seen = OperationView {
         began: tasks.first().and_then(began),
@@ -160,7 +160,7 @@ async fn review_tasks(
 
 /// What tasks came to, what they have told of their steps, and why the last one failed, if it did. What the Director does
 /// not tell is left out.
-async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<Hindsight, Fault> {
+async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<TaskHistory, Error> {
     let looks: Vec<_> = tasks
         .iter()
         .map(|task| look_back_at(engine, call, task))
@@ -168,11 +168,11 @@ async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<H
     let looks = stream::iter(looks).buffered(TASKS_AT_ONCE);
     looks
         .try_fold(
-            Hindsight::default(),
-            async |mut all, (judged, log, error)| {
-                all.logs.insert(judged.id, log);
-                all.error = error.map(|error| (judged.id, error)).or(all.error);
-                all.judged.push(judged);
+            TaskHistory::default(),
+            async |mut all, (outcomes, log, error)| {
+                all.logs.insert(outcomes.id, log);
+                all.error = error.map(|error| (outcomes.id, error)).or(all.error);
+                all.outcomes.push(outcomes);
                 Ok(all)
             },
         )
@@ -183,17 +183,17 @@ async fn look_back_at(
     engine: &BoshEngine,
     call: &Call,
     task: &Task,
-) -> Result<(Judged, StepLog, Option<String>), Fault> {
+) -> Result<(TaskOutcome, StepLog, Option<String>), Error> {
     let director = &engine.upstreams.director;
-    let doing = Doing::of(&task.description);
+    let task_kind = TaskKind::of(&task.description);
     let mut results = Vec::new();
-    let progress = match (&task.state, &doing) {
+    let progress = match (&task.state, &task_kind) {
         (state, _) if !state.is_finished() => Progress::Running,
-        (TaskState::Done, Doing::Errand(_)) => {
+        (TaskState::Done, TaskKind::Errand(_)) => {
             results = director
                 .errand_results(call, task.id)
                 .await
-                .map_err(Fault::director("read the results of a lifecycle errand"))?;
+                .map_err(Error::director("read the results of a lifecycle errand"))?;
             if results.iter().all(ErrandResult::succeeded) {
                 Progress::Done
             } else {
@@ -206,7 +206,7 @@ async fn look_back_at(
     let chunk = director
         .events(call, task.id, 0)
         .await
-        .map_err(Fault::director("read the event log of a task"))?;
+        .map_err(Error::director("read the event log of a task"))?;
     let mut log = StepLog::default();
     log.absorb(&chunk.events);
     if progress == Progress::Done {
@@ -214,12 +214,12 @@ async fn look_back_at(
     }
     let error = (progress == Progress::Failed)
         .then(|| BadEnd::of(task, &results).describe(task.id, &chunk.events));
-    let judged = Judged {
+    let outcomes = TaskOutcome {
         id: task.id,
-        doing,
+        task_kind,
         progress,
     };
-    Ok((judged, log, error))
+    Ok((outcomes, log, error))
 }
 
 /// When a worker began with a task, as the Director tells.
@@ -228,12 +228,12 @@ fn began(task: &Task) -> Option<Timestamp> {
 }
 
 /// The stage that a task is, where nobody knows the operation.
-fn stage_of(task: &Judged, logs: &BTreeMap<TaskId, StepLog>) -> Option<StageStatus> {
-    let name = match &task.doing {
-        Doing::Deploy => StageName::Deploy,
-        Doing::Errand(name) => StageName::Errand(name.clone()),
-        Doing::Delete => StageName::Delete,
-        Doing::Other => return None,
+fn stage_of(task: &TaskOutcome, logs: &BTreeMap<TaskId, StepLog>) -> Option<StageStatus> {
+    let name = match &task.task_kind {
+        TaskKind::Deploy => StageName::Deploy,
+        TaskKind::Errand(name) => StageName::Errand(name.clone()),
+        TaskKind::Delete => StageName::Delete,
+        TaskKind::Other => return None,
     };
     let state = match task.progress {
         Progress::Running => StageState::Running,

@@ -10,8 +10,8 @@ use odb_clients::{
 use odb_core::credhub_names::is_exactly_below;
 use odb_redaction::Chain;
 
-use super::{FormerSecret, InstanceSecrets, NewSecret, reference::used_in};
-use crate::{deployment::deployment, fault::Fault, reconciler::residual_resources::CleanupError};
+use super::{InstanceSecrets, NewSecret, PreviousSecret, reference::used_in};
+use crate::{deployment::deployment, error::Error, reconciler::residual_resources::CleanupError};
 
 impl InstanceSecrets {
     /// Whether secrets are kept at all.
@@ -20,7 +20,7 @@ impl InstanceSecrets {
     }
 
     /// Writes secrets. What is written when one fails stays for [`put_back`](Self::put_back).
-    pub(crate) async fn write(&self, call: &Call, secrets: &[NewSecret]) -> Result<(), Fault> {
+    pub(crate) async fn write(&self, call: &Call, secrets: &[NewSecret]) -> Result<(), Error> {
         let Some(credhub) = &self.credhub else {
             return Ok(());
         };
@@ -28,7 +28,7 @@ impl InstanceSecrets {
             credhub
                 .put(call, &secret.name, &secret.value)
                 .await
-                .map_err(Fault::credhub("write a secret of the adapter"))?;
+                .map_err(Error::credhub("write a secret of the adapter"))?;
         }
         Ok(())
     }
@@ -40,12 +40,12 @@ impl InstanceSecrets {
         &self,
         call: &Call,
         instance: &InstanceId,
-        former: &[FormerSecret],
+        previous: &[PreviousSecret],
     ) -> Result<(), ServiceError> {
         let (Some(credhub), Ok(folder)) = (&self.credhub, self.folder(instance)) else {
             return Ok(());
         };
-        for FormerSecret { name, version } in former {
+        for PreviousSecret { name, version } in previous {
             if !is_exactly_below(name, &folder) {
                 tracing::warn!(code = %Code::CleanUp, credential = %name, "a secret of another instance is not put back");
                 continue;
@@ -53,8 +53,8 @@ impl InstanceSecrets {
             let versions = credhub.newest(call, name, 2).await?;
             match (version, versions.as_slice()) {
                 (_, []) => {}
-                (Some(former), [latest, ..]) if latest.id == *former => {}
-                (Some(former), _) => write_again(credhub, call, name, former).await?,
+                (Some(previous), [latest, ..]) if latest.id == *previous => {}
+                (Some(previous), _) => write_again(credhub, call, name, previous).await?,
                 (None, [_]) => {
                     credhub.delete(call, name).await?;
                 }
@@ -98,12 +98,12 @@ impl InstanceSecrets {
         let Some(credhub) = &self.credhub else {
             return Ok(());
         };
-        let spoken_of = |name: &CredentialName| {
+        let mentioned = |name: &CredentialName| {
             let name = name.as_str().to_ascii_lowercase();
             let mut texts = configs.iter().map(|config| &config.content);
             texts.any(|text| text.to_ascii_lowercase().contains(&name))
         };
-        for name in unused.iter().filter(|name| !spoken_of(name)) {
+        for name in unused.iter().filter(|name| !mentioned(name)) {
             credhub.delete(call, name).await?;
             tracing::info!(credential = %name, "deleted a secret that the instance does not use any more");
         }
@@ -226,13 +226,13 @@ async fn write_again(
     credhub: &CredHub,
     call: &Call,
     name: &CredentialName,
-    former: &CredentialId,
+    previous: &CredentialId,
 ) -> Result<(), ServiceError> {
-    let Some(former) = credhub.version_of(call, former).await? else {
+    let Some(previous) = credhub.version_of(call, previous).await? else {
         tracing::warn!(code = %Code::CleanUp, credential = %name, "the former value of a secret is gone: the new one stays");
         return Ok(());
     };
-    credhub.put(call, name, &former.value).await?;
+    credhub.put(call, name, &previous.value).await?;
     Ok(())
 }
 

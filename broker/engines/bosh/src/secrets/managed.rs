@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{InstanceSecrets, reference::used_in};
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// A secret that is to be written.
 #[derive(Debug)]
 pub(crate) struct NewSecret {
     pub(super) name: CredentialName,
     pub(super) value: CredentialValue,
-    former: Option<CredentialId>,
+    previous: Option<CredentialId>,
 }
 
 /// What a secret was before an operation. Markers hold it: no secret, only where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FormerSecret {
+pub(crate) struct PreviousSecret {
     pub(super) name: CredentialName,
     /// The version that was the latest; absent where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub(crate) struct FormerSecret {
 
 /// Why an adapter's secrets cannot be kept.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretFault {
+pub enum SecretError {
     /// The Director would refuse the placeholder, late and without saying why.
     #[error(
         "the adapter's manifest has `((odb_secret:{name}))`, but no secret of that name came with it"
@@ -87,7 +87,7 @@ impl InstanceSecrets {
         instance: &InstanceId,
         manifest: ManifestText,
         secrets: Option<&Map<String, Value>>,
-    ) -> Result<(ManifestText, Vec<NewSecret>), Fault> {
+    ) -> Result<(ManifestText, Vec<NewSecret>), Error> {
         let Some(credhub) = &self.credhub else {
             return Ok((manifest, Vec::new()));
         };
@@ -99,20 +99,20 @@ impl InstanceSecrets {
         let mut new = Vec::new();
         for (placeholder, name, value) in wanted {
             text = text.replace(&placeholder, &format!("(({name}))"));
-            let former = credhub
+            let previous = credhub
                 .latest(call, &name)
                 .await
-                .map_err(Fault::credhub("look up a secret of the adapter"))?;
-            if former
+                .map_err(Error::credhub("look up a secret of the adapter"))?;
+            if previous
                 .as_ref()
-                .is_some_and(|former| former.value.is_known_to_equal(&value))
+                .is_some_and(|previous| previous.value.is_known_to_equal(&value))
             {
                 continue;
             }
             new.push(NewSecret {
                 name,
                 value,
-                former: former.map(|former| former.id),
+                previous: previous.map(|previous| previous.id),
             });
         }
         Ok((text.into(), new))
@@ -124,7 +124,7 @@ impl InstanceSecrets {
         instance: &InstanceId,
         manifest: &str,
         secrets: Option<&Map<String, Value>>,
-    ) -> Result<Vec<(String, CredentialName, CredentialValue)>, SecretFault> {
+    ) -> Result<Vec<(String, CredentialName, CredentialValue)>, SecretError> {
         let placeholders: BTreeSet<_> = Reference::all_in(manifest)
             .filter_map(|reference| Some((reference.placeholder()?, reference.text())))
             .collect();
@@ -132,7 +132,7 @@ impl InstanceSecrets {
         for &(name, _) in &placeholders {
             let other = names.insert(name.to_ascii_lowercase(), name);
             if let Some(other) = other.filter(|other| *other != name) {
-                return Err(SecretFault::SameButForCase {
+                return Err(SecretError::SameButForCase {
                     one: other.to_owned(),
                     other: name.to_owned(),
                 });
@@ -141,7 +141,7 @@ impl InstanceSecrets {
         placeholders
             .into_iter()
             .map(|(name, placeholder)| {
-                let missing = || SecretFault::Missing {
+                let missing = || SecretError::Missing {
                     name: name.to_owned(),
                 };
                 let value = secrets.and_then(|all| all.get(name)).ok_or_else(missing)?;
@@ -152,25 +152,25 @@ impl InstanceSecrets {
             .collect()
     }
 
-    fn path(&self, instance: &InstanceId, name: &str) -> Result<CredentialName, SecretFault> {
+    fn path(&self, instance: &InstanceId, name: &str) -> Result<CredentialName, SecretError> {
         let path: CredentialName = format!("{}/{name}", self.folder(instance)?).parse()?;
         let may_be_referred_to =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/');
         if !path.as_str().bytes().all(may_be_referred_to) {
-            return Err(SecretFault::Unreferable { path: path.into() });
+            return Err(SecretError::Unreferable { path: path.into() });
         }
         Ok(path)
     }
 }
 
-impl FormerSecret {
+impl PreviousSecret {
     /// Those of which a deployed manifest does not speak, or that were there before: what is in use is never deleted.
     pub(crate) fn not_in_use(all: &[Self], manifest: &str) -> Vec<Self> {
         let used = used_in(manifest);
         let in_use = |name: &CredentialName| used.contains(&name.as_str().to_ascii_lowercase());
         let kept = all
             .iter()
-            .filter(|former| former.version.is_some() || !in_use(&former.name));
+            .filter(|previous| previous.version.is_some() || !in_use(&previous.name));
         kept.cloned().collect()
     }
 }
@@ -183,18 +183,18 @@ impl NewSecret {
 
     /// There was none of its name before.
     pub(crate) fn is_first(&self) -> bool {
-        self.former.is_none()
+        self.previous.is_none()
     }
 
-    pub(crate) fn former(&self) -> FormerSecret {
-        FormerSecret {
+    pub(crate) fn previous(&self) -> PreviousSecret {
+        PreviousSecret {
             name: self.name.clone(),
-            version: self.former.clone(),
+            version: self.previous.clone(),
         }
     }
 }
 
-fn credential(name: &str, value: &Value) -> Result<CredentialValue, SecretFault> {
+fn credential(name: &str, value: &Value) -> Result<CredentialValue, SecretError> {
     let found = match value {
         Value::String(text) if !text.is_empty() => {
             return Ok(CredentialValue::Text(text.as_str().into()));
@@ -208,7 +208,7 @@ fn credential(name: &str, value: &Value) -> Result<CredentialValue, SecretFault>
         Value::Number(_) => "a number",
         Value::Array(_) => "a list",
     };
-    Err(SecretFault::Kind {
+    Err(SecretError::Kind {
         name: name.to_owned(),
         found,
     })
@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    fn wanted(manifest: &str, secrets: Value) -> Result<Vec<String>, SecretFault> {
+    fn wanted(manifest: &str, secrets: Value) -> Result<Vec<String>, SecretError> {
         let kept = InstanceSecrets::new(None, "offering".to_owned().into());
         let instance = InstanceId::try_from("i".to_owned()).unwrap();
         let Value::Object(secrets) = secrets else {
@@ -266,8 +266,8 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_cannot_be_kept_is_told_by_its_name_and_never_by_its_value() {
-        for (manifest, secrets, told) in [
+    fn a_secret_that_cannot_be_kept_is_reported_by_its_name_and_never_by_its_value() {
+        for (manifest, secrets, reported) in [
             (
                 "((odb_secret:a))",
                 json!({"b": "hunter2"}),
@@ -292,9 +292,9 @@ mod tests {
             ),
             ("((odb_secret:))", json!({"": "hunter2"}), "cannot be kept"),
         ] {
-            let fault = wanted(manifest, secrets).unwrap_err();
-            let text = format!("{fault} {fault:?}");
-            assert!(text.contains(told), "{text}");
+            let error = wanted(manifest, secrets).unwrap_err();
+            let text = format!("{error} {error:?}");
+            assert!(text.contains(reported), "{text}");
             assert!(!text.contains("hunter2"), "{text}");
         }
     }

@@ -31,9 +31,9 @@ use odb_redaction::Chain;
 use crate::{BoshEngine, Upstreams, deployment::deployment};
 
 pub(crate) use managed::NewSecret;
-pub(crate) use managed::{FormerSecret, SecretFault};
+pub(crate) use managed::{PreviousSecret, SecretError};
 pub use reference::{has_reference, is_reference};
-pub(crate) use resolution::ResolveFault;
+pub(crate) use resolution::ResolveError;
 pub(crate) use resolution::Unanswered;
 
 /// The secrets of the service instances of one offering.
@@ -68,8 +68,8 @@ pub(crate) async fn secrets_for_bindings(
             Unanswered::IsLeftOut,
         )
         .await;
-    resolved.unwrap_or_else(|fault| {
-        tracing::warn!(code = %Code::CredHub, error = %Chain(&fault), "the adapter is asked without secrets");
+    resolved.unwrap_or_else(|error| {
+        tracing::warn!(code = %Code::CredHub, error = %Chain(&error), "the adapter is asked without secrets");
         None
     })
 }

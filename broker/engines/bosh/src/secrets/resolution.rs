@@ -16,7 +16,7 @@ use odb_redaction::Chain;
 use super::{InstanceSecrets, reference::is_relative_name_of};
 
 /// So many references are named in one line of the log.
-const MOST_TOLD: usize = 16;
+const MOST_REPORTED: usize = 16;
 /// So many credentials are asked for at once.
 const AT_ONCE: usize = 4;
 /// So many versions of a credential are looked through first for the newest that a deployment uses.
@@ -35,7 +35,7 @@ pub(crate) enum Unanswered {
 
 /// Why it is not known what a manifest refers to.
 #[derive(Debug, thiserror::Error)]
-pub enum ResolveFault {
+pub enum ResolveError {
     /// The Director did not tell which versions the deployment uses.
     #[error("could not read the variables of the deployment")]
     Variables(#[source] ServiceError),
@@ -52,7 +52,7 @@ pub enum ResolveFault {
 
 /// Where the value of a reference is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Location {
     /// In one of these versions, the newest.
     Version(CredentialName, BTreeSet<String>),
     /// In the latest version.
@@ -61,11 +61,11 @@ enum Place {
 
 /// A place, and the members to go down to from there.
 struct Sought<'m> {
-    place: Place,
+    location: Location,
     members: Vec<&'m str>,
 }
 
-type Values = BTreeMap<Place, Result<Option<CredentialValue>, ServiceError>>;
+type Values = BTreeMap<Location, Result<Option<CredentialValue>, ServiceError>>;
 
 impl InstanceSecrets {
     /// The values behind the references of a deployed manifest, by reference; `None` without secure manifests.
@@ -78,7 +78,7 @@ impl InstanceSecrets {
         deployment: &DeploymentName,
         manifest: &str,
         unanswered: Unanswered,
-    ) -> Result<Option<Secrets>, ResolveFault> {
+    ) -> Result<Option<Secrets>, ResolveError> {
         let Some(credhub) = &self.credhub else {
             return Ok(None);
         };
@@ -90,7 +90,7 @@ impl InstanceSecrets {
         }
         let variables = match (director.variables(call, deployment).await, unanswered) {
             (Ok(variables), _) => variables,
-            (Err(error), Unanswered::IsFatal) => return Err(ResolveFault::Variables(error)),
+            (Err(error), Unanswered::IsFatal) => return Err(ResolveError::Variables(error)),
             (Err(error), Unanswered::IsLeftOut) => {
                 tracing::warn!(code = %Code::Director, error = %Chain(&error), "the variables of the deployment are not known");
                 Vec::new()
@@ -106,16 +106,16 @@ impl InstanceSecrets {
         };
         let sought: Vec<Vec<Sought<'_>>> = references
             .iter()
-            .map(|reference| places(reference, &variables, deployment, folder.as_deref()))
+            .map(|reference| locations(reference, &variables, deployment, folder.as_deref()))
             .collect();
         let mut values = Values::new();
         // What is not found in the first place may be in the second.
         for attempt in 0..2 {
-            let missing: BTreeSet<Place> = sought
+            let missing: BTreeSet<Location> = sought
                 .iter()
                 .filter(|sought| value_of(sought, &values).is_none())
-                .filter_map(|sought| Some(sought.get(attempt)?.place.clone()))
-                .filter(|place| !values.contains_key(place))
+                .filter_map(|sought| Some(sought.get(attempt)?.location.clone()))
+                .filter(|location| !values.contains_key(location))
                 .collect();
             values.extend(read_all(credhub, call, missing).await);
         }
@@ -128,7 +128,7 @@ fn gather(
     sought: &[Vec<Sought<'_>>],
     values: &Values,
     unanswered: Unanswered,
-) -> Result<Option<Secrets>, ResolveFault> {
+) -> Result<Option<Secrets>, ResolveError> {
     let mut secrets = Secrets::default();
     let (mut unread, mut unresolved) = (Vec::new(), Vec::new());
     let mut first_failure = None;
@@ -139,11 +139,11 @@ fn gather(
         }
         let mut failures = sought
             .iter()
-            .filter_map(|sought| values.get(&sought.place)?.as_ref().err());
+            .filter_map(|sought| values.get(&sought.location)?.as_ref().err());
         match (failures.next(), unanswered) {
             (None, _) => unresolved.push(reference.text()),
             (Some(error), Unanswered::IsFatal) => {
-                return Err(ResolveFault::CredHub {
+                return Err(ResolveError::CredHub {
                     reference: reference.text().to_owned(),
                     source: Box::new(error.clone()),
                 });
@@ -174,17 +174,17 @@ fn gather(
 
 /// The first of many references, and how many more there are.
 fn in_short(references: &[&str]) -> String {
-    let told = references[..references.len().min(MOST_TOLD)].join(" ");
-    match references.len().saturating_sub(MOST_TOLD) {
-        0 => told,
-        more => format!("{told} and {more} more"),
+    let reported = references[..references.len().min(MOST_REPORTED)].join(" ");
+    match references.len().saturating_sub(MOST_REPORTED) {
+        0 => reported,
+        more => format!("{reported} and {more} more"),
     }
 }
 
 /// The value of a reference, as soon as one of its places has it.
 fn value_of(sought: &[Sought<'_>], values: &Values) -> Option<CredentialValue> {
     sought.iter().find_map(|sought| {
-        let value = values.get(&sought.place)?.as_ref().ok()?.clone()?;
+        let value = values.get(&sought.location)?.as_ref().ok()?.clone()?;
         sought
             .members
             .iter()
@@ -193,17 +193,17 @@ fn value_of(sought: &[Sought<'_>], values: &Values) -> Option<CredentialValue> {
 }
 
 /// Where the value of a reference may be, in the order in which it is looked for.
-fn places<'m>(
+fn locations<'m>(
     reference: &Reference<'m>,
     variables: &[Variable],
     deployment: &DeploymentName,
     folder: Option<&str>,
 ) -> Vec<Sought<'m>> {
     let members: Vec<_> = reference.members().collect();
-    if let Some(place) = listed(reference, variables, deployment) {
-        let has_whole_name = place.0.as_str() == reference.name();
+    if let Some(location) = listed(reference, variables, deployment) {
+        let has_whole_name = location.0.as_str() == reference.name();
         return vec![Sought {
-            place: Place::Version(place.0, place.1),
+            location: Location::Version(location.0, location.1),
             members: if has_whole_name { Vec::new() } else { members },
         }];
     }
@@ -216,7 +216,7 @@ fn places<'m>(
     let latest = |name: &str, members| {
         let name = name.parse().ok()?;
         Some(Sought {
-            place: Place::Latest(name),
+            location: Location::Latest(name),
             members,
         })
     };
@@ -263,11 +263,11 @@ async fn folder_of_deployment(
     }
 }
 
-async fn read_all(credhub: &CredHub, call: &Call, places: BTreeSet<Place>) -> Values {
-    stream::iter(places)
-        .map(|place| async move {
-            let value = read(credhub, call, &place).await;
-            (place, value)
+async fn read_all(credhub: &CredHub, call: &Call, locations: BTreeSet<Location>) -> Values {
+    stream::iter(locations)
+        .map(|location| async move {
+            let value = read(credhub, call, &location).await;
+            (location, value)
         })
         .buffer_unordered(AT_ONCE)
         .collect()
@@ -277,12 +277,14 @@ async fn read_all(credhub: &CredHub, call: &Call, places: BTreeSet<Place>) -> Va
 async fn read(
     credhub: &CredHub,
     call: &Call,
-    place: &Place,
+    location: &Location,
 ) -> Result<Option<CredentialValue>, ServiceError> {
-    let credential = match place {
-        Place::Latest(name) => credhub.latest(call, name).await?,
-        Place::Version(name, ids) if ids.len() > 1 => newest_of(credhub, call, name, ids).await?,
-        Place::Version(_, ids) => {
+    let credential = match location {
+        Location::Latest(name) => credhub.latest(call, name).await?,
+        Location::Version(name, ids) if ids.len() > 1 => {
+            newest_of(credhub, call, name, ids).await?
+        }
+        Location::Version(_, ids) => {
             let id = ids
                 .first()
                 .and_then(|id| CredentialId::try_from(id.clone()).ok());
@@ -329,20 +331,20 @@ mod tests {
         }
     }
 
-    fn told(reference: &str, variables: &[Variable]) -> Vec<String> {
+    fn reported(reference: &str, variables: &[Variable]) -> Vec<String> {
         let reference = Reference::read(reference).unwrap();
         let folder = Some("/bosh/service-instance_i");
-        let sought = places(&reference, variables, &deployment(), folder);
-        let told = sought.into_iter().map(|sought| {
-            let place = match sought.place {
-                Place::Version(_, ids) => ids.into_iter().collect::<Vec<_>>().join(","),
-                Place::Latest(name) => name.to_string(),
+        let sought = locations(&reference, variables, &deployment(), folder);
+        let reported = sought.into_iter().map(|sought| {
+            let location = match sought.location {
+                Location::Version(_, ids) => ids.into_iter().collect::<Vec<_>>().join(","),
+                Location::Latest(name) => name.to_string(),
             };
-            format!("{place} {}", sought.members.join("."))
+            format!("{location} {}", sought.members.join("."))
                 .trim_end()
                 .to_owned()
         });
-        told.collect()
+        reported.collect()
     }
 
     #[test]
@@ -369,20 +371,20 @@ mod tests {
                 vec!["/else/where key", "/else/where.key"],
             ),
         ] {
-            assert_eq!(told(reference, &variables), expected, "{reference}");
+            assert_eq!(reported(reference, &variables), expected, "{reference}");
         }
     }
 
     #[test]
     fn of_many_references_the_first_are_named() {
         assert_eq!(in_short(&["((a))", "((b))"]), "((a)) ((b))");
-        let many = in_short(&["((a))"; MOST_TOLD + 3]);
+        let many = in_short(&["((a))"; MOST_REPORTED + 3]);
         assert!(many.ends_with("((a)) and 3 more"), "{many}");
     }
 
     #[test]
     fn a_name_that_credhub_cannot_have_is_looked_for_nowhere() {
-        assert_eq!(told("((/a//b))", &[]), Vec::<String>::new());
-        assert_eq!(told("((/a/../b))", &[]), Vec::<String>::new());
+        assert_eq!(reported("((/a//b))", &[]), Vec::<String>::new());
+        assert_eq!(reported("((/a/../b))", &[]), Vec::<String>::new());
     }
 }

@@ -31,22 +31,22 @@ fn certificate_of(from: (i32, u8, u8), until: (i32, u8, u8)) -> (String, String)
 /// What is said of a configuration: faults, then remarks, each as `KEY WRONG`.
 fn said(source: &str) -> (Vec<String>, Vec<String>) {
     let mut inspection = Inspection::of(Path::new("broker.yml"), source, Paths::OfThisMachine);
-    inspection.faults.clear();
-    inspection.remarks.clear();
+    inspection.errors.clear();
+    inspection.warnings.clear();
     let mut findings = Findings::of(inspection, now());
     let own = findings.inspection.tls.as_ref();
     let of_own = own.map(|files| of_own(files, now()));
     findings.add(of_own.unwrap_or_default());
     let Inspection {
-        faults, remarks, ..
+        errors, warnings, ..
     } = findings.inspection;
-    let told = |problems: Vec<odb_config::Problem>| {
+    let reported = |problems: Vec<odb_config::Problem>| {
         let problems = problems.iter();
         problems
             .map(|problem| format!("{} {}", problem.key(), problem.wrong()))
             .collect()
     };
-    (told(faults), told(remarks))
+    (reported(errors), reported(warnings))
 }
 
 /// What is said of a certificate and a key in files. No key: the file is not there.
@@ -59,18 +59,20 @@ fn said_of_files(certificate: &str, key: Option<&str>) -> (Vec<String>, Vec<Stri
     }
     let (certificate, key) = (file("broker.crt"), file("broker.key"));
     let source = format!("broker: {{tls: {{cert_file: '{certificate}', key_file: '{key}'}}}}");
-    let (faults, remarks) = said(&source);
+    let (errors, warnings) = said(&source);
     let folder = folder.path().display().to_string();
-    let shortened = |told: Vec<String>| {
-        let told = told.into_iter().map(|told| told.replace(&folder, "FOLDER"));
-        told.collect()
+    let shortened = |reported: Vec<String>| {
+        let reported = reported
+            .into_iter()
+            .map(|reported| reported.replace(&folder, "FOLDER"));
+        reported.collect()
     };
-    (shortened(faults), shortened(remarks))
+    (shortened(errors), shortened(warnings))
 }
 
 #[test]
-fn a_certificate_is_remarked_on_from_thirty_days_before_its_end_and_refused_after_it() {
-    for (until, faults, remarks) in [
+fn a_certificate_is_warned_about_from_thirty_days_before_its_end_and_refused_after_it() {
+    for (until, errors, warnings) in [
         ((2030, 5, 2), 0, 0),
         ((2030, 4, 30), 0, 1),
         ((2030, 4, 2), 0, 1),
@@ -80,18 +82,19 @@ fn a_certificate_is_remarked_on_from_thirty_days_before_its_end_and_refused_afte
         let said = said_of_files(&pem, Some(&key));
         assert_eq!(
             (said.0.len(), said.1.len()),
-            (faults, remarks),
+            (errors, warnings),
             "{until:?}: {said:?}"
         );
-        for told in said.0.iter().chain(&said.1) {
+        for reported in said.0.iter().chain(&said.1) {
             let day = date(
                 2030,
                 i8::try_from(until.1).unwrap(),
                 i8::try_from(until.2).unwrap(),
             );
             assert!(
-                told.starts_with("broker.tls.cert_file ") && told.contains(&day.to_string()),
-                "{told}"
+                reported.starts_with("broker.tls.cert_file ")
+                    && reported.contains(&day.to_string()),
+                "{reported}"
             );
         }
     }
@@ -99,28 +102,29 @@ fn a_certificate_is_remarked_on_from_thirty_days_before_its_end_and_refused_afte
 
 #[test]
 fn a_certificate_that_begins_in_the_future_is_refused_with_the_day() {
-    for (from, faults) in [((2030, 3, 31), 0), ((2030, 4, 2), 1)] {
+    for (from, errors) in [((2030, 3, 31), 0), ((2030, 4, 2), 1)] {
         let (pem, key) = certificate_of(from, (2040, 1, 1));
         let (said, _) = said_of_files(&pem, Some(&key));
-        assert_eq!(said.len(), faults, "{from:?}: {said:?}");
-        for told in said {
+        assert_eq!(said.len(), errors, "{from:?}: {said:?}");
+        for reported in said {
             assert!(
-                told.starts_with("broker.tls.cert_file ") && told.contains("begins on 2030-04-02"),
-                "{told}"
+                reported.starts_with("broker.tls.cert_file ")
+                    && reported.contains("begins on 2030-04-02"),
+                "{reported}"
             );
         }
     }
 }
 
 #[test]
-fn a_chain_is_remarked_on_when_one_of_its_certificates_ends() {
+fn a_chain_is_warned_about_when_one_of_its_certificates_ends() {
     let ((pem, key), (other, _)) = (certificate((2040, 1, 1)), certificate((2030, 4, 9)));
 
-    let (faults, remarks) = said_of_files(&(pem + &other), Some(&key));
+    let (errors, warnings) = said_of_files(&(pem + &other), Some(&key));
 
-    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(errors, Vec::<String>::new());
     assert_eq!(
-        remarks,
+        warnings,
         [
             "broker.tls.cert_file is `FOLDER/broker.crt`, in whose chain the time of a certificate is over on 2030-04-09"
         ]
@@ -141,28 +145,28 @@ fn certificate_and_key_are_each_looked_at_then_both_together() {
     insta::assert_snapshot!(of(broken, Some(&key)), @"broker.tls.cert_file is `FOLDER/broker.crt`, which holds no certificate in PEM form");
     assert_eq!(of(&pem, Some(&key)), "");
 
-    let told = of(&pem, Some(&other));
+    let reported = of(&pem, Some(&other));
     assert!(
-        told.starts_with("broker.tls.key_file is a key that does not go with the certificate"),
-        "{told}"
+        reported.starts_with("broker.tls.key_file is a key that does not go with the certificate"),
+        "{reported}"
     );
 }
 
 #[test]
-fn trust_roots_are_refused_when_they_are_none_and_remarked_on_when_they_end() {
+fn trust_roots_are_refused_when_they_are_none_and_warned_about_when_they_end() {
     let section = |pem: &str| format!("bosh:\n  root_ca_cert: {}\n", serde_json::json!(pem));
     let (old, fine) = (certificate((2029, 1, 1)).0, certificate((2040, 1, 1)).0);
 
     assert_eq!(said(&section(&fine)), (vec![], vec![]));
-    let (faults, remarks) = said(&section(&(fine + &old)));
-    assert_eq!(faults, Vec::<String>::new());
+    let (errors, warnings) = said(&section(&(fine + &old)));
+    assert_eq!(errors, Vec::<String>::new());
     assert_eq!(
-        remarks,
+        warnings,
         ["bosh.root_ca_cert holds a certificate that expired on 2029-01-01"]
     );
-    let (faults, _) = said(&section("hunter2"));
+    let (errors, _) = said(&section("hunter2"));
     assert!(
-        faults[0].starts_with("bosh.root_ca_cert holds no usable certificate"),
-        "{faults:?}"
+        errors[0].starts_with("bosh.root_ca_cert holds no usable certificate"),
+        "{errors:?}"
     );
 }

@@ -6,7 +6,7 @@ use super::{metaschema, problems::Problems};
 use crate::director::ruby::inspect;
 
 const SCHEMA_LIMIT: usize = 65_536;
-const PLACES: [(&str, &[&str]); 2] = [
+const LOCATIONS: [(&str, &[&str]); 2] = [
     ("service_instance", &["create", "update"]),
     ("service_binding", &["create"]),
 ];
@@ -23,7 +23,7 @@ const KNOWN_METASCHEMAS: [&str; 5] = [
 pub(super) fn problems(given: &Map<String, Value>) -> Problems {
     let mut problems = Problems::default();
     let mut schemas = Vec::new();
-    for (kind, moments) in PLACES {
+    for (kind, moments) in LOCATIONS {
         let Some(of_kind) = hash(given, kind, kind, &mut problems) else {
             continue;
         };

@@ -27,7 +27,7 @@ fn schemas(parameters: &Value) -> Value {
 }
 
 #[test]
-fn every_problem_is_told_at_once_by_service_and_plan() {
+fn every_problem_is_reported_at_once_by_service_and_plan() {
     let catalog = json!({"services": [{
         "id": 12345, "name": "service-1", "description": "x".repeat(10_001), "bindable": true,
         "bindings_retrievable": "not-a-bool", "allow_context_updates": "not-a-bool", "requires": ["root"],
@@ -113,10 +113,11 @@ fn members_must_be_of_their_type_and_fit() {
         ),
     ];
     for (members, expected) in table {
-        let told = problems(&with_plan(&members));
+        let reported = problems(&with_plan(&members));
         assert_eq!(
-            told.strip_prefix("Service p.redis\n  Plan small\n")
-                .unwrap_or(&told),
+            reported
+                .strip_prefix("Service p.redis\n  Plan small\n")
+                .unwrap_or(&reported),
             expected,
             "{members}"
         );
@@ -146,9 +147,9 @@ fn schemas_refer_to_themselves_only_and_are_not_too_long() {
         ),
     ];
     for (schema, expected) in table {
-        let told = problems(&schemas(&schema));
-        let told = told.rsplit("is not valid. ").next().unwrap().trim_end();
-        assert_eq!(told, expected);
+        let reported = problems(&schemas(&schema));
+        let reported = reported.rsplit("is not valid. ").next().unwrap().trim_end();
+        assert_eq!(reported, expected);
     }
 }
 

@@ -77,13 +77,13 @@ fn lists(old: (&[Value], &[Value]), new: (&[Value], &[Value]), depth: usize) -> 
     for item in added {
         let namesake = known_by.and_then(|key| {
             let name = item.0.get(key);
-            let place = removed
+            let location = removed
                 .iter()
                 .position(|(other, _)| other.get(key) == name)?;
-            Some((key, removed.remove(place)))
+            Some((key, removed.remove(location)))
         });
         match namesake {
-            Some((key, former)) => lines.extend(items(key, former, item, depth)),
+            Some((key, previous)) => lines.extend(items(key, previous, item, depth)),
             None => lines.extend(yaml_lines(&json!([item.1]), depth, Change::Added)),
         }
     }
@@ -113,8 +113,8 @@ fn known_by<'a>(mut items: impl Iterator<Item = &'a Item<'a>> + Clone) -> Option
     }
 }
 
-fn items(key: &str, former: Item<'_>, item: Item<'_>, depth: usize) -> Vec<DiffLine> {
-    let below = match (former, item) {
+fn items(key: &str, previous: Item<'_>, item: Item<'_>, depth: usize) -> Vec<DiffLine> {
+    let below = match (previous, item) {
         (
             (Value::Object(old), Value::Object(old_shown)),
             (Value::Object(new), Value::Object(new_shown)),

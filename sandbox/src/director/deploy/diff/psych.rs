@@ -52,8 +52,8 @@ fn list(items: &[Value], indent: &str, lines: &mut Vec<String>) {
     for item in items {
         let mut below = Vec::new();
         block(item, "", &mut below);
-        for (place, line) in below.into_iter().enumerate() {
-            let lead = if place == 0 { "- " } else { "  " };
+        for (location, line) in below.into_iter().enumerate() {
+            let lead = if location == 0 { "- " } else { "  " };
             lines.push(format!("{indent}{lead}{line}"));
         }
     }

@@ -157,7 +157,7 @@ fn an_operation_may_bring_its_own_words() {
     let text = "[{type: remove, path: /b, error: Take b.yml as well}]";
     assert_eq!(
         after(text).unwrap_err(),
-        Problem::Told("Take b.yml as well".to_owned())
+        Problem::Reported("Take b.yml as well".to_owned())
     );
 }
 

@@ -6,7 +6,7 @@ use super::commands::TopicCommands;
 use crate::executable::Run;
 
 #[test]
-fn every_broker_and_every_zookeeper_is_told() {
+fn every_broker_and_every_zookeeper_is_reported() {
     let commands = TopicCommands::that("exit 0");
     let vms = json!({"kafka_server": ["10.0.0.1", "10.0.0.2"], "zookeeper_server": ["10.0.0.8", "10.0.0.9"]});
     let answer = bind(&commands, &vms, &json!({})).answer();
@@ -28,11 +28,11 @@ fn a_binding_whose_topic_exists_exists() {
 }
 
 #[test]
-fn a_failing_command_is_told_to_the_operator_with_what_it_said() {
+fn a_failing_command_is_asked_to_the_operator_with_what_it_said() {
     let commands =
         TopicCommands::that("echo 'no broker is up'; echo 'java.net.ConnectException' >&2; exit 3");
     let run = bind(&commands, &vms(), &json!({}));
-    assert_eq!(run.refusal(), "");
+    assert_eq!(run.rejection(), "");
     for part in [
         "could not create topic `b-1`",
         "no broker is up",
@@ -47,7 +47,7 @@ fn where_the_topic_that_was_asked_for_cannot_be_made_nothing_remains() {
     let commands =
         TopicCommands::that(r#"[[ $topic == b-1 ]] || { echo "out of disk" >&2; exit 1; }"#);
     let run = bind(&commands, &vms(), &json!({"topic": "orders"}));
-    assert_eq!(run.refusal(), "");
+    assert_eq!(run.rejection(), "");
     assert!(
         run.stderr.contains("topic `orders`") && run.stderr.contains("out of disk"),
         "{run:?}"
@@ -67,19 +67,19 @@ fn a_topic_that_exists_already_is_named_to_the_user() {
     );
     let run = bind(&commands, &vms(), &json!({"topic": "orders"}));
     assert!(
-        run.refusal().starts_with("topic `orders` exists already"),
+        run.rejection().starts_with("topic `orders` exists already"),
         "{run:?}"
     );
     assert_eq!(commands.called().last().unwrap(), "delete 10.0.0.8 b-1");
 }
 
 #[test]
-fn what_cannot_be_taken_back_is_named_to_the_operator() {
+fn what_cannot_be_rolled_back_is_named_to_the_operator() {
     let commands = TopicCommands::that(
         r#"[[ $action$topic == createb-1 ]] || { echo "no $action of $topic" >&2; exit 1; }"#,
     );
     let run = bind(&commands, &vms(), &json!({"topic": "orders"}));
-    assert_eq!(run.refusal(), "");
+    assert_eq!(run.rejection(), "");
     for part in [
         "topic `b-1` could not be removed again and stays",
         "no delete of b-1",
@@ -96,7 +96,7 @@ fn a_command_that_hangs_is_killed_with_what_it_started() {
         .adapter()
         .with_environment("TOPIC_COMMAND_TIMEOUT_IN_SECONDS", "1");
     let run = adapter.ask("create-binding", &input(&vms(), &json!({"parameters": {}})));
-    assert_eq!(run.refusal(), "");
+    assert_eq!(run.rejection(), "");
     assert!(
         run.stderr
             .contains("had not ended after 1 s and was killed"),
@@ -147,7 +147,7 @@ fn a_command_that_is_not_there_is_named() {
     let adapter =
         super::inputs::kafka().with_environment("TOPIC_CREATOR_COMMAND", "/does/not/exist");
     let run = adapter.ask("create-binding", &input(&vms(), &json!({})));
-    assert_eq!(run.refusal(), "");
+    assert_eq!(run.rejection(), "");
     assert!(
         run.stderr.contains("could not start `/does/not/exist`"),
         "{run:?}"
@@ -159,12 +159,12 @@ fn words_of_users_are_no_options_and_no_shell_reads_them() {
     let commands = TopicCommands::that("exit 0");
     for topic in ["--delete", "a b", "$(id)", "a;b", "", ".", "test-topic"] {
         let run = bind(&commands, &vms(), &json!({ "topic": topic }));
-        assert!(run.refusal().contains("`topic`"), "{topic}: {run:?}");
+        assert!(run.rejection().contains("`topic`"), "{topic}: {run:?}");
     }
     for parameters in [json!({"topic": 5}), json!({"topic": ["a"]})] {
         assert!(
             bind(&commands, &vms(), &parameters)
-                .refusal()
+                .rejection()
                 .contains("`topic`")
         );
     }
@@ -179,7 +179,7 @@ fn parameters_that_no_binding_has_are_named() {
         &vms(),
         &json!({"zeta": 1, "topic": "orders", "alpha": 2}),
     );
-    let (alpha, zeta) = (run.refusal().find("alpha"), run.refusal().find("zeta"));
+    let (alpha, zeta) = (run.rejection().find("alpha"), run.rejection().find("zeta"));
     assert!(alpha.is_some() && alpha < zeta, "{run:?}");
     assert_eq!(commands.called(), Vec::<String>::new());
 }
@@ -194,7 +194,7 @@ fn an_instance_without_addresses_cannot_be_bound() {
         json!({"kafka_server": [], "zookeeper_server": ["10.0.0.8"]}),
     ] {
         let run = bind(&commands, &vms, &json!({}));
-        assert_eq!(run.refusal(), "", "{vms}");
+        assert_eq!(run.rejection(), "", "{vms}");
         assert!(run.stderr.contains("has no address"), "{run:?}");
     }
     assert_eq!(commands.called(), Vec::<String>::new());
@@ -221,7 +221,7 @@ fn a_binding_whose_topic_is_gone_is_gone() {
     let run = unbind(&commands);
     assert_eq!(
         (
-            run.refusal(),
+            run.rejection(),
             run.stderr.contains("could not delete topic `b-1`")
         ),
         ("", true),

@@ -61,7 +61,7 @@ fn an_errand_that_would_be_nowhere_is_refused_before_the_deployment() {
         let mut plan = plan();
         plan["lifecycle_errands"] = json!({ "post_deploy": [errand] });
         let run = generate(&create(&plan, &json!({})));
-        assert_eq!(run.refusal(), MISCONFIGURED);
+        assert_eq!(run.rejection(), MISCONFIGURED);
         assert!(run.stderr.contains(cause), "{run:?}");
     }
 }

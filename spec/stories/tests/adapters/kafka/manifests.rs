@@ -85,7 +85,7 @@ fn a_plan_without_one_of_the_needed_groups_is_the_operators_mistake() {
         let mut plan = plan();
         plan["instance_groups"].as_array_mut().unwrap().remove(nth);
         let run = generate(&create(&plan, &json!({})));
-        assert_eq!(run.refusal(), MISCONFIGURED);
+        assert_eq!(run.rejection(), MISCONFIGURED);
         let cause = format!("instance group `{missing}`");
         assert!(run.stderr.contains(&cause), "{run:?}");
     }
@@ -108,7 +108,7 @@ fn each_job_must_come_from_one_release() {
         let mut input = create(&plan(), &json!({}));
         input["service_deployment"] = deployment.to_string().into();
         let run = generate(&input);
-        assert_eq!(run.refusal(), MISCONFIGURED);
+        assert_eq!(run.rejection(), MISCONFIGURED);
         assert!(run.stderr.contains(cause), "{run:?}");
     }
 }
@@ -119,7 +119,7 @@ fn brokers_are_on_one_network() {
         let mut plan = plan();
         plan["instance_groups"][0]["networks"] = networks;
         let run = generate(&create(&plan, &json!({})));
-        assert_eq!(run.refusal(), MISCONFIGURED);
+        assert_eq!(run.rejection(), MISCONFIGURED);
         assert!(run.stderr.contains("it must have exactly one"), "{run:?}");
     }
     let mut plan = plan();
@@ -128,7 +128,7 @@ fn brokers_are_on_one_network() {
 }
 
 #[test]
-fn a_release_must_be_new_enough_as_far_as_that_can_be_told() {
+fn a_release_must_be_new_enough_as_far_as_that_can_be_reported() {
     let of_version = |version: &str| {
         let mut deployment = service_deployment();
         deployment["releases"][0]["version"] = version.into();
@@ -138,8 +138,8 @@ fn a_release_must_be_new_enough_as_far_as_that_can_be_told() {
     };
     for version in ["0.15.9", "0.16.0-rc.1", "0.1.0+dev.99"] {
         let run = of_version(version);
-        let told = "minimum release version not met: >= kafka-service-release 0.16.0 required";
-        assert_eq!(run.refusal(), told);
+        let reported = "minimum release version not met: >= kafka-service-release 0.16.0 required";
+        assert_eq!(run.rejection(), reported);
         assert!(run.stderr.contains(version), "{run:?}");
     }
     for version in ["0.16.0", "0.16.0+dev.1", "1.0.0"] {
@@ -148,8 +148,8 @@ fn a_release_must_be_new_enough_as_far_as_that_can_be_told() {
     for version in ["0.15", "12", "v1"] {
         let run = of_version(version);
         run.answer();
-        let told = format!("has version `{version}`, which is not a semantic version");
-        assert!(run.stderr.contains(&told), "{run:?}");
+        let reported = format!("has version `{version}`, which is not a semantic version");
+        assert!(run.stderr.contains(&reported), "{run:?}");
     }
 }
 
@@ -163,8 +163,8 @@ fn a_user_reads_every_parameter_that_is_wrong() {
         "default_replication_factor",
         "partitions",
     ] {
-        assert!(run.refusal().contains(name), "{run:?}");
+        assert!(run.rejection().contains(name), "{run:?}");
     }
-    let shows_values = run.refusal().contains("\"false\"") || run.refusal().contains('5');
+    let shows_values = run.rejection().contains("\"false\"") || run.rejection().contains('5');
     assert!(!shows_values, "{run:?}");
 }

@@ -23,7 +23,7 @@ fn what_a_user_chose_is_kept_wherever_the_group_stands() {
 }
 
 #[test]
-fn a_deployed_value_that_nobody_can_have_chosen_is_told_to_the_operator_until_it_is_fixed() {
+fn a_deployed_value_that_nobody_can_have_chosen_is_asked_to_the_operator_until_it_is_fixed() {
     let deployed = generated(&create(&plan(), &json!({"default_replication_factor": 2})));
     for wrong in ["99999", "0", "many"] {
         let mut deployed = parsed(&deployed);
@@ -70,16 +70,16 @@ fn properties_of_the_whole_manifest_are_found_in_instances_of_old() {
 }
 
 #[test]
-fn a_user_is_told_that_a_smaller_plan_would_lose_data() {
+fn a_user_is_reported_that_a_smaller_plan_would_lose_data() {
     let deployed = generated(&create(&plan(), &json!({})));
     let smaller = sized(2, 1);
     let run = generate(&update(&smaller, &plan(), &deployed, &json!({})));
-    let told = "this plan has 2 instead of 3 instances of `kafka_server`, and data would be lost; choose a plan that is not smaller";
-    assert_eq!(run.refusal(), told);
+    let reported = "this plan has 2 instead of 3 instances of `kafka_server`, and data would be lost; choose a plan that is not smaller";
+    assert_eq!(run.rejection(), reported);
 
     let run = generate(&update(&sized(3, 1), &sized(3, 3), &deployed, &json!({})));
     assert!(
-        run.refusal()
+        run.rejection()
             .contains("1 instead of 3 instances of `zookeeper_server`"),
         "{run:?}"
     );
@@ -88,13 +88,13 @@ fn a_user_is_told_that_a_smaller_plan_would_lose_data() {
 }
 
 #[test]
-fn an_operator_who_made_the_plan_smaller_is_told_the_same() {
+fn an_operator_who_made_the_plan_smaller_is_reported_the_same() {
     let deployed = generated(&create(&plan(), &json!({})));
     let smaller = sized(1, 1);
     let mut upgrade = update(&smaller, &smaller, &deployed, &json!({}));
     upgrade["request_parameters"] = r#"{"context":null}"#.into();
     let run = generate(&upgrade);
-    assert_eq!(run.refusal(), MISCONFIGURED);
+    assert_eq!(run.rejection(), MISCONFIGURED);
     let cause = "instance group `kafka_server` has 1 instances in the plan and 3 in the deployment";
     assert!(run.stderr.contains(cause), "{run:?}");
 }

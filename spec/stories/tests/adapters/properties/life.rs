@@ -128,13 +128,13 @@ impl<'s> Instance<'s> {
     pub(crate) fn undergo(&mut self, step: &Step) {
         let (before, version_before) = (self.deployed.clone(), self.version);
         let plan_before = self.plan.clone();
-        let wish = self.wish(&step.kind);
+        let wanted = self.wanted(&step.kind);
         let run = self.ask(&Question {
-            plan: &wish.plan,
-            request: wish.request,
+            plan: &wanted.plan,
+            request: wanted.request,
             previous_manifest: &formed(&before, step.form),
-            previous_plan: &wish.previous_plan,
-            previous_secrets: wish.previous_secrets,
+            previous_plan: &wanted.previous_plan,
+            previous_secrets: wanted.previous_secrets,
             previous_configs: json!(self.configs),
             client: if self.has_client {
                 client("")
@@ -143,19 +143,19 @@ impl<'s> Instance<'s> {
             },
         });
         assert!(!run.is_a_crash(), "{run:?}");
-        if (self.service.refuses)(&plan_before, &wish.plan) {
+        if (self.service.refuses)(&plan_before, &wanted.plan) {
             assert!(
-                !run.refusal().is_empty(),
+                !run.rejection().is_empty(),
                 "the user is told nothing: {run:?}"
             );
             self.version = version_before;
             return;
         }
         let vault_before = self.vault.clone();
-        self.plan = wish.plan;
+        self.plan = wanted.plan;
         self.deploy(&generated(&run));
 
-        let changed = changed_names(&plan_before, &self.plan, &wish.parameters);
+        let changed = changed_names(&plan_before, &self.plan, &wanted.parameters);
         let change = Change {
             service: self.service,
             before: &before,
@@ -170,9 +170,9 @@ impl<'s> Instance<'s> {
     }
 
     /// What the broker tells of it.
-    fn wish(&mut self, kind: &Kind) -> Wish {
+    fn wanted(&mut self, kind: &Kind) -> Wanted {
         match kind {
-            Kind::Update { plan, parameters } => Wish {
+            Kind::Update { plan, parameters } => Wanted {
                 plan: plan.clone(),
                 parameters: parameters.clone(),
                 request: request(parameters),
@@ -189,7 +189,7 @@ impl<'s> Instance<'s> {
                         properties.insert((*name).to_owned(), deployed.clone());
                     }
                 }
-                Wish {
+                Wanted {
                     parameters: Map::new(),
                     request: json!({ "context": null }),
                     // Today's plan as well: what it was is in the manifest alone.
@@ -278,7 +278,7 @@ impl<'s> Instance<'s> {
 }
 
 /// What a step of a life asks for.
-struct Wish {
+struct Wanted {
     plan: Value,
     parameters: Map<String, Value>,
     request: Value,

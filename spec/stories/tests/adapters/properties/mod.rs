@@ -64,7 +64,7 @@ fn wrong_parameters_are_refused_by_name(service: &Service) {
     check(48, &requests, |(plan, (parameters, name))| {
         let run = service.create(&plan, &parameters);
         assert!(!run.is_a_crash(), "{run:?}");
-        assert!(run.refusal().contains(&name), "{name}: {run:?}");
+        assert!(run.rejection().contains(&name), "{name}: {run:?}");
     });
 }
 
@@ -75,7 +75,7 @@ fn wrong_plan_properties_are_refused(service: &Service) {
         plan["properties"][&name] = value;
         let run = service.create(&plan, &serde_json::Map::new());
         assert!(!run.is_a_crash(), "{run:?}");
-        assert!(!run.refusal().contains(&name), "{name}: {run:?}");
+        assert!(!run.rejection().contains(&name), "{name}: {run:?}");
         assert!(run.stderr.contains(&name), "{name}: {run:?}");
     });
 }

@@ -52,13 +52,13 @@ pub(crate) fn no_secret_changes(
     vault_before: &BTreeMap<String, Value>,
     vault: &BTreeMap<String, Value>,
 ) {
-    let places = leaves(change.before);
+    let locations = leaves(change.before);
     for reference in references(change.before) {
         let is_the_same = vault_before.get(reference) == vault.get(reference);
-        let place = format!("(({reference}))");
-        let mut uses = places
+        let location = format!("(({reference}))");
+        let mut uses = locations
             .iter()
-            .filter(|(_, value)| value.as_str().is_some_and(|text| text.contains(&place)));
+            .filter(|(_, value)| value.as_str().is_some_and(|text| text.contains(&location)));
         let is_asked_for = uses.all(|(path, _)| change.may_change(path));
         assert!(
             is_the_same || is_asked_for,

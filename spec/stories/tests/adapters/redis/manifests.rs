@@ -156,19 +156,19 @@ fn parameters_choose_secrets_and_vm_extensions(implementation: Implementation) {
 fn a_user_reads_which_parameter_is_wrong(implementation: Implementation) {
     let adapter = implementation.plain();
     let run = adapter.refused(&create(&plan(), &json!({"zeta": 1, "alpha": 1})));
-    let told = "unsupported parameter(s) for this service plan: alpha, zeta";
-    assert!(run.stdout.starts_with(told), "{}", run.stdout);
+    let reported = "unsupported parameter(s) for this service plan: alpha, zeta";
+    assert!(run.stdout.starts_with(reported), "{}", run.stdout);
     let run = adapter.refused(&create(&plan(), &json!({"maxclients": "5"})));
-    let told = "parameter `maxclients` must be a whole number";
-    assert!(run.stdout.starts_with(told), "{}", run.stdout);
+    let reported = "parameter `maxclients` must be a whole number";
+    assert!(run.stdout.starts_with(reported), "{}", run.stdout);
 }
 
 fn a_user_gets_no_secret_of_the_brokers(implementation: Implementation) {
     let adapter = implementation.plain();
     for path in ["/odb/svc-redis/i-2/password", "/ODB/svc-redis/i-2/password"] {
         let run = adapter.refused(&create(&plan(), &json!({"credhub_secret_path": path})));
-        let told = "parameter `credhub_secret_path` must be a path that is not under `/odb/`";
-        assert!(run.stdout.starts_with(told), "{}", run.stdout);
+        let reported = "parameter `credhub_secret_path` must be a path that is not under `/odb/`";
+        assert!(run.stdout.starts_with(reported), "{}", run.stdout);
     }
 }
 
@@ -180,8 +180,8 @@ fn a_user_brings_vm_extensions_and_no_other_config(implementation: Implementatio
         "{vm_extensions: [{name: big}], networks: []}",
     ] {
         let run = adapter.refused(&create(&plan(), &json!({"vm_extensions_config": config})));
-        let told = "parameter `vm_extensions_config` must be a cloud config in YAML with VM extensions and nothing else";
-        assert!(run.stdout.starts_with(told), "{config}: {}", run.stdout);
+        let reported = "parameter `vm_extensions_config` must be a cloud config in YAML with VM extensions and nothing else";
+        assert!(run.stdout.starts_with(reported), "{config}: {}", run.stdout);
     }
 }
 

@@ -12,7 +12,7 @@ of_each_implementation! {
     an_unknown_subcommand_is_answered_with_the_known_ones,
     arguments_of_old_brokers_are_answered_with_a_bare_manifest,
     without_a_configuration_file_the_defaults_hold,
-    an_invalid_configuration_is_told_before_anything_else,
+    an_invalid_configuration_is_reported_before_anything_else,
 }
 
 fn a_dashboard_has_the_id_of_its_instance(implementation: Implementation) {
@@ -95,7 +95,7 @@ fn without_a_configuration_file_the_defaults_hold(implementation: Implementation
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
 
-fn an_invalid_configuration_is_told_before_anything_else(implementation: Implementation) {
+fn an_invalid_configuration_is_reported_before_anything_else(implementation: Implementation) {
     for configuration in [
         "redis_instance_group_name: [hunter2]\n",
         "secure_manifests_enabled: hunter2\n",

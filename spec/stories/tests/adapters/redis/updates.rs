@@ -134,7 +134,7 @@ fn a_changed_plan_secret_gets_a_new_name_and_an_unchanged_one_does_not(
 
 /// The broker leaves out what `CredHub` does not return; an upgrade would not bring it back.
 #[test]
-fn a_plan_secret_that_is_not_told_is_no_pending_change() {
+fn a_plan_secret_that_is_not_reported_is_no_pending_change() {
     let deployed = include_str!("sample_manifest.yml")
         .replace("PASSWORD", "Ym9yaW5nIGJvcmluZyBib3Jpbmc=")
         .replace("PLAN_SECRET", "((/odb/svc-redis/x/plan_secret_key0a1b2c))")

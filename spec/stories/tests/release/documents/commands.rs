@@ -17,13 +17,13 @@ const SIDE_BY_SIDE: usize = 4;
 const BOSH: &str = "sh bosh";
 
 #[tokio::test]
-async fn what_documents_tell_to_type_works_in_the_order_in_which_they_tell_it() {
-    let places = Rc::new(Semaphore::new(SIDE_BY_SIDE));
+async fn what_documents_report_to_type_works_in_the_order_in_which_they_report_it() {
+    let locations = Rc::new(Semaphore::new(SIDE_BY_SIDE));
     let (mut readers, here) = (JoinSet::new(), LocalSet::new());
     for document in Document::all() {
-        let places = Rc::clone(&places);
+        let locations = Rc::clone(&locations);
         let reading = async move {
-            let _place = places.acquire().await;
+            let _location = locations.acquire().await;
             work_through(&document).await
         };
         readers.spawn_local_on(reading, &here);
@@ -55,12 +55,12 @@ async fn work_through(document: &Document) -> usize {
     }
     let mut desk = Desk::of(document).await;
     for fence in &fences {
-        let place = format!("{}:{}", document.path, fence.line);
+        let location = format!("{}:{}", document.path, fence.line);
         for call in desk.follow(fence).await {
             if is_of_others(document, fence) {
-                bosh::expect_known(&place, &call);
+                bosh::expect_known(&location, &call);
             } else {
-                bosh::expect_fine(&place, &call, desk.folder());
+                bosh::expect_fine(&location, &call, desk.folder());
             }
         }
     }

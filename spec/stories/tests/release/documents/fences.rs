@@ -127,11 +127,11 @@ fn whoever_is_named_above_a_block_runs_it() {
         for fence in document.fences() {
             let (files, named): (Vec<&String>, Vec<&String>) =
                 fence.run_by.iter().partition(|name| name.contains('/'));
-            let place = format!("{}:{}", document.path, fence.line);
+            let location = format!("{}:{}", document.path, fence.line);
             let unknown = named.iter().filter(|name| !reads(&tests, name, &document));
-            idle.extend(unknown.map(|name| format!("{place}: {name}")));
+            idle.extend(unknown.map(|name| format!("{location}: {name}")));
             if let Some(line) = missing_line(&files, &fence) {
-                idle.push(format!("{place}: `{line}` in none of {files:?}"));
+                idle.push(format!("{location}: `{line}` in none of {files:?}"));
             }
         }
     }

@@ -30,8 +30,8 @@ pub(super) fn blocks(is_wanted: impl Fn(&Fence) -> bool) -> Vec<(String, Fence)>
 }
 
 /// What a block of YAML says; a comment alone says nothing.
-pub(super) fn load(place: &str, fence: &Fence) -> Value {
-    yaml::from_str(&fence.text).unwrap_or_else(|error| panic!("{place}: {error}"))
+pub(super) fn load(location: &str, fence: &Fence) -> Value {
+    yaml::from_str(&fence.text).unwrap_or_else(|error| panic!("{location}: {error}"))
 }
 
 /// Puts a document over another one: maps are merged, everything else is replaced.
@@ -65,26 +65,26 @@ fn every_part_of_a_broker_yml_is_without_fault_over_a_small_one() {
     let small: Value = yaml::from_str(BROKER_FILE).expect("it is a broker.yml");
     let parts = blocks(|fence| fence.information == "yaml broker.yml");
     assert!(!parts.is_empty(), "the parts are not found");
-    for (place, fence) in parts {
+    for (location, fence) in parts {
         let mut document = small.clone();
-        lay_over(&mut document, &load(&place, &fence));
+        lay_over(&mut document, &load(&location, &fence));
         let checked = check(&folder, &document);
         let said = String::from_utf8_lossy(&checked.stdout);
-        assert!(checked.status.success(), "{place}: {said}");
-        assert!(!said.contains(": remark: "), "{place}: {said}");
+        assert!(checked.status.success(), "{location}: {said}");
+        assert!(!said.contains(": remark: "), "{location}: {said}");
     }
 }
 
 #[test]
 fn every_block_of_json_is_json() {
-    for (place, fence) in blocks(|fence| fence.information == "json") {
+    for (location, fence) in blocks(|fence| fence.information == "json") {
         let lines = fence.text.lines().filter(|line| !line.is_empty());
         let is_document = serde_json::from_str::<Value>(&fence.text);
         if let Err(error) = is_document {
             // Lines of a log are a document each.
             for line in lines {
                 let line = serde_json::from_str::<Value>(line);
-                assert!(line.is_ok(), "{place}: {error}");
+                assert!(line.is_ok(), "{location}: {error}");
             }
         }
     }
@@ -94,7 +94,7 @@ fn every_block_of_json_is_json() {
 #[test]
 fn every_configuration_of_an_upstream_is_loaded() {
     let metrics = metrics();
-    for (place, fence) in blocks(|fence| fence.language() == "yaml") {
+    for (location, fence) in blocks(|fence| fence.language() == "yaml") {
         let wanted: &[&str] = match fence.information.as_str() {
             "yaml prometheus" => &["scrape_configs", "groups"],
             "yaml director" => &["properties", "instance_groups", "variables"],
@@ -102,9 +102,9 @@ fn every_configuration_of_an_upstream_is_loaded() {
             "yaml variables" => &["variables"],
             _ => continue,
         };
-        let document = load(&place, &fence);
+        let document = load(&location, &fence);
         let has_one = wanted.iter().any(|key| !document[*key].is_null());
-        assert!(has_one, "{place}: there is none of {wanted:?}");
+        assert!(has_one, "{location}: there is none of {wanted:?}");
         let named = words(&fence.text).filter(|word| word.starts_with("odb_"));
         for name in named {
             let family = ["_bucket", "_sum", "_count"]
@@ -112,7 +112,7 @@ fn every_configuration_of_an_upstream_is_loaded() {
                 .find_map(|suffix| name.strip_suffix(suffix))
                 .unwrap_or(name);
             let is_known = metrics.contains(name) || metrics.contains(family);
-            assert!(is_known, "{place}: there is no metric `{name}`");
+            assert!(is_known, "{location}: there is no metric `{name}`");
         }
     }
 }

@@ -10,7 +10,7 @@ use odb_stories::Document;
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 #[test]
-fn every_link_between_documents_leads_to_a_file_and_a_place_in_it() {
+fn every_link_between_documents_leads_to_a_file_and_a_location_in_it() {
     let documents = Document::all();
     let mut anchors: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     let (mut followed, mut broken) = (0, Vec::new());
@@ -20,16 +20,16 @@ fn every_link_between_documents_leads_to_a_file_and_a_place_in_it() {
                 continue;
             }
             followed += 1;
-            let (path, place) = link.target.split_once('#').unwrap_or((&link.target, ""));
+            let (path, location) = link.target.split_once('#').unwrap_or((&link.target, ""));
             let linked = linked(&document.path, path);
             let is_there = Path::new(PROJECT).join(&linked).exists();
             let leads_somewhere = is_there
-                && (place.is_empty()
+                && (location.is_empty()
                     || anchors
                         .entry(linked.clone())
                         .or_insert_with(|| Document::open(&linked.display().to_string()).anchors())
                         .iter()
-                        .any(|anchor| anchor == place));
+                        .any(|anchor| anchor == location));
             if !leads_somewhere {
                 broken.push(format!("{}:{}: {}", document.path, link.line, link.target));
             }

@@ -18,30 +18,34 @@ const RELEASE: &str = "on-demand-broker";
 #[test]
 fn every_ops_file_in_a_document_fits_the_manifest_and_makes_one_that_is_without_fault() {
     let found = blocks(|fence| fence.information == "yaml ops");
-    for (place, fence) in found {
-        let operations = OpsFile::parse(&place, &fence.text);
-        let operations = operations.unwrap_or_else(|error| panic!("{place}: {error}"));
+    for (location, fence) in found {
+        let operations = OpsFile::parse(&location, &fence.text);
+        let operations = operations.unwrap_or_else(|error| panic!("{location}: {error}"));
         let manifest = Manifest::of_project(BASE).with_operations(&operations);
-        let manifest = manifest.unwrap_or_else(|error| panic!("{place}: {error}"));
-        expect_deployable(&place, &manifest, &Variables::of_example());
+        let manifest = manifest.unwrap_or_else(|error| panic!("{location}: {error}"));
+        expect_deployable(&location, &manifest, &Variables::of_example());
     }
 }
 
 #[test]
 fn every_part_of_a_manifest_in_a_document_is_without_fault() {
-    for (place, fence) in blocks(|fence| fence.information == "yaml manifest") {
+    for (location, fence) in blocks(|fence| fence.information == "yaml manifest") {
         let mut document = Manifest::of_project(BASE).document().clone();
-        lay_over(&mut document, &load(&place, &fence));
-        expect_deployable(&place, &Manifest::from(document), &Variables::of_example());
+        lay_over(&mut document, &load(&location, &fence));
+        expect_deployable(
+            &location,
+            &Manifest::from(document),
+            &Variables::of_example(),
+        );
     }
 }
 
 /// They are laid over those that the job has in the manifest, or over none.
 #[test]
 fn properties_of_a_job_in_a_document_are_declared_and_make_files_that_are_without_fault() {
-    for (place, fence) in blocks(|fence| fence.information.starts_with("yaml job ")) {
+    for (location, fence) in blocks(|fence| fence.information.starts_with("yaml job ")) {
         let name = fence.information.trim_start_matches("yaml job ");
-        let properties = load(&place, &fence);
+        let properties = load(&location, &fence);
         let mut document = Manifest::of_project(BASE).document().clone();
         let group = &mut document["instance_groups"][0];
         let jobs = group["jobs"]
@@ -57,21 +61,25 @@ fn properties_of_a_job_in_a_document_are_declared_and_make_files_that_are_withou
                 jobs.push(json!({ "name": name, "release": RELEASE, "properties": properties }));
             }
         }
-        expect_deployable(&place, &Manifest::from(document), &Variables::of_example());
+        expect_deployable(
+            &location,
+            &Manifest::from(document),
+            &Variables::of_example(),
+        );
     }
 }
 
 /// A Director takes the manifest: all variables have a value, all jobs of ours render, their properties are declared, and the
 /// broker finds no fault with its file.
-pub(super) fn expect_deployable(place: &str, manifest: &Manifest, variables: &Variables) {
+pub(super) fn expect_deployable(location: &str, manifest: &Manifest, variables: &Variables) {
     let complete = manifest.complete(variables);
-    let complete = complete.unwrap_or_else(|error| panic!("{place}: {error}"));
+    let complete = complete.unwrap_or_else(|error| panic!("{location}: {error}"));
     assert!(
         complete.missing.is_empty(),
-        "{place}: nobody gives {:?}",
+        "{location}: nobody gives {:?}",
         complete.missing
     );
-    expect_declared(place, &complete.document);
+    expect_declared(location, &complete.document);
     let credhub = Link::with_properties(&json!({ "credhub": {
         "internal_url": "https://credhub.service.cf.internal",
         "port": 8844,
@@ -80,36 +88,36 @@ pub(super) fn expect_deployable(place: &str, manifest: &Manifest, variables: &Va
     let rendered = Deployment::of(&complete.document)
         .with_link_of("cf", "credhub", credhub)
         .render();
-    let rendered = rendered.unwrap_or_else(|error| panic!("{place}: {error}"));
-    expect_watched(place, &complete.document, &rendered);
+    let rendered = rendered.unwrap_or_else(|error| panic!("{location}: {error}"));
+    expect_watched(location, &complete.document, &rendered);
     let folder = tempfile::tempdir().expect("tests may write temporary files");
     let checked = check(
         &folder,
         &rendered.job("broker").document("config/broker.yml"),
     );
     let said = String::from_utf8_lossy(&checked.stdout);
-    assert!(checked.status.success(), "{place}: {said}");
+    assert!(checked.status.success(), "{location}: {said}");
 }
 
 /// What collects numbers of service instances gives them the source that the indicators look for.
-fn expect_watched(place: &str, manifest: &Value, rendered: &RenderedDeployment) {
+fn expect_watched(location: &str, manifest: &Value, rendered: &RenderedDeployment) {
     let metrics =
         "/instance_groups/name=broker/jobs/name=service-metrics/properties/service_metrics";
     if let Some(metrics) = find(manifest, metrics) {
         let indicators = rendered.job("broker").document("config/indicators.yml");
         let labels = &indicators["metadata"]["labels"];
-        assert_eq!(metrics["source_id"], labels["source_id"], "{place}");
+        assert_eq!(metrics["source_id"], labels["source_id"], "{location}");
     }
 }
 
 /// What is not declared, a Director drops without a word.
-pub(crate) fn expect_declared(place: &str, manifest: &Value) {
+pub(crate) fn expect_declared(location: &str, manifest: &Value) {
     let jobs = Jobs::of_project();
     let groups = manifest["instance_groups"].as_array().into_iter().flatten();
     let all = groups.flat_map(|group| group["jobs"].as_array().into_iter().flatten());
     for job in all.filter(|job| job["release"] == RELEASE) {
         let name = job["name"].as_str().expect("jobs have names");
-        assert!(jobs.has(name), "{place}: there is no job `{name}`");
+        assert!(jobs.has(name), "{location}: there is no job `{name}`");
         let specification = jobs.specification(name);
         let declared = specification["properties"].as_object();
         let declared: Vec<&str> = declared
@@ -119,7 +127,7 @@ pub(crate) fn expect_declared(place: &str, manifest: &Value) {
         let undeclared = undeclared("", &job["properties"], &declared);
         assert!(
             undeclared.is_empty(),
-            "{place}: job `{name}` has no property {undeclared:?}"
+            "{location}: job `{name}` has no property {undeclared:?}"
         );
     }
 }

@@ -10,10 +10,10 @@ fn every_error_that_the_users_page_explains_is_said_by_the_broker() {
     let page = Document::open("docs/users/README.md").text;
     let (_, errors) = page.split_once(HEADING).expect("errors are explained");
     let rows = errors.lines().filter_map(|row| row.strip_prefix("| `"));
-    let told: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
-    assert!(told.len() > 10, "the errors are not found");
+    let reported: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    assert!(reported.len() > 10, "the errors are not found");
     let texts = broker_texts();
-    for text in told {
+    for text in reported {
         // What is different each time stands for itself.
         for part in text.split('…').map(str::trim).filter(|part| part.len() > 1) {
             assert!(texts.contains(part), "nobody says `{part}` of `{text}`");

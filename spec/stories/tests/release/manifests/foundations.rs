@@ -66,7 +66,7 @@ fn cloud_foundry(files: &[&str]) -> Value {
 }
 
 #[test]
-fn each_file_gives_the_rights_that_the_document_tells() {
+fn each_file_gives_the_rights_that_the_document_reports() {
     let (_, table) = table::DOCUMENT
         .split_once("| file in `manifests/foundation/` |")
         .unwrap();
@@ -75,7 +75,7 @@ fn each_file_gives_the_rights_that_the_document_tells() {
         let line = table.lines().find(|line| line.starts_with(&start)).unwrap();
         line.rsplit(" | ").next().unwrap().to_owned()
     };
-    let told = |file: &str, authorities: &Value| {
+    let reported = |file: &str, authorities: &Value| {
         for authority in authorities.as_str().unwrap().split(',') {
             assert!(
                 rights(file).contains(&format!("`{authority}`")),
@@ -85,18 +85,18 @@ fn each_file_gives_the_rights_that_the_document_tells() {
     };
     let director = director();
     let clients = &uaa(&director, "bosh")["clients"];
-    told("director-clients.yml", &clients[BROKER]["authorities"]);
-    told(
+    reported("director-clients.yml", &clients[BROKER]["authorities"]);
+    reported(
         "director-credhub-client.yml",
         &clients[SECRETS]["authorities"],
     );
     let platform = cloud_foundry(&["cf-clients.yml", "cf-credhub-client.yml", "cf-user.yml"]);
     let clients = &uaa(&platform, "uaa")["clients"];
-    told("cf-clients.yml", &clients[BROKER]["authorities"]);
-    told("cf-credhub-client.yml", &clients[SECRETS]["authorities"]);
+    reported("cf-clients.yml", &clients[BROKER]["authorities"]);
+    reported("cf-credhub-client.yml", &clients[SECRETS]["authorities"]);
     let users = &uaa(&platform, "uaa")["scim"];
     let user = find(users, "/users/name=on-demand-broker").expect("there is such a user");
-    told("cf-user.yml", &user["groups"][0]);
+    reported("cf-user.yml", &user["groups"][0]);
     assert_eq!(user["groups"].as_array().unwrap().len(), 1);
 }
 

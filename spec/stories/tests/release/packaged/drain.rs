@@ -93,7 +93,7 @@ async fn an_order_and_a_binding_that_are_open_are_answered_before_the_broker_is_
         }
     })
     .await;
-    assert!(drain.is_running(), "{}", drain.complaints());
+    assert!(drain.is_running(), "{}", drain.errors());
     assert_eq!(drain.output(), "");
     open_gate(&site);
 

@@ -97,12 +97,12 @@ impl Plan {
 
     /// Lays properties over those of a job, if the manifest has it.
     pub(super) fn lay_over(&mut self, job: &str, properties: &Value) {
-        for place in self.jobs_mut() {
-            if place["name"] == job {
-                if place["properties"].is_null() {
-                    place["properties"] = json!({});
+        for location in self.jobs_mut() {
+            if location["name"] == job {
+                if location["properties"].is_null() {
+                    location["properties"] = json!({});
                 }
-                overlay(&mut place["properties"], properties);
+                overlay(&mut location["properties"], properties);
             }
         }
     }
@@ -170,7 +170,7 @@ impl Site {
             .with_address("broker", address)
             .with_link_of("cf", "credhub", credhub_link(&self.foundation))
             .render();
-        rendered.unwrap_or_else(|refusal| panic!("{refusal}"))
+        rendered.unwrap_or_else(|rejection| panic!("{rejection}"))
     }
 
     /// Puts a plan's jobs onto the VM.
@@ -185,7 +185,7 @@ impl Site {
         Run {
             status: status.code(),
             output: process.output(),
-            stderr: process.complaints(),
+            stderr: process.errors(),
         }
     }
 

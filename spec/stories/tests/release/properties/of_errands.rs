@@ -140,11 +140,11 @@ fn every_property_of_an_errand_is_found_in_its_files() {
 
 /// The defaults of the Go release (`spec/contracts/config-and-release.md` §2.4 to §2.9).
 #[test]
-fn what_an_errand_is_not_told_is_as_with_the_go_release() {
+fn what_an_errand_is_not_reported_is_as_with_the_go_release() {
     let fine = smallest();
     let document = |job: &str| -> Value {
         let outcome = errand(job, json!({ "broker_name": "lumen" }), &fine).render();
-        let rendered: Rendered = outcome.unwrap_or_else(|refusal| panic!("{refusal}"));
+        let rendered: Rendered = outcome.unwrap_or_else(|rejection| panic!("{rejection}"));
         rendered.document(ERRAND)
     };
     let fleet = json!({

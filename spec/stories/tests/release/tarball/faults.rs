@@ -9,7 +9,7 @@ use super::{
 
 #[test]
 fn a_release_folder_that_cannot_become_a_release_is_refused_with_the_file_and_what_helps() {
-    for (script, complaint) in [
+    for (script, message) in [
         ("rm jobs/runner/monit", "jobs/runner/monit` cannot be read"),
         (
             "rm jobs/runner/templates/run",
@@ -43,7 +43,7 @@ fn a_release_folder_that_cannot_become_a_release_is_refused_with_the_file_and_wh
         let output = run(&mut build_command(folder.path(), "1.0.0", &tarball));
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{script}: {said}");
-        assert!(said.contains(complaint), "{script}: {said}");
+        assert!(said.contains(message), "{script}: {said}");
         assert!(!tarball.exists(), "{script}");
     }
 }

@@ -1,20 +1,20 @@
 //! The sandbox ends, or is started again.
 
-use odb_stories::Workshop;
+use odb_stories::DevLoop;
 
 use super::order;
 
 #[tokio::test]
 async fn nothing_runs_any_more_after_ctrl_c_and_the_next_start_finds_what_was_ordered() {
-    let workshop = Workshop::new();
-    let mut sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let dev_loop = DevLoop::new();
+    let mut sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
     order(&sandbox, "small", "cache").await;
     assert!(!sandbox.processes().is_empty());
 
     assert!(sandbox.interrupt().await.success());
     assert_eq!(sandbox.processes(), []);
 
-    let sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
     let cf = sandbox.cf();
     let update = [
         "update-service",
@@ -40,9 +40,9 @@ async fn nothing_runs_any_more_after_ctrl_c_and_the_next_start_finds_what_was_or
 
 #[tokio::test]
 async fn a_broker_does_not_outlive_a_sandbox_that_is_killed() {
-    let workshop = Workshop::new();
-    let mut sandbox = workshop
-        .start_with(&workshop.redis_adapter(), &["--no-processes"])
+    let dev_loop = DevLoop::new();
+    let mut sandbox = dev_loop
+        .start_with(&dev_loop.redis_adapter(), &["--no-processes"])
         .await;
     assert!(sandbox.broker().command_line.contains("on-demand-broker"));
 
@@ -61,12 +61,12 @@ async fn a_broker_does_not_outlive_a_sandbox_that_is_killed() {
 
 #[tokio::test]
 async fn a_foundation_that_is_reset_has_the_broker_registered_anew() {
-    let workshop = Workshop::new();
-    let sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let dev_loop = DevLoop::new();
+    let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
     order(&sandbox, "small", "cache").await;
 
     sandbox.reset().await;
-    sandbox.tells(&super::UP, 2).await;
+    sandbox.reports(&super::UP, 2).await;
 
     let cf = sandbox.cf();
     let services = cf.run(&["services"]).await.succeeded();

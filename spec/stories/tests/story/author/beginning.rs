@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use odb_stories::{Redis, Workshop};
+use odb_stories::{DevLoop, Redis};
 use serde_json::{Value, json};
 
 use super::{deployment, order};
@@ -10,9 +10,9 @@ use super::{deployment, order};
 /// In an empty folder: nothing of the project's is there, and no option names it.
 #[tokio::test]
 async fn an_author_with_an_adapter_and_a_broker_yml_orders_at_once() {
-    let workshop = Workshop::new();
-    fs::remove_file(workshop.folder().join("foundation.yml")).unwrap();
-    let sandbox = workshop.start_with(&workshop.redis_adapter(), &[]).await;
+    let dev_loop = DevLoop::new();
+    fs::remove_file(dev_loop.folder().join("foundation.yml")).unwrap();
+    let sandbox = dev_loop.start_with(&dev_loop.redis_adapter(), &[]).await;
     let cf = sandbox.cf();
 
     let marketplace = cf.run(&["marketplace"]).await.succeeded();
@@ -26,15 +26,15 @@ async fn an_author_with_an_adapter_and_a_broker_yml_orders_at_once() {
     let credentials: Value = serde_json::from_str(&key.succeeded()).unwrap();
     let mut redis = Redis::connect(&credentials).await;
     assert_eq!(redis.command(&["SET", "greeting", "hello"]).await, "OK");
-    let file = workshop.folder().join("state/broker/broker.yml");
+    let file = dev_loop.folder().join("state/broker/broker.yml");
     let rights = fs::metadata(file).unwrap().permissions().mode();
     assert_eq!(rights & 0o777, 0o600, "it holds secrets");
 }
 
 #[tokio::test]
-async fn an_operators_broker_yml_can_be_tried_and_what_does_not_count_is_told() {
-    let workshop = Workshop::new();
-    workshop.change_broker_file(|file| {
+async fn an_operators_broker_yml_can_be_tried_and_what_does_not_count_is_reported() {
+    let dev_loop = DevLoop::new();
+    dev_loop.change_broker_file(|file| {
         file["broker"] = json!({
             "port": 9999, "username": "operator", "password": "of-production", "startup_banner": true,
             "disable_cf_startup_checks": false,
@@ -47,7 +47,7 @@ async fn an_operators_broker_yml_can_be_tried_and_what_does_not_count_is_told() 
         // Switches the CredHub of applications on.
         file["credhub"] = json!({});
     });
-    let sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
 
     for key in [
         "service_instances_api",
@@ -57,12 +57,12 @@ async fn an_operators_broker_yml_can_be_tried_and_what_does_not_count_is_told() 
         "bosh.authentication",
         "service_adapter.path",
     ] {
-        sandbox.tells(&["does not count here", key], 1).await;
+        sandbox.reports(&["does not count here", key], 1).await;
     }
     assert!(
-        !sandbox.told().contains("of-production"),
+        !sandbox.reported().contains("of-production"),
         "{}",
-        sandbox.told()
+        sandbox.reported()
     );
     order(&sandbox, "small", "cache").await;
     let cf = sandbox.cf();
@@ -80,12 +80,12 @@ async fn an_operators_broker_yml_can_be_tried_and_what_does_not_count_is_told() 
 
 #[tokio::test]
 async fn a_release_whose_jobs_the_author_brings_is_there_to_be_deployed() {
-    let workshop = Workshop::new();
-    workshop.write(
+    let dev_loop = DevLoop::new();
+    dev_loop.write(
         "jobs/annotate/job.yml",
         "name: annotate\ndescription: Keeps a note\nerrand: {command: [\"true\"], timeout_in_seconds: 10}\n",
     );
-    workshop.change_broker_file(|file| {
+    dev_loop.change_broker_file(|file| {
         let release = &mut file["service_deployment"]["releases"][0];
         *release = json!({
             "name": "my-redis", "version": "0+dev.1",
@@ -93,13 +93,13 @@ async fn a_release_whose_jobs_the_author_brings_is_there_to_be_deployed() {
         });
         file["service_deployment"]["stemcells"] = json!([{"os": "ubuntu-noble", "version": "1.5"}]);
     });
-    let sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
 
     sandbox
-        .tells(&["release my-redis/0+dev.1 uploaded", "annotate"], 1)
+        .reports(&["release my-redis/0+dev.1 uploaded", "annotate"], 1)
         .await;
     sandbox
-        .tells(&["stemcell", "ubuntu-noble", "1.5 uploaded"], 1)
+        .reports(&["stemcell", "ubuntu-noble", "1.5 uploaded"], 1)
         .await;
     order(&sandbox, "small", "cache").await;
     let deployment = deployment(&sandbox, "cache").await;
@@ -112,39 +112,53 @@ async fn a_release_whose_jobs_the_author_brings_is_there_to_be_deployed() {
 
 #[tokio::test]
 async fn a_start_without_an_adapter_or_a_broker_yml_ends_with_what_is_missing() {
-    let workshop = Workshop::new();
-    let folder = workshop.folder();
+    let dev_loop = DevLoop::new();
+    let folder = dev_loop.folder();
 
     for (adapter, expected) in [
         (folder.join("nowhere"), "could not find the adapter"),
         (folder.join("broker.yml"), "chmod +x"),
         (folder.to_owned(), "it has no `adapter.yml`"),
     ] {
-        let mut sandbox = workshop.launch(&adapter, &[]);
+        let mut sandbox = dev_loop.launch(&adapter, &[]);
         assert!(!sandbox.exit().await.success());
-        assert!(sandbox.told().contains(expected), "{}", sandbox.told());
+        assert!(
+            sandbox.reported().contains(expected),
+            "{}",
+            sandbox.reported()
+        );
     }
     fs::remove_file(folder.join("broker.yml")).unwrap();
-    let mut sandbox = workshop.launch(&workshop.redis_adapter(), &[]);
+    let mut sandbox = dev_loop.launch(&dev_loop.redis_adapter(), &[]);
     assert!(!sandbox.exit().await.success());
-    assert!(sandbox.told().contains("broker.yml"), "{}", sandbox.told());
+    assert!(
+        sandbox.reported().contains("broker.yml"),
+        "{}",
+        sandbox.reported()
+    );
 }
 
 #[tokio::test]
-async fn what_the_guide_tells_authors_to_do_works_as_it_stands() {
-    let workshop = Workshop::new();
-    fs::copy(workshop.redis_adapter(), workshop.folder().join("adapter")).unwrap();
-    let guide = format!("{}/../../docs/authors/sandbox.md", env!("CARGO_MANIFEST_DIR"));
+async fn what_the_guide_reports_authors_to_do_works_as_it_stands() {
+    let dev_loop = DevLoop::new();
+    fs::copy(dev_loop.redis_adapter(), dev_loop.folder().join("adapter")).unwrap();
+    let guide = format!(
+        "{}/../../docs/authors/sandbox.md",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let guide = fs::read_to_string(guide).unwrap();
     let fenced = |information: &str| {
         let (_, block) = guide.split_once(&format!("```sh {information}\n")).unwrap();
         block.split_once("\n```").unwrap().0.to_owned()
     };
 
-    let _sandbox = workshop.run_until_ready(&fenced("author")).await;
-    let ordered = workshop.shell(&fenced("order")).output().await.unwrap();
+    let _sandbox = dev_loop.run_until_ready(&fenced("author")).await;
+    let ordered = dev_loop.shell(&fenced("order")).output().await.unwrap();
 
-    let told = String::from_utf8_lossy(&ordered.stderr);
-    assert!(ordered.status.success(), "{told}");
-    assert!(told.contains("service instance cache created"), "{told}");
+    let reported = String::from_utf8_lossy(&ordered.stderr);
+    assert!(ordered.status.success(), "{reported}");
+    assert!(
+        reported.contains("service instance cache created"),
+        "{reported}"
+    );
 }

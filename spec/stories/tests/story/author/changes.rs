@@ -1,15 +1,15 @@
 //! The author changes something.
 
-use odb_stories::{Redis, Workshop};
+use odb_stories::{DevLoop, Redis};
 use serde_json::json;
 
 use super::{UP, deployment, order};
 
 #[tokio::test]
 async fn what_an_adapter_reads_anew_is_in_the_next_order() {
-    let workshop = Workshop::new();
-    workshop.write("template", "blue");
-    let adapter = workshop.write_adapter(
+    let dev_loop = DevLoop::new();
+    dev_loop.write("template", "blue");
+    let adapter = dev_loop.write_adapter(
         "adapter",
         r#"if [[ $call == dashboard-url ]]; then
   printf '{"dashboard_url": "https://dashboard.example/%s"}' "$(cat "$folder/template")"
@@ -17,10 +17,10 @@ else
   read_input; as_redis
 fi"#,
     );
-    let sandbox = workshop.start(&adapter).await;
+    let sandbox = dev_loop.start(&adapter).await;
     order(&sandbox, "small", "first").await;
 
-    workshop.write("template", "green");
+    dev_loop.write("template", "green");
     order(&sandbox, "small", "second").await;
 
     let cf = sandbox.cf();
@@ -32,14 +32,14 @@ fi"#,
 
 #[tokio::test]
 async fn an_adapter_that_is_built_anew_is_called_by_a_broker_that_is_started_again() {
-    let workshop = Workshop::new();
-    let adapter = workshop.write_adapter("adapter", "read_input; as_redis");
-    let sandbox = workshop.start(&adapter).await;
+    let dev_loop = DevLoop::new();
+    let adapter = dev_loop.write_adapter("adapter", "read_input; as_redis");
+    let sandbox = dev_loop.start(&adapter).await;
     let before = sandbox.broker().id;
 
-    workshop.write_adapter("adapter", "echo 'nothing doing today'; exit 1");
-    sandbox.tells(&["the adapter changed"], 1).await;
-    sandbox.tells(&UP, 2).await;
+    dev_loop.write_adapter("adapter", "echo 'nothing doing today'; exit 1");
+    sandbox.reports(&["the adapter changed"], 1).await;
+    sandbox.reports(&UP, 2).await;
 
     assert_ne!(sandbox.broker().id, before);
     let order = ["create-service", "redis", "small", "cache", "--wait"];
@@ -49,19 +49,21 @@ async fn an_adapter_that_is_built_anew_is_called_by_a_broker_that_is_started_aga
 
 #[tokio::test]
 async fn a_new_plan_is_in_the_marketplace_and_what_was_ordered_before_can_be_moved_to_it() {
-    let workshop = Workshop::new();
-    let sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let dev_loop = DevLoop::new();
+    let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
     let cf = sandbox.cf();
     order(&sandbox, "small", "cache").await;
 
-    workshop.change_broker_file(|file| {
+    dev_loop.change_broker_file(|file| {
         let plans = file["service_catalog"]["plans"].as_array_mut().unwrap();
         let mut plan = plans[0].clone();
         plan["plan_id"] = json!("7a0e6f2c-0000-4000-8000-000000000001");
         plan["name"] = json!("medium");
         plans.push(plan);
     });
-    sandbox.tells(&["new in the marketplace: medium"], 1).await;
+    sandbox
+        .reports(&["new in the marketplace: medium"], 1)
+        .await;
 
     let marketplace = cf.run(&["marketplace"]).await.succeeded();
     assert!(marketplace.contains("medium"), "{marketplace}");
@@ -74,11 +76,11 @@ async fn a_new_plan_is_in_the_marketplace_and_what_was_ordered_before_can_be_mov
 
 #[tokio::test]
 async fn a_plan_that_is_to_be_hidden_is_not_in_the_marketplace() {
-    let workshop = Workshop::new();
-    workshop.change_broker_file(|file| {
+    let dev_loop = DevLoop::new();
+    dev_loop.change_broker_file(|file| {
         file["service_catalog"]["plans"][1]["cf_service_access"] = json!("disable");
     });
-    let sandbox = workshop.start(&workshop.redis_adapter()).await;
+    let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
 
     let marketplace = sandbox.cf().run(&["marketplace"]).await.succeeded();
 
@@ -90,17 +92,17 @@ async fn a_plan_that_is_to_be_hidden_is_not_in_the_marketplace() {
 
 #[tokio::test]
 async fn an_operation_in_progress_while_the_broker_is_started_again_ends_well() {
-    let workshop = Workshop::new();
-    let sandbox = workshop.start_with(&workshop.redis_adapter(), &[]).await;
+    let dev_loop = DevLoop::new();
+    let sandbox = dev_loop.start_with(&dev_loop.redis_adapter(), &[]).await;
     let cf = sandbox.cf();
     cf.run(&["create-service", "redis", "small", "cache"])
         .await
         .succeeded();
 
-    workshop.change_broker_file(|file| {
+    dev_loop.change_broker_file(|file| {
         file["service_catalog"]["service_description"] = json!("A Redis, changed on the way");
     });
-    sandbox.tells(&UP, 2).await;
+    sandbox.reports(&UP, 2).await;
 
     let cf = sandbox.cf();
     odb_stories::eventually("the order ends", crate::TIMEOUT, async || {
@@ -125,12 +127,12 @@ async fn an_operation_in_progress_while_the_broker_is_started_again_ends_well() 
 
 #[tokio::test]
 async fn a_template_that_is_edited_is_in_the_next_order_and_in_the_next_update() {
-    let workshop = Workshop::new();
-    workshop.change_broker_file(|document| {
+    let dev_loop = DevLoop::new();
+    dev_loop.change_broker_file(|document| {
         document["broker"] = json!({ "skip_check_for_pending_changes": true });
     });
-    let folder = workshop.copy_of_example("redis");
-    let sandbox = workshop.start(folder.path()).await;
+    let folder = dev_loop.copy_of_example("redis");
+    let sandbox = dev_loop.start(folder.path()).await;
     order(&sandbox, "small", "first").await;
     let broker = sandbox.broker().id;
 
@@ -146,7 +148,7 @@ async fn a_template_that_is_edited_is_in_the_next_order_and_in_the_next_update()
     let credentials = serde_json::from_str(&key.succeeded()).unwrap();
     let mut redis = Redis::connect(&credentials).await;
     assert_eq!(redis.info("clients", "maxclients").await, "321");
-    sandbox.tells(&["in force from the next order"], 1).await;
+    sandbox.reports(&["in force from the next order"], 1).await;
     assert_eq!(sandbox.broker().id, broker);
     let first = deployment(&sandbox, "first").await;
     let director = sandbox.director();

@@ -4,27 +4,27 @@
 //! | --- | --- |
 //! | `beginning` | the sandbox is started for the first time, or in vain |
 //! | `changes` | the author changes something |
-//! | `trouble` | something is wrong, or ends by itself |
+//! | `failures` | something is wrong, or ends by itself |
 //! | `afterwards` | the sandbox ends, or is started again |
 
 mod afterwards;
 mod beginning;
 mod changes;
-mod trouble;
+mod failures;
 
-use odb_stories::RunningWorkshop;
+use odb_stories::RunningDevLoop;
 
 /// What a broker that has come up tells.
 const UP: [&str; 1] = ["up at https://"];
 
 /// Orders an instance of a plan of the offering `redis`, and waits until it is there.
-async fn order(sandbox: &RunningWorkshop, plan: &str, name: &str) {
+async fn order(sandbox: &RunningDevLoop, plan: &str, name: &str) {
     let order = ["create-service", "redis", plan, name, "--wait"];
     sandbox.cf().run(&order).await.succeeded();
 }
 
 /// The name of the deployment of an instance.
-async fn deployment(sandbox: &RunningWorkshop, name: &str) -> String {
+async fn deployment(sandbox: &RunningDevLoop, name: &str) -> String {
     let guid = sandbox.cf().run(&["service", name, "--guid"]).await;
     format!("service-instance_{}", guid.succeeded().trim())
 }

@@ -46,21 +46,19 @@ async fn an_answer_that_no_platform_could_use_is_refused_and_its_binding_is_dele
             .platform()
             .bind(&scene.instance, &binding)
             .await;
-        let complaint = bound.expect_status(500).description();
+        let message = bound.expect_status(500).description();
+        assert!(message.contains(&bound.request_id()), "{answer}: {bound:?}");
+        assert!(!message.contains(member), "{answer}: {bound:?}");
+        let reported = scene.broker.log_of_request(&bound.request_id());
         assert!(
-            complaint.contains(&bound.request_id()),
-            "{answer}: {bound:?}"
-        );
-        assert!(!complaint.contains(member), "{answer}: {bound:?}");
-        let told = scene.broker.log_of_request(&bound.request_id());
-        assert!(
-            told.iter()
+            reported
+                .iter()
                 .any(|line| line.text().contains("ODB-3004") && line.mentions(member)),
-            "{answer}: {told:#?}"
+            "{answer}: {reported:#?}"
         );
         assert!(
-            told.iter().all(|line| !line.mentions("SECRET")),
-            "{answer}: {told:#?}"
+            reported.iter().all(|line| !line.mentions("SECRET")),
+            "{answer}: {reported:#?}"
         );
         expected.push(format!("create-binding {binding}"));
         expected.push(format!("delete-binding {binding}"));
@@ -71,7 +69,7 @@ async fn an_answer_that_no_platform_could_use_is_refused_and_its_binding_is_dele
 /// §8.2: platforms take volume mounts from those alone who announce them; whether they refuse is theirs to say, and the
 /// operator reads why they might.
 #[tokio::test]
-async fn the_operator_is_told_of_what_the_catalog_does_not_announce() {
+async fn the_operator_is_reported_what_the_catalog_does_not_announce() {
     for announced in [false, true] {
         let foundation = Foundation::setup().without_processes().start().await;
         let requires = if announced {
@@ -89,11 +87,11 @@ async fn the_operator_is_told_of_what_the_catalog_does_not_announce() {
             .await;
 
         assert_eq!(bound.expect_status(201).json(), mounted());
-        let told = scene.broker.log_of_request(&bound.request_id());
-        let is_told = told
+        let reported = scene.broker.log_of_request(&bound.request_id());
+        let is_reported = reported
             .iter()
             .any(|line| line.text().contains("ODB-3007") && line.mentions("`volume_mount`"));
-        assert_eq!(is_told, !announced, "{told:#?}");
+        assert_eq!(is_reported, !announced, "{reported:#?}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::Scene;
 use crate::start_up_checks::failing_start;
 
 #[tokio::test]
-async fn a_binding_is_told_of_from_its_creation_to_its_deletion_and_its_parameters_never() {
+async fn a_binding_is_reported_from_its_creation_to_its_deletion_and_its_parameters_never() {
     let scene = Scene::secure().await;
     let (platform, binding) = (scene.broker.platform(), new_id());
     let catalog = platform.catalog().await.json();

@@ -6,7 +6,7 @@
 //! | `answers` | the adapter answers what it may and what it may not |
 //! | `secure` | credentials are handed out through the runtime CredHub |
 //! | `repeats` | the same binding is asked for again, or another one under its id |
-//! | `taken_back` | something fails half-way |
+//! | `rolled_back` | something fails half-way |
 //! | `fetching` | the platform asks what a binding is |
 //! | `sharing` | the instance is taken away from another space |
 //! | `side_by_side` | many bindings of one instance are asked for at once |
@@ -14,10 +14,10 @@
 mod answers;
 mod fetching;
 mod repeats;
+mod rolled_back;
 mod secure;
 mod sharing;
 mod side_by_side;
-mod taken_back;
 
 use std::fs;
 

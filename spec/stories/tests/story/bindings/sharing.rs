@@ -10,7 +10,7 @@ use crate::TIMEOUT;
 /// The platform has the broker delete the bindings of the other space, and no others. As long as that fails, the instance
 /// stays shared.
 #[tokio::test]
-async fn an_instance_is_taken_back_from_another_space_with_the_bindings_there() {
+async fn an_instance_is_rolled_back_from_another_space_with_the_bindings_there() {
     let foundation = Foundation::setup().without_processes().start().await;
     let adapter = foundation.adapters().script(NOTING);
     let configuration = foundation.broker().with_adapter(&adapter);

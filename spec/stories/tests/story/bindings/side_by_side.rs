@@ -48,10 +48,10 @@ async fn an_instance_gets_as_many_bindings_at_once_as_the_adapter_may_make_and_a
         assert_eq!(bound.await.unwrap().unwrap().status(), 201);
     }
     let updated = update.await.unwrap().unwrap();
-    let told: Value = serde_json::from_str(&updated.text().await.unwrap()).unwrap();
-    let token = told["operation"]
+    let reported: Value = serde_json::from_str(&updated.text().await.unwrap()).unwrap();
+    let token = reported["operation"]
         .as_str()
-        .unwrap_or_else(|| panic!("{told}"));
+        .unwrap_or_else(|| panic!("{reported}"));
     let ended = platform.end_of_operation(&instance, token).await;
     assert_eq!(ended.state, "succeeded", "{ended:?}");
     assert_eq!(adapters.at_gate(), 3);

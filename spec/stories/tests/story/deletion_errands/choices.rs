@@ -5,12 +5,12 @@ use std::fs;
 use odb_stories::Errand;
 use serde_json::json;
 
-use super::{DELETE_ALL, ERAS, Era, PURGE, Stage, refusal};
+use super::{DELETE_ALL, GENERATIONS, Generation, PURGE, Stage, rejection};
 
 #[tokio::test]
 async fn the_errand_is_called_as_the_go_program_is() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         stage.order("db").await;
         let file = stage
             .configuration()
@@ -30,8 +30,8 @@ async fn the_errand_is_called_as_the_go_program_is() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_given_or_of_no_use_is_told_of_in_the_go_programs_words() {
-    let stage = Stage::of(Era::V3).await;
+async fn a_file_that_is_not_given_or_of_no_use_is_reported_in_the_go_programs_words() {
+    let stage = Stage::of(Generation::V3).await;
     let bad = stage.foundation.folder().join("bad.yml");
     fs::write(&bad, "cf: [").unwrap();
     let zero = stage.configuration().with("/max_in_flight", 0.into());
@@ -64,8 +64,8 @@ async fn a_file_that_is_not_given_or_of_no_use_is_told_of_in_the_go_programs_wor
 
 #[tokio::test]
 async fn only_what_matches_every_filter_is_deleted_and_the_rest_is_no_failure() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         stage.order("one").await;
         let two = stage.order("two").await;
         stage.order_of("large", "three").await;
@@ -82,31 +82,39 @@ async fn only_what_matches_every_filter_is_deleted_and_the_rest_is_no_failure() 
             (&["--space", stage.foundation.space()], &[]),
         ] {
             let run = stage.delete_all(arguments).await.expect_status(0);
-            assert_eq!(run.last_text(), "FINISHED DELETES", "{era:?} {arguments:?}");
-            assert_eq!(stage.instances().await, left, "{era:?} {arguments:?}");
+            assert_eq!(
+                run.last_text(),
+                "FINISHED DELETES",
+                "{generation:?} {arguments:?}"
+            );
+            assert_eq!(
+                stage.instances().await,
+                left,
+                "{generation:?} {arguments:?}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn a_plan_that_is_misspelled_deletes_nothing() {
-    let stage = Stage::of(Era::V3).await;
+    let stage = Stage::of(Generation::V3).await;
     stage.order("db").await;
 
     let run = stage.delete_all(&["--plan", "smal"]).await.expect_status(1);
 
-    let told = run.last_text();
+    let reported = run.last_text();
     assert!(
-        told.contains("`smal`") && told.contains("large, small"),
-        "{told}"
+        reported.contains("`smal`") && reported.contains("large, small"),
+        "{reported}"
     );
     assert_eq!(stage.instances().await, ["db"]);
 }
 
 #[tokio::test]
 async fn a_dry_run_lists_what_would_be_deleted_and_changes_nothing() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
 
         let run = stage
@@ -132,15 +140,19 @@ async fn a_dry_run_lists_what_would_be_deleted_and_changes_nothing() {
         assert_eq!(cells[1..], ["small", "acme/development", "would", "change"]);
         let run = stage.purge(&["--dry-run"]).await.expect_status(0);
         assert!(run.stderr.contains(&guid), "{}", run.stderr);
-        assert_eq!(stage.changes().await, Vec::<String>::new(), "{era:?}");
+        assert_eq!(
+            stage.changes().await,
+            Vec::<String>::new(),
+            "{generation:?}"
+        );
         assert_eq!(stage.instances().await, ["db"]);
     }
 }
 
 #[tokio::test]
-async fn the_report_tells_what_became_of_each_instance() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn the_report_reports_what_became_of_each_instance() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let mut guids = vec![stage.order("one").await, stage.order("two").await];
         guids.sort();
 
@@ -168,8 +180,8 @@ async fn the_report_tells_what_became_of_each_instance() {
 
 #[tokio::test]
 async fn an_instance_that_cannot_be_deleted_is_forgotten_where_the_operator_wants_that() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let stuck = stage.order("stuck").await;
         stage.next_task(&stuck, super::fails()).await;
 
@@ -182,14 +194,14 @@ async fn an_instance_that_cannot_be_deleted_is_forgotten_where_the_operator_want
         assert_eq!(row["outcome"], "purged");
         let cause = row["cause"].as_str().unwrap_or_default();
         assert!(cause.starts_with("Delete operation failed."), "{row}");
-        let told = run.last_text();
+        let reported = run.last_text();
         assert!(
-            told.starts_with(
+            reported.starts_with(
                 "FINISHED DELETES. 1 service instance(s) could not be deleted and were purged"
             ),
-            "{told}"
+            "{reported}"
         );
-        assert!(told.contains("orphan-deployments"), "{told}");
+        assert!(reported.contains("orphan-deployments"), "{reported}");
         let shown = run.stderr.lines().find(|line| line.starts_with(&stuck));
         assert!(
             shown.is_some_and(|row| row.contains("purged")),
@@ -204,8 +216,8 @@ async fn an_instance_that_cannot_be_deleted_is_forgotten_where_the_operator_want
 
 #[tokio::test]
 async fn an_instance_that_has_not_failed_yet_is_not_forgotten() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let slow = stage.order("slow").await;
         stage.next_task(&slow, super::holds()).await;
 
@@ -213,7 +225,7 @@ async fn an_instance_that_has_not_failed_yet_is_not_forgotten() {
         let run = stage.delete_all(&said).await.expect_status(1);
 
         let row = &run.json()["instances"][0];
-        assert_eq!(row["outcome"], "failed", "{era:?}");
+        assert_eq!(row["outcome"], "failed", "{generation:?}");
         let cause = row["cause"].as_str().unwrap_or_default();
         assert!(cause.contains("It was not purged"), "{row}");
         assert_eq!(stage.instances().await, ["slow"]);
@@ -223,7 +235,7 @@ async fn an_instance_that_has_not_failed_yet_is_not_forgotten() {
 
 #[tokio::test]
 async fn one_at_a_time_is_what_the_go_program_does() {
-    let stage = Stage::of(Era::V3).await;
+    let stage = Stage::of(Generation::V3).await;
     for name in ["one", "two", "three"] {
         stage.order(name).await;
     }
@@ -256,8 +268,8 @@ async fn one_at_a_time_is_what_the_go_program_does() {
 /// Their plans have nothing in common but the id of the offering.
 #[tokio::test]
 async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         stage.order("db").await;
         let _other = stage.another_broker().await;
 
@@ -276,7 +288,11 @@ async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
             let run = run.expect_status(1);
             assert!(run.last_text().contains(why), "{}", run.stderr);
         }
-        assert_eq!(stage.changes().await, Vec::<String>::new(), "{era:?}");
+        assert_eq!(
+            stage.changes().await,
+            Vec::<String>::new(),
+            "{generation:?}"
+        );
         let named = &["--broker-name", "redis-broker"];
         stage.delete_all(named).await.expect_success();
         stage.expect_nothing_left().await;
@@ -284,8 +300,8 @@ async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
 }
 
 #[tokio::test]
-async fn an_instance_that_is_named_and_not_there_is_told_of_and_nothing_is_deleted() {
-    let stage = Stage::of(Era::V3).await;
+async fn an_instance_that_is_named_and_not_there_is_reported_and_nothing_is_deleted() {
+    let stage = Stage::of(Generation::V3).await;
     let guid = stage.order("db").await;
 
     let named = ["--instance", &guid, "--instance", "nobody"];
@@ -301,29 +317,29 @@ async fn an_instance_that_is_named_and_not_there_is_told_of_and_nothing_is_delet
 }
 
 #[tokio::test]
-async fn a_list_that_cannot_be_had_is_told_of_with_its_cause() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn a_list_that_cannot_be_had_is_reported_with_its_cause() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         stage.order("db").await;
-        let path = era.or(
+        let path = generation.or(
             "/v3/service_instances",
             "/v2/service_plans/*/service_instances",
         );
         stage
-            .answers("GET", path, 403, &refusal(10003, "CF-NotAuthorized"))
+            .answers("GET", path, 403, &rejection(10003, "CF-NotAuthorized"))
             .await;
 
         let run = stage.delete_all(&["--output", "json"]).await;
         let run = run.expect_status(1);
 
-        let told = run.last_text();
+        let reported = run.last_text();
         let document = run.json();
         assert_eq!(document["status"], "failed");
-        assert_eq!(document["error"], told);
+        assert_eq!(document["error"], reported);
         assert!(
-            told.contains("could not list the service instances")
-                && told.contains("CF-NotAuthorized"),
-            "{told}"
+            reported.contains("could not list the service instances")
+                && reported.contains("CF-NotAuthorized"),
+            "{reported}"
         );
         assert_eq!(stage.changes().await, Vec::<String>::new());
     }

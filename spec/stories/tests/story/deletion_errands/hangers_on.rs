@@ -3,12 +3,12 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{ERAS, Era, Stage, refusal};
+use super::{GENERATIONS, Generation, Stage, rejection};
 
 #[tokio::test]
 async fn bindings_go_before_keys_and_keys_before_the_instance() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         let key = key(&stage, &guid).await;
         let (app, binding) = bound_app(&stage, &guid, stage.foundation.space()).await;
@@ -21,21 +21,21 @@ async fn bindings_go_before_keys_and_keys_before_the_instance() {
             format!("Deleting service key {key} of service instance {guid}"),
             format!("Deleting service instance {guid}"),
         ];
-        let places = steps.map(|step| texts.iter().position(|text| *text == step));
+        let locations = steps.map(|step| texts.iter().position(|text| *text == step));
         assert!(
-            places.is_sorted() && places[0].is_some(),
-            "{era:?}: {texts:#?}"
+            locations.is_sorted() && locations[0].is_some(),
+            "{generation:?}: {texts:#?}"
         );
         let changes = [
-            era.or(
+            generation.or(
                 format!("DELETE /v3/service_credential_bindings/{binding}"),
                 format!("DELETE /v2/apps/{app}/service_bindings/{binding}"),
             ),
-            era.or(
+            generation.or(
                 format!("DELETE /v3/service_credential_bindings/{key}"),
                 format!("DELETE /v2/service_keys/{key}"),
             ),
-            format!("DELETE {}", era.path(&guid)),
+            format!("DELETE {}", generation.path(&guid)),
         ];
         assert_eq!(stage.changes().await, changes);
         stage.expect_nothing_left().await;
@@ -43,25 +43,29 @@ async fn bindings_go_before_keys_and_keys_before_the_instance() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_told_to_be_gone_and_stays_listed_ends_the_deletion_after_some_pauses() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn a_key_that_is_asked_to_be_gone_and_stays_listed_ends_the_deletion_after_some_pauses() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         let key = key(&stage, &guid).await;
-        let path = era.or(
+        let path = generation.or(
             format!("/v3/service_credential_bindings/{key}"),
             format!("/v2/service_keys/{key}"),
         );
-        let gone = era.or(
-            refusal(10010, "CF-ResourceNotFound"),
-            refusal(360_003, "CF-ServiceKeyNotFound"),
+        let gone = generation.or(
+            rejection(10010, "CF-ResourceNotFound"),
+            rejection(360_003, "CF-ServiceKeyNotFound"),
         );
         stage.answers("DELETE", &path, 404, &gone).await;
 
         let run = stage.delete_all(&[]).await.expect_status(1);
 
-        let told = format!("service key {key} is still there");
-        assert!(run.stderr.contains(&told), "{era:?}: {}", run.stderr);
+        let reported = format!("service key {key} is still there");
+        assert!(
+            run.stderr.contains(&reported),
+            "{generation:?}: {}",
+            run.stderr
+        );
         let deletions = stage.changes().await;
         assert!(deletions.len() < 10, "{deletions:#?}");
     }
@@ -69,17 +73,17 @@ async fn a_key_that_is_told_to_be_gone_and_stays_listed_ends_the_deletion_after_
 
 #[tokio::test]
 async fn a_binding_that_has_gone_meanwhile_is_deleted() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         let key = key(&stage, &guid).await;
-        let path = era.or(
+        let path = generation.or(
             format!("/v3/service_credential_bindings/{key}"),
             format!("/v2/service_keys/{key}"),
         );
-        let gone = era.or(
-            refusal(10010, "CF-ResourceNotFound"),
-            refusal(360_003, "CF-ServiceKeyNotFound"),
+        let gone = generation.or(
+            rejection(10010, "CF-ResourceNotFound"),
+            rejection(360_003, "CF-ServiceKeyNotFound"),
         );
         let fault = json!({
             "server": "cloud-controller",
@@ -100,28 +104,28 @@ async fn a_binding_that_has_gone_meanwhile_is_deleted() {
 
 #[tokio::test]
 async fn a_binding_that_stays_fails_its_instance_and_names_itself() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let bound = stage.order("bound").await;
         stage.order("free").await;
         let key = key(&stage, &bound).await;
-        let path = era.or(
+        let path = generation.or(
             format!("/v3/service_credential_bindings/{key}"),
             format!("/v2/service_keys/{key}"),
         );
         stage
-            .answers("DELETE", &path, 403, &refusal(10003, "CF-NotAuthorized"))
+            .answers("DELETE", &path, 403, &rejection(10003, "CF-NotAuthorized"))
             .await;
 
         let run = stage.delete_all(&[]).await.expect_status(1);
 
-        let told = format!(
+        let reported = format!(
             "Result: failed to delete service instance {bound}. Error: service key {key} could not be deleted: "
         );
         let texts = run.texts();
-        let told = texts.iter().find(|text| text.starts_with(&told));
+        let reported = texts.iter().find(|text| text.starts_with(&reported));
         assert!(
-            told.is_some_and(|text| text.contains("CF-NotAuthorized") && text.contains("not today")),
+            reported.is_some_and(|text| text.contains("CF-NotAuthorized") && text.contains("not today")),
             "{texts:#?}"
         );
         assert_eq!(stage.instances().await, ["bound"]);
@@ -130,8 +134,8 @@ async fn a_binding_that_stays_fails_its_instance_and_names_itself() {
 
 #[tokio::test]
 async fn routes_are_unbound() {
-    for era in ERAS {
-        let stage = Stage::with(era, |broker| {
+    for generation in GENERATIONS {
+        let stage = Stage::with(generation, |broker| {
             broker.with("/service_catalog/requires", json!(["route_forwarding"]))
         })
         .await;
@@ -160,7 +164,7 @@ async fn routes_are_unbound() {
             run.stderr
         );
         let change = &stage.changes().await[0];
-        let expected = era.or(
+        let expected = generation.or(
             "DELETE /v3/service_route_bindings/".to_owned(),
             format!("DELETE /v2/service_instances/{guid}/routes/{route}"),
         );
@@ -171,8 +175,8 @@ async fn routes_are_unbound() {
 
 #[tokio::test]
 async fn an_instance_is_taken_away_from_the_spaces_that_share_it() {
-    for era in ERAS {
-        let stage = Stage::with(era, |broker| {
+    for generation in GENERATIONS {
+        let stage = Stage::with(generation, |broker| {
             broker.with("/service_catalog/metadata/shareable", true.into())
         })
         .await;
@@ -194,9 +198,9 @@ async fn an_instance_is_taken_away_from_the_spaces_that_share_it() {
             "{}",
             run.stderr
         );
-        if era == Era::V2 {
-            let told = format!("Unsharing service instance {guid} from space {elsewhere}");
-            assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
+        if generation == Generation::V2 {
+            let reported = format!("Unsharing service instance {guid} from space {elsewhere}");
+            assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
         }
         stage.expect_nothing_left().await;
     }

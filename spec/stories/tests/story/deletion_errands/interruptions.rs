@@ -5,16 +5,18 @@ use std::{collections::BTreeSet, time::Duration};
 use odb_stories::{RunningErrand, eventually};
 use serde_json::{Value, json};
 
-use super::{DELETE_ALL, ERAS, PURGE, Stage, holds, others::says, outcomes::deletion_requests};
+use super::{
+    DELETE_ALL, GENERATIONS, PURGE, Stage, holds, others::says, outcomes::deletion_requests,
+};
 use crate::TIMEOUT;
 
 /// A fleet may take longer than one instance.
 const FLEET: Duration = Duration::from_mins(5);
 
 #[tokio::test]
-async fn told_to_stop_it_begins_no_more_and_says_what_goes_on() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn asked_to_stop_it_begins_no_more_and_says_what_goes_on() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let mut guids = Vec::new();
         for name in ["one", "two", "three"] {
             guids.push(stage.order(name).await);
@@ -58,7 +60,7 @@ async fn told_to_stop_it_begins_no_more_and_says_what_goes_on() {
         stage.foundation.control().clear_task_faults().await;
         stage.delete_all(&[]).await.expect_success();
         for guid in &guids {
-            assert_eq!(deletion_requests(&stage, guid).await, 1, "{era:?}");
+            assert_eq!(deletion_requests(&stage, guid).await, 1, "{generation:?}");
         }
         stage.expect_nothing_left().await;
     }
@@ -66,8 +68,8 @@ async fn told_to_stop_it_begins_no_more_and_says_what_goes_on() {
 
 #[tokio::test]
 async fn killed_again_and_again_it_deletes_a_fleet_to_the_last_instance_and_none_twice() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         seed(&stage, 60).await;
         let all = guids(&stage).await;
         assert!(all.len() >= 60);
@@ -96,7 +98,7 @@ async fn killed_again_and_again_it_deletes_a_fleet_to_the_last_instance_and_none
             let requests = deletion_requests(&stage, guid).await;
             assert!(
                 requests <= 1,
-                "{era:?}: {guid} was asked for {requests} times"
+                "{generation:?}: {guid} was asked for {requests} times"
             );
         }
     }
@@ -104,8 +106,8 @@ async fn killed_again_and_again_it_deletes_a_fleet_to_the_last_instance_and_none
 
 #[tokio::test]
 async fn a_purge_that_was_killed_is_finished_by_the_next_one() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         seed(&stage, 20).await;
         let all = guids(&stage).await;
         let arguments = ["--broker-name", "redis-broker"];
@@ -123,28 +125,28 @@ async fn a_purge_that_was_killed_is_finished_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn told_to_stop_while_nobody_answers_its_looks_it_ends_all_the_same() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn asked_to_stop_while_nobody_answers_its_looks_it_ends_all_the_same() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, holds()).await;
-        let polled = era.polled(&guid);
-        let mut errand = held_at(&stage, "GET", &polled, era.or(0, 1)).await;
+        let polled = generation.polled(&guid);
+        let mut errand = held_at(&stage, "GET", &polled, generation.or(0, 1)).await;
 
         errand.terminate();
 
         let run = errand.ended().await.expect_status(1);
-        let told = format!("service instance {guid} is still being deleted");
-        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
+        let reported = format!("service instance {guid} is still being deleted");
+        assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
     }
 }
 
 #[tokio::test]
 async fn a_second_signal_does_not_wait_for_the_answer_to_a_request() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
-        let mut errand = held_at(&stage, "DELETE", &era.path(&guid), 0).await;
+        let mut errand = held_at(&stage, "DELETE", &generation.path(&guid), 0).await;
 
         errand.terminate();
         says(&errand, "finishing the current step").await;

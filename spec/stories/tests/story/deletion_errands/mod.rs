@@ -31,14 +31,14 @@ const PURGE: &str = "delete-all-service-instances-and-deregister-broker";
 
 /// What the Cloud Controller speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Era {
+enum Generation {
     V3,
     V2,
 }
 
-const ERAS: [Era; 2] = [Era::V3, Era::V2];
+const GENERATIONS: [Generation; 2] = [Generation::V3, Generation::V2];
 
-impl Era {
+impl Generation {
     fn setup(self) -> FoundationSetup {
         let setup = Foundation::setup().without_processes();
         match self {
@@ -67,7 +67,7 @@ impl Era {
 
 /// A foundation with a registered broker, whose instances nobody has to wait for.
 struct Stage {
-    era: Era,
+    generation: Generation,
     controller: CloudController,
     broker: Broker,
     // Last, for the broker has its files there.
@@ -75,21 +75,21 @@ struct Stage {
 }
 
 impl Stage {
-    async fn of(era: Era) -> Self {
-        Self::with(era, |broker| broker).await
+    async fn of(generation: Generation) -> Self {
+        Self::with(generation, |broker| broker).await
     }
 
     async fn with(
-        era: Era,
+        generation: Generation,
         change: impl for<'f> FnOnce(BrokerConfiguration<'f>) -> BrokerConfiguration<'f>,
     ) -> Self {
-        let foundation = era.setup().start().await;
+        let foundation = generation.setup().start().await;
         let broker = foundation.broker().without_quotas();
         let broker = change(broker.with_lifecycle_errands(&Value::Null));
         let broker = broker.start().await;
         foundation.cf().register(&broker).await;
         Self {
-            era,
+            generation,
             controller: foundation.cloud_controller_as_the_broker().await,
             broker,
             foundation,
@@ -315,7 +315,7 @@ fn holds() -> Value {
 }
 
 /// A refusal of the Cloud Controller, in the form of both versions at once.
-fn refusal(code: u64, title: &str) -> Value {
+fn rejection(code: u64, title: &str) -> Value {
     json!({
         "errors": [{ "code": code, "title": title, "detail": "not today" }],
         "code": code, "error_code": title, "description": "not today",

@@ -4,7 +4,7 @@ use odb_stories::{RunningErrand, eventually};
 use reqwest::Method;
 use serde_json::json;
 
-use super::{DELETE_ALL, ERAS, Stage, fails, holds, outcomes::deletion_requests};
+use super::{DELETE_ALL, GENERATIONS, Stage, fails, holds, outcomes::deletion_requests};
 use crate::TIMEOUT;
 
 /// Waits until an errand has said something.
@@ -22,8 +22,8 @@ pub(super) async fn says(errand: &RunningErrand, text: &str) {
 
 #[tokio::test]
 async fn a_deletion_in_progress_is_waited_for_and_not_asked_for_again() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, holds()).await;
         stage.begin_to_delete(&guid).await;
@@ -43,15 +43,15 @@ async fn a_deletion_in_progress_is_waited_for_and_not_asked_for_again() {
         let run = errand.ended().await.expect_status(0);
         let deleted = format!("Result: deleted service instance {guid}");
         assert!(run.texts().contains(&deleted.as_str()), "{}", run.stderr);
-        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{era:?}");
+        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{generation:?}");
         stage.expect_nothing_left().await;
     }
 }
 
 #[tokio::test]
 async fn a_deletion_that_failed_before_is_asked_for_again() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, fails()).await;
         let path = format!("/v3/service_instances/{guid}");
@@ -60,15 +60,15 @@ async fn a_deletion_that_failed_before_is_asked_for_again() {
 
         stage.delete_all(&[]).await.expect_success();
 
-        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{era:?}");
+        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{generation:?}");
         stage.expect_nothing_left().await;
     }
 }
 
 #[tokio::test]
 async fn a_deletion_of_somebody_else_that_fails_is_followed_by_one_of_our_own() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         let held = stage.next_task(&guid, holds()).await;
         let later = json!({
@@ -81,22 +81,22 @@ async fn a_deletion_of_somebody_else_that_fails_is_followed_by_one_of_our_own() 
         let errand = stage.errand(DELETE_ALL, &[]).start();
         let waits = format!("Waiting for service instance {guid} to be deleted");
         says(&errand, &waits).await;
-        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{era:?}");
+        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{generation:?}");
 
         stage.foundation.control().clear_task_fault(held).await;
         let run = errand.ended().await.expect_status(0);
 
-        let told = format!("service instance {guid}: Delete operation failed.");
-        assert!(run.stderr.contains(&told), "{}", run.stderr);
-        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{era:?}");
+        let reported = format!("service instance {guid}: Delete operation failed.");
+        assert!(run.stderr.contains(&reported), "{}", run.stderr);
+        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{generation:?}");
         stage.expect_nothing_left().await;
     }
 }
 
 #[tokio::test]
 async fn an_update_in_progress_is_waited_for() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         begin_to_update(&stage, &guid).await;
 
@@ -105,7 +105,7 @@ async fn an_update_in_progress_is_waited_for() {
             "service instance {guid} has an operation of type 'update' in progress, will be deleted when that has ended"
         );
         says(&errand, &waits).await;
-        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{era:?}");
+        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{generation:?}");
         stage.foundation.control().clear_task_faults().await;
 
         let run = errand.ended().await.expect_status(0);
@@ -116,8 +116,8 @@ async fn an_update_in_progress_is_waited_for() {
 
 #[tokio::test]
 async fn an_update_that_does_not_end_fails_the_instance_as_an_unexpected_operation() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         begin_to_update(&stage, &guid).await;
 
@@ -126,19 +126,19 @@ async fn an_update_that_does_not_end_fails_the_instance_as_an_unexpected_operati
             .await
             .expect_status(1);
 
-        let told = format!(
+        let reported = format!(
             "Result: failed to delete service instance {guid}. Error: gave up after 1 s: Unexpected operation type: 'update', \
              which had not ended."
         );
-        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
-        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{era:?}");
+        assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
+        assert_eq!(deletion_requests(&stage, &guid).await, 0, "{generation:?}");
     }
 }
 
 #[tokio::test]
-async fn a_creation_in_progress_is_given_up() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn a_creation_in_progress_is_abandoned() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let hold = json!({ "at": { "place": "start" }, "effect": holds() });
         stage.foundation.control().set_task_fault(&hold).await;
         let plan = stage.controller.plan("small").await;
@@ -161,8 +161,8 @@ async fn a_creation_in_progress_is_given_up() {
 
 #[tokio::test]
 async fn two_runs_at_once_delete_everything_once() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         for number in 0..12 {
             stage.order(&format!("db-{number}")).await;
         }
@@ -176,7 +176,7 @@ async fn two_runs_at_once_delete_everything_once() {
 
         stage.expect_nothing_left().await;
         let deletions = stage.deletions().await;
-        assert_eq!(deletions.len(), 12, "{era:?}: {deletions:#?}");
+        assert_eq!(deletions.len(), 12, "{generation:?}: {deletions:#?}");
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::{ERAS, Era, Stage, fails, holds, refusal};
+use super::{GENERATIONS, Generation, Stage, fails, holds, rejection};
 
 #[tokio::test]
 async fn every_instance_of_the_offering_is_deleted() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guids = [
             stage.order("one").await,
             stage.order("two").await,
@@ -27,10 +27,10 @@ async fn every_instance_of_the_offering_is_deleted() {
                 format!("Waiting for service instance {guid} to be deleted"),
                 format!("Result: deleted service instance {guid}"),
             ];
-            let places = steps.map(|step| texts.iter().position(|text| *text == step));
+            let locations = steps.map(|step| texts.iter().position(|text| *text == step));
             assert!(
-                places.is_sorted() && places[0].is_some(),
-                "{era:?} {guid}: {texts:#?}"
+                locations.is_sorted() && locations[0].is_some(),
+                "{generation:?} {guid}: {texts:#?}"
             );
         }
         assert_eq!(run.last_text(), "FINISHED DELETES");
@@ -42,8 +42,8 @@ async fn every_instance_of_the_offering_is_deleted() {
 
 #[tokio::test]
 async fn where_there_is_nothing_nothing_is_done() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let run = stage.delete_all(&[]).await.expect_status(0);
 
         let texts = run.texts();
@@ -56,8 +56,8 @@ async fn where_there_is_nothing_nothing_is_done() {
 #[tokio::test]
 async fn an_instance_that_cannot_be_deleted_does_not_keep_the_others_and_is_deleted_by_the_next_run()
  {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let stuck = stage.order("stuck").await;
         let others = [stage.order("one").await, stage.order("two").await];
         stage.next_task(&stuck, fails()).await;
@@ -69,7 +69,7 @@ async fn an_instance_that_cannot_be_deleted_does_not_keep_the_others_and_is_dele
         let texts = run.texts();
         assert!(
             texts.iter().any(|text| text.starts_with(&failed)),
-            "{era:?}: {texts:#?}"
+            "{generation:?}: {texts:#?}"
         );
         for other in &others {
             let deleted = format!("Result: deleted service instance {other}");
@@ -89,9 +89,9 @@ async fn an_instance_that_cannot_be_deleted_does_not_keep_the_others_and_is_dele
 }
 
 #[tokio::test]
-async fn what_the_broker_said_of_a_failure_is_told_with_the_instance() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+async fn what_the_broker_said_of_a_failure_is_reported_with_the_instance() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let stuck = stage.order("stuck").await;
         stage.next_task(&stuck, fails()).await;
 
@@ -112,7 +112,7 @@ async fn what_the_broker_said_of_a_failure_is_told_with_the_instance() {
         let cause = record["cause"].as_str().unwrap();
         assert!(
             cause.contains("Instance deletion failed"),
-            "{era:?}: {cause}"
+            "{generation:?}: {cause}"
         );
         assert!(run.stderr.contains(cause), "{}", run.stderr);
     }
@@ -120,8 +120,8 @@ async fn what_the_broker_said_of_a_failure_is_told_with_the_instance() {
 
 #[tokio::test]
 async fn a_broker_that_is_not_there_fails_the_instance_with_the_platforms_words() {
-    for era in ERAS {
-        let mut stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let mut stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.broker.stop().await;
 
@@ -129,10 +129,10 @@ async fn a_broker_that_is_not_there_fails_the_instance_with_the_platforms_words(
 
         let failed = format!("Result: failed to delete service instance {guid}. ");
         let texts = run.texts();
-        let told = texts.iter().find(|text| text.starts_with(&failed));
+        let reported = texts.iter().find(|text| text.starts_with(&failed));
         assert!(
-            told.is_some_and(|text| text.contains("broker")),
-            "{era:?}: {texts:#?}"
+            reported.is_some_and(|text| text.contains("broker")),
+            "{generation:?}: {texts:#?}"
         );
         stage.broker.start_again().await;
         stage.delete_all(&[]).await.expect_success();
@@ -143,14 +143,16 @@ async fn a_broker_that_is_not_there_fails_the_instance_with_the_platforms_words(
 #[tokio::test]
 async fn what_the_platform_does_not_know_any_more_is_deleted_and_what_it_lists_all_the_same_is_counted()
  {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
-        let gone = era.or(
-            refusal(10010, "CF-ResourceNotFound"),
-            refusal(60004, "CF-ServiceInstanceNotFound"),
+        let gone = generation.or(
+            rejection(10010, "CF-ResourceNotFound"),
+            rejection(60004, "CF-ServiceInstanceNotFound"),
         );
-        stage.answers("GET", &era.path(&guid), 404, &gone).await;
+        stage
+            .answers("GET", &generation.path(&guid), 404, &gone)
+            .await;
 
         let run = stage.delete_all(&[]).await.expect_status(1);
 
@@ -167,32 +169,44 @@ async fn what_the_platform_does_not_know_any_more_is_deleted_and_what_it_lists_a
 
 #[tokio::test]
 async fn a_404_that_is_not_the_platforms_own_is_no_deletion() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, holds()).await;
         let router = json!("404 Not Found: Requested route does not exist.");
-        stage.answers("GET", &era.polled(&guid), 404, &router).await;
+        stage
+            .answers("GET", &generation.polled(&guid), 404, &router)
+            .await;
 
         let run = stage.delete_all(&[]).await.expect_status(1);
 
         let failed = format!("Result: failed to delete service instance {guid}. Error: ");
-        assert!(run.stderr.contains(&failed), "{era:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(&failed),
+            "{generation:?}: {}",
+            run.stderr
+        );
     }
 }
 
 #[tokio::test]
 async fn nobody_is_polled_who_does_not_let_us_look_or_answers_nonsense() {
     let nonsense = json!({});
-    let forbidden = refusal(10003, "CF-NotAuthorized");
-    let unknown = refusal(1000, "CF-InvalidAuthToken");
-    for era in ERAS {
+    let forbidden = rejection(10003, "CF-NotAuthorized");
+    let unknown = rejection(1000, "CF-InvalidAuthToken");
+    for generation in GENERATIONS {
         for (status, body) in [(403, &forbidden), (401, &unknown), (200, &nonsense)] {
-            let stage = Stage::of(era).await;
+            let stage = Stage::of(generation).await;
             let guid = stage.order("db").await;
             // Version 2 is looked at by the same path before the request.
             stage
-                .answers_after(era.or(0, 1), "GET", &era.polled(&guid), status, body)
+                .answers_after(
+                    generation.or(0, 1),
+                    "GET",
+                    &generation.polled(&guid),
+                    status,
+                    body,
+                )
                 .await;
             stage.next_task(&guid, holds()).await;
 
@@ -201,13 +215,13 @@ async fn nobody_is_polled_who_does_not_let_us_look_or_answers_nonsense() {
             let failed = format!("Result: failed to delete service instance {guid}. Error: ");
             assert!(
                 run.stderr.contains(&failed),
-                "{era:?} {status}: {}",
+                "{generation:?} {status}: {}",
                 run.stderr
             );
             assert_eq!(
                 deletion_requests(&stage, &guid).await,
                 1,
-                "{era:?} {status}"
+                "{generation:?} {status}"
             );
         }
     }
@@ -215,17 +229,17 @@ async fn nobody_is_polled_who_does_not_let_us_look_or_answers_nonsense() {
 
 #[tokio::test]
 async fn credentials_that_are_refused_end_the_run_early() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         for name in ["one", "two", "three"] {
             stage.order(name).await;
         }
         stage
             .answers(
                 "DELETE",
-                &era.path("*"),
+                &generation.path("*"),
                 401,
-                &refusal(1000, "CF-InvalidAuthToken"),
+                &rejection(1000, "CF-InvalidAuthToken"),
             )
             .await;
 
@@ -243,10 +257,10 @@ async fn credentials_that_are_refused_end_the_run_early() {
 
 #[tokio::test]
 async fn an_instance_that_cannot_be_looked_at_is_deleted_all_the_same() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
-        let path = era.path(&guid);
+        let path = generation.path(&guid);
         let fault = json!({
             "server": "cloud-controller",
             "requests": { "method": "GET", "path": path },
@@ -257,22 +271,22 @@ async fn an_instance_that_cannot_be_looked_at_is_deleted_all_the_same() {
 
         let run = stage.delete_all(&[]).await.expect_status(0);
 
-        let told = format!(
+        let reported = format!(
             "could not retrieve information about service instance {guid}, will try to delete"
         );
-        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
+        assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
         stage.expect_nothing_left().await;
     }
 }
 
 #[tokio::test]
 async fn server_errors_and_broken_connections_are_no_answer_about_a_deletion() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, holds()).await;
-        let polled = era.polled(&guid);
-        let after = era.or(0, 1);
+        let polled = generation.polled(&guid);
+        let after = generation.or(0, 1);
         for (skip, effect) in [
             (
                 after,
@@ -298,32 +312,32 @@ async fn server_errors_and_broken_connections_are_no_answer_about_a_deletion() {
         stage.foundation.control().clear_task_faults().await;
 
         errand.ended().await.expect_success();
-        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{era:?}");
+        assert_eq!(deletion_requests(&stage, &guid).await, 1, "{generation:?}");
         stage.expect_nothing_left().await;
     }
 }
 
 #[tokio::test]
 async fn a_lost_answer_to_the_request_is_no_reason_for_a_second_one() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, holds()).await;
         let fault = json!({
             "server": "cloud-controller",
-            "requests": { "method": "DELETE", "path": era.path(&guid) },
+            "requests": { "method": "DELETE", "path": generation.path(&guid) },
             "times": 1,
             "effect": { "kind": "drop", "moment": "after" },
         });
         stage.foundation.control().set_fault(&fault).await;
 
         let errand = stage.errand(super::DELETE_ALL, &[]).start();
-        let told = format!(
+        let reported = format!(
             "service instance {guid} is being deleted, will skip sending the delete request"
         );
         odb_stories::eventually("it finds out", crate::TIMEOUT, async || {
             let stderr = errand.stderr();
-            if stderr.contains(&told) {
+            if stderr.contains(&reported) {
                 Ok(())
             } else {
                 Err(stderr)
@@ -334,14 +348,14 @@ async fn a_lost_answer_to_the_request_is_no_reason_for_a_second_one() {
 
         errand.ended().await.expect_success();
         stage.expect_nothing_left().await;
-        assert_eq!(stage.deletions().await.len(), 1, "{era:?}");
+        assert_eq!(stage.deletions().await.len(), 1, "{generation:?}");
     }
 }
 
 /// Version 3 has jobs, which are about the deletion and nothing else.
 #[tokio::test]
 async fn a_deletion_that_turns_into_something_else_has_failed() {
-    let stage = Stage::of(Era::V2).await;
+    let stage = Stage::of(Generation::V2).await;
     let guid = stage.order("db").await;
     stage.next_task(&guid, holds()).await;
     let other = json!({
@@ -349,21 +363,21 @@ async fn a_deletion_that_turns_into_something_else_has_failed() {
         "entity": { "name": "db", "last_operation": { "type": "update", "state": "in progress", "description": "" } },
     });
     stage
-        .answers_after(1, "GET", &Era::V2.path(&guid), 200, &other)
+        .answers_after(1, "GET", &Generation::V2.path(&guid), 200, &other)
         .await;
 
     let run = stage.delete_all(&[]).await.expect_status(1);
 
-    let told = format!(
+    let reported = format!(
         "Result: failed to delete service instance {guid}. Unexpected operation type: 'update'."
     );
-    assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
+    assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
 }
 
 #[tokio::test]
 async fn the_time_for_one_instance_is_limited() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage.next_task(&guid, holds()).await;
 
@@ -372,16 +386,16 @@ async fn the_time_for_one_instance_is_limited() {
             .await
             .expect_status(1);
 
-        let told = format!(
+        let reported = format!(
             "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended."
         );
-        assert!(run.texts().contains(&told.as_str()), "{}", run.stderr);
+        assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
     }
 }
 
 /// How often the deletion of an instance was asked for.
 pub(super) async fn deletion_requests(stage: &Stage, instance: &str) -> usize {
-    let wanted = format!("DELETE {}", stage.era.path(instance));
+    let wanted = format!("DELETE {}", stage.generation.path(instance));
     let changes = stage.changes().await;
     changes.iter().filter(|change| **change == wanted).count()
 }

@@ -3,13 +3,13 @@
 use odb_stories::eventually;
 use serde_json::json;
 
-use super::{ERAS, PURGE, Stage, fails, holds, others::says, refusal};
+use super::{GENERATIONS, PURGE, Stage, fails, holds, others::says, rejection};
 use crate::TIMEOUT;
 
 #[tokio::test]
 async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
 
         let run = stage.purge(&[]).await.expect_status(0);
@@ -23,14 +23,14 @@ async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
             "Deregistering service brokers".to_owned(),
             "FINISHED PURGE INSTANCES AND DEREGISTER BROKER".to_owned(),
         ];
-        let places = steps.map(|step| texts.iter().position(|text| *text == step));
+        let locations = steps.map(|step| texts.iter().position(|text| *text == step));
         assert!(
-            places.is_sorted() && places[0].is_some(),
-            "{era:?}: {texts:#?}"
+            locations.is_sorted() && locations[0].is_some(),
+            "{generation:?}: {texts:#?}"
         );
         assert!(!texts.contains(&"FINISHED DELETES"), "{texts:#?}");
         let changes = stage.changes().await;
-        let instance = format!("DELETE {}", era.path(&guid));
+        let instance = format!("DELETE {}", generation.path(&guid));
         let is_access = |change: &&String| change.contains("/service_plans/");
         let deleted = changes
             .iter()
@@ -48,7 +48,9 @@ async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
         );
         let last = changes.last().unwrap();
         assert!(
-            last.starts_with(era.or("DELETE /v3/service_brokers/", "DELETE /v2/service_brokers/")),
+            last.starts_with(
+                generation.or("DELETE /v3/service_brokers/", "DELETE /v2/service_brokers/")
+            ),
             "{changes:#?}"
         );
         stage.expect_nothing_left().await;
@@ -58,8 +60,8 @@ async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
 
 #[tokio::test]
 async fn organizations_lose_their_access_before_the_first_deletion() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
         stage
             .cf(&["disable-service-access", "redis", "-p", "small"])
@@ -88,20 +90,20 @@ async fn organizations_lose_their_access_before_the_first_deletion() {
         let visibility = stage
             .get(&format!("/v3/service_plans/{plan}/visibility"))
             .await;
-        assert_eq!(visibility["type"], "admin", "{era:?}");
+        assert_eq!(visibility["type"], "admin", "{generation:?}");
         stage.foundation.control().clear_task_faults().await;
 
         let run = errand.ended().await.expect_status(0);
-        let told = "plan `small` is taken away from the organizations: ";
-        assert!(run.stderr.contains(told), "{}", run.stderr);
+        let reported = "plan `small` is taken away from the organizations: ";
+        assert!(run.stderr.contains(reported), "{}", run.stderr);
         assert_eq!(brokers(&stage).await, 0);
     }
 }
 
 #[tokio::test]
 async fn an_instance_that_appears_meanwhile_goes_too() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let first = stage.order("first").await;
         stage.next_task(&first, holds()).await;
         let errand = stage
@@ -132,8 +134,8 @@ async fn an_instance_that_appears_meanwhile_goes_too() {
 
 #[tokio::test]
 async fn the_broker_stays_as_long_as_an_instance_does() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         let stuck = stage.order("stuck").await;
         stage.order("db").await;
         stage.next_task(&stuck, fails()).await;
@@ -153,24 +155,24 @@ async fn the_broker_stays_as_long_as_an_instance_does() {
 
 #[tokio::test]
 async fn nothing_is_deleted_while_access_cannot_be_closed() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         stage.order("db").await;
-        let (method, path) = era.or(
+        let (method, path) = generation.or(
             ("PATCH", "/v3/service_plans/*/visibility"),
             ("PUT", "/v2/service_plans/*"),
         );
         stage
-            .answers(method, path, 403, &refusal(10003, "CF-NotAuthorized"))
+            .answers(method, path, 403, &rejection(10003, "CF-NotAuthorized"))
             .await;
 
         let run = stage.purge(&[]).await.expect_status(1);
 
-        let told = run.last_text();
+        let reported = run.last_text();
         assert!(
-            told.starts_with("Purger Failed: could not close the access to plan `")
-                && told.contains("CF-NotAuthorized"),
-            "{told}"
+            reported.starts_with("Purger Failed: could not close the access to plan `")
+                && reported.contains("CF-NotAuthorized"),
+            "{reported}"
         );
         assert_eq!(stage.instances().await, ["db"]);
         assert_eq!(brokers(&stage).await, 1);
@@ -180,8 +182,8 @@ async fn nothing_is_deleted_while_access_cannot_be_closed() {
 /// Once more, for whoever mistypes: what another name offers is not closed, deleted or forgotten.
 #[tokio::test]
 async fn nothing_is_done_to_what_another_broker_offers() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
         stage.order("db").await;
         let _other = stage.another_broker().await;
 
@@ -194,7 +196,7 @@ async fn nothing_is_done_to_what_another_broker_offers() {
             let run = errand.run().await.expect_status(1);
             assert!(run.last_text().contains(why), "{}", run.stderr);
             assert_eq!(run.json()["status"], "failed");
-            assert_eq!(stage.changes().await, before, "{era:?}");
+            assert_eq!(stage.changes().await, before, "{generation:?}");
         }
         assert_eq!(stage.instances().await, ["db"]);
         assert_eq!(brokers(&stage).await, 3);
@@ -203,8 +205,8 @@ async fn nothing_is_done_to_what_another_broker_offers() {
 
 #[tokio::test]
 async fn where_there_is_no_instance_the_broker_goes() {
-    for era in ERAS {
-        let stage = Stage::of(era).await;
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
 
         let run = stage.purge(&[]).await.expect_status(0);
 

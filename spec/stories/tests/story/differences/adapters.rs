@@ -22,9 +22,12 @@ async fn a_garbled_answer_of_an_adapter_is_shown_to_nobody() {
         .provision(&new_id(), &Order::small())
         .await;
 
-    let told = refused.expect_status(500).description();
-    assert!(told.contains("it is not JSON"), "the cause is told: {told}");
-    assert!(!told.contains("hunter2"), "{told}");
+    let reported = refused.expect_status(500).description();
+    assert!(
+        reported.contains("it is not JSON"),
+        "the cause is told: {reported}"
+    );
+    assert!(!reported.contains("hunter2"), "{reported}");
     let log = broker.log();
     let mentioned = log.iter().find(|line| line.mentions("hunter2"));
     assert!(mentioned.is_none(), "{mentioned:?}");
@@ -44,9 +47,9 @@ async fn the_last_words_of_a_failing_adapter_are_shown_to_nobody() {
         .provision(&new_id(), &Order::small())
         .await;
 
-    let told = refused.expect_status(500).description();
-    assert!(told.contains("with exit status: 1"), "{told}");
-    assert!(!told.contains("db.internal"), "{told}");
+    let reported = refused.expect_status(500).description();
+    assert!(reported.contains("with exit status: 1"), "{reported}");
+    assert!(!reported.contains("db.internal"), "{reported}");
     let log = broker.log_of_request(&refused.request_id());
     let is_cause = |line: &LogLine| line.mentions("ODB-3003") && line.mentions("db.internal");
     assert!(log.iter().any(is_cause), "{log:#?}");
@@ -66,9 +69,9 @@ async fn a_talkative_adapter_is_cut_short() {
         .provision(&new_id(), &Order::small())
         .await;
 
-    let told = refused.expect_status(500).description();
-    assert!(told.starts_with("Choose another name."), "{told}");
-    assert!(told.len() < 4096, "{} bytes", told.len());
+    let reported = refused.expect_status(500).description();
+    assert!(reported.starts_with("Choose another name."), "{reported}");
+    assert!(reported.len() < 4096, "{} bytes", reported.len());
 }
 
 /// Users click on one and read the other.

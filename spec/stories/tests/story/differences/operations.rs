@@ -23,8 +23,8 @@ async fn many_polls_at_once_begin_no_step_twice_and_hear_of_the_end_when_it_has_
     wanted.extend(errands.clone());
 
     let ordered = platform.provision(&instance, &Order::small()).await;
-    for told in polled_by_eight(platform, &instance, &ordered.accepted(), &foundation).await {
-        assert_eq!(told, ("succeeded".to_owned(), wanted.clone()));
+    for reported in polled_by_eight(platform, &instance, &ordered.accepted(), &foundation).await {
+        assert_eq!(reported, ("succeeded".to_owned(), wanted.clone()));
     }
     wanted.extend(errands);
     wanted.push(format!(
@@ -59,15 +59,15 @@ async fn a_task_that_the_director_does_not_know_ends_with_the_truth_about_the_in
     broker.start_again().await;
 
     for task in [0, 4_000_000] {
-        let told = platform
+        let reported = platform
             .last_operation(&deleted, &go_token(task, "delete"))
             .await;
-        assert_eq!(told.expect_status(410).json(), json!({}));
+        assert_eq!(reported.expect_status(410).json(), json!({}));
         for kind in ["create", "update"] {
-            let told = platform
+            let reported = platform
                 .last_operation(&living, &go_token(task, kind))
                 .await;
-            assert_eq!(told.expect_status(200).json()["state"], "succeeded");
+            assert_eq!(reported.expect_status(200).json()["state"], "succeeded");
         }
     }
     let left = foundation.director().deployments().await;
@@ -121,9 +121,9 @@ async fn polled_by_eight(
     });
     let polls: Vec<_> = polls.collect();
     together.await;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for poll in polls {
-        told.push(poll.await.expect("it is not cancelled"));
+        reported.push(poll.await.expect("it is not cancelled"));
     }
-    told
+    reported
 }

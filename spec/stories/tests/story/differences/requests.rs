@@ -64,7 +64,7 @@ async fn a_request_for_somebody_elses_service_or_plan_is_refused() {
 
 /// 30: what lay in `public` below the working directory was served to anybody.
 #[tokio::test]
-async fn no_file_is_served_and_no_path_answers_strangers() {
+async fn no_file_is_served_and_no_path_answers_unauthenticated_clients() {
     let foundation = Foundation::start().await;
     // The broker runs in this folder.
     let public = foundation.folder().join("public");
@@ -124,7 +124,7 @@ async fn a_client_that_never_ends_its_request_is_hung_up_on() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().with_request_budget(1).start().await;
     let mut slow_to_ask = broker.raw_client().await;
-    let mut slow_to_tell = broker.raw_client().await;
+    let mut slow_to_report = broker.raw_client().await;
 
     slow_to_ask
         .send_bytes(b"PUT /v2/service_instances/i HTTP/1.1\r\nhost: b")
@@ -136,9 +136,9 @@ async fn a_client_that_never_ends_its_request_is_hung_up_on() {
         "PUT /v2/service_instances/i?accepts_incomplete=true HTTP/1.1\r\nhost: b\r\n\
          authorization: {authorization}\r\nx-broker-api-version: 2.17\r\ncontent-length: 1000\r\n\r\n{{"
     );
-    slow_to_tell.send_bytes(head.as_bytes()).await;
+    slow_to_report.send_bytes(head.as_bytes()).await;
 
-    for client in [slow_to_ask, slow_to_tell] {
+    for client in [slow_to_ask, slow_to_report] {
         let said = client.last_words().await;
         assert!(
             said.is_empty() || said.starts_with("HTTP/1.1 408"),

@@ -22,7 +22,7 @@ struct Case {
     /// Upstream, probe and code of each finding.
     blamed: Vec<(&'static str, &'static str, &'static str)>,
     /// What the findings say among other things.
-    told: Vec<String>,
+    reported: Vec<String>,
     /// Whether the broker cannot work so.
     status: i32,
 }
@@ -34,7 +34,7 @@ impl Case {
             faults: Vec::new(),
             changes: Vec::new(),
             blamed: Vec::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
             status: 1,
         }
     }
@@ -64,8 +64,8 @@ impl Case {
         self
     }
 
-    fn tells(mut self, texts: &[&str]) -> Self {
-        self.told
+    fn reports(mut self, texts: &[&str]) -> Self {
+        self.reported
             .extend(texts.iter().map(|text| (*text).to_owned()));
         self
     }
@@ -90,8 +90,8 @@ impl Case {
     }
 
     /// What is wrong with a report, if anything is.
-    fn complaints(&self, ran: &Ran) -> String {
-        let mut complaints = String::new();
+    fn errors(&self, ran: &Ran) -> String {
+        let mut errors = String::new();
         let mut blamed: Vec<_> = self
             .blamed
             .iter()
@@ -107,13 +107,13 @@ impl Case {
         let found = ran.blamed();
         if found != blamed {
             let _ = writeln!(
-                complaints,
+                errors,
                 "{}: blamed are {found:?}, not {blamed:?}",
                 self.what
             );
         }
         if ran.status != self.status {
-            let _ = writeln!(complaints, "{}: status {}", self.what, ran.status);
+            let _ = writeln!(errors, "{}: status {}", self.what, ran.status);
         }
         let report = ran.report();
         let findings = report["findings"].as_array().cloned().unwrap_or_default();
@@ -123,19 +123,19 @@ impl Case {
             .filter_map(Value::as_str)
             .collect();
         let said = said.join("\n");
-        for told in &self.told {
-            if !said.contains(told) {
-                let _ = writeln!(complaints, "{}: `{told}` is not told: {said}", self.what);
+        for reported in &self.reported {
+            if !said.contains(reported) {
+                let _ = writeln!(errors, "{}: `{reported}` is not told: {said}", self.what);
             }
         }
         for finding in &findings {
             for part in ["tried", "came", "remedy"] {
                 if finding[part].as_str().is_none_or(str::is_empty) {
-                    let _ = writeln!(complaints, "{}: no `{part}`: {finding}", self.what);
+                    let _ = writeln!(errors, "{}: no `{part}`: {finding}", self.what);
                 }
             }
         }
-        complaints
+        errors
     }
 }
 
@@ -176,18 +176,18 @@ fn another_authority() -> String {
 
 async fn run_all(foundation: &Foundation, cases: Vec<Case>) {
     let secrets = foundation.secrets().await;
-    let mut complaints = String::new();
+    let mut errors = String::new();
     for case in cases {
         let ran = case.run(foundation).await;
-        complaints += &case.complaints(&ran);
+        errors += &case.errors(&ran);
         secrets.expect_none_in(case.what, &ran.output);
         assert!(!ran.output.contains("not-the-secret"), "{}", ran.output);
     }
-    assert!(complaints.is_empty(), "{complaints}");
+    assert!(errors.is_empty(), "{errors}");
 }
 
 #[tokio::test]
-async fn an_upstream_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at() {
+async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -200,57 +200,57 @@ async fn an_upstream_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at()
         Case::of("Director down")
             .with("/bosh/url", NOBODY)
             .blames("director", "connection", "ODB-1101")
-            .tells(&["127.0.0.1:9", "`bosh.url`", "refused"]),
+            .reports(&["127.0.0.1:9", "`bosh.url`", "refused"]),
         Case::of("Director's name unknown")
             .with("/bosh/url", "https://director.invalid:25555")
             .blames("director", "name", "ODB-1101")
-            .tells(&["`director.invalid`", "`bosh.url`", "name servers"]),
+            .reports(&["`director.invalid`", "`bosh.url`", "name servers"]),
         Case::of("no TLS where the Director should be")
             .with("/bosh/url", hello.url())
             .blames("director", "certificate", "ODB-1101")
-            .tells(&["TLS handshake", "`bosh.url`"]),
+            .reports(&["TLS handshake", "`bosh.url`"]),
         Case::of("a port that takes connections and says nothing")
             .with("/bosh/url", silent_tls)
             .blames("director", "certificate", "ODB-1101")
-            .tells(&["no TLS handshake came about within 1s"]),
+            .reports(&["no TLS handshake came about within 1s"]),
         Case::of("Director hangs")
             .fault("director", hold())
             .blames("director", "answer", "ODB-1101")
-            .tells(&["`GET /info`", "takes connections and does not answer"]),
+            .reports(&["`GET /info`", "takes connections and does not answer"]),
         Case::of("Director's UAA hangs")
             .fault("bosh-uaa", hold())
             .blames("director-uaa", "answer", "ODB-1101")
-            .tells(&["`GET /info`"]),
+            .reports(&["`GET /info`"]),
         Case::of("no Director at all")
             .with("/bosh/url", foundation.cloud_controller_url())
             .blames("director", "answer", "ODB-1101")
-            .tells(&["see whether a Director is there", "`bosh.url`"]),
+            .reports(&["see whether a Director is there", "`bosh.url`"]),
         Case::of("Director ill")
             .fault("director", json!({ "kind": "answer", "status": 500 }))
             .blames("director", "answer", "ODB-1101")
-            .tells(&["status 500", "log of the Director"]),
+            .reports(&["status 500", "log of the Director"]),
         Case::of("Cloud Controller down")
             .with("/cf/url", NOBODY)
             .blames("cloud-controller", "connection", "ODB-1103")
-            .tells(&["`cf.url`"]),
+            .reports(&["`cf.url`"]),
         Case::of("Cloud Controller hangs")
             .fault("cloud-controller", hold())
             .blames("cloud-controller", "answer", "ODB-1103"),
         Case::of("its UAA down")
             .with("/cf/uaa/url", NOBODY)
             .blames("cloud-controller-uaa", "connection", "ODB-1103")
-            .tells(&["`cf.uaa.url`"]),
+            .reports(&["`cf.uaa.url`"]),
         Case::of("Director's CredHub down")
             .with("/bosh_credhub/url", NOBODY)
             .blames("director-credhub", "connection", "ODB-1117")
-            .tells(&["`bosh_credhub.url`"]),
+            .reports(&["`bosh_credhub.url`"]),
         Case::of("Director's CredHub hangs")
             .fault("credhub", hold())
             .blames("director-credhub", "answer", "ODB-1117"),
         Case::of("runtime CredHub down")
             .with("/credhub/api_url", NOBODY)
             .blames("runtime-credhub", "connection", "ODB-1120")
-            .tells(&["`credhub.api_url`"]),
+            .reports(&["`credhub.api_url`"]),
         Case::of("two at once")
             .with("/bosh/url", NOBODY)
             .with("/cf/url", NOBODY)
@@ -261,7 +261,7 @@ async fn an_upstream_that_cannot_be_spoken_to_is_named_with_the_key_to_look_at()
 }
 
 #[tokio::test]
-async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_authority() {
+async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its_authority() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -272,20 +272,20 @@ async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_aut
         Case::of("another authority for the Director")
             .with("/bosh/root_ca_cert", other.clone())
             .blames("director", "certificate", "ODB-1101")
-            .tells(&["`CN=somebody else`", "`bosh.root_ca_cert`", "issued by"]),
+            .reports(&["`CN=somebody else`", "`bosh.root_ca_cert`", "issued by"]),
         Case::of("no authority for the Cloud Controller")
             .with("/cf/root_ca_cert", Value::Null)
             .blames("cloud-controller", "certificate", "ODB-1103")
             .blames("cloud-controller-uaa", "certificate", "ODB-1103")
-            .tells(&["the operating system's authorities", "by `cf.root_ca_cert`"]),
+            .reports(&["the operating system's authorities", "by `cf.root_ca_cert`"]),
         Case::of("no verification")
             .with("/cf/disable_ssl_cert_verification", true)
             .blames("cloud-controller", "certificate", "ODB-1115")
             .blames("cloud-controller-uaa", "certificate", "ODB-1115")
-            .tells(&["it is not verified", "by `cf.root_ca_cert`"])
+            .reports(&["it is not verified", "by `cf.root_ca_cert`"])
             .warns(),
     ];
-    for (flaw, told) in [
+    for (flaw, reported) in [
         (
             "expired",
             &["has ended on", "renew the server's certificate"][..],
@@ -307,7 +307,7 @@ async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_aut
             let case = Case::of(flaw)
                 .fault(server, certificate(flaw))
                 .blames(upstream, "certificate", code)
-                .tells(told);
+                .reports(reported);
             cases.push(case);
         }
     }
@@ -315,7 +315,7 @@ async fn a_certificate_is_told_with_what_is_wrong_with_it_and_the_key_of_its_aut
 }
 
 #[tokio::test]
-async fn credentials_that_nobody_knows_are_told_with_the_uaa_that_was_asked() {
+async fn credentials_that_nobody_knows_are_reported_with_the_uaa_that_was_asked() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -333,53 +333,53 @@ async fn credentials_that_nobody_knows_are_told_with_the_uaa_that_was_asked() {
         Case::of("wrong client of the Director's UAA")
             .with(DIRECTOR_CLIENT, client("nobody", "not-the-secret"))
             .blames("director-uaa", "credentials", "ODB-1102")
-            .tells(&["`nobody`", &director_uaa, "uaac client get nobody"]),
+            .reports(&["`nobody`", &director_uaa, "uaac client get nobody"]),
         Case::of("wrong secret at the Director's UAA")
             .with(DIRECTOR_CLIENT, client("odb", "not-the-secret"))
             .blames("director-uaa", "credentials", "ODB-1102")
-            .tells(&["client `odb`", "`bosh.authentication.uaa.client_credentials`"]),
+            .reports(&["client `odb`", "`bosh.authentication.uaa.client_credentials`"]),
         Case::of("basic credentials at a Director with a UAA")
             .with("/bosh/authentication", json!({ "basic": { "username": "a", "password": "not-the-secret" } }))
             .blames("director", "answer", "ODB-1102")
-            .tells(&["`bosh.authentication.uaa.client_credentials`"]),
+            .reports(&["`bosh.authentication.uaa.client_credentials`"]),
         Case::of("wrong secret at the Cloud Controller's UAA")
             .with(PLATFORM_CLIENT, client("odb", "not-the-secret"))
             .blames("cloud-controller-uaa", "credentials", "ODB-1110")
-            .tells(&[&platform_uaa, "`cf.uaa.authentication.client_credentials`"]),
+            .reports(&[&platform_uaa, "`cf.uaa.authentication.client_credentials`"]),
         Case::of("wrong user of the platform")
             .with("/cf/uaa/client_definition", Value::Null)
             .with("/cf/uaa/authentication", json!({ "user_credentials": { "username": "nobody", "password": "not-the-secret" } }))
             .blames("cloud-controller-uaa", "credentials", "ODB-1110")
-            .tells(&["user `nobody`", "`cf.uaa.authentication.user_credentials`"]),
+            .reports(&["user `nobody`", "`cf.uaa.authentication.user_credentials`"]),
         Case::of("wrong secret for the Director's CredHub")
             .with(CREDHUB_CLIENT, client("odb-credhub", "not-the-secret"))
             .blames("director-credhub", "credentials", "ODB-1118")
-            .tells(&[&director_uaa, "`bosh_credhub.authentication.uaa.client_credentials`"]),
+            .reports(&[&director_uaa, "`bosh_credhub.authentication.uaa.client_credentials`"]),
         Case::of("wrong secret for the runtime CredHub")
             .with("/credhub/client_secret", "not-the-secret")
             .blames("runtime-credhub", "credentials", "ODB-1121")
-            .tells(&[&platform_uaa, "`credhub.client_secret`"]),
+            .reports(&[&platform_uaa, "`credhub.client_secret`"]),
         Case::of("Director's UAA in the place of the platform's")
             .with("/cf/uaa/url", foundation.director_uaa_url())
             .blames("cloud-controller-uaa", "credentials", "ODB-1110")
             .blames("cloud-controller-uaa", "foundation", "ODB-1123")
-            .tells(&["is the Director's", "by `cf.uaa.url`"]),
+            .reports(&["is the Director's", "by `cf.uaa.url`"]),
         Case::of("CredHub of applications in the place of the Director's")
             .with("/bosh_credhub/url", foundation.runtime_credhub_url())
             .blames("director-credhub", "credentials", "ODB-1118")
             .blames("director-credhub", "foundation", "ODB-1123")
-            .tells(&["it is the CredHub of applications", "`bosh_credhub.url`"]),
+            .reports(&["it is the CredHub of applications", "`bosh_credhub.url`"]),
         Case::of("Director's CredHub in the place of that of applications")
             .with("/credhub/api_url", foundation.bosh_credhub_url())
             .blames("runtime-credhub", "credentials", "ODB-1121")
             .blames("runtime-credhub", "foundation", "ODB-1123")
-            .tells(&["applications do not read from it", "`credhub.api_url`"]),
+            .reports(&["applications do not read from it", "`credhub.api_url`"]),
     ];
     run_all(&foundation, cases).await;
 }
 
 #[tokio::test]
-async fn what_is_too_old_or_of_another_time_or_not_fit_is_told() {
+async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -408,33 +408,33 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_told() {
         Case::of("Director too old")
             .fault_at("director", "/info", answer(200, &with("version", "260.5.0 (00000000)".into())))
             .blames("director", "version", "ODB-1111")
-            .tells(&["260.5.0", "261", "lifecycle errands"]),
+            .reports(&["260.5.0", "261", "lifecycle errands"]),
         Case::of("Director without a CredHub")
             .fault_at("director", "/info", answer(200, &without_credhub))
             .blames("director", "features", "ODB-1125")
-            .tells(&["`features.config_server`", "`broker.enable_secure_manifests`"]),
+            .reports(&["`features.config_server`", "`broker.enable_secure_manifests`"]),
         Case::of("Cloud Controller too old")
             .fault_at("cloud-controller", "/", answer(200, &old_api))
             .blames("cloud-controller", "version", "ODB-1104")
-            .tells(&["3.94.0", "3.95"]),
+            .reports(&["3.94.0", "3.95"]),
         Case::of("Director's clock")
             .fault_at("director", "/info", answer_at(&info, "Thu, 01 Jan 2026 00:00:00 GMT"))
             .blames("director", "clock", "ODB-1122")
-            .tells(&["s behind ours", "set the clock of the Director"])
+            .reports(&["s behind ours", "set the clock of the Director"])
             .warns(),
         Case::of("an adapter whose interpreter is missing")
             .with("/service_adapter/path", script.display().to_string())
             .blames("service-adapter", "executable", "ODB-3001")
-            .tells(&["`/nowhere/interpreter`"]),
+            .reports(&["`/nowhere/interpreter`"]),
         Case::of("an adapter that fails")
             .with("/service_adapter/path", failing.display().to_string())
             .blames("service-adapter", "schemas", "ODB-1109")
             .blames("service-adapter", "schemas", "ODB-1109")
-            .tells(&["`small`", "`large`", "`odb-adapter check`"]),
+            .reports(&["`small`", "`large`", "`odb-adapter check`"]),
         Case::of("a certificate of our own that is none")
             .with("/broker/tls/cert_file", garbage.display().to_string())
             .blames("own-certificate", "certificate", "ODB-1106")
-            .tells(&["garbage.pem", "`broker.tls`"]),
+            .reports(&["garbage.pem", "`broker.tls`"]),
         Case::of("a Cloud Controller that does not take the token")
             .fault_at(
                 "cloud-controller",
@@ -442,7 +442,7 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_told() {
                 answer(401, &json!({ "errors": [{ "code": 1000, "title": "CF-InvalidAuthToken", "detail": "Invalid Auth Token" }] })),
             )
             .blames("cloud-controller", "plans", "ODB-1110")
-            .tells(&["does not take the tokens of `cf.uaa.url`"]),
+            .reports(&["does not take the tokens of `cf.uaa.url`"]),
     ];
     run_all(&foundation, cases).await;
 }
@@ -487,7 +487,7 @@ async fn when_all_upstreams_agree_on_another_time_it_is_this_machines_clock() {
 }
 
 #[tokio::test]
-async fn a_service_instances_api_that_does_not_know_us_is_told() {
+async fn a_service_instances_api_that_does_not_know_us_is_reported() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -523,7 +523,7 @@ async fn a_service_instances_api_that_does_not_know_us_is_told() {
 }
 
 #[tokio::test]
-async fn a_plan_in_use_that_is_gone_is_told_with_its_instances() {
+async fn a_plan_in_use_that_is_gone_is_reported_with_its_instances() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()

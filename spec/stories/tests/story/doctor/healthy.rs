@@ -118,7 +118,7 @@ async fn a_broker_that_serves_and_its_doctor_are_in_nobodys_way() {
 }
 
 #[tokio::test]
-async fn what_is_not_configured_is_not_asked_and_the_reason_is_told() {
+async fn what_is_not_configured_is_not_asked_and_the_reason_is_reported() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .with_director_user("operator", "pAss-of-the-Director")
@@ -149,11 +149,11 @@ async fn what_is_not_configured_is_not_asked_and_the_reason_is_told() {
         ("service-adapter", "`broker.enable_plan_schemas` is off"),
     ] {
         let probes = report["probes"].as_array().unwrap();
-        let told = probes.iter().any(|probe| {
+        let reported = probes.iter().any(|probe| {
             let text = probe["text"].as_str().unwrap();
             probe["upstream"] == upstream && probe["result"] == "not-asked" && text.contains(why)
         });
-        assert!(told, "{upstream}: {report:#}");
+        assert!(reported, "{upstream}: {report:#}");
     }
     let listed = report["probes"].as_array().unwrap().iter();
     let mut listed = listed.filter(|probe| probe["probe"] == "list" && probe["result"] == "fine");
@@ -205,7 +205,7 @@ async fn behind_a_proxy_names_are_not_looked_up_here() {
 }
 
 #[tokio::test]
-async fn faults_of_the_file_are_told_and_whoever_can_be_asked_is_asked_all_the_same() {
+async fn faults_of_the_file_are_reported_and_whoever_can_be_asked_is_asked_all_the_same() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -250,7 +250,7 @@ async fn faults_of_the_file_are_told_and_whoever_can_be_asked_is_asked_all_the_s
 }
 
 #[tokio::test]
-async fn a_broken_root_is_told_once_and_nobody_is_asked_who_would_be_believed_by_it() {
+async fn a_broken_root_is_reported_once_and_nobody_is_asked_who_would_be_believed_by_it() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -273,10 +273,10 @@ async fn a_broken_root_is_told_once_and_nobody_is_asked_who_would_be_believed_by
     let probes = report["probes"].as_array().unwrap();
     for upstream in ["director", "cloud-controller", "cloud-controller-uaa"] {
         let rows = probes.iter().filter(|row| row["upstream"] == upstream);
-        let told: Vec<_> = rows.map(|row| (&row["result"], &row["text"])).collect();
+        let reported: Vec<_> = rows.map(|row| (&row["result"], &row["text"])).collect();
         let result = json!("not-asked");
         let why = json!("not asked, because of the faults in the file");
-        assert_eq!(told, [(&result, &why)], "{upstream}: {}", ran.output);
+        assert_eq!(reported, [(&result, &why)], "{upstream}: {}", ran.output);
     }
     let text = doctor(broken(), &[]).await.output;
     assert!(

@@ -283,7 +283,7 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
     let broker = with_all(&foundation, &clients).start().await;
     broker.platform().catalog().await.expect_status(200);
 
-    let mut complaints = String::new();
+    let mut errors = String::new();
     for (client, right) in lacking {
         let examine = || examined(client.used_by(with_all(&foundation, &clients)));
         let ran = examine().await;
@@ -303,11 +303,14 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
         } else {
             ("fault", 1)
         };
-        let is_told = came.contains(&GuidedClient::named(&right));
-        if blamed != expected || !is_told || finding["severity"] != severity || ran.status != status
+        let is_reported = came.contains(&GuidedClient::named(&right));
+        if blamed != expected
+            || !is_reported
+            || finding["severity"] != severity
+            || ran.status != status
         {
             let _ = writeln!(
-                complaints,
+                errors,
                 "without `{right}`: status {}, {blamed:?}: {finding}",
                 ran.status
             );
@@ -317,13 +320,13 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
         let ran = examine().await;
         if ran.status != 0 || !ran.findings().is_empty() {
             let _ = writeln!(
-                complaints,
+                errors,
                 "after the remedy for `{right}`: {finding}: {}",
                 ran.output
             );
         }
     }
-    assert!(complaints.is_empty(), "{complaints}");
+    assert!(errors.is_empty(), "{errors}");
 }
 
 #[tokio::test]
@@ -342,7 +345,7 @@ async fn variables_of_deployments_that_cannot_be_read_are_warned_of() {
     let all: Vec<_> = clients.iter().chain(&lacking).cloned().collect();
     let foundation = foundation_of(&all).await;
 
-    for (client, told) in lacking
+    for (client, reported) in lacking
         .iter()
         .zip(["no permission can be seen", "it lacks `read`"])
     {
@@ -358,7 +361,7 @@ async fn variables_of_deployments_that_cannot_be_read_are_warned_of() {
         let finding = findings.first().unwrap_or(&Value::Null);
         assert_eq!(finding["severity"], "warning", "{finding}");
         assert!(
-            finding["came"].as_str().unwrap().contains(told),
+            finding["came"].as_str().unwrap().contains(reported),
             "{finding}"
         );
 
@@ -399,9 +402,10 @@ async fn remedies_for_one_client_undo_neither_each_other_nor_what_it_had() {
             client.used_by(configuration)
         }))
     };
-    let rights = |told: &[(&str, &str)]| -> Vec<_> {
-        let told = told.iter();
-        told.map(|(who, code)| ((*who).to_owned(), "rights".to_owned(), (*code).to_owned()))
+    let rights = |reported: &[(&str, &str)]| -> Vec<_> {
+        let reported = reported.iter();
+        reported
+            .map(|(who, code)| ((*who).to_owned(), "rights".to_owned(), (*code).to_owned()))
             .collect()
     };
 

@@ -54,8 +54,10 @@ async fn instances_that_are_deleted_with_their_deployments_are_counted_as_delete
         for errand in BOTH {
             let fleet = Fleet::on(setup.clone(), 4, |broker| broker).await;
             let (director, control) = (fleet.foundation.director(), fleet.foundation.control());
-            for place in [0, 2] {
-                director.delete_deployment(&fleet.deployment(place)).await;
+            for location in [0, 2] {
+                director
+                    .delete_deployment(&fleet.deployment(location))
+                    .await;
             }
             let look_up = json!({
                 "server": "cloud-controller",
@@ -74,8 +76,8 @@ async fn instances_that_are_deleted_with_their_deployments_are_counted_as_delete
                 (state.holds > 0).then_some(()).ok_or(format!("{state:?}"))
             })
             .await;
-            for place in [0, 2] {
-                fleet.purge(place).await;
+            for location in [0, 2] {
+                fleet.purge(location).await;
             }
             let before = control.broker_calls(0).await.pop();
             let before = before.map_or(0, |call| call.number);
@@ -84,8 +86,8 @@ async fn instances_that_are_deleted_with_their_deployments_are_counted_as_delete
             let run = running.ended().await.expect_status(0);
 
             let (texts, ids) = (own_texts(&run), &fleet.instances);
-            for place in [0, 2] {
-                let text = format!("[{}] Result: already deleted from platform", ids[place]);
+            for location in [0, 2] {
+                let text = format!("[{}] Result: already deleted from platform", ids[location]);
                 assert!(texts.contains(&text), "{text}: {texts:#?}");
             }
             let counts = "Number of successful operations: 2; Number of skipped operations: 0; Number of service instance \
@@ -167,15 +169,15 @@ async fn a_failing_instance_does_not_stop_the_others_and_the_run_fails_in_the_en
 }
 
 #[tokio::test]
-async fn several_failures_are_counted_and_told_one_by_one() {
+async fn several_failures_are_counted_and_reported_one_by_one() {
     let fleet = Fleet::of(3).await;
     fleet.fail(0).await;
     fleet.fail(2).await;
     let run = fleet.run(UPGRADE, &fleet.file()).await.expect_status(1);
     let end: Vec<&str> = run.stderr.lines().rev().take(4).collect();
     assert!(end[3].ends_with(" 2 errors occurred:"), "{end:?}");
-    for place in [0, 2] {
-        let line = format!("  * [{}] Operation failed: ", fleet.instances[place]);
+    for location in [0, 2] {
+        let line = format!("  * [{}] Operation failed: ", fleet.instances[location]);
         assert!(
             end[..2].iter().any(|text| text.starts_with(&line)),
             "{end:?}"
@@ -239,8 +241,8 @@ async fn nothing_further_is_begun_after_a_failing_canary() {
             )),
             "{last}"
         );
-        for place in [1, 2] {
-            assert_eq!(fleet.deployments_of(place).await, 0);
+        for location in [1, 2] {
+            assert_eq!(fleet.deployments_of(location).await, 0);
         }
         assert!(!run.stderr.contains("FINISHED CANARIES"));
         assert!(
@@ -253,7 +255,7 @@ async fn nothing_further_is_begun_after_a_failing_canary() {
 
 /// Weakness 1 of `spec/contracts/errands.md` §11.1: an endless loop at full CPU.
 #[tokio::test]
-async fn a_spare_candidate_takes_the_place_of_a_busy_canary() {
+async fn a_spare_candidate_takes_the_location_of_a_busy_canary() {
     let fleet = Fleet::of(3).await;
     fleet.occupy(0).await;
     let file = fleet

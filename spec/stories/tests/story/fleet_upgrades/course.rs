@@ -26,7 +26,7 @@ async fn every_instance_is_operated_on_in_the_words_of_the_go_errands() {
                     "Processing all instances. Attempt 1/2".to_owned(),
                 ]
             );
-            for (place, id) in ids.iter().enumerate() {
+            for (location, id) in ids.iter().enumerate() {
                 let of_it: Vec<_> = texts
                     .iter()
                     .filter_map(|text| text.strip_prefix(&format!("[{id}] ")))
@@ -34,7 +34,7 @@ async fn every_instance_is_operated_on_in_the_words_of_the_go_errands() {
                 assert_eq!(
                     of_it[..2],
                     [
-                        format!("Starting to process service instance {} of 3", place + 1),
+                        format!("Starting to process service instance {} of 3", location + 1),
                         "Result: operation accepted".to_owned(),
                     ],
                     "{of_it:?}"
@@ -44,7 +44,7 @@ async fn every_instance_is_operated_on_in_the_words_of_the_go_errands() {
                     "{of_it:?}"
                 );
                 assert_eq!(of_it[3..], ["Result: Service Instance operation success"]);
-                assert_eq!(fleet.deployments_of(place).await, number + 1);
+                assert_eq!(fleet.deployments_of(location).await, number + 1);
             }
             assert_eq!(
                 texts[texts.len() - 2..],
@@ -97,12 +97,12 @@ async fn there_may_be_nothing_to_do() {
 #[tokio::test]
 async fn never_are_more_in_flight_than_the_file_allows() {
     let fleet = Fleet::of(3).await;
-    for place in 0..3 {
-        fleet.hold(place).await;
+    for location in 0..3 {
+        fleet.hold(location).await;
     }
     let errand = fleet.errand(UPGRADE, &fleet.file()).start();
-    for place in 0..2 {
-        let accepted = format!("[{}] Waiting for operation", fleet.instances[place]);
+    for location in 0..2 {
+        let accepted = format!("[{}] Waiting for operation", fleet.instances[location]);
         fleet.said(&errand, &accepted).await;
     }
     assert!(
@@ -144,8 +144,8 @@ async fn canaries_go_first() {
         "Processing all instances. Attempt 1/2",
         &next,
     ];
-    let places = order.map(at);
-    assert!(places.is_sorted(), "{places:?} {texts:#?}");
+    let locations = order.map(at);
+    assert!(locations.is_sorted(), "{locations:?} {texts:#?}");
 }
 
 #[tokio::test]

@@ -38,8 +38,8 @@ async fn a_run_over_some_instances_neither_ends_nor_replaces_the_one_over_all() 
         summary(&whole).ends_with("already processed in this run: 3"),
         "{whole:?}"
     );
-    for (place, times) in [(0, 2), (1, 1), (2, 2)] {
-        assert_eq!(fleet.deployments_of(place).await, times, "{place}");
+    for (location, times) in [(0, 2), (1, 1), (2, 2)] {
+        assert_eq!(fleet.deployments_of(location).await, times, "{location}");
     }
 }
 
@@ -67,8 +67,12 @@ async fn a_run_for_another_offer_than_today_s_is_not_continued() {
             run.stderr.contains("something else is offered today"),
             "{run:?}"
         );
-        for place in 0..2 {
-            assert_eq!(fleet.deployments_of(place).await, 2, "{place}: {run:?}");
+        for location in 0..2 {
+            assert_eq!(
+                fleet.deployments_of(location).await,
+                2,
+                "{location}: {run:?}"
+            );
         }
     }
 }
@@ -125,8 +129,12 @@ async fn a_continued_run_does_not_pass_by_a_canary_that_is_not_healthy() {
         );
         let error = document["error"].as_str().unwrap();
         assert!(error.contains("not healthy after its operation"), "{error}");
-        for (place, times) in [(0, 1), (1, 0), (2, 0)] {
-            assert_eq!(fleet.deployments_of(place).await, times, "{place}: {run:?}");
+        for (location, times) in [(0, 1), (1, 0), (2, 0)] {
+            assert_eq!(
+                fleet.deployments_of(location).await,
+                times,
+                "{location}: {run:?}"
+            );
         }
     }
     control.clear_faults().await;
@@ -167,7 +175,7 @@ async fn programs_read_a_document_of_a_run_that_could_not_begin() {
 }
 
 #[tokio::test]
-async fn a_dry_run_tells_that_an_instance_that_is_busy_would_be_deployed() {
+async fn a_dry_run_reports_that_an_instance_that_is_busy_would_be_deployed() {
     let fleet = Fleet::of(2).await;
     fleet.occupy(0).await;
     let flags = ["--dry-run", "--output", "json"];

@@ -163,7 +163,7 @@ async fn a_router_that_does_not_know_the_broker_for_a_moment_does_not_make_it_a_
 }
 
 #[tokio::test]
-async fn a_page_in_the_place_of_a_polls_answer_fails_no_instance() {
+async fn a_page_in_the_location_of_a_polls_answer_fails_no_instance() {
     let foundation = foundation().await;
     let broker = broker(UPGRADE).await;
     broker.answers(ENTRY, 200, &entry("create", "succeeded", EARLIER));

@@ -7,21 +7,21 @@
 //! | `platform_pass` | upgrades go through the Cloud Controller |
 //! | `accounts` | instances are busy, gone, broken or fail |
 //! | `lost` | answers get lost on their way, or come from a router that does not know the broker |
-//! | `trouble` | the broker or the operator goes away in the middle |
+//! | `failures` | the broker or the operator goes away in the middle |
 //! | `go_broker` | the broker is a Go broker |
-//! | `wishes` | the operator wants more than the Go errands can do |
+//! | `wanted` | the operator wants more than the Go errands can do |
 //! | `interrupted` | a run has not come to a good end, and is continued |
-//! | `refusals` | the run cannot begin |
+//! | `rejections` | the run cannot begin |
 
 mod accounts;
 mod course;
+mod failures;
 mod go_broker;
 mod interrupted;
 mod lost;
 mod platform_pass;
-mod refusals;
-mod trouble;
-mod wishes;
+mod rejections;
+mod wanted;
 
 use odb_stories::{
     Broker, BrokerConfiguration, CloudController, Errand, ErrandConfiguration, ErrandRun,
@@ -107,14 +107,14 @@ impl Fleet {
         self.errand(name, file).run().await
     }
 
-    fn deployment(&self, place: usize) -> String {
-        format!("service-instance_{}", self.instances[place])
+    fn deployment(&self, location: usize) -> String {
+        format!("service-instance_{}", self.instances[location])
     }
 
     /// The next task of an instance comes to this.
-    async fn task_fault(&self, place: usize, at: &str, effect: Value) {
+    async fn task_fault(&self, location: usize, at: &str, effect: Value) {
         let fault = json!({
-            "deployment": self.deployment(place),
+            "deployment": self.deployment(location),
             "at": { "place": at },
             "effect": effect,
         });
@@ -122,54 +122,60 @@ impl Fleet {
     }
 
     /// The next task of an instance goes no further until faults are cleared.
-    async fn hold(&self, place: usize) {
-        self.task_fault(place, "start", json!({ "kind": "hold" }))
+    async fn hold(&self, location: usize) {
+        self.task_fault(location, "start", json!({ "kind": "hold" }))
             .await;
     }
 
     /// The next task of an instance fails.
-    async fn fail(&self, place: usize) {
+    async fn fail(&self, location: usize) {
         let effect = json!({ "kind": "fail", "code": 400_001, "message": "no disk space left" });
-        self.task_fault(place, "start", effect).await;
+        self.task_fault(location, "start", effect).await;
     }
 
     /// Somebody operates on an instance and does not come to an end until faults are cleared.
-    async fn occupy(&self, place: usize) {
-        self.hold(place).await;
+    async fn occupy(&self, location: usize) {
+        self.hold(location).await;
         let order = Order::small();
         let body = json!({ "plan_id": order.member("plan_id"), "context": { "space_guid": "" } });
         let platform = self.broker.platform();
         let answer = platform
-            .operate(&self.instances[place], "recreate", &body)
+            .operate(&self.instances[location], "recreate", &body)
             .await;
         answer.expect_status(202);
     }
 
     /// The platform forgets an instance; its deployment stays.
-    async fn purge(&self, place: usize) {
-        let path = format!("/v3/service_instances/{}?purge=true", self.instances[place]);
+    async fn purge(&self, location: usize) {
+        let path = format!(
+            "/v3/service_instances/{}?purge=true",
+            self.instances[location]
+        );
         let broker = self.foundation.cloud_controller_as_the_broker().await;
         let (status, body) = broker.send(Method::DELETE, &path, None).await;
         assert_eq!(status, 204, "{body}");
     }
 
     /// What was done to an instance, oldest first, without what was done to make it.
-    async fn operations_on(&self, place: usize) -> Vec<String> {
+    async fn operations_on(&self, location: usize) -> Vec<String> {
         let director = self.foundation.director();
-        let tasks = director.tasks_of(&self.deployment(place)).await;
-        let told = tasks.iter().map(|task| {
+        let tasks = director.tasks_of(&self.deployment(location)).await;
+        let reported = tasks.iter().map(|task| {
             let description = task["description"].as_str().unwrap_or_default();
             let state = task["state"].as_str().unwrap_or_default();
             format!("{description}: {state}")
         });
-        told.filter(|told| !told.starts_with("run errand") && !told.starts_with("retrieve"))
+        reported
+            .filter(|reported| {
+                !reported.starts_with("run errand") && !reported.starts_with("retrieve")
+            })
             .skip(1)
             .collect()
     }
 
     /// How many deployments were submitted for an instance since it was made.
-    async fn deployments_of(&self, place: usize) -> usize {
-        self.operations_on(place).await.len()
+    async fn deployments_of(&self, location: usize) -> usize {
+        self.operations_on(location).await.len()
     }
 
     /// Waits until an errand has said this.

@@ -31,8 +31,8 @@ fn file(fleet: &Fleet) -> ErrandConfiguration {
     fleet.file().with("/maintenance_info_present", json!(true))
 }
 
-async fn version_of(fleet: &Fleet, place: usize) -> String {
-    let path = format!("/v3/service_instances/{}", fleet.instances[place]);
+async fn version_of(fleet: &Fleet, location: usize) -> String {
+    let path = format!("/v3/service_instances/{}", fleet.instances[location]);
     let (status, found) = fleet.controller.send(Method::GET, &path, None).await;
     assert_eq!(status, 200, "{found}");
     let version = found["maintenance_info"]["version"].as_str();
@@ -71,9 +71,9 @@ async fn an_instance_is_upgraded_through_the_platform_and_deployed_once() {
                 "Upgrading all instances via BOSH"
             ]
         );
-        for (place, id) in fleet.instances.iter().enumerate() {
-            assert!(version_of(&fleet, place).await.starts_with("2.0.0"));
-            assert_eq!(fleet.deployments_of(place).await, 1);
+        for (location, id) in fleet.instances.iter().enumerate() {
+            assert!(version_of(&fleet, location).await.starts_with("2.0.0"));
+            assert_eq!(fleet.deployments_of(location).await, 1);
             for text in [
                 format!("[{id}] Waiting for operation to complete"),
                 format!("[{id}] Result: already upgraded through the platform - operation skipped"),

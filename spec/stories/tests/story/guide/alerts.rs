@@ -92,7 +92,7 @@ fn alerts_fire_when_they_say_and_not_before() {
 #[test]
 fn the_chapter_has_what_to_do_about_every_alert() {
     let chapter = project_file("docs/operators/monitor.md");
-    let told: Vec<&str> = rows(&chapter, |cell| cell.starts_with("`OnDemandBroker"))
+    let reported: Vec<&str> = rows(&chapter, |cell| cell.starts_with("`OnDemandBroker"))
         .into_iter()
         .map(|cells| cells[0].trim_matches('`'))
         .collect();
@@ -101,7 +101,7 @@ fn the_chapter_has_what_to_do_about_every_alert() {
         .iter()
         .filter_map(|alert| alert["alert"].as_str())
         .collect();
-    assert_eq!(told, names);
+    assert_eq!(reported, names);
 }
 
 fn alerts() -> Vec<Value> {

@@ -34,8 +34,8 @@ async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_with
     broker.start_again().await;
 
     eventually("the early order is complete", TIMEOUT, async || {
-        let told = cf.run(&["service", "early"]).await.succeeded();
-        told.contains("succeeded").then_some(()).ok_or(told)
+        let reported = cf.run(&["service", "early"]).await.succeeded();
+        reported.contains("succeeded").then_some(()).ok_or(reported)
     })
     .await;
     assert_eq!(director.deployments().await.len(), 1);

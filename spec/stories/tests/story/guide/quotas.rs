@@ -9,13 +9,13 @@ use super::{project_file, rows};
 #[tokio::test]
 async fn the_quotas_of_the_example_refuse_whom_the_chapter_says_in_the_words_that_it_says() {
     let chapter = project_file("docs/operators/plans.md");
-    let refusals: Vec<&str> = rows(&chapter, |_| true)
+    let rejections: Vec<&str> = rows(&chapter, |_| true)
         .into_iter()
         .filter_map(|cells| cells.get(1)?.strip_prefix('`')?.strip_suffix('`'))
         .filter(|text| text.starts_with("There is no room"))
         .collect();
-    let [third_small, second_large, moved] = refusals[..] else {
-        panic!("the refusals are not found: {refusals:?}");
+    let [third_small, second_large, moved] = rejections[..] else {
+        panic!("the refusals are not found: {rejections:?}");
     };
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation

@@ -48,8 +48,8 @@ async fn while_the_brokers_password_is_exchanged_orders_in_progress_go_on_and_ne
     control.clear_task_faults().await;
 
     eventually("the early order is complete", TIMEOUT, async || {
-        let told = cf.run(&["service", "early"]).await.succeeded();
-        told.contains("succeeded").then_some(()).ok_or(told)
+        let reported = cf.run(&["service", "early"]).await.succeeded();
+        reported.contains("succeeded").then_some(()).ok_or(reported)
     })
     .await;
     cf.run(&["create-service", "redis", "small", "later", "--wait"])

@@ -24,8 +24,8 @@ async fn a_body_of_a_gigabyte_is_not_read() {
     assert!(said.contains("larger than"), "{said}");
 
     // Neither is one whose length nobody tells, nor one of a stranger.
-    let stranger = "PUT /v2/service_instances/i HTTP/1.1\r\nhost: b\r\n";
-    for order in [order.as_str(), stranger] {
+    let unauthenticated_client = "PUT /v2/service_instances/i HTTP/1.1\r\nhost: b\r\n";
+    for order in [order.as_str(), unauthenticated_client] {
         let mut pouring = broker.raw_client().await;
         let chunked = format!("{order}transfer-encoding: chunked\r\n\r\n");
         pouring.send_bytes(chunked.as_bytes()).await;
@@ -38,7 +38,7 @@ async fn a_body_of_a_gigabyte_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_body_that_trickles_in_is_given_up_with_an_answer() {
+async fn a_body_that_trickles_in_is_abandoned_with_an_answer() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()
@@ -69,7 +69,7 @@ async fn a_body_that_trickles_in_is_given_up_with_an_answer() {
 
 /// Otherwise a router would send the next request to where nobody reads any more.
 #[tokio::test]
-async fn who_is_not_read_to_the_end_is_told_that_the_connection_ends() {
+async fn who_is_not_read_to_the_end_is_reported_that_the_connection_ends() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::{Watched, head};
 use crate::TIMEOUT;
 
-const STRANGER: &[u8] = b"GET /v2/catalog HTTP/1.1\r\nhost: b\r\n\r\n";
+const UNAUTHENTICATED: &[u8] = b"GET /v2/catalog HTTP/1.1\r\nhost: b\r\n\r\n";
 
 #[tokio::test]
 async fn clients_that_dribble_their_heads_are_hung_up_on_and_others_are_served() {
@@ -32,7 +32,7 @@ async fn clients_that_dribble_their_heads_are_hung_up_on_and_others_are_served()
     for _ in 0..10 {
         let mut client = broker.raw_client().await;
         client.send_bytes(catalog.as_bytes()).await;
-        client.hear("HTTP/1.1 200").await;
+        client.read_until("HTTP/1.1 200").await;
         client
             .send_bytes(b"GET /v2/catalog HTTP/1.1\r\nhost: b\r\nx: ")
             .await;
@@ -90,11 +90,11 @@ async fn one_client_cannot_take_all_connections() {
     }
     assert_eq!(greedy.len(), 8, "connections of one client");
     broker.platform().catalog().await.expect_status(200);
-    let told = broker.log();
-    let told = told
+    let reported = broker.log();
+    let reported = reported
         .iter()
         .find(|line| line.field("code") == Some("ODB-2020"));
-    assert!(told.is_some_and(LogLine::is_warning_or_worse));
+    assert!(reported.is_some_and(LogLine::is_warning_or_worse));
 
     // Whoever goes makes room.
     greedy.clear();
@@ -147,7 +147,7 @@ async fn what_is_no_tls_is_hung_up_on() {
 }
 
 #[tokio::test]
-async fn a_stranger_too_many_is_told_that_the_connection_ends() {
+async fn a_unauthenticated_client_too_many_is_reported_that_the_connection_ends() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()
@@ -158,7 +158,7 @@ async fn a_stranger_too_many_is_told_that_the_connection_ends() {
     let mut waiting = Vec::new();
     for _ in 0..90 {
         let mut client = broker.raw_client().await;
-        client.send_bytes(STRANGER).await;
+        client.send_bytes(UNAUTHENTICATED).await;
         waiting.push(client);
     }
     expect_failed_authentications(&broker, 90).await;
@@ -166,7 +166,7 @@ async fn a_stranger_too_many_is_told_that_the_connection_ends() {
     let mut answers = JoinSet::new();
     for _ in 0..12 {
         let mut client = broker.raw_client().await;
-        client.send_bytes(STRANGER).await;
+        client.send_bytes(UNAUTHENTICATED).await;
         answers.spawn(client.last_words());
     }
 
@@ -175,13 +175,13 @@ async fn a_stranger_too_many_is_told_that_the_connection_ends() {
     assert!(said.starts_with("http/1.1 401"), "{said}");
     assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
     // Who has to do no more than wait keeps his connection.
-    let said = waiting.swap_remove(0).hear("\r\n\r\n").await;
+    let said = waiting.swap_remove(0).read_until("\r\n\r\n").await;
     assert!(said.starts_with("HTTP/1.1 401"), "{said}");
     assert!(!said.to_ascii_lowercase().contains("connection:"), "{said}");
 }
 
 #[tokio::test]
-async fn strangers_beyond_a_rate_leave_one_line_in_the_log_and_no_other() {
+async fn unauthenticated_clients_beyond_a_rate_leave_one_line_in_the_log_and_no_other() {
     let foundation = Foundation::start().await;
     let mut broker = foundation
         .broker()
@@ -189,14 +189,14 @@ async fn strangers_beyond_a_rate_leave_one_line_in_the_log_and_no_other() {
         .start()
         .await;
     let platform = broker.platform().clone();
-    let stranger = platform.with_wrong_password();
+    let unauthenticated_client = platform.with_wrong_password();
 
     // Requests that leave a line in the audit, with a header that cannot be understood.
     for _ in 0..60 {
-        let order = stranger
+        let order = unauthenticated_client
             .provision_request(&new_id(), &Order::small())
             .header("X-Broker-API-Originating-Identity", "nonsense");
-        stranger.send(order).await.expect_status(401);
+        unauthenticated_client.send(order).await.expect_status(401);
     }
     // Refused before anybody looks at the password.
     for _ in 0..60 {
@@ -255,13 +255,15 @@ async fn who_fails_to_authenticate_waits_and_who_does_not_never() {
         .start()
         .await;
     let platform = broker.platform();
-    let stranger = platform.with_wrong_password();
+    let unauthenticated_client = platform.with_wrong_password();
 
     // All from the same address, as behind a router; the waits soon are longer than this test.
     let mut attempts = Vec::new();
     for _ in 0..20 {
-        let stranger = stranger.clone();
-        attempts.push(tokio::spawn(async move { stranger.catalog().await }));
+        let unauthenticated_client = unauthenticated_client.clone();
+        attempts.push(tokio::spawn(async move {
+            unauthenticated_client.catalog().await
+        }));
     }
     expect_failed_authentications(&broker, 20).await;
     platform.catalog().await.expect_status(200);

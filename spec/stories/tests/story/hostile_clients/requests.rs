@@ -10,7 +10,7 @@ async fn a_path_with_a_trick_leads_nowhere() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
 
-    for (path, stranger, known) in [
+    for (path, unauthenticated_client, known) in [
         ("//v2/catalog", 401, 404),
         ("/v2//catalog", 401, 404),
         ("/v2/../health", 401, 404),
@@ -35,7 +35,7 @@ async fn a_path_with_a_trick_leads_nowhere() {
         ("http://elsewhere.example/health", 200, 200),
     ] {
         let said = answer_to(&broker, &format!("GET {path} HTTP/1.1\r\nhost: b\r\n")).await;
-        expect(&said, stranger, path);
+        expect(&said, unauthenticated_client, path);
         // Fetching is not offered, so that an id that travels would be 404.
         let said = answer_to(&broker, &head(&broker, "DELETE", path)).await;
         let known = if path.ends_with("/health") && known == 200 {
@@ -133,7 +133,7 @@ async fn requests_one_behind_the_other_are_answered_in_their_order() {
     };
     let all = (0..100).map(request).collect::<Vec<_>>().concat();
     client.send_bytes(all.as_bytes()).await;
-    let said = client.hear("n-99-").await;
+    let said = client.read_until("n-99-").await;
 
     let found: Vec<usize> = (0..100)
         .map(|n| said.find(&format!("n-{n}-")).unwrap())
@@ -142,7 +142,7 @@ async fn requests_one_behind_the_other_are_answered_in_their_order() {
 }
 
 #[tokio::test]
-async fn what_strangers_make_up_stays_short_in_the_log() {
+async fn what_unauthenticated_clients_make_up_stays_short_in_the_log() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -167,9 +167,13 @@ async fn what_strangers_make_up_stays_short_in_the_log() {
 
     for answer in [in_headers, in_the_method] {
         answer.expect_status(401);
-        let told = broker.log_of_request(&answer.request_id());
-        assert!(told.iter().any(|line| line.mentions("request answered")));
-        for line in told {
+        let reported = broker.log_of_request(&answer.request_id());
+        assert!(
+            reported
+                .iter()
+                .any(|line| line.mentions("request answered"))
+        );
+        for line in reported {
             let text = line.text();
             assert!(text.len() < 4_000, "{text}");
         }

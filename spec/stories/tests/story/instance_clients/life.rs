@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::{
     PLACEHOLDER, WITH_DASHBOARD, change, defined, delete_to_the_end, deployed_secret,
-    expect_no_client, members, refuse_deployments, set, told, update_to_the_end,
+    expect_no_client, members, refuse_deployments, reported, set, update_to_the_end,
     upgrade_to_the_end,
 };
 
 #[tokio::test]
-async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_told() {
+async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_reported() {
     let foundation = Foundation::start().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
@@ -22,18 +22,18 @@ async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_told() {
 
     let space = foundation.space();
     let (reads, writes) = (format!("svc.{space}.read"), format!("svc.{space}.write"));
-    let told = &told(&foundation)[0];
-    assert_eq!(told["client_id"], instance.as_str());
-    assert_eq!(told["name"], "cache", "as its user calls the instance");
-    assert_eq!(members(&told["scopes"]), set(&["openid", &reads]));
-    assert_eq!(members(&told["authorities"]), set(&[&writes]));
+    let reported = &reported(&foundation)[0];
+    assert_eq!(reported["client_id"], instance.as_str());
+    assert_eq!(reported["name"], "cache", "as its user calls the instance");
+    assert_eq!(members(&reported["scopes"]), set(&["openid", &reads]));
+    assert_eq!(members(&reported["authorities"]), set(&[&writes]));
     assert_eq!(
-        members(&told["authorized_grant_types"]),
+        members(&reported["authorized_grant_types"]),
         set(&["client_credentials", "authorization_code", "refresh_token"])
     );
-    assert_eq!(told["redirect_uri"], PLACEHOLDER);
-    assert_eq!(told["allowpublic"], "false");
-    let secret = told["client_secret"].as_str().expect("it is text");
+    assert_eq!(reported["redirect_uri"], PLACEHOLDER);
+    assert_eq!(reported["allowpublic"], "false");
+    let secret = reported["client_secret"].as_str().expect("it is text");
     assert_eq!(secret.len(), 32, "{secret}");
     assert!(secret.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     assert!(clients.knows(&instance, secret).await);
@@ -46,10 +46,10 @@ async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_told() {
     assert_eq!(members(&client["redirect_uri"]), set(&[&dashboard]));
     assert_eq!(client["name"], "cache");
 
-    let marker = foundation.director().marker(&instance).await;
-    let marker = marker.expect("it is remembered").to_string();
+    let record = foundation.director().record(&instance).await;
+    let record = record.expect("it is remembered").to_string();
     let log: String = broker.log().iter().map(LogLine::text).collect();
-    for text in [marker, log] {
+    for text in [record, log] {
         assert!(!text.contains(secret), "the secret is in {text}");
     }
 }
@@ -98,14 +98,14 @@ async fn a_user_sees_nothing_of_the_client() {
 #[tokio::test]
 async fn an_update_finds_the_client_keeps_its_secret_and_changes_it_to_what_is_defined_today() {
     let foundation = Foundation::start().await;
-    let mut former = defined(&foundation, WITH_DASHBOARD).start().await;
+    let mut previous = defined(&foundation, WITH_DASHBOARD).start().await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
-    former
+    previous
         .platform()
         .provision_to_the_end(&instance, &Order::small())
         .await;
     let secret = deployed_secret(&foundation, &instance).await;
-    former.stop().await;
+    previous.stop().await;
     let broker = foundation
         .broker()
         .with_adapter(&foundation.folder().join("adapter"))
@@ -119,10 +119,10 @@ async fn an_update_finds_the_client_keeps_its_secret_and_changes_it_to_what_is_d
     update_to_the_end(broker.platform(), &instance, &change(150)).await;
 
     let scope = format!("svc.{}.all", foundation.space());
-    let told = told(&foundation).pop().expect("it was asked");
-    assert_eq!(told["client_secret"], "", "UAA does not give it back");
-    assert_eq!(told["scopes"], scope.as_str());
-    assert_eq!(told["authorities"], "uaa.none");
+    let reported = reported(&foundation).pop().expect("it was asked");
+    assert_eq!(reported["client_secret"], "", "UAA does not give it back");
+    assert_eq!(reported["scopes"], scope.as_str());
+    assert_eq!(reported["authorities"], "uaa.none");
     let client = clients.client(&instance).await;
     assert_eq!(members(&client["scope"]), set(&[&scope]));
     assert_eq!(members(&client["authorities"]), set(&["uaa.none"]));
@@ -134,18 +134,18 @@ async fn an_update_finds_the_client_keeps_its_secret_and_changes_it_to_what_is_d
 #[tokio::test]
 async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
     let foundation = Foundation::start().await;
-    let mut former = foundation
+    let mut previous = foundation
         .broker()
         .with_adapter(&foundation.adapters().script(WITH_DASHBOARD))
         .start()
         .await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
-    former
+    previous
         .platform()
         .provision_to_the_end(&instance, &Order::small())
         .await;
     assert_eq!(clients.find(&instance).await, None);
-    former.stop().await;
+    previous.stop().await;
     let broker = foundation
         .broker()
         .with_adapter(&foundation.folder().join("adapter"))
@@ -157,7 +157,7 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
     // An upgrade need not tell where the instance is.
     upgrade_to_the_end(platform, &instance, Value::Null).await;
     assert_eq!(clients.find(&instance).await, None);
-    assert_eq!(told(&foundation).last(), Some(&Value::Null));
+    assert_eq!(reported(&foundation).last(), Some(&Value::Null));
     let context = json!({ "space_guid": foundation.space(), "instance_name": "store" });
     upgrade_to_the_end(platform, &instance, context).await;
 
@@ -179,13 +179,13 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
 #[tokio::test]
 async fn a_client_that_is_not_defined_any_more_goes_when_the_change_has_succeeded() {
     let foundation = Foundation::start().await;
-    let mut former = defined(&foundation, WITH_DASHBOARD).start().await;
+    let mut previous = defined(&foundation, WITH_DASHBOARD).start().await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
-    former
+    previous
         .platform()
         .provision_to_the_end(&instance, &Order::small())
         .await;
-    former.stop().await;
+    previous.stop().await;
     let broker = foundation
         .broker()
         .with_adapter(&foundation.folder().join("adapter"))
@@ -200,8 +200,8 @@ async fn a_client_that_is_not_defined_any_more_goes_when_the_change_has_succeede
     update_to_the_end(platform, &instance, &change(150)).await;
 
     expect_no_client(&clients, &instance).await;
-    let told = told(&foundation).pop().expect("it was asked");
-    assert_eq!(told, Value::Null);
+    let reported = reported(&foundation).pop().expect("it was asked");
+    assert_eq!(reported, Value::Null);
 }
 
 #[tokio::test]
@@ -293,15 +293,15 @@ async fn public_and_implicit_clients_have_no_secret_of_their_own() {
             .provision_to_the_end(&instance, &Order::small())
             .await;
 
-        let told = &told(&foundation)[0];
-        assert_eq!(told["client_secret"], secret);
-        assert_eq!(told["redirect_uri"], PLACEHOLDER);
-        assert_eq!(told["allowpublic"], (secret == "-").to_string());
+        let reported = &reported(&foundation)[0];
+        assert_eq!(reported["client_secret"], secret);
+        assert_eq!(reported["redirect_uri"], PLACEHOLDER);
+        assert_eq!(reported["allowpublic"], (secret == "-").to_string());
     }
 }
 
 #[tokio::test]
-async fn whoever_may_not_administer_clients_is_told_at_the_start_and_not_by_a_user() {
+async fn whoever_may_not_administer_clients_is_reported_at_the_start_and_not_by_a_user() {
     let foundation = Foundation::setup()
         .with_broker_rights(&["cloud_controller.admin", "clients.write"])
         .start()

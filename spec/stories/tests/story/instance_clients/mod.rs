@@ -3,10 +3,10 @@
 //! | module | what may happen |
 //! | --- | --- |
 //! | `life` | nothing: an instance comes, changes and goes |
-//! | `trouble` | something fails in the middle, is lost or killed, or belongs to somebody else |
+//! | `failures` | something fails in the middle, is lost or killed, or belongs to somebody else |
 
+mod failures;
 mod life;
-mod trouble;
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ fn defined<'f>(foundation: &'f Foundation, script: &str) -> BrokerConfiguration<
 }
 
 /// What the adapter was told of the client, question by question.
-fn told(foundation: &Foundation) -> Vec<Value> {
+fn reported(foundation: &Foundation) -> Vec<Value> {
     let noted = std::fs::read_to_string(foundation.folder().join("told")).unwrap_or_default();
     let lines = noted.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().expect("it is JSON")
@@ -199,17 +199,17 @@ fn without_time(mut client: Value) -> Value {
 }
 
 /// The next task of the instance fails where it comes to this place.
-async fn fail_task(control: &Control, instance: &str, place: Value) {
+async fn fail_task(control: &Control, instance: &str, location: Value) {
     let fails = json!({
         "deployment": format!("service-instance_{instance}"),
-        "at": place,
+        "at": location,
         "effect": { "kind": "fail", "code": 450_001, "message": "the disk is full" },
     });
     control.set_task_fault(&fails).await;
 }
 
 /// The secret that the adapter was told last.
-fn told_secret(foundation: &Foundation) -> String {
-    let last = told(foundation).pop().expect("it was asked");
+fn reported_secret(foundation: &Foundation) -> String {
+    let last = reported(foundation).pop().expect("it was asked");
     last["client_secret"].as_str().expect("a text").to_owned()
 }

@@ -29,7 +29,7 @@ fn ids(list: &Value) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn a_list_that_shrinks_while_it_is_read_is_told_whole() {
+async fn a_list_that_shrinks_while_it_is_read_is_reported_whole() {
     for setup in both() {
         let foundation = setup.without_processes().start().await;
         let broker = fleet(&foundation).await;

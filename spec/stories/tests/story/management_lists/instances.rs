@@ -23,7 +23,7 @@ fn row(instance: &str, order: &Order, space: &str) -> String {
 }
 
 #[tokio::test]
-async fn instances_are_told_with_their_plans_of_the_catalog_and_their_spaces_and_null_where_there_are_none()
+async fn instances_are_reported_with_their_plans_of_the_catalog_and_their_spaces_and_null_where_there_are_none()
  {
     for setup in both() {
         let foundation = setup.without_processes().start().await;
@@ -34,11 +34,11 @@ async fn instances_are_told_with_their_plans_of_the_catalog_and_their_spaces_and
         let small = order(&foundation, "small", "one").await;
         let large = order(&foundation, "large", "two").await;
 
-        let told = platform.listed_instances("").await;
+        let reported = platform.listed_instances("").await;
 
         let space = foundation.space();
         assert_eq!(
-            rows(&told),
+            rows(&reported),
             BTreeSet::from([
                 row(&small, &Order::small(), space),
                 row(&large, &Order::large(), space)
@@ -49,35 +49,35 @@ async fn instances_are_told_with_their_plans_of_the_catalog_and_their_spaces_and
 
 #[tokio::test]
 async fn instances_are_chosen_by_the_names_of_organization_and_space() {
-    let (organization, place) = ("a&b, ö%2C+", "dev/1 #=?");
-    let place_of = |organization: &str, space: &str| {
+    let (organization, location) = ("a&b, ö%2C+", "dev/1 #=?");
+    let location_of = |organization: &str, space: &str| {
         let pairs = [("cf_org", organization), ("cf_space", space)];
         let url = url::Url::parse_with_params("http://query", pairs).unwrap();
         url.query().unwrap().to_owned()
     };
     for setup in both() {
         let foundation = setup
-            .with_another_place(organization, place)
+            .with_another_location(organization, location)
             .without_processes()
             .start()
             .await;
         let broker = registered(&foundation).await;
         let platform = broker.platform();
         let here = order(&foundation, "small", "here").await;
-        let controller = foundation.cloud_controller().await.in_space(place).await;
+        let controller = foundation.cloud_controller().await.in_space(location).await;
         let plan = controller.plan("small").await;
         let ordered = controller.order("there", &plan).await;
         controller.end(&ordered).await.unwrap();
 
         let chosen = platform
-            .listed_instances(&place_of("acme", "development"))
+            .listed_instances(&location_of("acme", "development"))
             .await;
         assert_eq!(
             rows(&chosen),
             BTreeSet::from([row(&here, &Order::small(), foundation.space())])
         );
         let chosen = platform
-            .listed_instances(&place_of(organization, place))
+            .listed_instances(&location_of(organization, location))
             .await;
         let there = rows(&chosen);
         assert_eq!(there.len(), 1);
@@ -88,12 +88,12 @@ async fn instances_are_chosen_by_the_names_of_organization_and_space() {
 
         // A space of another organization is none of this one, and who is not there has nothing.
         for (organization, space) in [
-            ("acme", place),
+            ("acme", location),
             ("acme", "nowhere"),
             ("nobody", "development"),
         ] {
             let none = platform
-                .listed_instances(&place_of(organization, space))
+                .listed_instances(&location_of(organization, space))
                 .await;
             assert_eq!(none.expect_status(200).json(), Value::Null);
         }
@@ -104,7 +104,7 @@ async fn instances_are_chosen_by_the_names_of_organization_and_space() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_not_organization_and_space_is_told_by_a_500() {
+async fn a_filter_that_is_not_organization_and_space_is_reported_by_a_500() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = registered(&foundation).await;
 
@@ -189,7 +189,7 @@ async fn the_service_instances_api_comes_before_the_cloud_controller_for_lists_a
 }
 
 #[tokio::test]
-async fn a_source_that_fails_is_told_by_a_500_and_why_in_the_log() {
+async fn a_source_that_fails_is_reported_by_a_500_and_why_in_the_log() {
     for setup in both() {
         let foundation = setup.without_processes().start().await;
         let broker = registered(&foundation).await;
@@ -200,7 +200,7 @@ async fn a_source_that_fails_is_told_by_a_500_and_why_in_the_log() {
                 "effect": { "kind": "answer", "status": 500, "body": "oh no" },
             });
             if server == "cf-uaa" {
-                control.withdraw_tokens(server).await;
+                control.revoke_tokens(server).await;
             }
             control.set_fault(&fault).await;
             for path in PATHS {
@@ -213,7 +213,7 @@ async fn a_source_that_fails_is_told_by_a_500_and_why_in_the_log() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_where_nobody_knows() {
+async fn nothing_is_reported_where_nobody_knows() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().without_quotas();
     let broker = broker.without_cloud_controller().start().await;
@@ -229,7 +229,7 @@ async fn nothing_is_told_where_nobody_knows() {
 }
 
 #[tokio::test]
-async fn strangers_are_told_nothing_and_nothing_else_can_be_asked_there() {
+async fn unauthenticated_clients_are_reported_nothing_and_nothing_else_can_be_asked_there() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = registered(&foundation).await;
     let platform = broker.platform();
@@ -237,8 +237,8 @@ async fn strangers_are_told_nothing_and_nothing_else_can_be_asked_there() {
     for path in PATHS {
         let anonymous = platform.anonymous_request(Method::GET, path);
         platform.send(anonymous).await.expect_status(401);
-        let stranger = platform.with_wrong_password();
-        stranger.manage(path).await.expect_status(401);
+        let unauthenticated_client = platform.with_wrong_password();
+        unauthenticated_client.manage(path).await.expect_status(401);
         for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
             let request = platform.management_request(method, path);
             let refused = platform.send(request).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{both, expect_status_alone, order};
 
 /// Key without what all keys begin with, and value.
-fn told(answer: &Answer) -> Vec<(String, i64)> {
+fn reported(answer: &Answer) -> Vec<(String, i64)> {
     let list = answer.expect_status(200).json();
     let metrics = list.as_array().unwrap_or_else(|| panic!("{answer:?}"));
     let metrics = metrics.iter().map(|metric| {
@@ -58,7 +58,7 @@ const EXPECTED: [(&str, i64); 13] = [
 ];
 
 #[tokio::test]
-async fn instances_quotas_and_resources_are_told_in_the_order_of_the_catalog() {
+async fn instances_quotas_and_resources_are_reported_in_the_order_of_the_catalog() {
     for setup in both() {
         let foundation = setup.without_processes().start().await;
         let broker = with_quotas(foundation.broker()).start().await;
@@ -70,7 +70,7 @@ async fn instances_quotas_and_resources_are_told_in_the_order_of_the_catalog() {
         let first = broker.platform().service_metrics().await;
         let again = broker.platform().service_metrics().await;
 
-        assert_eq!(told(&first), owned(&EXPECTED));
+        assert_eq!(reported(&first), owned(&EXPECTED));
         assert_eq!(first.text, again.text, "the order is the same every time");
     }
 }
@@ -86,7 +86,7 @@ async fn without_a_cloud_controller_the_service_instances_api_is_counted() {
     let broker = broker.start().await;
 
     assert_eq!(
-        told(&broker.platform().service_metrics().await),
+        reported(&broker.platform().service_metrics().await),
         owned(&EXPECTED)
     );
 }
@@ -105,7 +105,7 @@ async fn a_broker_that_is_not_registered_has_nothing_to_count() {
 
 /// A quota that was lowered since is overdrawn.
 #[tokio::test]
-async fn what_is_used_beyond_a_quota_is_told_as_less_than_nothing() {
+async fn what_is_used_beyond_a_quota_is_reported_as_less_than_nothing() {
     let foundation = Foundation::setup().without_processes().start().await;
     let mut broker = foundation.broker().without_quotas().start().await;
     foundation.cf().register(&broker).await;
@@ -115,9 +115,11 @@ async fn what_is_used_beyond_a_quota_is_told_as_less_than_nothing() {
     broker.stop().await;
     let broker = foundation.broker().with_plan_limit(1).start().await;
 
-    let told = told(&broker.platform().service_metrics().await);
+    let reported = reported(&broker.platform().service_metrics().await);
 
-    let left = told.iter().find(|(key, _)| key == "small/quota_remaining");
+    let left = reported
+        .iter()
+        .find(|(key, _)| key == "small/quota_remaining");
     assert_eq!(left, Some(&("small/quota_remaining".to_owned(), -1)));
 }
 
@@ -143,7 +145,7 @@ async fn a_plan_that_is_gone_from_the_configuration_hides_no_other() {
 
         // Whoever has a place takes it from all, as with quotas.
         assert_eq!(
-            told(&answer),
+            reported(&answer),
             owned(&[("small/total_instances", 1), ("total_instances", 2)])
         );
         let log = broker.log_of_request(&answer.request_id());

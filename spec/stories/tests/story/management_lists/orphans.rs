@@ -26,7 +26,7 @@ async fn purge(foundation: &Foundation, name: &str) {
 }
 
 #[tokio::test]
-async fn deployments_of_instances_that_the_platform_does_not_know_are_told_by_their_names() {
+async fn deployments_of_instances_that_the_platform_does_not_know_are_reported_by_their_names() {
     for setup in both() {
         let foundation = setup.without_processes().start().await;
         let broker = registered(&foundation).await;
@@ -44,10 +44,10 @@ async fn deployments_of_instances_that_the_platform_does_not_know_are_told_by_th
             }
         }
 
-        let told = names(&platform.listed_orphans().await);
+        let reported = names(&platform.listed_orphans().await);
 
         purged.sort();
-        assert_eq!(told, purged);
+        assert_eq!(reported, purged);
     }
 }
 
@@ -73,7 +73,7 @@ async fn with_a_service_instances_api_its_list_says_what_is_an_orphan() {
 }
 
 #[tokio::test]
-async fn what_another_broker_has_marked_is_not_told_and_what_nobody_has_marked_is() {
+async fn what_another_broker_has_marked_is_not_reported_and_what_nobody_has_marked_is() {
     let foundation = Foundation::setup().without_processes().start().await;
     let other = foundation.broker().without_quotas();
     let other = other.with("/service_catalog/id", "another offering".into());
@@ -91,14 +91,14 @@ async fn what_another_broker_has_marked_is_not_told_and_what_nobody_has_marked_i
     unmarking.stop().await;
     let broker = registered(&foundation).await;
 
-    let told = names(&broker.platform().listed_orphans().await);
+    let reported = names(&broker.platform().listed_orphans().await);
 
-    assert_eq!(told, [deployment(&nobodys)]);
+    assert_eq!(reported, [deployment(&nobodys)]);
     assert_eq!(foundation.director().deployments().await.len(), 2);
 }
 
 #[tokio::test]
-async fn nothing_is_told_when_the_director_does_not_tell() {
+async fn nothing_is_reported_when_the_director_does_not_report() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = registered(&foundation).await;
     let fault = json!({

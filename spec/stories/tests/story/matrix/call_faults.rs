@@ -6,7 +6,7 @@ use odb_stories::eventually;
 use serde_json::{Value, json};
 
 use super::{
-    operation::{Operation, Verdict},
+    operation::{Expected, Operation},
     promises,
     stage::Stage,
     table::Row,
@@ -122,8 +122,8 @@ impl CallFault {
 
         let answer = platform.send(operation.request(&platform, &subject)).await;
 
-        let verdict = operation.verdict(&answer);
-        if let (Part::Driver, Verdict::Accepted(token)) = (target.part, &verdict) {
+        let expected = operation.expected(&answer);
+        if let (Part::Reconciler, Expected::Accepted(token)) = (target.part, &expected) {
             eventually("the driver makes the call", TIMEOUT, async || {
                 let has_struck = stage.control.fault(fault).await.has_struck();
                 let poll = platform.last_operation(&subject.instance, token).await;
@@ -145,7 +145,7 @@ impl CallFault {
             stage.control.clear_faults().await;
         }
         let mut end = String::new();
-        if let Verdict::Accepted(token) = &verdict {
+        if let Expected::Accepted(token) = &expected {
             let ended = platform.end_of_operation(&subject.instance, token).await;
             // Trouble that passes is no reason to give up what was accepted.
             let may_fail = matches!(self.fault, Fault::Unavailable);
@@ -153,7 +153,7 @@ impl CallFault {
             end = ended.state;
         }
         stage.control.clear_faults().await;
-        if verdict == Verdict::Refused || end == "failed" {
+        if expected == Expected::Refused || end == "failed" {
             let calls = stage.calls().await;
             promises::expect_named(stage, &answer, &target.alike(&calls));
             let repeated = promises::repeat(stage, *operation, &subject).await;
@@ -170,14 +170,14 @@ impl CallFault {
         self.row(&answer.status.to_string(), &end, None)
     }
 
-    pub(super) fn row(&self, answer: &str, end: &str, complaint: Option<String>) -> Row {
+    pub(super) fn row(&self, answer: &str, end: &str, message: Option<String>) -> Row {
         Row {
             operation: self.operation.to_string(),
             call: self.target.to_string(),
             event: self.fault.to_string(),
             answer: answer.to_owned(),
             end: end.to_owned(),
-            complaint,
+            message,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     sampling::{Sample, run_all},
     stage::Stage,
     table::Row,
-    task_faults::{TaskFault, Trouble},
+    task_faults::{Failures, TaskFault},
 };
 
 /// How many cases a usual run takes.
@@ -31,7 +31,7 @@ async fn whatever_an_upstream_does_nothing_is_lost_doubled_or_left_behind() {
                 Case::Call(case) => case.run(stage).await,
                 Case::Task(case) => case.run(stage).await,
             };
-            promises::expect_no_secret_told(stage).await;
+            promises::expect_no_secret_reported(stage).await;
             row
         },
         |case, reason| row(case, Some(reason)),
@@ -47,10 +47,10 @@ enum Case {
     Task(TaskFault),
 }
 
-fn row(case: &Case, complaint: Option<String>) -> Row {
+fn row(case: &Case, message: Option<String>) -> Row {
     match case {
-        Case::Call(case) => case.row("", "", complaint),
-        Case::Task(case) => case.row("", "", complaint),
+        Case::Call(case) => case.row("", "", message),
+        Case::Task(case) => case.row("", "", message),
     }
 }
 
@@ -66,12 +66,12 @@ fn cases(recording: &Recording) -> impl Iterator<Item = Case> {
             })
         })
     });
-    let tasks = recording.places.iter().flat_map(move |place| {
-        Trouble::ALL.map(|trouble| {
+    let tasks = recording.locations.iter().flat_map(move |location| {
+        Failures::ALL.map(|failures| {
             Case::Task(TaskFault {
                 operation,
-                place: place.clone(),
-                trouble,
+                location: location.clone(),
+                failures,
             })
         })
     });

@@ -34,7 +34,7 @@ async fn whenever_the_broker_is_killed_nothing_is_lost_doubled_or_left_behind() 
         STAGES,
         async |stage: &mut Stage, case: Case| {
             let row = case.run(stage).await;
-            promises::expect_no_secret_told(stage).await;
+            promises::expect_no_secret_reported(stage).await;
             row
         },
         |case, reason| case.row("", Some(reason)),
@@ -108,12 +108,12 @@ impl Case {
         let submitted = stage.director.tasks_of(&deployment).await.len() > tasks;
         let end = if self.operation.is_asynchronous() && submitted {
             self.expect_completion(stage, &subject.instance).await;
-            let remark = if was_made {
+            let warning = if was_made {
                 ""
             } else {
                 ", the call was not made"
             };
-            format!("completed unaided{remark}")
+            format!("completed unaided{warning}")
         } else if self.then == Then::Repeat {
             let repeated = promises::repeat(stage, self.operation, &subject).await;
             format!("repeated: {repeated}")
@@ -151,8 +151,8 @@ impl Case {
             if !self.target.is_a_look() || !request.is_finished() {
                 return Err(format!("{set:?}"));
             }
-            let marker = stage.director.marker(&subject.instance).await;
-            let has_ended = marker.is_none_or(|marker| !marker["outcome"].is_null());
+            let record = stage.director.record(&subject.instance).await;
+            let has_ended = record.is_none_or(|record| !record["outcome"].is_null());
             if has_ended {
                 Ok(false)
             } else {
@@ -174,23 +174,23 @@ impl Case {
         }
         let director = &stage.director;
         eventually("the marker has an outcome", TIMEOUT, async || {
-            let marker = director.marker(instance).await;
-            match &marker {
-                Some(marker) if marker["outcome"]["state"] == "succeeded" => Ok(()),
-                marker => Err(format!("{marker:?}, {:?}", director.history().await)),
+            let record = director.record(instance).await;
+            match &record {
+                Some(record) if record["outcome"]["state"] == "succeeded" => Ok(()),
+                record => Err(format!("{record:?}, {:?}", director.history().await)),
             }
         })
         .await;
     }
 
-    fn row(&self, end: &str, complaint: Option<String>) -> Row {
+    fn row(&self, end: &str, message: Option<String>) -> Row {
         Row {
             operation: self.operation.to_string(),
             call: self.target.to_string(),
             event: self.moment.to_string(),
             answer: String::new(),
             end: end.to_owned(),
-            complaint,
+            message,
         }
     }
 }

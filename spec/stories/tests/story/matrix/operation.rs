@@ -38,7 +38,7 @@ pub(super) struct Subject {
 
 /// What the answer to an operation's request means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Expected {
     /// It goes on, and this is its token.
     Accepted(String),
     /// It is done.
@@ -71,8 +71,8 @@ impl Operation {
         };
         if self.provisions() {
             if self == Self::FirstProvision {
-                stage.control.withdraw_tokens("bosh-uaa").await;
-                stage.control.withdraw_tokens("cf-uaa").await;
+                stage.control.revoke_tokens("bosh-uaa").await;
+                stage.control.revoke_tokens("cf-uaa").await;
             }
             return subject;
         }
@@ -90,7 +90,7 @@ impl Operation {
                 let unbound = platform.unbind(&subject.instance, &new_id()).await;
                 unbound.expect_status(200);
             }
-            Self::FirstBind => stage.control.withdraw_tokens("cf-uaa").await,
+            Self::FirstBind => stage.control.revoke_tokens("cf-uaa").await,
             Self::Unbind => {
                 let Subject {
                     instance,
@@ -150,13 +150,13 @@ impl Operation {
         }
     }
 
-    pub(super) fn verdict(self, answer: &Answer) -> Verdict {
+    pub(super) fn expected(self, answer: &Answer) -> Expected {
         match (self, answer.status) {
-            (Self::Recreate, 202) => Verdict::Accepted(answer.operation_data().to_string()),
-            (_, 202) => Verdict::Accepted(answer.accepted()),
+            (Self::Recreate, 202) => Expected::Accepted(answer.operation_data().to_string()),
+            (_, 202) => Expected::Accepted(answer.accepted()),
             // What is gone is gone.
-            (_, 200 | 201) | (Self::Deprovision | Self::Unbind, 410) => Verdict::Done,
-            _ => Verdict::Refused,
+            (_, 200 | 201) | (Self::Deprovision | Self::Unbind, 410) => Expected::Done,
+            _ => Expected::Refused,
         }
     }
 

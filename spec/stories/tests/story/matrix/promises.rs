@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use odb_stories::{Answer, BrokerCall, LogLine, ProcessTable, eventually};
 
 use super::{
-    operation::{Operation, Subject, Verdict},
+    operation::{Expected, Operation, Subject},
     stage::Stage,
 };
 use crate::TIMEOUT;
@@ -20,17 +20,17 @@ pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Sub
     let instance = &subject.instance;
     eventually("the instance is deleted", TIMEOUT, async || {
         let answer = platform.deprovision(instance).await;
-        match Operation::Deprovision.verdict(&answer) {
-            Verdict::Accepted(token) => {
+        match Operation::Deprovision.expected(&answer) {
+            Expected::Accepted(token) => {
                 let ended = platform.end_of_operation(instance, &token).await;
                 if ended.state == "failed" {
                     return Err(format!("{ended:?}"));
                 }
                 Ok(())
             }
-            Verdict::Done => Ok(()),
-            Verdict::Refused if is_busy(&answer) => Err(format!("{answer:?}")),
-            Verdict::Refused => panic!("the delete is refused: {answer:?}"),
+            Expected::Done => Ok(()),
+            Expected::Refused if is_busy(&answer) => Err(format!("{answer:?}")),
+            Expected::Refused => panic!("the delete is refused: {answer:?}"),
         }
     })
     .await;
@@ -41,19 +41,19 @@ pub(super) async fn repeat(stage: &Stage, operation: Operation, subject: &Subjec
     let platform = stage.broker.platform();
     eventually("the repeat is answered well", TIMEOUT, async || {
         let answer = platform.send(operation.request(platform, subject)).await;
-        match operation.verdict(&answer) {
-            Verdict::Accepted(token) => {
+        match operation.expected(&answer) {
+            Expected::Accepted(token) => {
                 let ended = platform.end_of_operation(&subject.instance, &token).await;
                 assert_ne!(ended.state, "failed", "the repeat has failed: {ended:?}");
                 Ok(ended.state)
             }
-            Verdict::Done => Ok(answer.status.to_string()),
+            Expected::Done => Ok(answer.status.to_string()),
             // The word for busy on the management API.
-            Verdict::Refused if operation == Operation::Recreate && answer.status == 409 => {
+            Expected::Refused if operation == Operation::Recreate && answer.status == 409 => {
                 Err(format!("{answer:?}"))
             }
-            Verdict::Refused if is_busy(&answer) => Err(format!("{answer:?}")),
-            Verdict::Refused => panic!("the repeat is refused: {answer:?}"),
+            Expected::Refused if is_busy(&answer) => Err(format!("{answer:?}")),
+            Expected::Refused => panic!("the repeat is refused: {answer:?}"),
         }
     })
     .await
@@ -135,12 +135,12 @@ pub(super) fn expect_named(stage: &Stage, answer: &Answer, calls: &[&BrokerCall]
 }
 
 /// Nobody can read a secret: not in the log, the errors, the metrics, nor on a command line.
-pub(super) async fn expect_no_secret_told(stage: &Stage) {
+pub(super) async fn expect_no_secret_reported(stage: &Stage) {
     let secrets = stage.secrets().await;
     let broker = &stage.broker;
     let log: Vec<String> = broker.log().iter().map(LogLine::text).collect();
     secrets.expect_none_in("the log", &log.join("\n"));
-    secrets.expect_none_in("an error", &broker.platform().refusals());
+    secrets.expect_none_in("an error", &broker.platform().rejections());
     secrets.expect_none_in("a metric", &broker.metrics().await.text);
     for process in ProcessTable::look().family_of(broker.id()) {
         secrets.expect_none_in("a command line", &process.command_line);

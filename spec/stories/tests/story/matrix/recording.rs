@@ -1,11 +1,11 @@
 //! What an operation takes when nothing happens to it.
 
 use super::{
-    operation::{Operation, Verdict},
+    operation::{Expected, Operation},
     promises,
     stage::Stage,
     target::Target,
-    task_faults::Place,
+    task_faults::Location,
 };
 
 /// The calls of an operation, and the places that its tasks come to.
@@ -13,7 +13,7 @@ use super::{
 pub(super) struct Recording {
     pub(super) operation: Operation,
     pub(super) targets: Vec<Target>,
-    pub(super) places: Vec<Place>,
+    pub(super) locations: Vec<Location>,
 }
 
 impl Recording {
@@ -25,45 +25,45 @@ impl Recording {
         stage.calls().await;
         let platform = stage.broker.platform().clone();
         let answer = platform.send(operation.request(&platform, &subject)).await;
-        match operation.verdict(&answer) {
-            Verdict::Accepted(token) => {
+        match operation.expected(&answer) {
+            Expected::Accepted(token) => {
                 let ended = platform.end_of_operation(&subject.instance, &token).await;
                 assert_ne!(ended.state, "failed", "{operation}: {ended:?}");
             }
-            Verdict::Done => assert!(!operation.is_asynchronous(), "{operation}: {answer:?}"),
-            Verdict::Refused => panic!("{operation}: {answer:?}"),
+            Expected::Done => assert!(!operation.is_asynchronous(), "{operation}: {answer:?}"),
+            Expected::Refused => panic!("{operation}: {answer:?}"),
         }
         let targets = Target::among(&stage.calls().await, operation.is_asynchronous());
         assert!(!targets.is_empty(), "{operation} asks nobody");
-        let mut places = Vec::new();
+        let mut locations = Vec::new();
         if operation.is_asynchronous() {
             let tasks = stage.director.tasks_of(&deployment).await;
-            places = places_of(stage, &tasks[before..]).await;
+            locations = locations_of(stage, &tasks[before..]).await;
         }
         promises::give_back(stage, operation, &subject).await;
         promises::expect_nothing_left(stage, &subject.instance).await;
         Self {
             operation,
             targets,
-            places,
+            locations,
         }
     }
 }
 
 /// The start, and each stage that has steps, once.
-async fn places_of(stage: &Stage, tasks: &[serde_json::Value]) -> Vec<Place> {
-    let mut places = vec![Place::Start];
+async fn locations_of(stage: &Stage, tasks: &[serde_json::Value]) -> Vec<Location> {
+    let mut locations = vec![Location::Start];
     for task in tasks {
         let id = task["id"].as_u64().expect("a task has an id");
         let mut names = stage.director.stages_of(id).await;
         // One that is about a certain VM is called otherwise each time.
         names.retain(|name| !name.contains('/'));
         for name in names {
-            let place = Place::Stage(name);
-            if !places.contains(&place) {
-                places.push(place);
+            let location = Location::Stage(name);
+            if !locations.contains(&location) {
+                locations.push(location);
             }
         }
     }
-    places
+    locations
 }

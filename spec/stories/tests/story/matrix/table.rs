@@ -14,7 +14,7 @@ pub(super) struct Row {
     /// How it ended.
     pub(super) end: String,
     /// The promise that was broken.
-    pub(super) complaint: Option<String>,
+    pub(super) message: Option<String>,
 }
 
 impl Row {
@@ -42,16 +42,16 @@ impl Table {
         let broken: Vec<&Row> = self
             .rows
             .iter()
-            .filter(|row| row.complaint.is_some())
+            .filter(|row| row.message.is_some())
             .collect();
-        let mut complaints = String::new();
+        let mut errors = String::new();
         for row in &broken {
-            let complaint = row.complaint.as_deref().unwrap_or_default();
-            let _ = writeln!(complaints, "\n{}: {complaint}", row.title());
+            let message = row.message.as_deref().unwrap_or_default();
+            let _ = writeln!(errors, "\n{}: {message}", row.title());
         }
         assert!(
             broken.is_empty(),
-            "{} cases have failed ({}):{complaints}",
+            "{} cases have failed ({}):{errors}",
             broken.len(),
             self.origin
         );
@@ -66,11 +66,7 @@ impl Table {
         let (operation, call) = (width(|row| &row.operation), width(|row| &row.call));
         let (event, answer) = (width(|row| &row.event), width(|row| &row.answer));
         for row in &self.rows {
-            let mark = if row.complaint.is_some() {
-                "FAILED"
-            } else {
-                ""
-            };
+            let mark = if row.message.is_some() { "FAILED" } else { "" };
             let line = format!(
                 "{:operation$}  {:call$}  {:event$}  {:answer$}  {} {mark}",
                 row.operation, row.call, row.event, row.answer, row.end

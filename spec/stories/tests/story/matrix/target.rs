@@ -31,7 +31,7 @@ struct CallKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Request,
-    Driver,
+    Reconciler,
 }
 
 impl Target {
@@ -48,11 +48,11 @@ impl Target {
             let nth = met.entry(kind.clone()).or_default();
             *nth += 1;
             let part = if submission.is_some_and(|submission| index > submission) {
-                Part::Driver
+                Part::Reconciler
             } else {
                 Part::Request
             };
-            if part == Part::Driver && kind.method == "GET" {
+            if part == Part::Reconciler && kind.method == "GET" {
                 if looked_at.contains(&kind) {
                     continue;
                 }
@@ -69,7 +69,7 @@ impl Target {
 
     /// A driver looks how its operation is doing, which it may find at its end the first time.
     pub(super) fn is_a_look(&self) -> bool {
-        self.part == Part::Driver && self.kind.method == "GET"
+        self.part == Part::Reconciler && self.kind.method == "GET"
     }
 
     /// A fault with this effect that strikes it.

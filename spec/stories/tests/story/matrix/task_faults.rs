@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::{
-    operation::{Operation, Verdict},
+    operation::{Expected, Operation},
     promises,
     stage::Stage,
     table::Row,
@@ -16,7 +16,7 @@ const CAUSE: &str = "no more room on the host";
 
 /// Where the first task that comes there meets its trouble.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// A worker has taken it, and it has no lock yet.
     Start,
     /// The first step of this stage.
@@ -25,7 +25,7 @@ pub(super) enum Place {
 
 /// What happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum Failures {
     Fails,
     LosesItsWorker,
 }
@@ -34,11 +34,11 @@ pub(super) enum Trouble {
 #[derive(Clone, Debug)]
 pub(super) struct TaskFault {
     pub(super) operation: Operation,
-    pub(super) place: Place,
-    pub(super) trouble: Trouble,
+    pub(super) location: Location,
+    pub(super) failures: Failures,
 }
 
-impl Trouble {
+impl Failures {
     pub(super) const ALL: [Self; 2] = [Self::Fails, Self::LosesItsWorker];
 
     /// In the words of the sandbox.
@@ -50,7 +50,7 @@ impl Trouble {
     }
 }
 
-impl Place {
+impl Location {
     fn json(&self) -> Value {
         match self {
             Self::Start => json!({ "place": "start" }),
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => f.write_str("start of the task"),
@@ -68,7 +68,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Failures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fails => "fails",
@@ -82,8 +82,8 @@ impl TaskFault {
         let subject = self.operation.prepare(stage).await;
         let fault = json!({
             "deployment": format!("service-instance_{}", subject.instance),
-            "at": self.place.json(),
-            "effect": self.trouble.effect(),
+            "at": self.location.json(),
+            "effect": self.failures.effect(),
         });
         stage.control.set_task_fault(&fault).await;
         let platform = stage.broker.platform().clone();
@@ -91,7 +91,7 @@ impl TaskFault {
         let answer = platform
             .send(self.operation.request(&platform, &subject))
             .await;
-        let Verdict::Accepted(token) = self.operation.verdict(&answer) else {
+        let Expected::Accepted(token) = self.operation.expected(&answer) else {
             panic!("the task is not begun: {answer:?}");
         };
         let ended = platform.end_of_operation(&subject.instance, &token).await;
@@ -104,9 +104,12 @@ impl TaskFault {
         // Of an upgrade the task is told, which the operator's errands print.
         let names_task = last.contains("bosh task: ");
         assert!(last.contains(&quoted) || names_task, "{last}");
-        if self.trouble == Trouble::Fails {
-            let told = stage.broker.log_of_request(&answer.request_id());
-            assert!(told.iter().any(|line| line.mentions(CAUSE)), "{told:#?}");
+        if self.failures == Failures::Fails {
+            let reported = stage.broker.log_of_request(&answer.request_id());
+            assert!(
+                reported.iter().any(|line| line.mentions(CAUSE)),
+                "{reported:#?}"
+            );
         }
         let mut end = ended.state;
         // What was not created can only be deleted.
@@ -120,14 +123,14 @@ impl TaskFault {
         self.row(&answer.status.to_string(), &end, None)
     }
 
-    pub(super) fn row(&self, answer: &str, end: &str, complaint: Option<String>) -> Row {
+    pub(super) fn row(&self, answer: &str, end: &str, message: Option<String>) -> Row {
         Row {
             operation: self.operation.to_string(),
-            call: self.place.to_string(),
-            event: self.trouble.to_string(),
+            call: self.location.to_string(),
+            event: self.failures.to_string(),
             answer: answer.to_owned(),
             end: end.to_owned(),
-            complaint,
+            message,
         }
     }
 }

@@ -21,7 +21,7 @@ const KINDS: [&str; 6] = [
 
 /// How far an operation was when the Go broker was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// Its first task runs.
     FirstTaskRuns,
     /// Its first task has ended, and nobody has asked since.
@@ -36,7 +36,7 @@ pub(super) enum Place {
 pub(super) struct Begun {
     pub(super) kind: &'static str,
     errands: Errands<'static>,
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) instance: String,
     pub(super) token: String,
 }
@@ -57,35 +57,35 @@ impl Begun {
     pub(super) fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for kind in KINDS {
-            let plain =
-                [Place::FirstTaskRuns, Place::AllEnded].map(|place| (Errands::Unset, place));
+            let plain = [Location::FirstTaskRuns, Location::AllEnded]
+                .map(|location| (Errands::Unset, location));
             let with_errands = [
-                Place::FirstTaskRuns,
-                Place::FirstTaskEnded,
-                Place::SecondTaskRuns,
-                Place::AllEnded,
+                Location::FirstTaskRuns,
+                Location::FirstTaskEnded,
+                Location::SecondTaskRuns,
+                Location::AllEnded,
             ]
-            .map(|place| (errands_of(kind), place));
-            for (errands, place) in plain.into_iter().chain(with_errands) {
-                all.push(Self::of(kind, errands, place));
+            .map(|location| (errands_of(kind), location));
+            for (errands, location) in plain.into_iter().chain(with_errands) {
+                all.push(Self::of(kind, errands, location));
             }
         }
         all
     }
 
-    pub(super) fn of(kind: &'static str, errands: Errands<'static>, place: Place) -> Self {
+    pub(super) fn of(kind: &'static str, errands: Errands<'static>, location: Location) -> Self {
         let (instance, token) = (new_id(), String::new());
         Self {
             kind,
             errands,
-            place,
+            location,
             instance,
             token,
         }
     }
 
-    pub(super) fn told(&self) -> String {
-        format!("{} with {:?}, {:?}", self.kind, self.errands, self.place)
+    pub(super) fn reported(&self) -> String {
+        format!("{} with {:?}, {:?}", self.kind, self.errands, self.location)
     }
 
     /// Makes the instance, unless that is what begins.
@@ -93,7 +93,7 @@ impl Begun {
         if self.kind != "create" {
             let creation = go.create(&self.instance, manifest, Errands::Unset).await;
             let ended = go.ends(&self.instance, &creation).await;
-            assert_eq!(ended, Reading::Succeeded, "{}", self.told());
+            assert_eq!(ended, Reading::Succeeded, "{}", self.reported());
         }
     }
 
@@ -109,13 +109,13 @@ impl Begun {
 
     /// Has the Go broker carry it as far as it goes, once it has begun.
     pub(super) async fn carry(&self, go: &GoBroker, foundation: &Foundation) {
-        match self.place {
-            Place::FirstTaskRuns => {}
-            Place::FirstTaskEnded => {
+        match self.location {
+            Location::FirstTaskRuns => {}
+            Location::FirstTaskEnded => {
                 self.reads(go, |reading| *reading != Reading::InProgress)
                     .await;
             }
-            Place::SecondTaskRuns => {
+            Location::SecondTaskRuns => {
                 self.reads(go, |reading| *reading != Reading::InProgress)
                     .await;
                 let held = hold(foundation, &self.instance).await;
@@ -125,7 +125,7 @@ impl Begun {
                 );
                 is_held(foundation, held).await;
             }
-            Place::AllEnded => {
+            Location::AllEnded => {
                 let next = |reading: &Reading| {
                     matches!(reading, Reading::RunsErrand(..) | Reading::Deletes)
                 };
@@ -140,7 +140,7 @@ impl Begun {
     }
 
     pub(super) async fn reads(&self, go: &GoBroker, is_so: impl Fn(&Reading) -> bool) {
-        eventually(&self.told(), TIMEOUT, async || {
+        eventually(&self.reported(), TIMEOUT, async || {
             let reading = go.reads(&self.instance, &self.token).await;
             if is_so(&reading) {
                 Ok(())

@@ -12,20 +12,20 @@ const INSTANCES: usize = 3;
 
 /// Instances that the platform knows and nobody has marked, as all are on the day of the change.
 async fn unmarked(foundation: &Foundation) -> Vec<String> {
-    let former = foundation
+    let previous = foundation
         .broker()
         .with_password(PASSWORD)
         .with("/broker/disable_bosh_configs", true.into());
-    let mut former = former.start().await;
+    let mut previous = previous.start().await;
     let cf = foundation.cf();
-    cf.register(&former).await;
+    cf.register(&previous).await;
     for number in 0..INSTANCES {
         let name = format!("cache-{number}");
         cf.run(&["create-service", "redis", "small", &name, "--wait"])
             .await
             .succeeded();
     }
-    former.stop().await;
+    previous.stop().await;
     assert_eq!(foundation.director().configs().await, Vec::<Value>::new());
     let deployments = foundation.director().deployments().await;
     let instances = deployments
@@ -58,9 +58,9 @@ async fn on_the_day_of_the_change_no_instance_is_an_orphan_and_all_are_upgraded_
         history.push("create deployment: done".to_owned());
         history.push("run errand health-check: done".to_owned());
         assert_eq!(history_of(&foundation, instance).await, history);
-        let marker = foundation.director().marker(instance).await;
-        let marker = marker.expect("from now on it is remembered");
-        assert_eq!(marker["outcome"]["state"], "succeeded", "{marker}");
+        let record = foundation.director().record(instance).await;
+        let record = record.expect("from now on it is remembered");
+        assert_eq!(record["outcome"]["state"], "succeeded", "{record}");
     }
     let orphans = run("orphan-deployments").await;
     assert_eq!(orphans.output.trim(), "[]");

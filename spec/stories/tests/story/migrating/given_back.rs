@@ -58,7 +58,7 @@ impl InFlight {
         }
     }
 
-    fn told(&self) -> String {
+    fn reported(&self) -> String {
         format!("{} after {} tasks", self.kind, self.ended)
     }
 
@@ -151,7 +151,7 @@ async fn provision(broker: &Broker, operations: &[InFlight]) {
 }
 
 #[tokio::test]
-async fn a_go_broker_reads_of_every_operation_what_this_one_tells_at_every_step() {
+async fn a_go_broker_reads_of_every_operation_what_this_one_reports_at_every_step() {
     let foundation = foundation().await;
     let (go, broker) = (
         GoBroker::on(&foundation),
@@ -164,10 +164,10 @@ async fn a_go_broker_reads_of_every_operation_what_this_one_tells_at_every_step(
     }
     for task in 0..TASKS {
         for operation in &operations {
-            let told = operation.state(&broker).await;
-            assert_eq!(told, "in progress", "{}", operation.told());
+            let reported = operation.state(&broker).await;
+            assert_eq!(reported, "in progress", "{}", operation.reported());
             let read = go.reads(&operation.instance, &operation.token).await;
-            assert_eq!(read, Reading::InProgress, "{}", operation.told());
+            assert_eq!(read, Reading::InProgress, "{}", operation.reported());
         }
         for operation in &operations {
             operation.advance(task, &foundation).await;
@@ -176,9 +176,14 @@ async fn a_go_broker_reads_of_every_operation_what_this_one_tells_at_every_step(
     for operation in &operations {
         let (platform, instance) = (broker.platform(), &operation.instance);
         let ended = platform.end_of_operation(instance, &operation.token).await;
-        assert_eq!(ended.state, "succeeded", "{}: {ended:?}", operation.told());
+        assert_eq!(
+            ended.state,
+            "succeeded",
+            "{}: {ended:?}",
+            operation.reported()
+        );
         let read = go.reads(instance, &operation.token).await;
-        assert_eq!(read, Reading::Succeeded, "{}", operation.told());
+        assert_eq!(read, Reading::Succeeded, "{}", operation.reported());
     }
 }
 
@@ -203,9 +208,9 @@ async fn a_go_broker_carries_on_what_this_one_has_begun_and_nothing_is_done_twic
 
     for operation in &operations {
         let ended = go.ends(&operation.instance, &operation.token).await;
-        assert_eq!(ended, Reading::Succeeded, "{}", operation.told());
+        assert_eq!(ended, Reading::Succeeded, "{}", operation.reported());
         let history = history_of(&foundation, &operation.instance).await;
-        assert_eq!(history, operation.history(), "{}", operation.told());
+        assert_eq!(history, operation.history(), "{}", operation.reported());
     }
 
     // And back again: what the Go broker has ended meanwhile has ended.
@@ -216,10 +221,10 @@ async fn a_go_broker_carries_on_what_this_one_has_begun_and_nothing_is_done_twic
         assert!(
             ["succeeded", "gone"].contains(&ended.state.as_str()),
             "{}: {ended:?}",
-            operation.told()
+            operation.reported()
         );
         let history = history_of(&foundation, instance).await;
-        assert_eq!(history, operation.history(), "{}", operation.told());
+        assert_eq!(history, operation.history(), "{}", operation.reported());
     }
     eventually("deleted instances are forgotten", TIMEOUT, async || {
         let configs = foundation.director().configs().await;
@@ -241,7 +246,7 @@ async fn a_go_broker_carries_on_what_this_one_has_begun_and_nothing_is_done_twic
 
 /// Platforms ask again when they read an error: what the Go broker cannot read is to be ended by this one.
 #[tokio::test]
-async fn a_deletion_that_cuts_a_creation_short_is_none_to_a_go_broker_before_it_is_handed_over() {
+async fn a_deletion_that_cuts_a_creation_short_is_none_to_a_go_broker_before_it_is_submitted() {
     let foundation = foundation().await;
     let go = GoBroker::on(&foundation);
     let broker = configuration(&foundation)
@@ -323,7 +328,7 @@ const WITH_CONFIG: &str = r#"read_input
 as_redis | sed 's/"configs":{}/"configs":{"cloud":"vm_extensions: []\\n"}/'"#;
 
 #[tokio::test]
-async fn a_go_broker_finds_what_it_would_have_made_and_leaves_the_marker_alone_behind() {
+async fn a_go_broker_finds_what_it_would_have_made_and_leaves_the_record_alone_behind() {
     let foundation = foundation().await;
     let (go, director) = (GoBroker::on(&foundation), foundation.director());
     let adapter = foundation.adapters().script(WITH_CONFIG);
@@ -361,7 +366,7 @@ async fn a_go_broker_finds_what_it_would_have_made_and_leaves_the_marker_alone_b
     let reader = format!("mtls-app:{app}");
     assert_eq!(runtime.permitted(&credentials, &reader).await, ["read"]);
     let path = format!("/configs?latest=true&limit=1&name={name}");
-    let configs = director.told_to_team(&path).await.unwrap_or_default();
+    let configs = director.reported_to_team(&path).await.unwrap_or_default();
     let configs: Vec<Value> = serde_json::from_str(&configs).unwrap();
     assert_eq!(configs.len(), 1, "what its adapter is told: {configs:?}");
     assert_eq!(configs[0]["type"], "cloud");

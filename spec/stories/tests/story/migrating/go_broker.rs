@@ -91,7 +91,7 @@ impl GoBroker {
         let context = context_of(kind, errands);
         let task = self
             .director
-            .hand_over(
+            .submit(
                 (Method::POST, "/deployments"),
                 context.as_deref(),
                 ("text/yaml", manifest),
@@ -108,10 +108,7 @@ impl GoBroker {
         );
         let work = (Method::PUT, path.as_str());
         let body = ("text/yaml", String::new());
-        let task = self
-            .director
-            .hand_over(work, context.as_deref(), body)
-            .await;
+        let task = self.director.submit(work, context.as_deref(), body).await;
         token(task, context.as_deref(), "recreate", errands)
     }
 
@@ -140,7 +137,7 @@ impl GoBroker {
         if data.context.is_empty() {
             let task = self
                 .director
-                .told_to_team(&format!("/tasks/{}", data.task))
+                .reported_to_team(&format!("/tasks/{}", data.task))
                 .await;
             return task.map_or(Reading::Fails, |task| {
                 state_of(&serde_json::from_str(&task).expect("a task is JSON"))
@@ -203,7 +200,11 @@ impl GoBroker {
     /// The tasks of an operation, the newest first; errands that failed count as failed tasks.
     async fn tasks(&self, instance: &str, context: &str) -> Vec<Value> {
         let path = format!("/tasks?context_id={context}");
-        let tasks = self.director.told_to_team(&path).await.unwrap_or_default();
+        let tasks = self
+            .director
+            .reported_to_team(&path)
+            .await
+            .unwrap_or_default();
         let mut tasks: Vec<Value> = serde_json::from_str(&tasks).expect("it is a list");
         tasks.retain(|task| task["deployment"] == deployment(instance).as_str());
         for task in &mut tasks {
@@ -211,7 +212,11 @@ impl GoBroker {
                 continue;
             }
             let path = format!("/tasks/{}/output?type=result", task["id"]);
-            let output = self.director.told_to_team(&path).await.unwrap_or_default();
+            let output = self
+                .director
+                .reported_to_team(&path)
+                .await
+                .unwrap_or_default();
             // Several lines are no JSON: the Go broker takes them for a success.
             let output: Value = serde_json::from_str(&output).unwrap_or_default();
             if output["exit_code"].as_i64().unwrap_or_default() != 0 {
@@ -232,7 +237,7 @@ impl GoBroker {
         let body = json!({ "instances": instances, "keep-alive": false, "when-changed": false });
         let body = ("application/json", body.to_string());
         self.director
-            .hand_over((Method::POST, &path), Some(context), body)
+            .submit((Method::POST, &path), Some(context), body)
             .await
     }
 
@@ -245,7 +250,7 @@ impl GoBroker {
         let path = format!("/deployments/{}{force}", deployment(instance));
         let body = ("application/json", String::new());
         self.director
-            .hand_over((Method::DELETE, &path), Some(context), body)
+            .submit((Method::DELETE, &path), Some(context), body)
             .await
     }
 }

@@ -77,12 +77,12 @@ async fn is_held(foundation: &Foundation, fault: u64) {
 /// What the Director has done with an instance, in its order.
 async fn history_of(foundation: &Foundation, instance: &str) -> Vec<String> {
     let tasks = foundation.director().tasks_of(&deployment(instance)).await;
-    let told = tasks.iter().map(|task| {
+    let reported = tasks.iter().map(|task| {
         let text = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
         let from = format!(" from deployment {}", deployment(instance));
         let description = text("description").replace(&from, "");
         let description = description.replace(&format!(" {}", deployment(instance)), "");
         format!("{description}: {}", text("state"))
     });
-    told.collect()
+    reported.collect()
 }

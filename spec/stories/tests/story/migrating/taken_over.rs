@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     PLAIN,
-    begun::{Begun, Place, belongings, deletes, errands_of, leave_belongings, with_secret},
+    begun::{Begun, Location, belongings, deletes, errands_of, leave_belongings, with_secret},
     fail, foundation,
     go_broker::{Errands, GoBroker, Reading},
     history_of, hold, is_held,
@@ -41,7 +41,7 @@ async fn what_a_go_broker_has_begun_is_carried_to_its_end_from_wherever_it_is() 
         assert_eq!(go.ends(instance, creation).await, Reading::Succeeded);
     }
     for operation in &mut operations {
-        if operation.place == Place::FirstTaskRuns {
+        if operation.location == Location::FirstTaskRuns {
             let held = hold(&foundation, &operation.instance).await;
             operation.begin(&go).await;
             is_held(&foundation, held).await;
@@ -57,12 +57,12 @@ async fn what_a_go_broker_has_begun_is_carried_to_its_end_from_wherever_it_is() 
     let platform = broker.platform().clone();
     for restarted in [false, true] {
         for operation in &operations {
-            if [Place::FirstTaskRuns, Place::SecondTaskRuns].contains(&operation.place) {
+            if [Location::FirstTaskRuns, Location::SecondTaskRuns].contains(&operation.location) {
                 let poll = platform
                     .last_operation(&operation.instance, &operation.token)
                     .await;
                 let state = poll.expect_status(200).json()["state"].clone();
-                assert_eq!(state, "in progress", "{}", operation.told());
+                assert_eq!(state, "in progress", "{}", operation.reported());
             }
         }
         if !restarted {
@@ -73,29 +73,29 @@ async fn what_a_go_broker_has_begun_is_carried_to_its_end_from_wherever_it_is() 
     foundation.control().clear_task_faults().await;
 
     for operation in &operations {
-        let told = operation.told();
+        let reported = operation.reported();
         let instance = &operation.instance;
         let ended = platform.end_of_operation(instance, &operation.token).await;
-        assert_eq!(ended.state, "succeeded", "{told}: {ended:?}");
+        assert_eq!(ended.state, "succeeded", "{reported}: {ended:?}");
         assert_eq!(
             history_of(&foundation, instance).await,
             operation.history(),
-            "{told}"
+            "{reported}"
         );
         let there = belongings(&foundation, instance).await;
         if deletes(operation.kind) {
-            assert_eq!(there, Vec::<&str>::new(), "{told}");
+            assert_eq!(there, Vec::<&str>::new(), "{reported}");
         } else {
-            assert_eq!(there, ["config", "secret", "client"], "{told}");
+            assert_eq!(there, ["config", "secret", "client"], "{reported}");
         }
     }
 }
 
 /// What fails, and what users read of it then.
-const FAILURES: [(&str, Errands<'_>, Place, &str); 11] = {
+const FAILURES: [(&str, Errands<'_>, Location, &str); 11] = {
     let (unset, after) = (Errands::Unset, Errands::Of(&["health-check"]));
     let before = Errands::Of(&["cleanup-data"]);
-    let (first, second) = (Place::FirstTaskRuns, Place::SecondTaskRuns);
+    let (first, second) = (Location::FirstTaskRuns, Location::SecondTaskRuns);
     let (created, updated) = ("Instance provisioning failed", "Instance update failed");
     let (upgraded, deleted) = ("Failed for bosh task: ", "Instance deletion failed");
     [
@@ -119,21 +119,21 @@ const FAILURES: [(&str, Errands<'_>, Place, &str); 11] = {
 };
 
 #[tokio::test]
-async fn what_has_failed_under_a_go_broker_is_told_as_it_would_have_told_it() {
+async fn what_has_failed_under_a_go_broker_is_reported_as_it_would_have_reported_it() {
     let foundation = foundation().await;
     let go = GoBroker::on(&foundation);
-    let mut all =
-        FAILURES.map(|(kind, errands, place, begins)| (Begun::of(kind, errands, place), begins));
+    let mut all = FAILURES
+        .map(|(kind, errands, location, begins)| (Begun::of(kind, errands, location), begins));
     for (begun, _) in &all {
         leave_belongings(&foundation, &begun.instance).await;
         begun.make_instance(&go, PLAIN).await;
     }
     for (begun, _) in &mut all {
-        if begun.place == Place::FirstTaskRuns {
+        if begun.location == Location::FirstTaskRuns {
             fail(&foundation, &begun.instance).await;
         }
         begun.begin(&go).await;
-        if begun.place == Place::SecondTaskRuns {
+        if begun.location == Location::SecondTaskRuns {
             begun
                 .reads(&go, |reading| *reading != Reading::InProgress)
                 .await;
@@ -152,16 +152,16 @@ async fn what_has_failed_under_a_go_broker_is_told_as_it_would_have_told_it() {
         let ended = platform
             .end_of_operation(&begun.instance, &begun.token)
             .await;
-        let told = begun.told();
-        assert_eq!(ended.state, "failed", "{told}: {ended:?}");
+        let reported = begun.reported();
+        assert_eq!(ended.state, "failed", "{reported}: {ended:?}");
         let description = ended.last_description();
-        assert!(description.starts_with(begins), "{told}: {description}");
+        assert!(description.starts_with(begins), "{reported}: {description}");
         let afterwards = history_of(&foundation, &begun.instance).await;
-        assert_eq!(afterwards, history, "{told}: nothing more is begun");
+        assert_eq!(afterwards, history, "{reported}: nothing more is begun");
         if deletes(begun.kind) {
             let again = platform.deprovision(&begun.instance).await.accepted();
             let ended = platform.end_of_operation(&begun.instance, &again).await;
-            assert_eq!(ended.state, "succeeded", "{told}: {ended:?}");
+            assert_eq!(ended.state, "succeeded", "{reported}: {ended:?}");
         }
     }
 }
@@ -171,7 +171,7 @@ async fn a_forced_deletion_of_a_go_broker_goes_on_after_its_errand_has_failed() 
     let foundation = foundation().await;
     let go = GoBroker::on(&foundation);
     let kind = "force-delete";
-    let mut begun = Begun::of(kind, errands_of(kind), Place::FirstTaskEnded);
+    let mut begun = Begun::of(kind, errands_of(kind), Location::FirstTaskEnded);
     begun.make_instance(&go, PLAIN).await;
     fail(&foundation, &begun.instance).await;
     begun.begin(&go).await;
@@ -207,7 +207,7 @@ async fn tokens_from_before_there_were_lists_of_errands_are_carried_on() {
         ("create", "PostDeployErrand"),
         ("delete", "PreDeleteErrand"),
     ] {
-        let mut begun = Begun::of(kind, errands_of(kind), Place::FirstTaskEnded);
+        let mut begun = Begun::of(kind, errands_of(kind), Location::FirstTaskEnded);
         leave_belongings(&foundation, &begun.instance).await;
         begun.make_instance(&go, PLAIN).await;
         begun.begin(&go).await;
@@ -228,9 +228,9 @@ async fn tokens_from_before_there_were_lists_of_errands_are_carried_on() {
         let ended = platform
             .end_of_operation(&begun.instance, &begun.token)
             .await;
-        assert_eq!(ended.state, "succeeded", "{}: {ended:?}", begun.told());
+        assert_eq!(ended.state, "succeeded", "{}: {ended:?}", begun.reported());
         let history = history_of(&foundation, &begun.instance).await;
-        assert_eq!(history, begun.history(), "{}", begun.told());
+        assert_eq!(history, begun.history(), "{}", begun.reported());
     }
 }
 

@@ -5,7 +5,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use super::{ask, deployment, fail, hold, is_at_work, made_without_a_marker, orphans};
+use super::{ask, deployment, fail, hold, is_at_work, made_without_a_record, orphans};
 use crate::TIMEOUT;
 
 const NAME: &str = "orphan-deployments";
@@ -58,8 +58,13 @@ async fn what_goes_wrong_is_said_in_the_words_of_the_go_errand() {
         text.starts_with("failed to unmarshal errand config: "),
         "{text}"
     );
-    let stranger = configuration.with("/broker_api/authentication/basic/password", "no".into());
-    let refused = errand().configured(&stranger).run().await.expect_status(1);
+    let unauthenticated_client =
+        configuration.with("/broker_api/authentication/basic/password", "no".into());
+    let refused = errand()
+        .configured(&unauthenticated_client)
+        .run()
+        .await
+        .expect_status(1);
     let text = refused.last_text();
     let begin = "error retrieving orphan deployments: HTTP response status: 401 Unauthorized";
     assert!(text.starts_with(begin), "{text}");
@@ -74,26 +79,26 @@ async fn what_goes_wrong_is_said_in_the_words_of_the_go_errand() {
 async fn each_one_is_explained_to_people_in_a_table_and_to_programs_in_json() {
     let foundation = Foundation::start().await;
     let unmarked = new_id();
-    made_without_a_marker(&foundation, &unmarked).await;
+    made_without_a_record(&foundation, &unmarked).await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
     let marked = forgotten(&broker).await;
 
-    let told = run(&foundation, &broker, &["--explain"]).await;
+    let reported = run(&foundation, &broker, &["--explain"]).await;
 
-    let told = told.expect_status(10);
-    assert_eq!(told.json().as_array().map(Vec::len), Some(2));
+    let reported = reported.expect_status(10);
+    assert_eq!(reported.json().as_array().map(Vec::len), Some(2));
     let row = |instance: &str| {
-        let mut lines = told.stderr.lines();
+        let mut lines = reported.stderr.lines();
         lines
             .find(|line| line.starts_with(&deployment(instance)))
-            .unwrap_or_else(|| panic!("{told:?}"))
+            .unwrap_or_else(|| panic!("{reported:?}"))
             .to_owned()
     };
-    assert!(row(&marked).contains("this broker"), "{told:?}");
+    assert!(row(&marked).contains("this broker"), "{reported:?}");
     assert!(row(&marked).contains("the platform has forgotten it"));
     assert!(row(&marked).contains("create succeeded"));
-    assert!(row(&unmarked).contains("unknown"), "{told:?}");
+    assert!(row(&unmarked).contains("unknown"), "{reported:?}");
     let json = run(&foundation, &broker, &["--explain", "--output", "json"]).await;
     let json = json.expect_status(10).json();
     let without_age = |list: &Value| {
@@ -111,7 +116,7 @@ async fn each_one_is_explained_to_people_in_a_table_and_to_programs_in_json() {
 async fn orphans_are_deleted_only_when_their_number_is_given() {
     let foundation = Foundation::start().await;
     let unmarked = new_id();
-    made_without_a_marker(&foundation, &unmarked).await;
+    made_without_a_record(&foundation, &unmarked).await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
     let marked = [forgotten(&broker).await, forgotten(&broker).await];
@@ -186,7 +191,7 @@ async fn only_those_that_are_named_are_explained_and_deleted() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_deleted_is_told_and_the_others_are_deleted_all_the_same() {
+async fn one_that_cannot_be_deleted_is_reported_and_the_others_are_deleted_all_the_same() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
@@ -247,7 +252,7 @@ async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_
 }
 
 #[tokio::test]
-async fn an_errand_that_is_told_to_stop_ends_and_says_what_goes_on_without_it() {
+async fn an_errand_that_is_asked_to_stop_ends_and_says_what_goes_on_without_it() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;

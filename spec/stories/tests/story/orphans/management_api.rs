@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    ask, delete, deployment, end_of, fail, hold, is_at_work, made_without_a_marker, order, orphans,
+    ask, delete, deployment, end_of, fail, hold, is_at_work, made_without_a_record, order, orphans,
     purge,
 };
 use crate::{history_of_a_deletion, history_of_an_order};
@@ -21,20 +21,20 @@ async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_insta
     assert_eq!(orphans(&broker).await, Vec::<Value>::new());
     purge(&foundation, "forgotten").await;
 
-    let told = orphans(&broker).await;
+    let reported = orphans(&broker).await;
 
-    assert_eq!(told.len(), 1, "{told:#?}");
-    let told = &told[0];
-    assert_eq!(told["deployment_name"], deployment(&forgotten));
-    assert_eq!(told["service_instance_id"], forgotten);
-    assert_eq!(told["owner"], "this_broker");
-    assert_eq!(told["reason"], "purged_in_platform");
-    assert_eq!(told["plan_id"], *Order::small().member("plan_id"));
-    assert_eq!(told["last_operation"]["kind"], "create");
-    assert_eq!(told["last_operation"]["state"], "succeeded");
+    assert_eq!(reported.len(), 1, "{reported:#?}");
+    let reported = &reported[0];
+    assert_eq!(reported["deployment_name"], deployment(&forgotten));
+    assert_eq!(reported["service_instance_id"], forgotten);
+    assert_eq!(reported["owner"], "this_broker");
+    assert_eq!(reported["reason"], "purged_in_platform");
+    assert_eq!(reported["plan_id"], *Order::small().member("plan_id"));
+    assert_eq!(reported["last_operation"]["kind"], "create");
+    assert_eq!(reported["last_operation"]["state"], "succeeded");
     assert!(
-        told["since"].is_string() && told["age_seconds"].is_u64(),
-        "{told}"
+        reported["since"].is_string() && reported["age_seconds"].is_u64(),
+        "{reported}"
     );
 
     refused(
@@ -61,7 +61,7 @@ async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_insta
 }
 
 #[tokio::test]
-async fn where_the_platform_knows_every_deployment_no_marker_is_read() {
+async fn where_the_platform_knows_every_deployment_no_record_is_read() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
@@ -95,10 +95,10 @@ async fn an_orphan_is_found_and_deleted_where_the_cloud_controller_has_only_vers
     let kept = order(&foundation, "kept").await;
     purge(&foundation, "forgotten").await;
 
-    let told = orphans(&broker).await;
+    let reported = orphans(&broker).await;
 
-    assert_eq!(told.len(), 1, "{told:#?}");
-    assert_eq!(told[0]["service_instance_id"], forgotten);
+    assert_eq!(reported.len(), 1, "{reported:#?}");
+    assert_eq!(reported[0]["service_instance_id"], forgotten);
     let platform = broker.platform();
     refused(&delete(platform, &kept, "").await, 409, "ODB-2052");
     let deletion = delete(platform, &forgotten, "").await;
@@ -110,7 +110,7 @@ async fn an_orphan_is_found_and_deleted_where_the_cloud_controller_has_only_vers
 }
 
 #[tokio::test]
-async fn what_another_broker_has_marked_is_neither_told_of_nor_deleted() {
+async fn what_another_broker_has_marked_is_neither_reported_nor_deleted() {
     let foundation = Foundation::start().await;
     let other = foundation.broker();
     let other = other.with("/service_catalog/id", "another offering".into());
@@ -132,22 +132,22 @@ async fn what_another_broker_has_marked_is_neither_told_of_nor_deleted() {
 }
 
 #[tokio::test]
-async fn what_nobody_has_marked_is_told_as_nobodys_and_deleted_only_when_that_is_said() {
+async fn what_nobody_has_marked_is_reported_as_nobodys_and_deleted_only_when_that_is_said() {
     let foundation = Foundation::start().await;
     let instance = new_id();
-    made_without_a_marker(&foundation, &instance).await;
+    made_without_a_record(&foundation, &instance).await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
     let platform = broker.platform();
 
-    let told = orphans(&broker).await;
+    let reported = orphans(&broker).await;
 
-    assert_eq!(told.len(), 1, "{told:#?}");
-    assert_eq!(told[0]["owner"], "unknown");
-    assert_eq!(told[0]["reason"], "unknown");
-    assert_eq!(told[0]["last_operation"]["state"], "succeeded");
-    assert!(told[0]["plan_id"].is_null());
-    assert!(told[0]["age_seconds"].is_u64());
+    assert_eq!(reported.len(), 1, "{reported:#?}");
+    assert_eq!(reported[0]["owner"], "unknown");
+    assert_eq!(reported[0]["reason"], "unknown");
+    assert_eq!(reported[0]["last_operation"]["state"], "succeeded");
+    assert!(reported[0]["plan_id"].is_null());
+    assert!(reported[0]["age_seconds"].is_u64());
     for query in ["", "include_unmarked=false", "force=true"] {
         refused(&delete(platform, &instance, query).await, 403, "ODB-2053");
     }
@@ -165,8 +165,8 @@ async fn what_nobody_has_marked_is_told_as_nobodys_and_deleted_only_when_that_is
 async fn an_unmarked_orphan_is_deleted_with_the_errands_of_its_plan_or_expressly_without_any() {
     let foundation = Foundation::start().await;
     let (one, other) = (new_id(), new_id());
-    made_without_a_marker(&foundation, &one).await;
-    made_without_a_marker(&foundation, &other).await;
+    made_without_a_record(&foundation, &one).await;
+    made_without_a_record(&foundation, &other).await;
     let errands = json!({
         "pre_delete": [{ "name": "cleanup-data", "instances": ["redis-server"] }],
     });
@@ -197,7 +197,7 @@ async fn an_unmarked_orphan_is_deleted_with_the_errands_of_its_plan_or_expressly
 async fn an_unmarked_orphan_stays_unmarked_when_its_deletion_fails() {
     let foundation = Foundation::start().await;
     let instance = new_id();
-    made_without_a_marker(&foundation, &instance).await;
+    made_without_a_record(&foundation, &instance).await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
     let platform = broker.platform();
@@ -206,10 +206,10 @@ async fn an_unmarked_orphan_stays_unmarked_when_its_deletion_fails() {
     let ended = end_of(platform, &instance, &deletion).await;
     assert_eq!(ended.state, "failed", "{ended:?}");
 
-    let told = orphans(&broker).await;
+    let reported = orphans(&broker).await;
 
-    assert_eq!(told[0]["owner"], "unknown", "{told:#?}");
-    assert_eq!(told[0]["last_operation"]["state"], "failed");
+    assert_eq!(reported[0]["owner"], "unknown", "{reported:#?}");
+    assert_eq!(reported[0]["last_operation"]["state"], "failed");
     refused(&delete(platform, &instance, "").await, 403, "ODB-2053");
     foundation.control().clear_task_faults().await;
     let deletion = delete(platform, &instance, "include_unmarked=true&plan_id=small").await;
@@ -218,10 +218,10 @@ async fn an_unmarked_orphan_stays_unmarked_when_its_deletion_fails() {
 }
 
 #[tokio::test]
-async fn where_markers_cannot_be_read_no_unmarked_orphan_is_deleted() {
+async fn where_records_cannot_be_read_no_unmarked_orphan_is_deleted() {
     let foundation = Foundation::start().await;
     let instance = new_id();
-    made_without_a_marker(&foundation, &instance).await;
+    made_without_a_record(&foundation, &instance).await;
     let blind = foundation.broker();
     let blind = blind.with("/broker/disable_bosh_configs", true.into());
     let broker = blind.start().await;
@@ -262,8 +262,8 @@ async fn a_thousand_orphans_are_named_with_a_handful_of_calls_to_the_director() 
 
     let list = list.expect_status(200).json();
     // Those that are being changed are none.
-    let told = list.as_array().map_or(0, Vec::len);
-    assert!(told > seeded / 2, "{told}");
+    let reported = list.as_array().map_or(0, Vec::len);
+    assert!(reported > seeded / 2, "{reported}");
     let calls = foundation.control().broker_calls(latest).await;
     let asked = calls.iter().filter(|call| call.server == "director");
     let asked: Vec<_> = asked.map(|call| &call.path).collect();
@@ -294,7 +294,7 @@ async fn an_unmarked_deployment_whose_instance_the_platform_knows_is_no_orphan()
 }
 
 #[tokio::test]
-async fn nothing_is_told_or_deleted_where_not_all_instances_are_told() {
+async fn nothing_is_reported_or_deleted_where_not_all_instances_are_reported() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
@@ -323,13 +323,13 @@ async fn nothing_is_told_or_deleted_where_not_all_instances_are_told() {
 }
 
 #[tokio::test]
-async fn whoever_sees_only_some_spaces_cannot_tell_orphans() {
+async fn whoever_sees_only_some_spaces_cannot_report_orphans() {
     let foundation = Foundation::setup()
         .with_broker_rights(&["cloud_controller.read", "clients.read", "clients.admin"])
         .start()
         .await;
     let broker = foundation.broker().start().await;
-    nobody_can_tell(&foundation, &broker, 500, "ODB-2051").await;
+    nobody_can_report(&foundation, &broker, 500, "ODB-2051").await;
 }
 
 #[tokio::test]
@@ -337,7 +337,7 @@ async fn where_nobody_knows_the_instances_nothing_is_an_orphan() {
     let foundation = Foundation::start().await;
     let configuration = foundation.broker().without_quotas();
     let broker = configuration.without_cloud_controller().start().await;
-    nobody_can_tell(&foundation, &broker, 501, "ODB-2043").await;
+    nobody_can_report(&foundation, &broker, 501, "ODB-2043").await;
 }
 
 #[tokio::test]
@@ -350,9 +350,9 @@ async fn where_the_platform_does_not_know_the_offering_it_has_to_be_said_that_it
         .provision_to_the_end(&instance, &Order::small())
         .await;
 
-    let told = orphans(&broker).await;
+    let reported = orphans(&broker).await;
 
-    assert_eq!(told[0]["reason"], "offering_unknown_to_platform");
+    assert_eq!(reported[0]["reason"], "offering_unknown_to_platform");
     refused(&delete(platform, &instance, "").await, 409, "ODB-2055");
     let deletion = delete(platform, &instance, "offering_is_gone=true").await;
     assert_eq!(
@@ -392,9 +392,9 @@ async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked
     hold(&foundation, &instance, "Deleting instances").await;
     let deletion = delete(platform, &instance, "").await;
     is_at_work(&foundation, "delete deployment").await;
-    let told = orphans(&broker).await;
-    assert_eq!(told[0]["reason"], "being_deleted");
-    assert_eq!(told[0]["last_operation"]["state"], "in progress");
+    let reported = orphans(&broker).await;
+    assert_eq!(reported[0]["reason"], "being_deleted");
+    assert_eq!(reported[0]["last_operation"]["state"], "in progress");
     let again = delete(platform, &instance, "").await;
     assert_eq!(again.operation_data(), deletion.operation_data());
     control.clear_task_faults().await;
@@ -405,7 +405,7 @@ async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked
 }
 
 #[tokio::test]
-async fn a_failed_creation_and_a_failed_deletion_are_told_as_what_they_are() {
+async fn a_failed_creation_and_a_failed_deletion_are_reported_as_what_they_are() {
     let foundation = Foundation::start().await;
     let script = r"read_input
 if [[ -e $folder/bad ]]; then as_redis | sed 's/vm_type: small/vm_type: enormous/'; else as_redis; fi";
@@ -427,17 +427,23 @@ if [[ -e $folder/bad ]]; then as_redis | sed 's/vm_type: small/vm_type: enormous
     let ended = platform.end_of_operation(&unmade, &creation).await;
     assert_eq!(ended.state, "failed");
 
-    let told = orphans(&broker).await;
+    let reported = orphans(&broker).await;
 
     let reason_of = |instance: &str| {
-        let orphan = told.iter().find(|o| o["service_instance_id"] == *instance);
+        let orphan = reported
+            .iter()
+            .find(|o| o["service_instance_id"] == *instance);
         orphan.map(|orphan| orphan["reason"].clone())
     };
-    assert_eq!(reason_of(&made), Some("delete_failed".into()), "{told:#?}");
+    assert_eq!(
+        reason_of(&made),
+        Some("delete_failed".into()),
+        "{reported:#?}"
+    );
     assert_eq!(
         reason_of(&unmade),
         Some("create_failed".into()),
-        "{told:#?}"
+        "{reported:#?}"
     );
     for instance in [&made, &unmade] {
         let deletion = delete(platform, instance, "").await;
@@ -453,7 +459,8 @@ if [[ -e $folder/bad ]]; then as_redis | sed 's/vm_type: small/vm_type: enormous
 }
 
 #[tokio::test]
-async fn what_holds_no_service_instance_is_not_found_and_strangers_are_told_nothing() {
+async fn what_holds_no_service_instance_is_not_found_and_unauthenticated_clients_are_reported_nothing()
+ {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -462,10 +469,12 @@ async fn what_holds_no_service_instance_is_not_found_and_strangers_are_told_noth
         let answer = platform.send(platform.request(Method::DELETE, &path)).await;
         refused(&answer, 404, "ODB-2009");
     }
-    let stranger = platform.with_wrong_password();
-    let list = ask(&stranger, "/mgmt/v1/orphan_deployments").await;
+    let unauthenticated_client = platform.with_wrong_password();
+    let list = ask(&unauthenticated_client, "/mgmt/v1/orphan_deployments").await;
     list.expect_status(401);
-    delete(&stranger, &new_id(), "").await.expect_status(401);
+    delete(&unauthenticated_client, &new_id(), "")
+        .await
+        .expect_status(401);
     foundation.director().expect_untouched().await;
 }
 
@@ -480,12 +489,12 @@ async fn errands_run(foundation: &Foundation) -> usize {
 }
 
 fn refused(answer: &Answer, status: u16, code: &str) {
-    let told = answer.expect_status(status).json();
-    assert_eq!(told["code"], code, "{answer:?}");
+    let reported = answer.expect_status(status).json();
+    assert_eq!(reported["code"], code, "{answer:?}");
     assert!(!answer.description().is_empty());
 }
 
-async fn nobody_can_tell(foundation: &Foundation, broker: &Broker, status: u16, code: &str) {
+async fn nobody_can_report(foundation: &Foundation, broker: &Broker, status: u16, code: &str) {
     let platform = broker.platform();
     let instance = new_id();
     platform

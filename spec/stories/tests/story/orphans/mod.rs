@@ -69,7 +69,7 @@ async fn end_of(platform: &Platform, instance: &str, deletion: &Answer) -> Ended
 }
 
 /// A deployment as a Go broker leaves it.
-async fn made_without_a_marker(foundation: &Foundation, instance: &str) {
+async fn made_without_a_record(foundation: &Foundation, instance: &str) {
     let silent = foundation.broker();
     let silent = silent.with("/broker/disable_bosh_configs", true.into());
     let mut broker = silent.start().await;
@@ -99,13 +99,13 @@ async fn set_task_fault(foundation: &Foundation, instance: &str, stage: &str, ef
 }
 
 /// Waits until the Director is at its latest task, which does this.
-async fn is_at_work(foundation: &Foundation, doing: &str) {
+async fn is_at_work(foundation: &Foundation, activity: &str) {
     let director = foundation.director();
     eventually("the Director is at it", TIMEOUT, async || {
         let tasks = director.tasks().await;
         let latest = tasks.last().ok_or_else(|| "there is no task".to_owned())?;
         let text = latest["description"].as_str().unwrap_or_default();
-        let is_so = text.starts_with(doing) && latest["state"] == "processing";
+        let is_so = text.starts_with(activity) && latest["state"] == "processing";
         is_so.then_some(()).ok_or_else(|| format!("{latest}"))
     })
     .await;

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{ERAS, Era, Scene, expect_text};
+use super::{GENERATIONS, Generation, Scene, expect_text};
 
 #[tokio::test]
 async fn a_restricted_plan_is_seen_by_its_organization_in_either_spelling() {
-    for era in ERAS {
+    for generation in GENERATIONS {
         for spelling in ["org-restricted", "org_restricted"] {
-            let scene = Scene::of(era).await;
+            let scene = Scene::of(generation).await;
             let plans = [
                 ("small", spelling, Some("acme")),
                 ("large", "disable", None),
@@ -34,8 +34,8 @@ async fn a_restricted_plan_is_seen_by_its_organization_in_either_spelling() {
 
 #[tokio::test]
 async fn a_plan_may_have_several_organizations_and_those_who_keep_it_never_lose_it() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         for organization in ["old", "new"] {
             scene.cf(&["create-org", organization]).await;
         }
@@ -61,7 +61,7 @@ async fn a_plan_may_have_several_organizations_and_those_who_keep_it_never_lose_
         organizations.sort_unstable();
         assert_eq!(organizations, ["acme", "new"]);
         expect_text(&run, "is now restricted to the organizations `acme`, `new`");
-        let expected = era.or(
+        let expected = generation.or(
             vec![
                 "PATCH /v3/service_brokers/GUID",
                 "PATCH /v3/service_plans/GUID/visibility",
@@ -78,9 +78,9 @@ async fn a_plan_may_have_several_organizations_and_those_who_keep_it_never_lose_
 }
 
 #[tokio::test]
-async fn the_file_wins_over_grants_by_hand_and_what_is_taken_is_told() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+async fn the_file_wins_over_grants_by_hand_and_what_is_taken_is_reported() {
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         scene.cf(&["create-org", "guest"]).await;
         let plans = [("small", "org-restricted", Some("acme"))];
         let restricted = scene.configuration().with_plans(&plans);
@@ -113,8 +113,8 @@ async fn every_access_can_follow_every_other() {
         ("disable", None, "admin"),
         ("org-restricted", Some("acme"), "organization acme"),
     ];
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         for (before, organization_before, _) in ALL {
             for (after, organization_after, expected) in ALL {
                 for (access, organization) in
@@ -127,7 +127,7 @@ async fn every_access_can_follow_every_other() {
                 assert_eq!(
                     scene.service_access().await[1],
                     format!("redis-broker redis small {expected}"),
-                    "{era:?}: {before}, {after}"
+                    "{generation:?}: {before}, {after}"
                 );
             }
         }
@@ -136,8 +136,8 @@ async fn every_access_can_follow_every_other() {
 
 #[tokio::test]
 async fn access_that_is_settled_by_hand_is_left_as_it_is() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let manual = [("small", "manual", None), ("large", "MANUAL", None)];
         let configuration = scene.configuration().with_plans(&manual);
         scene.succeed(&configuration).await;
@@ -166,8 +166,8 @@ async fn access_that_is_settled_by_hand_is_left_as_it_is() {
 
 #[tokio::test]
 async fn an_organization_that_is_not_there_is_found_out_before_anything_is_changed() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let plans = [
             ("small", "enable", None),
             ("large", "org-restricted", Some("no such, org & co")),
@@ -188,7 +188,7 @@ async fn an_organization_that_is_not_there_is_found_out_before_anything_is_chang
 
 #[tokio::test]
 async fn an_access_that_nobody_knows_is_found_out_before_anything_is_asked() {
-    let scene = Scene::of(Era::V3).await;
+    let scene = Scene::of(Generation::V3).await;
     let before = scene.latest_call().await;
     let plans = [("small", "enable", None), ("large", "enabled", None)];
     let configuration = scene.configuration().with_plans(&plans);
@@ -205,9 +205,9 @@ async fn an_access_that_nobody_knows_is_found_out_before_anything_is_asked() {
 }
 
 #[tokio::test]
-async fn a_plan_that_the_broker_does_not_have_is_told_before_anything_is_changed() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+async fn a_plan_that_the_broker_does_not_have_is_reported_before_anything_is_changed() {
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let plans = [("small", "enable", None), ("huge", "enable", None)];
         let configuration = scene.configuration().with_plans(&plans);
 
@@ -225,9 +225,9 @@ async fn a_plan_that_the_broker_does_not_have_is_told_before_anything_is_changed
 }
 
 #[tokio::test]
-async fn an_offering_that_the_broker_does_not_have_is_told() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+async fn an_offering_that_the_broker_does_not_have_is_reported() {
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let configuration = scene
             .configuration()
             .with("/service_offering_id", "another-offering".into());
@@ -240,8 +240,8 @@ async fn an_offering_that_the_broker_does_not_have_is_told() {
 
 #[tokio::test]
 async fn a_twin_with_the_same_offering_keeps_its_access() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let twin = scene.configuration().with("/broker_name", "twin".into());
         let closed = [("small", "disable", None), ("large", "disable", None)];
         scene.succeed(&twin.with_plans(&closed)).await;

@@ -3,12 +3,12 @@
 use odb_stories::{Errand, ErrandConfiguration, Foundation};
 use serde_json::json;
 
-use super::{ERAS, Era, Scene, expect_text};
+use super::{GENERATIONS, Generation, Scene, expect_text};
 
 #[tokio::test]
 async fn a_broker_is_registered_and_its_plans_have_the_access_of_the_file() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
 
         let run = scene.register(&scene.configuration()).await;
 
@@ -26,7 +26,7 @@ async fn a_broker_is_registered_and_its_plans_have_the_access_of_the_file() {
         );
         assert_eq!(
             scene.changes(0).await,
-            era.or(
+            generation.or(
                 [
                     "POST /v3/service_brokers",
                     "PATCH /v3/service_plans/GUID/visibility",
@@ -46,9 +46,9 @@ async fn a_broker_is_registered_and_its_plans_have_the_access_of_the_file() {
 }
 
 #[tokio::test]
-async fn each_request_and_each_token_is_told_before_it_is_asked_for() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+async fn each_request_and_each_token_is_reported_before_it_is_asked_for() {
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let before = scene.latest_call().await;
 
         let run = scene.register(&scene.configuration()).await;
@@ -62,7 +62,7 @@ async fn each_request_and_each_token_is_told_before_it_is_asked_for() {
             assert_eq!(times, 1, "{texts:#?}");
         }
         let url = scene.foundation.cloud_controller_url();
-        let told: Vec<_> = texts
+        let reported: Vec<_> = texts
             .iter()
             .filter_map(|text| text.split_once(&format!(" {url}")))
             .map(|(method, path)| format!("{method} {path}"))
@@ -76,14 +76,14 @@ async fn each_request_and_each_token_is_told_before_it_is_asked_for() {
                 query => format!("{} {}?{query}", call.method, call.path),
             })
             .collect();
-        assert_eq!(told, asked);
+        assert_eq!(reported, asked);
     }
 }
 
 #[tokio::test]
 async fn a_second_run_has_the_catalog_read_again_and_leaves_what_is_right() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let configuration = scene.configuration();
         scene.succeed(&configuration).await;
         let (brokers, first) = (scene.service_brokers().await, scene.latest_call().await);
@@ -92,7 +92,7 @@ async fn a_second_run_has_the_catalog_read_again_and_leaves_what_is_right() {
 
         assert_eq!(
             scene.changes(first).await,
-            [era.or(
+            [generation.or(
                 "PATCH /v3/service_brokers/GUID",
                 "PUT /v2/service_brokers/GUID"
             )]
@@ -111,8 +111,8 @@ async fn names_and_passwords_may_have_any_letters() {
     const NAME: &str = r#"Redis "one" & co, 50% off; a\b"#;
     const PASSWORD: &str = r#"pa"ss & wörd, 50% \ {}"#;
     const ORGANIZATION: &str = r#"R & D, "lab" 50% + more"#;
-    for era in ERAS {
-        let foundation = era.start().await;
+    for generation in GENERATIONS {
+        let foundation = generation.start().await;
         let broker = foundation.broker().with_password(PASSWORD).start().await;
         let scene = Scene { broker, foundation };
         scene.cf(&["create-org", ORGANIZATION]).await;
@@ -145,8 +145,12 @@ async fn names_and_passwords_may_have_any_letters() {
 #[tokio::test]
 async fn a_user_may_register_with_any_password() {
     const PASSWORD: &str = r#"p+w %&="ü" \;"#;
-    for era in ERAS {
-        let foundation = era.setup().with_password_of_users(PASSWORD).start().await;
+    for generation in GENERATIONS {
+        let foundation = generation
+            .setup()
+            .with_password_of_users(PASSWORD)
+            .start()
+            .await;
         let scene = Scene::on(foundation).await;
         let configuration = as_user(scene.configuration(), "admin", PASSWORD);
 
@@ -169,8 +173,8 @@ fn as_user(
 }
 
 #[tokio::test]
-async fn wrong_credentials_are_told_and_nothing_is_changed() {
-    let scene = Scene::of(Era::V3).await;
+async fn wrong_credentials_are_reported_and_nothing_is_changed() {
+    let scene = Scene::of(Generation::V3).await;
     let secret = "/cf/uaa/authentication/client_credentials/client_secret";
     let wrong_client = scene.configuration().with(secret, "not-the-secret".into());
     let wrong_user = as_user(scene.configuration(), "admin", "not-the-password");
@@ -191,10 +195,14 @@ async fn wrong_credentials_are_told_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_register_brokers_is_told_so() {
-    for era in ERAS {
+async fn a_user_who_may_not_register_brokers_is_reported_so() {
+    for generation in GENERATIONS {
         const PASSWORD: &str = "a-developers-password";
-        let foundation = era.setup().with_password_of_users(PASSWORD).start().await;
+        let foundation = generation
+            .setup()
+            .with_password_of_users(PASSWORD)
+            .start()
+            .await;
         let scene = Scene::on(foundation).await;
         let configuration = as_user(scene.configuration(), "developer", PASSWORD);
 
@@ -211,7 +219,7 @@ async fn a_user_who_may_not_register_brokers_is_told_so() {
 
 #[tokio::test]
 async fn the_certificates_of_the_platform_are_verified_unless_that_is_switched_off() {
-    let scene = Scene::of(Era::V3).await;
+    let scene = Scene::of(Generation::V3).await;
     let unknown = scene.configuration().with("/cf/root_ca_cert", json!(null));
     let run = scene.register(&unknown).await.expect_status(1);
     assert!(run.last_text().contains("TLS handshake"), "{run:?}");
@@ -222,9 +230,9 @@ async fn the_certificates_of_the_platform_are_verified_unless_that_is_switched_o
 }
 
 #[tokio::test]
-async fn a_rehearsal_tells_what_would_change_and_changes_nothing() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+async fn a_rehearsal_reports_what_would_change_and_changes_nothing() {
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let configuration = scene.configuration();
 
         let dry = ["--dry-run"];
@@ -250,7 +258,7 @@ async fn a_rehearsal_tells_what_would_change_and_changes_nothing() {
 
 #[tokio::test]
 async fn the_errand_goes_by_its_own_name_with_the_flags_of_the_go_program() {
-    let scene = Scene::of(Era::V3).await;
+    let scene = Scene::of(Generation::V3).await;
     let file = scene.configuration().write("register-broker");
     let file = file.display().to_string();
     let with_equals = format!("--configPath={file}");

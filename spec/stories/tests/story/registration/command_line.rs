@@ -15,7 +15,7 @@ async fn deregister(foundation: &Foundation, arguments: &[&str]) -> ErrandRun {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_told_in_the_words_of_the_go_programs() {
+async fn what_is_missing_is_reported_in_the_words_of_the_go_programs() {
     let foundation = Foundation::start().await;
 
     for arguments in [&[][..], &["-configPath", ""]] {
@@ -44,7 +44,7 @@ async fn what_is_missing_is_told_in_the_words_of_the_go_programs() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_read_or_used_is_told_in_the_words_of_the_go_programs() {
+async fn a_file_that_cannot_be_read_or_used_is_reported_in_the_words_of_the_go_programs() {
     let foundation = Foundation::start().await;
 
     let run = register(&foundation, &["-configPath", "/nowhere.yml"]).await;

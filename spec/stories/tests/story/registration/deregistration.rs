@@ -3,12 +3,12 @@
 use odb_stories::Errand;
 use serde_json::json;
 
-use super::{ERAS, Era, Scene, expect_text};
+use super::{GENERATIONS, Generation, Scene, expect_text};
 
 #[tokio::test]
 async fn a_broker_is_forgotten_with_its_plans() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         scene.succeed(&scene.configuration()).await;
         let registered = scene.latest_call().await;
 
@@ -17,7 +17,7 @@ async fn a_broker_is_forgotten_with_its_plans() {
         assert_eq!(run.last_text(), "FINISHED DEREGISTER BROKER");
         assert_eq!(
             scene.changes(registered).await,
-            [era.or(
+            [generation.or(
                 "DELETE /v3/service_brokers/GUID",
                 "DELETE /v2/service_brokers/GUID"
             )]
@@ -29,8 +29,8 @@ async fn a_broker_is_forgotten_with_its_plans() {
 
 #[tokio::test]
 async fn a_broker_that_is_not_there_is_forgotten_already() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         scene.succeed(&scene.configuration()).await;
 
         let run = scene.deregister("redis").await.expect_status(0);
@@ -49,7 +49,7 @@ async fn a_broker_that_is_not_there_is_forgotten_already() {
 
 #[tokio::test]
 async fn the_configuration_file_may_name_the_broker() {
-    let scene = Scene::of(Era::V3).await;
+    let scene = Scene::of(Generation::V3).await;
     let configuration = scene.configuration();
     scene.succeed(&configuration).await;
     let file = scene.foundation.folder().join("whole.yml");
@@ -70,8 +70,8 @@ async fn the_configuration_file_may_name_the_broker() {
 
 #[tokio::test]
 async fn a_broker_in_use_stays_and_the_errand_says_how_many_use_it() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         let plans = [("small", "enable", None), ("large", "enable", None)];
         let configuration = scene.configuration().with_plans(&plans);
         scene.succeed(&configuration).await;
@@ -100,10 +100,10 @@ async fn a_broker_in_use_stays_and_the_errand_says_how_many_use_it() {
 
 #[tokio::test]
 async fn an_answer_that_was_lost_is_looked_up() {
-    for era in ERAS {
-        let scene = Scene::of(era).await;
+    for generation in GENERATIONS {
+        let scene = Scene::of(generation).await;
         scene.succeed(&scene.configuration()).await;
-        let path = era.or("/v3/service_brokers/*", "/v2/service_brokers/*");
+        let path = generation.or("/v3/service_brokers/*", "/v2/service_brokers/*");
         let fault = json!({
             "server": "cloud-controller",
             "requests": { "method": "DELETE", "path": path },
@@ -129,7 +129,7 @@ async fn an_answer_that_was_lost_is_looked_up() {
 
 #[tokio::test]
 async fn a_job_that_fails_is_a_failure() {
-    let scene = Scene::of(Era::V3).await;
+    let scene = Scene::of(Generation::V3).await;
     scene.succeed(&scene.configuration()).await;
     let job = json!({
         "guid": "job",
@@ -154,7 +154,7 @@ async fn a_job_that_fails_is_a_failure() {
 
 #[tokio::test]
 async fn the_errand_goes_by_its_own_name_with_the_flags_of_the_go_program() {
-    let scene = Scene::of(Era::V3).await;
+    let scene = Scene::of(Generation::V3).await;
     scene.succeed(&scene.configuration()).await;
     let file = scene.configuration().write("deregister-broker");
     let file = file.display().to_string();

@@ -4,7 +4,7 @@
 //! | module | what is told |
 //! | --- | --- |
 //! | `broker` | the broker is made known |
-//! | `trouble` | … and something is in the way |
+//! | `failures` | … and something is in the way |
 //! | `access` | who may use which plan |
 //! | `deregistration` | it is forgotten |
 //! | `command_line` | how the errands are called |
@@ -13,7 +13,7 @@ mod access;
 mod broker;
 mod command_line;
 mod deregistration;
-mod trouble;
+mod failures;
 
 use odb_stories::{
     Broker, BrokerCall, Errand, ErrandConfiguration, ErrandRun, Foundation, FoundationSetup,
@@ -21,14 +21,14 @@ use odb_stories::{
 
 /// What the Cloud Controller speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Era {
+enum Generation {
     V3,
     V2,
 }
 
-const ERAS: [Era; 2] = [Era::V3, Era::V2];
+const GENERATIONS: [Generation; 2] = [Generation::V3, Generation::V2];
 
-impl Era {
+impl Generation {
     fn setup(self) -> FoundationSetup {
         let setup = Foundation::setup().without_processes();
         match self {
@@ -58,8 +58,8 @@ struct Scene {
 }
 
 impl Scene {
-    async fn of(era: Era) -> Self {
-        Self::on(era.start().await).await
+    async fn of(generation: Generation) -> Self {
+        Self::on(generation.start().await).await
     }
 
     async fn on(foundation: Foundation) -> Self {

@@ -115,7 +115,7 @@ async fn a_binding_needs_no_resource_and_no_app() {
 
 /// B-05, B-06, B-07, UB-02 and UB-03: what an adapter says by its exit code.
 #[tokio::test]
-async fn an_adapter_tells_by_its_exit_code_what_is_wrong_with_a_binding() {
+async fn an_adapter_reports_by_its_exit_code_what_is_wrong_with_a_binding() {
     let foundation = Foundation::start().await;
     let script = r#"exit "$(cat "$folder/code")""#;
     let (broker, instance) = bindings(&foundation, script).await;

@@ -25,8 +25,8 @@ async fn a_poll_without_a_token_that_fits_is_answered_for_the_latest_operation()
     for _ in 0..2 {
         let platform = broker.platform();
         for token in made_up {
-            let told = platform.last_operation(&instance, token).await;
-            let body = told.expect_status(200).json();
+            let reported = platform.last_operation(&instance, token).await;
+            let body = reported.expect_status(200).json();
             // Nobody may take an instance for deleted that is there.
             let expected = if token.contains("delete") {
                 "failed"
@@ -49,7 +49,7 @@ async fn a_poll_without_a_token_that_fits_is_answered_for_the_latest_operation()
 
 /// L-09: a deletion that has ended succeeded, or left nothing to be asked about.
 #[tokio::test]
-async fn the_end_of_a_deletion_is_told_after_a_restart_too() {
+async fn the_end_of_a_deletion_is_reported_after_a_restart_too() {
     let foundation = Foundation::start().await;
     let mut broker = foundation.broker().start().await;
     let instance = new_id();

@@ -145,7 +145,7 @@ async fn a_plan_is_ordered_at_its_version_or_at_none() {
 
 /// P-09: the first answer has the dashboard, and so has that to a repeat.
 #[tokio::test]
-async fn the_dashboard_is_told_at_once() {
+async fn the_dashboard_is_reported_at_once() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());

@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// G-04: minor versions only add, so that a newer one is spoken to as well.
 #[tokio::test]
-async fn every_minor_version_is_spoken() {
+async fn every_minor_version_is_used() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -70,7 +70,7 @@ async fn a_body_may_come_without_a_type_and_with_unknown_members() {
 
 /// G-23: what only the operator is to know does not reach users.
 #[tokio::test]
-async fn an_error_tells_users_no_internals() {
+async fn an_error_reports_users_no_internals() {
     let foundation = Foundation::start().await;
     let adapter = foundation.adapters().script("echo 10.0.0.1 >&2; exit 1");
     let broker = foundation.broker().with_adapter(&adapter).start().await;
@@ -80,10 +80,10 @@ async fn an_error_tells_users_no_internals() {
         .provision(&new_id(), &Order::small())
         .await;
 
-    let told = answer.expect_status(500).description();
-    assert!(told.contains(&answer.request_id()), "{told}");
+    let reported = answer.expect_status(500).description();
+    assert!(reported.contains(&answer.request_id()), "{reported}");
     for internal in ["10.0.0.1", "adapter", "panicked", "src/"] {
-        assert!(!told.contains(internal), "{told}");
+        assert!(!reported.contains(internal), "{reported}");
     }
 }
 

@@ -62,7 +62,7 @@ impl Pair {
 /// In 2026, in seconds since 1970.
 const TODAY: u64 = 1_795_310_487;
 
-fn judged_at(
+fn verified_at(
     trust: &Trust,
     shown: &Certificate,
     name: &str,
@@ -73,13 +73,13 @@ fn judged_at(
     trust
         .judge(&[shown.der().clone()], &name, now)
         .map_err(|error| match error {
-            rustls::Error::InvalidCertificate(fault) => fault,
+            rustls::Error::InvalidCertificate(error) => error,
             other => panic!("{other:?}"),
         })
 }
 
-fn judged(trust: &Trust, shown: &Certificate) -> Result<(), CertificateError> {
-    judged_at(trust, shown, NAME, TODAY)
+fn verified(trust: &Trust, shown: &Certificate) -> Result<(), CertificateError> {
+    verified_at(trust, shown, NAME, TODAY)
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_servers_own_certificate_is_accepted_where_it_is_configured() {
             Trust::system_and(&own.pem()).unwrap(),
             Trust::only(&format!("{}{}", authority.certificate().pem(), own.pem())).unwrap(),
         ] {
-            assert_eq!(judged(&trust, &own), Ok(()));
+            assert_eq!(verified(&trust, &own), Ok(()));
         }
     }
 }
@@ -109,7 +109,7 @@ fn names_dates_and_purpose_of_a_configured_certificate_are_verified() {
     let own = self_signed(&params("self-signed authority"));
     let trust = Trust::only(&own.pem()).unwrap();
 
-    let other_name = judged_at(&trust, &own, "other.example", TODAY);
+    let other_name = verified_at(&trust, &own, "other.example", TODAY);
     assert!(
         matches!(
             other_name,
@@ -117,12 +117,12 @@ fn names_dates_and_purpose_of_a_configured_certificate_are_verified() {
         ),
         "{other_name:?}"
     );
-    let early = judged_at(&trust, &own, NAME, 1_500_000_000);
+    let early = verified_at(&trust, &own, NAME, 1_500_000_000);
     assert!(
         matches!(early, Err(CertificateError::NotValidYetContext { .. })),
         "{early:?}"
     );
-    let late = judged_at(&trust, &own, NAME, 2_000_000_000);
+    let late = verified_at(&trust, &own, NAME, 2_000_000_000);
     assert!(
         matches!(late, Err(CertificateError::ExpiredContext { .. })),
         "{late:?}"
@@ -133,7 +133,7 @@ fn names_dates_and_purpose_of_a_configured_certificate_are_verified() {
     let client = self_signed(&for_clients);
     let trust = Trust::only(&client.pem()).unwrap();
     assert_eq!(
-        judged(&trust, &client),
+        verified(&trust, &client),
         Err(CertificateError::InvalidPurpose)
     );
 }
@@ -144,14 +144,14 @@ fn a_configured_certificate_of_a_server_vouches_for_itself_alone() {
     let server = Pair::of(leaf("a server"));
     let trust = Trust::only(&server.certificate().pem()).unwrap();
 
-    for stranger in [
+    for unauthenticated_client in [
         authority.signs(&leaf("a sibling")),
         server.signs(&leaf("signed by the server")),
         // The same name, another key.
         self_signed(&leaf("a server")),
     ] {
         assert_eq!(
-            judged(&trust, &stranger),
+            verified(&trust, &unauthenticated_client),
             Err(CertificateError::UnknownIssuer)
         );
     }
@@ -162,7 +162,10 @@ fn a_configured_certificate_of_a_server_vouches_for_itself_alone() {
         server.certificate().pem()
     );
     let trust = Trust::only(&both).unwrap();
-    assert_eq!(judged(&trust, &authority.signs(&leaf("a sibling"))), Ok(()));
+    assert_eq!(
+        verified(&trust, &authority.signs(&leaf("a sibling"))),
+        Ok(())
+    );
 }
 
 #[test]
@@ -181,20 +184,23 @@ fn the_systems_store_is_read_when_what_is_configured_does_not_suffice_and_once()
     let store = SystemStore::at(&STORE);
     let trust = Trust::anchored_in(Some(configured), Some(store)).unwrap();
 
-    assert_eq!(judged(&trust, &authority.signs(&leaf("a server"))), Ok(()));
+    assert_eq!(
+        verified(&trust, &authority.signs(&leaf("a server"))),
+        Ok(())
+    );
     assert!(SIGNED.get().is_none(), "nothing needs the store yet");
 
-    let stranger = self_signed(&leaf("a stranger"));
+    let unauthenticated_client = self_signed(&leaf("a stranger"));
     assert_eq!(
-        judged(&trust, &stranger),
+        verified(&trust, &unauthenticated_client),
         Err(CertificateError::UnknownIssuer)
     );
     // A second reading would fail: there is one certificate already.
-    assert_eq!(judged(&trust, SIGNED.get().unwrap()), Ok(()));
+    assert_eq!(verified(&trust, SIGNED.get().unwrap()), Ok(()));
 }
 
 #[test]
-fn of_two_refusals_that_one_is_reported_which_knows_the_issuer() {
+fn of_two_rejections_that_one_is_reported_which_knows_the_issuer() {
     static STORE: LazyLock<Loaded> = LazyLock::new(|| {
         let mut roots = RootCertStore::empty();
         roots.add(PUBLIC.certificate().der().clone()).unwrap();
@@ -209,7 +215,7 @@ fn of_two_refusals_that_one_is_reported_which_knows_the_issuer() {
 
     for issuer in [&authority, &*PUBLIC] {
         let server = issuer.signs(&leaf("a server"));
-        let other_name = judged_at(&trust, &server, "other.example", TODAY);
+        let other_name = verified_at(&trust, &server, "other.example", TODAY);
         assert!(
             matches!(
                 other_name,
@@ -256,14 +262,14 @@ Xqw9f9mMdlZnWAGZ3WeJj/y9D68WHAo7rYLRA5Kd3E/F/9Wt23gIdtM=
 /// `docs/operators/migrate.md` names both.
 #[test]
 fn an_authoritys_certificate_that_is_not_configured_and_short_keys_are_refused() {
-    let told = |fault| {
-        let error = Arc::new(rustls::Error::InvalidCertificate(fault));
-        crate::http::HandshakeFault(error).to_string()
+    let reported = |error| {
+        let error = Arc::new(rustls::Error::InvalidCertificate(error));
+        crate::http::HandshakeError(error).to_string()
     };
     let authority = Pair::of(params("an authority"));
     let trust = Trust::only(&authority.certificate().pem()).unwrap();
-    let fault = judged(&trust, &authority.signs(&params("signed authority"))).unwrap_err();
-    assert!(told(fault.clone()).contains("`CA:TRUE`"), "{fault:?}");
+    let error = verified(&trust, &authority.signs(&params("signed authority"))).unwrap_err();
+    assert!(reported(error.clone()).contains("`CA:TRUE`"), "{error:?}");
 
     let [authority, server] = SHORT_KEY;
     let trust = Trust::only(authority).unwrap();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const LATELY: Duration = Duration::from_hours(1);
+const RECENTLY: Duration = Duration::from_hours(1);
 const INSTANCES: u8 = 6;
 
 fn instance(number: u8) -> InstanceId {
@@ -27,7 +27,7 @@ enum Truth {
 }
 
 impl Truth {
-    fn places(&self) -> BTreeSet<PlanId> {
+    fn locations(&self) -> BTreeSet<PlanId> {
         match self {
             Self::Creating(plan) | Self::On(plan) | Self::Deleting(plan) => [plan.clone()].into(),
             Self::Moving(from, to) => [from.clone(), to.clone()].into(),
@@ -72,7 +72,7 @@ enum Event {
         well: bool,
     },
     /// The platform hears how an instance is.
-    Hear {
+    Handle {
         number: u8,
     },
     /// The platform fails to delete what was never made, and lists it like an instance at rest.
@@ -98,7 +98,7 @@ fn events() -> impl Strategy<Value = Event> {
         2 => (number.clone(), any::<bool>()).prop_map(|(number, stale)| Event::Move { number, stale }),
         1 => number.clone().prop_map(|number| Event::Delete { number }),
         4 => (number.clone(), any::<bool>()).prop_map(|(number, well)| Event::Finish { number, well }),
-        3 => number.clone().prop_map(|number| Event::Hear { number }),
+        3 => number.clone().prop_map(|number| Event::Handle { number }),
         2 => number.clone().prop_map(|number| Event::FailToDelete { number }),
         1 => (number, any::<bool>()).prop_map(|(number, is_large)| Event::Inherit { number, is_large }),
         1 => Just(Event::Look),
@@ -114,7 +114,7 @@ struct World {
     limit: u64,
     truth: BTreeMap<InstanceId, Truth>,
     records: BTreeMap<InstanceId, CountedInstance>,
-    markers: Here,
+    occupancies: Here,
     here: Here,
     ledger: Ledger,
     looked: Option<Looked>,
@@ -127,7 +127,7 @@ impl World {
             limit,
             truth: BTreeMap::new(),
             records: BTreeMap::new(),
-            markers: Here::new(),
+            occupancies: Here::new(),
             here: Here::new(),
             ledger: Ledger::default(),
             looked: None,
@@ -154,7 +154,7 @@ impl World {
         let listing = Listing {
             began: self.now,
             records: self.records.values().cloned().collect(),
-            markers: self.markers.clone(),
+            occupancies: self.occupancies.clone(),
             deployed: self.deployed(),
         };
         (totals, listing)
@@ -170,7 +170,7 @@ impl World {
         let mut usage = Usage::default();
         for (instance, truth) in &self.truth {
             if instance != but {
-                usage.add(truth.places(), 1);
+                usage.add(truth.locations(), 1);
             }
         }
         usage
@@ -209,7 +209,7 @@ impl World {
         }
         let exactly = self
             .ledger
-            .exactly(&listing, &self.here, ordered, self.now, LATELY);
+            .exactly(&listing, &self.here, ordered, self.now, RECENTLY);
         for plan in both() {
             assert!(
                 exactly.of(&plan) >= taken.of(&plan),
@@ -234,11 +234,11 @@ impl World {
         };
         self.here
             .insert(instance.clone(), occupancy(Some(self.now)));
-        self.markers.insert(instance.clone(), occupancy(None));
+        self.occupancies.insert(instance.clone(), occupancy(None));
     }
 
     fn ended(&mut self, instance: &InstanceId, kind: OccupancyKind) {
-        for memory in [&mut self.here, &mut self.markers] {
+        for memory in [&mut self.here, &mut self.occupancies] {
             if let Some(occupancy) = memory.get_mut(instance) {
                 occupancy.kind = kind;
             }
@@ -259,15 +259,15 @@ impl World {
         if self.truth.contains_key(&instance) || self.records.contains_key(&instance) {
             return;
         }
-        self.markers.remove(&instance);
+        self.occupancies.remove(&instance);
         match writes {
             Writes::Early => self.write(&instance, &plan, PlatformState::Unmade),
             Writes::EarlyAndRash => self.write(&instance, &plan, PlatformState::Creating),
             Writes::Late => {}
         }
-        self.ledger.begin_asking(&instance);
+        self.ledger.begin_pending(&instance);
         let is_let_in = self.decide(&instance, &plan, stale);
-        self.ledger.end_asking(&instance);
+        self.ledger.end_pending(&instance);
         if is_let_in {
             self.remember(&instance, &plan, OccupancyKind::Arriving);
             self.truth.insert(instance, Truth::Creating(plan));
@@ -339,7 +339,7 @@ impl World {
         }
     }
 
-    fn hear(&mut self, number: u8) {
+    fn handle(&mut self, number: u8) {
         let instance = instance(number);
         match self.truth.get(&instance).cloned() {
             None => {
@@ -368,7 +368,7 @@ impl World {
             || self.records.contains_key(&instance)
             || self.here.contains_key(&instance);
         if !is_taken && self.taken(&instance).of(&plan) < self.limit {
-            self.markers.remove(&instance);
+            self.occupancies.remove(&instance);
             self.write(&instance, &plan, PlatformState::Settled);
             self.truth.insert(instance, Truth::On(plan));
             // It was there before this process was.
@@ -383,7 +383,7 @@ impl World {
             let instance = instance(number);
             let is_ended = self.truth.get(&instance).is_some_and(Truth::is_at_rest);
             if is_ended && !self.records.contains_key(&instance) {
-                self.hear(number);
+                self.handle(number);
             }
         }
         let is_open = |occupancy: &Occupancy| {
@@ -393,7 +393,7 @@ impl World {
             )
         };
         self.here = self
-            .markers
+            .occupancies
             .iter()
             .filter(|(_, occupancy)| is_open(occupancy))
             .map(|(instance, occupancy)| {
@@ -424,7 +424,7 @@ impl World {
             Event::Move { number, stale } => self.change_plan(number, stale),
             Event::Delete { number } => self.delete(number),
             Event::Finish { number, well } => self.finish(number, well),
-            Event::Hear { number } => self.hear(number),
+            Event::Handle { number } => self.handle(number),
             Event::FailToDelete { number } => self.fail_to_delete(number),
             Event::Inherit { number, is_large } => self.inherit(number, is_large),
             Event::Look => self.looked = Some(self.look()),
@@ -446,7 +446,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(2000)))]
 
     #[test]
-    fn whatever_happens_nobody_is_let_in_without_a_place(
+    fn whatever_happens_nobody_is_let_in_without_a_location(
         limit in 1_u64..4,
         events in prop::collection::vec(events(), 1..60),
     ) {
@@ -485,10 +485,10 @@ fn exactly_with(
     let listing = Listing {
         began: now,
         records,
-        markers: Here::new(),
+        occupancies: Here::new(),
         deployed,
     };
-    ledger.exactly(&listing, here, &instance(INSTANCES), now, LATELY)
+    ledger.exactly(&listing, here, &instance(INSTANCES), now, RECENTLY)
 }
 
 fn totals(total: Total, count: u64) -> Totals {
@@ -499,7 +499,7 @@ fn totals(total: Total, count: u64) -> Totals {
 }
 
 #[test]
-fn before_the_first_listing_totals_tell_nothing() {
+fn before_the_first_listing_totals_report_nothing() {
     let mut ledger = Ledger::default();
     let totals = || totals(Total::OfAll, 0);
     assert_eq!(ledger.at_most(&totals(), &Here::new(), &instance(0)), None);
@@ -512,7 +512,7 @@ fn before_the_first_listing_totals_tell_nothing() {
 }
 
 #[test]
-fn totals_that_are_older_than_what_was_learned_tell_nothing() {
+fn totals_that_are_older_than_what_was_learned_report_nothing() {
     let mut ledger = Ledger::default();
     let old = totals(Total::OfAll, 0);
     exactly(&mut ledger, Vec::new(), &Here::new());
@@ -520,7 +520,7 @@ fn totals_that_are_older_than_what_was_learned_tell_nothing() {
 }
 
 #[test]
-fn an_order_that_nobody_let_in_takes_no_place() {
+fn an_order_that_nobody_let_in_takes_no_location() {
     let mut ledger = Ledger::default();
     exactly(&mut ledger, Vec::new(), &Here::new());
     for state in [PlatformState::Unmade, PlatformState::Creating] {
@@ -534,7 +534,7 @@ fn an_order_that_nobody_let_in_takes_no_place() {
 }
 
 #[test]
-fn what_the_director_never_had_takes_no_place_whatever_the_platform_says() {
+fn what_the_director_never_had_takes_no_location_whatever_the_platform_says() {
     let mut ledger = Ledger::default();
     for state in [
         PlatformState::Settled,
@@ -552,7 +552,7 @@ fn what_the_director_never_had_takes_no_place_whatever_the_platform_says() {
 }
 
 #[test]
-fn an_instance_with_a_marker_takes_its_place_without_a_look_at_the_director() {
+fn an_instance_with_a_record_takes_its_location_without_a_look_at_the_director() {
     let mut ledger = Ledger::default();
     let now = Instant::now();
     let made = Occupancy {
@@ -561,15 +561,15 @@ fn an_instance_with_a_marker_takes_its_place_without_a_look_at_the_director() {
         since: None,
     };
     let settled = record(1, PlatformState::Settled);
-    let markers = Here::from([(instance(1), made)]);
-    assert!(!is_doubtful(&settled, &markers));
+    let occupancies = Here::from([(instance(1), made)]);
+    assert!(!is_doubtful(&settled, &occupancies));
     let listing = Listing {
         began: now,
         records: vec![settled],
-        markers,
+        occupancies,
         deployed: BTreeSet::new(),
     };
-    let usage = ledger.exactly(&listing, &Here::new(), &instance(2), now, LATELY);
+    let usage = ledger.exactly(&listing, &Here::new(), &instance(2), now, RECENTLY);
     assert_eq!(usage.total(), 1);
 }
 
@@ -597,9 +597,9 @@ fn a_list_without_states_counts_but_for_those_that_are_being_asked_for() {
             record(2, PlatformState::Listed),
         ]
     };
-    ledger.begin_asking(&instance(2));
+    ledger.begin_pending(&instance(2));
     assert_eq!(exactly(&mut ledger, listed(), &Here::new()).total(), 1);
-    ledger.end_asking(&instance(2));
+    ledger.end_pending(&instance(2));
     assert_eq!(exactly(&mut ledger, listed(), &Here::new()).total(), 2);
     let failed = Occupancy {
         plan: Some(plan(false)),
@@ -613,13 +613,13 @@ fn a_list_without_states_counts_but_for_those_that_are_being_asked_for() {
 }
 
 #[test]
-fn what_the_platform_has_forgotten_takes_no_place_for_long() {
+fn what_the_platform_has_forgotten_takes_no_location_for_long() {
     let mut ledger = Ledger::default();
     let now = Instant::now();
     let listing = Listing {
         began: now,
         records: Vec::new(),
-        markers: Here::new(),
+        occupancies: Here::new(),
         deployed: BTreeSet::new(),
     };
     let made = Occupancy {
@@ -628,8 +628,8 @@ fn what_the_platform_has_forgotten_takes_no_place_for_long() {
         since: Some(now),
     };
     let here = Here::from([(instance(1), made)]);
-    for (later, taken) in [(Duration::from_mins(1), 1), (LATELY, 0)] {
-        let usage = ledger.exactly(&listing, &here, &instance(2), now + later, LATELY);
+    for (later, taken) in [(Duration::from_mins(1), 1), (RECENTLY, 0)] {
+        let usage = ledger.exactly(&listing, &here, &instance(2), now + later, RECENTLY);
         assert_eq!(usage.total(), taken);
     }
 }

@@ -32,27 +32,27 @@ fn here() -> CfContext {
 
 fn made(
     definition: &ClientDefinition,
-    place: &CfContext,
-) -> Result<ClientRegistration, ClientFault> {
-    desired_client(definition).new_client(&instance(), place, "op-1".to_owned())
+    location: &CfContext,
+) -> Result<ClientRegistration, ClientError> {
+    desired_client(definition).new_client(&instance(), location, "op-1".to_owned())
 }
 
 /// As the operation leaves a client that made it, once that has succeeded.
 fn settled(mut client: ClientRegistration) -> ClientRegistration {
-    let marks = Marks {
+    let ownership = Ownership {
         made_by: None,
-        ..Marks::of(&client)
+        ..Ownership::of(&client)
     };
-    client.additional.extend(marks.into_members());
+    client.additional.extend(ownership.into_members());
     client
 }
 
 fn renewed(
     definition: &ClientDefinition,
     found: &ClientRegistration,
-    place: &CfContext,
+    location: &CfContext,
 ) -> ClientRegistration {
-    desired_client(definition).renewed(found, place, None)
+    desired_client(definition).renewed(found, location, None)
 }
 
 fn desired_client(definition: &ClientDefinition) -> DesiredClient<'_> {
@@ -65,7 +65,7 @@ fn desired_client(definition: &ClientDefinition) -> DesiredClient<'_> {
 }
 
 #[test]
-fn the_space_is_filled_in_wherever_it_is_spoken_of() {
+fn the_space_is_filled_in_wherever_it_is_mentioned() {
     let client = made(&definition(), &here()).unwrap();
 
     assert_eq!(client.scope, ["openid", "cloud.5e1f.read"]);
@@ -73,7 +73,7 @@ fn the_space_is_filled_in_wherever_it_is_spoken_of() {
     assert_eq!(client.resource_ids, ["res-5e1f"]);
     assert_eq!(client.name.as_deref(), Some("cache"));
     assert_eq!(client.client_id.as_str(), "i-1");
-    assert_eq!(Marks::of(&client).made_by.as_deref(), Some("op-1"));
+    assert_eq!(Ownership::of(&client).made_by.as_deref(), Some("op-1"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_client_is_not_made_for_a_space_that_nobody_knows_unless_it_does_not_matter(
     let nowhere = CfContext::default();
     assert!(matches!(
         made(&definition(), &nowhere),
-        Err(ClientFault::SpaceUnknown)
+        Err(ClientError::SpaceUnknown)
     ));
     let anywhere = ClientDefinition {
         scopes: list(&["openid"]),
@@ -154,7 +154,7 @@ fn what_uaa_makes_of_a_client_needs_no_change() {
 }
 
 #[test]
-fn a_request_that_does_not_tell_where_the_instance_is_leaves_name_and_space_as_they_are() {
+fn a_request_that_does_not_report_where_the_instance_is_leaves_name_and_space_as_they_are() {
     let client = settled(made(&definition(), &here()).unwrap());
 
     let wanted = renewed(&definition(), &client, &CfContext::default());
@@ -165,7 +165,7 @@ fn a_request_that_does_not_tell_where_the_instance_is_leaves_name_and_space_as_t
 }
 
 #[test]
-fn a_client_of_the_go_broker_keeps_what_cannot_be_told_without_its_space() {
+fn a_client_of_the_go_broker_keeps_what_cannot_be_reported_without_its_space() {
     let mut client = made(&definition(), &here()).unwrap();
     client.additional.clear();
     client.scope = list(&["cloud.old.read"]);
@@ -178,9 +178,9 @@ fn a_client_of_the_go_broker_keeps_what_cannot_be_told_without_its_space() {
 
     assert_eq!(wanted.scope, ["cloud.old.read"]);
     assert_eq!(wanted.authorities, ["uaa.none"], "rights are taken away");
-    let marks = Marks::of(&wanted);
-    assert_eq!(marks.offering.as_deref(), Some("offering"));
-    assert_eq!(marks.made_by, None, "its secret is where it belongs");
+    let ownership = Ownership::of(&wanted);
+    assert_eq!(ownership.offering.as_deref(), Some("offering"));
+    assert_eq!(ownership.made_by, None, "its secret is where it belongs");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_client_is_restored_to_what_it_was_with_its_marks() {
     assert_eq!(restored.name.as_deref(), Some(""));
     assert_eq!(restored.authorities, ["uaa.none"]);
     assert_eq!(restored.scope, before.scope);
-    assert_eq!(Marks::of(&restored), Marks::of(&before));
+    assert_eq!(Ownership::of(&restored), Ownership::of(&before));
     assert!(!restored.additional.contains_key("lastModified"));
 }
 
@@ -206,12 +206,12 @@ fn space_and_name_are_read_wherever_platforms_put_them() {
     let cf_context = |body: serde_json::Value| {
         CfContext::of(&RequestParameters::from_json(&body.to_string()).unwrap())
     };
-    let told = cf_context(json!({
+    let reported = cf_context(json!({
         "space_guid": "old", "context": { "space_guid": SPACE_GUID, "instance_name": "cache" },
     }));
-    assert_eq!(told, here());
-    let told = cf_context(json!({ "space_guid": SPACE_GUID, "context": null }));
-    assert_eq!(told.space.as_deref(), Some(SPACE_GUID));
+    assert_eq!(reported, here());
+    let reported = cf_context(json!({ "space_guid": SPACE_GUID, "context": null }));
+    assert_eq!(reported.space.as_deref(), Some(SPACE_GUID));
     for untold in [
         json!({}),
         json!({ "context": { "space_guid": "", "instance_name": 7 } }),

@@ -61,8 +61,8 @@ impl Comparison {
     ) {
         let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for (number, key) in keys.into_iter().enumerate() {
-            let place = path.member(key, number);
-            self.compare(&place, before.get(key), after.get(key));
+            let location = path.member(key, number);
+            self.compare(&location, before.get(key), after.get(key));
         }
     }
 
@@ -78,12 +78,12 @@ impl Comparison {
                 let (before, after) = (named_before.get(wanted), named_after.get(wanted));
                 // A name is a value, too.
                 let both = before.into_iter().chain(after);
-                let place = if both.copied().all(|item| shows_name(path, item)) {
+                let location = if both.copied().all(|item| shows_name(path, item)) {
                     path.item(wanted)
                 } else {
                     path.item(&number.to_string())
                 };
-                self.compare(&place, before.copied(), after.copied());
+                self.compare(&location, before.copied(), after.copied());
             }
             if named_before.len() == named_after.len()
                 && named_before.keys().eq(named_after.keys())
@@ -94,8 +94,8 @@ impl Comparison {
             return;
         }
         for index in 0..before.len().max(after.len()) {
-            let place = path.item(&index.to_string());
-            self.compare(&place, before.get(index), after.get(index));
+            let location = path.item(&index.to_string());
+            self.compare(&location, before.get(index), after.get(index));
         }
     }
 

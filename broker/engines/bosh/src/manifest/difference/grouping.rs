@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_told_under_its_kind() {
+    fn each_change_is_reported_under_its_kind() {
         let regenerated = DEPLOYED
             .replace("version: '7.4'", "version: '7.5'")
             .replace("version: '1.80'", "version: '1.90'")
@@ -167,23 +167,23 @@ mod tests {
     }
 
     #[test]
-    fn of_configs_the_places_are_told_and_no_value_that_may_be_a_secret() {
+    fn of_configs_the_locations_are_reported_and_no_value_that_may_be_a_secret() {
         let before = "vm_types: [{name: small, cloud_properties: {key: hunter2}, x: hunter1}]\n\
                       disk_types: [{name: large, disk_size: 1}]";
         let after = before.replace("hunter", "hunter3");
         let after = after.replace("disk_size: 1", "disk_size: 2");
-        let told = changes_of_config("cloud", Some(before), Some(&after));
-        let told = serde_json::to_value(told).unwrap();
-        let place = "configs[cloud].vm_types[small]";
+        let reported = changes_of_config("cloud", Some(before), Some(&after));
+        let reported = serde_json::to_value(reported).unwrap();
+        let location = "configs[cloud].vm_types[small]";
         assert_eq!(
-            told,
+            reported,
             json!([
                 {
                     "path": "configs[cloud].disk_types[large].disk_size",
                     "change": "changed", "from": 1, "to": 2
                 },
-                { "path": format!("{place}.cloud_properties[0]"), "change": "changed" },
-                { "path": format!("{place}.x"), "change": "changed" }
+                { "path": format!("{location}.cloud_properties[0]"), "change": "changed" },
+                { "path": format!("{location}.x"), "change": "changed" }
             ])
         );
         for (kind, before, after, change) in [
@@ -192,9 +192,9 @@ mod tests {
             ("cloud", None, Some("[hunter3"), "added"),
             ("runtime", Some("addons: [hunter2]"), None, "removed"),
         ] {
-            let told = serde_json::to_value(changes_of_config(kind, before, after)).unwrap();
-            assert_eq!(told[0]["change"], change, "{told}");
-            assert!(!told.to_string().contains("hunter"), "{told}");
+            let reported = serde_json::to_value(changes_of_config(kind, before, after)).unwrap();
+            assert_eq!(reported[0]["change"], change, "{reported}");
+            assert!(!reported.to_string().contains("hunter"), "{reported}");
         }
         assert!(changes_of_config("cpi", Some("a: 1"), Some("a:   1")).is_empty());
     }
@@ -245,12 +245,12 @@ mod tests {
         Value::Object(members.into_iter().collect())
     }
 
-    fn make_harmless(place: &str, value: &mut Value) {
+    fn make_harmless(location: &str, value: &mut Value) {
         match value {
             Value::Object(members) => {
-                let is_open = place.is_empty()
+                let is_open = location.is_empty()
                     || SHOWN.iter().any(|shown| {
-                        let below = shown.strip_prefix(place);
+                        let below = shown.strip_prefix(location);
                         below.is_some_and(|below| below.starts_with('.'))
                     });
                 if is_open {
@@ -258,20 +258,20 @@ mod tests {
                     members.shift_remove("hunter-key");
                 }
                 for (key, member) in members {
-                    let place = if place.is_empty() {
+                    let location = if location.is_empty() {
                         key.clone()
                     } else {
-                        format!("{place}.{key}")
+                        format!("{location}.{key}")
                     };
-                    make_harmless(&place, member);
+                    make_harmless(&location, member);
                 }
             }
             Value::Array(items) => {
                 for item in items {
-                    make_harmless(place, item);
+                    make_harmless(location, item);
                 }
             }
-            Value::String(text) if SHOWN.contains(&place) => {
+            Value::String(text) if SHOWN.contains(&location) => {
                 *text = text.replace("hunter", "harmless");
             }
             _ => {}
@@ -305,8 +305,8 @@ mod tests {
         #[test]
         fn nothing_appears_but_what_is_listed_as_harmless(before in secret_documents(), after in secret_documents()) {
             let (before, after) = (before.to_string(), after.to_string());
-            let told = changes(&before, &after).to_string();
-            prop_assert!(!told.contains("hunter"), "{}", told);
+            let reported = changes(&before, &after).to_string();
+            prop_assert!(!reported.contains("hunter"), "{}", reported);
             let text = super::super::ManifestDifference::between(&before, &after).unwrap().to_string();
             prop_assert!(!text.contains("hunter"), "{}", text);
         }

@@ -26,7 +26,7 @@ pub(super) use grouping::{changes_of_config, grouped};
 pub(super) use risks::{OtherEffects, risks};
 
 /// So many differences are told; the rest are counted.
-const TOLD: usize = 40;
+const REPORTED: usize = 40;
 
 /// The places where two manifests differ, as far as users are concerned: whole documents are compared, but for `update`
 /// blocks, which say how a change is rolled out and not what it is (`spec/contracts/broker-behaviour.md` §3.7, §9.21). It can
@@ -38,10 +38,10 @@ pub struct ManifestDifference {
 
 /// A manifest is no YAML document. What is wrong is told by line and column, for a manifest is full of secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {which} manifest cannot be read: {fault}")]
+#[error("the {which} manifest cannot be read: {error}")]
 pub struct UnreadableManifest {
     which: &'static str,
-    fault: String,
+    error: String,
 }
 
 /// The deployed manifest and one that was generated anew, understood.
@@ -90,7 +90,9 @@ impl ManifestDifference {
 
 impl fmt::Display for ManifestDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Difference { path, change }) in self.differences.iter().take(TOLD).enumerate() {
+        for (index, Difference { path, change }) in
+            self.differences.iter().take(REPORTED).enumerate()
+        {
             if index > 0 {
                 f.write_str("; ")?;
             }
@@ -104,7 +106,7 @@ impl fmt::Display for ManifestDifference {
                 Change::Changed { .. } => write!(f, "{path} changes")?,
             }
         }
-        match self.differences.len().saturating_sub(TOLD) {
+        match self.differences.len().saturating_sub(REPORTED) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
@@ -114,7 +116,7 @@ impl fmt::Display for ManifestDifference {
 fn document(which: &'static str, text: &str) -> Result<Value, UnreadableManifest> {
     yaml::from_str(text).map_err(|error| UnreadableManifest {
         which,
-        fault: error.to_string(),
+        error: error.to_string(),
     })
 }
 
@@ -177,7 +179,7 @@ update: {canaries: 1, max_in_flight: 4}
     }
 
     #[test]
-    fn every_difference_is_told_by_its_place() {
+    fn every_difference_is_reported_by_its_location() {
         let regenerated = DEPLOYED
             .replace(
                 "version: '7.4'",
@@ -195,21 +197,21 @@ update: {canaries: 1, max_in_flight: 4}
     }
 
     #[test]
-    fn values_that_may_be_secret_are_not_told() {
+    fn values_that_may_be_secret_are_not_reported() {
         let regenerated = DEPLOYED.replace("hunter2", "hunter3").replace(
             "persistence: true",
             "persistence: true, admin_password: hunter4",
         );
-        let told = difference(DEPLOYED, &regenerated);
+        let reported = difference(DEPLOYED, &regenerated);
         assert_eq!(
-            told,
+            reported,
             "instance_groups[redis-server].jobs[redis-server].properties[0][0] is new; \
              instance_groups[redis-server].jobs[redis-server].properties[0][1] changes"
         );
     }
 
     #[test]
-    fn what_nobody_has_listed_as_harmless_is_not_told() {
+    fn what_nobody_has_listed_as_harmless_is_not_reported() {
         let regenerated = DEPLOYED.to_owned()
             + "x-users: {admin_password: hunter3}\npassword: hunter4\n"
             + "addons: [{name: hunter5, jobs: []}]\n";
@@ -243,9 +245,9 @@ update: {canaries: 1, max_in_flight: 4}
     }
 
     #[test]
-    fn a_manifest_that_is_no_yaml_is_told_without_its_content() {
-        let fault = ManifestDifference::between(DEPLOYED, "name: [hunter2\n").unwrap_err();
-        let text = fault.to_string();
+    fn a_manifest_that_is_no_yaml_is_reported_without_its_content() {
+        let error = ManifestDifference::between(DEPLOYED, "name: [hunter2\n").unwrap_err();
+        let text = error.to_string();
         assert!(
             text.starts_with("the regenerated manifest cannot be read"),
             "{text}"
@@ -286,7 +288,7 @@ update: {canaries: 1, max_in_flight: 4}
     #[test]
     fn a_long_list_of_differences_is_cut() {
         let many: Map<String, Value> = (0..60).map(|n| (format!("key{n:02}"), json!(n))).collect();
-        let told = difference("{}", &Value::from(many).to_string());
-        assert!(told.ends_with("; and 20 more"), "{told}");
+        let reported = difference("{}", &Value::from(many).to_string());
+        assert!(reported.ends_with("; and 20 more"), "{reported}");
     }
 }

@@ -121,12 +121,12 @@ instance_groups:
 - {name: smoke, instances: 1, lifecycle: errand, stemcell: default, jobs: [{name: smoke, release: redis}]}
 ";
 
-    fn told(from: &str, to: &str) -> [String; 3] {
-        told_with(OtherEffects::default(), from, to)
+    fn reported(from: &str, to: &str) -> [String; 3] {
+        reported_with(OtherEffects::default(), from, to)
     }
 
     /// VMs that are made anew, jobs that are restarted, instances that are deleted.
-    fn told_with(configs: OtherEffects, from: &str, to: &str) -> [String; 3] {
+    fn reported_with(configs: OtherEffects, from: &str, to: &str) -> [String; 3] {
         let regenerated = DEPLOYED.replace(from, to);
         let manifests = Manifests::read(DEPLOYED, &regenerated).unwrap();
         let risks = risks(&manifests, configs);
@@ -139,13 +139,13 @@ instance_groups:
     }
 
     #[test]
-    fn the_groups_are_told_whose_vms_are_made_anew() {
+    fn the_groups_are_reported_whose_vms_are_made_anew() {
         assert_eq!(
-            told("version: '1.80'", "version: '1.90'"),
+            reported("version: '1.80'", "version: '1.90'"),
             ["server", "", ""]
         );
         assert_eq!(
-            told(
+            reported(
                 "vm_type: small, stemcell: old",
                 "vm_type: large, stemcell: old"
             ),
@@ -155,39 +155,48 @@ instance_groups:
             vms: true,
             jobs: false,
         };
-        assert_eq!(told_with(configs, "bpm", "bpm"), ["server proxy", "", ""]);
+        assert_eq!(
+            reported_with(configs, "bpm", "bpm"),
+            ["server proxy", "", ""]
+        );
     }
 
     #[test]
-    fn the_groups_are_told_whose_jobs_are_restarted() {
-        assert_eq!(told("{a: 1}", "{a: 2}"), ["", "server", ""]);
-        assert_eq!(told("version: '7.4'", "version: '7.5'"), ["", "server", ""]);
+    fn the_groups_are_reported_whose_jobs_are_restarted() {
+        assert_eq!(reported("{a: 1}", "{a: 2}"), ["", "server", ""]);
         assert_eq!(
-            told("\nreleases", "\nproperties: {a: 1}\nreleases"),
+            reported("version: '7.4'", "version: '7.5'"),
+            ["", "server", ""]
+        );
+        assert_eq!(
+            reported("\nreleases", "\nproperties: {a: 1}\nreleases"),
             ["", "server proxy", ""]
         );
         let configs = OtherEffects {
             vms: false,
             jobs: true,
         };
-        assert_eq!(told_with(configs, "bpm", "bpm"), ["", "server proxy", ""]);
+        assert_eq!(
+            reported_with(configs, "bpm", "bpm"),
+            ["", "server proxy", ""]
+        );
     }
 
     #[test]
-    fn the_groups_are_told_that_lose_instances() {
-        assert_eq!(told("instances: 3", "instances: 1"), ["", "", "server"]);
-        assert_eq!(told("instances: 3", "instances: 5"), ["", "", ""]);
+    fn the_groups_are_reported_that_lose_instances() {
+        assert_eq!(reported("instances: 3", "instances: 1"), ["", "", "server"]);
+        assert_eq!(reported("instances: 3", "instances: 5"), ["", "", ""]);
         assert_eq!(
-            told("name: proxy, instances", "name: haproxy, instances"),
+            reported("name: proxy, instances", "name: haproxy, instances"),
             ["", "", "proxy"]
         );
         assert_eq!(
-            told(
+            reported(
                 "name: proxy, instances",
                 "name: haproxy, migrated_from: [{name: proxy}], instances"
             ),
             ["", "", ""]
         );
-        assert_eq!(told("name: smoke", "name: check"), ["", "", ""]);
+        assert_eq!(reported("name: smoke", "name: check"), ["", "", ""]);
     }
 }

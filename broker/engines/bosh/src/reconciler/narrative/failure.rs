@@ -50,38 +50,38 @@ impl BadEnd {
     /// redis-server/0 - done`. Of the event log nothing may be known.
     pub(crate) fn describe(&self, task: TaskId, events: &[Event]) -> String {
         let mut names = InstanceNames::default();
-        let events = names.tell_events(events);
+        let events = names.report_events(events);
         let mut steps = LatestStep::default();
         steps.absorb(&events);
-        let mut told = format!("task {task}");
+        let mut reported = format!("task {task}");
         if let Some(failure) = steps.failure() {
-            let _ = write!(told, ": {}", redact(failure));
+            let _ = write!(reported, ": {}", redact(failure));
         } else if self.errands.is_empty() {
-            let _ = write!(told, " ended in the state `{}`", self.state);
+            let _ = write!(reported, " ended in the state `{}`", self.state);
             match &self.result {
                 Some(result) => {
-                    let _ = write!(told, ": {}", redact(&names.replace_in(result)));
+                    let _ = write!(reported, ": {}", redact(&names.replace_in(result)));
                 }
-                None => told.push_str(" and does not say why"),
+                None => reported.push_str(" and does not say why"),
             }
         }
-        for (place, failed) in self.errands.iter().enumerate() {
+        for (location, failed) in self.errands.iter().enumerate() {
             let instance = names.replace_in(&format!("{}/{}", failed.group, failed.instance));
             let _ = write!(
-                told,
+                reported,
                 "{} the errand {} exited with {} on {instance}",
-                if place == 0 { ":" } else { ";" },
+                if location == 0 { ":" } else { ";" },
                 failed.errand,
                 failed.exit_code
             );
             if !failed.last_line.is_empty() {
-                let _ = write!(told, ": {}", failed.last_line);
+                let _ = write!(reported, ": {}", failed.last_line);
             }
         }
         if let Some(event) = steps.text() {
-            let _ = write!(told, "; last event: {}", redact(event));
+            let _ = write!(reported, "; last event: {}", redact(event));
         }
-        told
+        reported
     }
 }
 
@@ -129,19 +129,19 @@ mod tests {
         })
     }
 
-    fn told(task: &Task, results: &[ErrandResult], events: &[Event]) -> String {
+    fn reported(task: &Task, results: &[ErrandResult], events: &[Event]) -> String {
         BadEnd::of(task, results).describe(task.id, events)
     }
 
     #[test]
-    fn of_a_task_whose_process_was_killed_the_last_event_is_told() {
+    fn of_a_task_whose_process_was_killed_the_last_event_is_reported() {
         let killed = task(TaskState::Error, None);
         assert_eq!(
-            told(&killed, &[], &[step("Updating instance")]),
+            reported(&killed, &[], &[step("Updating instance")]),
             "task 12 ended in the state `error` and does not say why; last event: Updating instance: redis-server/0 - starting jobs"
         );
         assert_eq!(
-            told(&task(TaskState::Timeout, None), &[], &[]),
+            reported(&task(TaskState::Timeout, None), &[], &[]),
             "task 12 ended in the state `timeout` and does not say why"
         );
     }
@@ -152,21 +152,24 @@ mod tests {
             code: 450_001,
             message: format!("'redis-server/{UUID} (0)' refused password=hunter2"),
         });
-        let told = told(
+        let reported = reported(
             &task(TaskState::Error, Some("cut…")),
             &[],
             &[step("Updating instance"), failure],
         );
         assert!(
-            told.starts_with("task 12: 'redis-server/0' refused"),
-            "{told}"
+            reported.starts_with("task 12: 'redis-server/0' refused"),
+            "{reported}"
         );
-        assert!(!told.contains("hunter2"), "{told}");
-        assert!(told.contains("; last event: Updating instance"), "{told}");
+        assert!(!reported.contains("hunter2"), "{reported}");
+        assert!(
+            reported.contains("; last event: Updating instance"),
+            "{reported}"
+        );
     }
 
     #[test]
-    fn of_an_errand_exit_code_and_last_line_are_told() {
+    fn of_an_errand_exit_code_and_last_line_are_reported() {
         let result = |exit_code, stderr: &str| ErrandResult {
             group: "redis-server".to_owned(),
             instance: UUID.to_owned(),
@@ -181,11 +184,11 @@ mod tests {
             result(7, "connecting\npassword: hunter2\nno route to host\n\n"),
         ];
         assert_eq!(
-            told(&done, &results, &[step("Running errand")]),
+            reported(&done, &results, &[step("Running errand")]),
             "task 12: the errand health-check exited with 7 on redis-server/0: no route to host; last event: Running errand: \
              redis-server/0 - starting jobs"
         );
-        let secret = told(&done, &[result(1, "password: hunter2")], &[]);
+        let secret = reported(&done, &[result(1, "password: hunter2")], &[]);
         assert!(!secret.contains("hunter2"), "{secret}");
         // Nothing tells its index.
         assert!(secret.contains("on redis-server:"), "{secret}");

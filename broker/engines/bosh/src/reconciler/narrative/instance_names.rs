@@ -16,7 +16,7 @@ pub(crate) struct InstanceNames {
 
 impl InstanceNames {
     /// The events in words for people.
-    pub(crate) fn tell_events(&mut self, events: &[Event]) -> Vec<Event> {
+    pub(crate) fn report_events(&mut self, events: &[Event]) -> Vec<Event> {
         // The index may stand in a later line only.
         for event in events {
             if let Event::Step(step) = event {
@@ -24,10 +24,13 @@ impl InstanceNames {
                 self.replace_in(&step.task);
             }
         }
-        events.iter().map(|event| self.tell_event(event)).collect()
+        events
+            .iter()
+            .map(|event| self.report_event(event))
+            .collect()
     }
 
-    fn tell_event(&mut self, event: &Event) -> Event {
+    fn report_event(&mut self, event: &Event) -> Event {
         match event {
             Event::Step(step) => Event::Step(Step {
                 stage: self.replace_in(&step.stage),
@@ -40,20 +43,20 @@ impl InstanceNames {
                 failure.message = self.replace_in(&failure.message);
                 Event::Failure(failure)
             }
-            Event::Remark(_) => event.clone(),
+            Event::Warning(_) => event.clone(),
         }
     }
 
     /// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`. Without an index the one that another text
     /// had with the same UUID is taken, and where there is none the group stands alone.
     pub(crate) fn replace_in(&mut self, text: &str) -> String {
-        let mut told = String::with_capacity(text.len());
+        let mut reported = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(slash) = rest.find('/') {
             let (before, after) = (&rest[..slash], &rest[slash + 1..]);
-            told.push_str(before);
-            let Some(uuid) = uuid_at_start(after).filter(|_| ends_with_a_group(&told)) else {
-                told.push('/');
+            reported.push_str(before);
+            let Some(uuid) = uuid_at_start(after).filter(|_| ends_with_a_group(&reported)) else {
+                reported.push('/');
                 rest = after;
                 continue;
             };
@@ -63,12 +66,12 @@ impl InstanceNames {
                 rest = behind;
             }
             if let Some(index) = self.indexes.get(uuid) {
-                told.push('/');
-                told.push_str(index);
+                reported.push('/');
+                reported.push_str(index);
             }
         }
-        told.push_str(rest);
-        told
+        reported.push_str(rest);
+        reported
     }
 }
 
@@ -102,7 +105,7 @@ mod tests {
     #[test]
     fn people_read_group_and_index_wherever_the_director_names_an_instance() {
         let mut names = InstanceNames::default();
-        for (text, told) in [
+        for (text, reported) in [
             // Nothing has told its index yet.
             (format!("redis-server/{ONE}"), "redis-server"),
             (
@@ -125,12 +128,12 @@ mod tests {
             ),
             ("redis/0 and/or a/b".to_owned(), "redis/0 and/or a/b"),
         ] {
-            assert_eq!(names.replace_in(&text), told, "{text}");
+            assert_eq!(names.replace_in(&text), reported, "{text}");
         }
     }
 
     #[test]
-    fn an_index_that_a_later_line_tells_counts_for_the_lines_before() {
+    fn an_index_that_a_later_line_reports_counts_for_the_lines_before() {
         let step = |task: String| {
             Event::Step(Step {
                 stage: "Deleting instances".to_owned(),
@@ -148,9 +151,9 @@ mod tests {
             step(format!("redis/{ONE}")),
             step(format!("redis/{ONE} (3)")),
         ];
-        let told = InstanceNames::default().tell_events(&events);
+        let reported = InstanceNames::default().report_events(&events);
         assert_eq!(
-            told,
+            reported,
             [step("redis/3".to_owned()), step("redis/3".to_owned())]
         );
     }

@@ -25,7 +25,7 @@ pub(crate) struct LatestStep {
 impl LatestStep {
     /// Takes in new lines of the event log.
     pub(crate) fn absorb(&mut self, events: &[Event]) {
-        for event in self.names.tell_events(events) {
+        for event in self.names.report_events(events) {
             match event {
                 Event::Step(step) => {
                     let mut text = if step.task.is_empty() {
@@ -47,7 +47,7 @@ impl LatestStep {
                     self.text = Some(text);
                 }
                 Event::Failure(failure) => self.failure = Some(failure.message),
-                Event::Remark(_) => {}
+                Event::Warning(_) => {}
             }
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn in_progress(scene: &Scene<'_>) -> String {
         latest,
         cancelling,
     } = scene;
-    let doing = match stages.get(*stage) {
+    let activity = match stages.get(*stage) {
         Some(Stage::Stop) => "stopping what runs".to_owned(),
         Some(Stage::Deploy) => "deploying".to_owned(),
         Some(Stage::Errand(errand)) => format!("running {}", errand.name),
@@ -109,7 +109,7 @@ pub(crate) fn in_progress(scene: &Scene<'_>) -> String {
     };
     let number = (stage + 1).min(stages.len());
     let mut text = format!(
-        "Instance {} in progress (step {number} of {}, {doing})",
+        "Instance {} in progress (step {number} of {}, {activity})",
         kind.noun(),
         stages.len()
     );
@@ -156,10 +156,10 @@ pub(crate) fn never_submitted(kind: OperationKind) -> String {
 }
 
 /// The end of a deletion whose deployment is gone, while something else of the instance could not be removed.
-pub(crate) fn unclean(kind: OperationKind, complaint: &impl Display) -> String {
+pub(crate) fn unclean(kind: OperationKind, message: &impl Display) -> String {
     format!(
         "Instance {} failed: the instance is deleted, but something that belongs to it could not be removed. Delete it again; if \
-         that does not help: {complaint}",
+         that does not help: {message}",
         kind.noun()
     )
 }
@@ -191,7 +191,7 @@ pub(crate) fn still_there(kind: OperationKind) -> String {
 }
 
 /// The end of an operation of which nobody knows what it came to.
-pub(crate) fn unknown_end(kind: OperationKind, complaint: &impl Display) -> String {
+pub(crate) fn unknown_end(kind: OperationKind, message: &impl Display) -> String {
     let remedy = if kind == OperationKind::Create {
         "Delete the instance and create it again"
     } else {
@@ -199,7 +199,7 @@ pub(crate) fn unknown_end(kind: OperationKind, complaint: &impl Display) -> Stri
     };
     format!(
         "Instance {} failed: it is not known how it ended, and something may have changed. {remedy}; if that does not help: \
-         {complaint}",
+         {message}",
         kind.noun()
     )
 }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::reconciler::next_step::stages;
 
-    fn step(heading: &str, task: &str, state: StepState, doing: Option<&str>) -> Event {
+    fn step(heading: &str, task: &str, state: StepState, activity: Option<&str>) -> Event {
         Event::Step(Step {
             stage: heading.to_owned(),
             tags: Vec::new(),
@@ -238,12 +238,12 @@ mod tests {
             total: 1,
             state,
             progress: 0,
-            status: doing.map(str::to_owned),
+            status: activity.map(str::to_owned),
             error: None,
         })
     }
 
-    fn told(events: &[Event], stage: usize) -> String {
+    fn reported(events: &[Event], stage: usize) -> String {
         let stages = stages(
             OperationKind::Create,
             &[LifecycleErrand::new("health-check")],
@@ -268,7 +268,7 @@ mod tests {
             Some("starting jobs"),
         );
         assert_eq!(
-            told(&[updating], 0),
+            reported(&[updating], 0),
             "Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 (canary) - starting jobs"
         );
     }
@@ -285,7 +285,7 @@ mod tests {
             step("Running errand", "health-check/0", StepState::Started, None),
         ];
         assert_eq!(
-            told(&events, 1),
+            reported(&events, 1),
             "Instance provisioning in progress (step 2 of 2, running health-check): Running errand: health-check/0"
         );
     }
@@ -319,12 +319,12 @@ mod tests {
             code: 100,
             message: "secret things".to_owned(),
         });
-        assert!(!told(&[failure], 0).contains("secret"));
+        assert!(!reported(&[failure], 0).contains("secret"));
     }
 
     #[test]
     fn a_user_reads_that_the_director_does_not_allow_to_cancel() {
-        for (kind, cancelling, stage, told) in [
+        for (kind, cancelling, stage, reported) in [
             (
                 OperationKind::Create,
                 Cancelling::Refused,
@@ -351,14 +351,14 @@ mod tests {
                 latest: &LatestStep::default(),
                 cancelling,
             });
-            assert!(text.ends_with(told), "{text}");
+            assert!(text.ends_with(reported), "{text}");
         }
     }
 
     #[test]
     fn a_long_step_is_cut_between_characters() {
         let long = step("é".repeat(2000).as_str(), "", StepState::Started, None);
-        let text = told(&[long], 0);
+        let text = reported(&[long], 0);
         assert_eq!(text.chars().count(), MAX_DESCRIPTION);
         assert!(text.ends_with('…'));
     }

@@ -8,7 +8,7 @@ use super::{
     HANDED_OUT,
     catalog::{LARGE, SERVICE, SMALL, VERSION},
     http::{Incoming, Outgoing},
-    model::{Model, Peculiarity, Rules, named, refusal},
+    model::{Model, Peculiarity, Rules, named, rejection},
 };
 
 /// How often a broker that deletes late is too unwell for it.
@@ -40,7 +40,7 @@ pub(super) struct Instance {
     operation: Operation,
     bindings: BTreeMap<String, Binding>,
     /// How often its end was told.
-    end_told: usize,
+    end_reported: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ impl Model {
         rest: &[&str],
     ) -> Outgoing {
         if instance.is_empty() {
-            return refusal(404, "nothing is here");
+            return rejection(404, "nothing is here");
         }
         let answer = match (request.method.as_str(), rest) {
             ("PUT", []) => self.provision(request, instance),
@@ -99,9 +99,9 @@ impl Model {
             ("DELETE", ["service_bindings", binding]) => {
                 Ok(self.unbind(request, instance, binding))
             }
-            _ => Ok(refusal(405, "not like this")),
+            _ => Ok(rejection(405, "not like this")),
         };
-        answer.unwrap_or_else(|refusal| refusal)
+        answer.unwrap_or_else(|rejection| rejection)
     }
 
     fn provision(&mut self, request: &Incoming, id: &str) -> Result<Outgoing, Outgoing> {
@@ -113,7 +113,7 @@ impl Model {
         };
         let body = match self.body(request, &rules) {
             Err(refused) if self.breaks("G-21") => {
-                self.instances.insert(id.to_owned(), leftover());
+                self.instances.insert(id.to_owned(), residue());
                 return Err(refused);
             }
             body => body?,
@@ -139,7 +139,7 @@ impl Model {
                 change: Value::Null,
             },
             bindings: BTreeMap::new(),
-            end_told: 0,
+            end_reported: 0,
         };
         self.instances.insert(id.to_owned(), instance);
         let mut answer = json!({
@@ -158,7 +158,7 @@ impl Model {
 
     fn order_again(&mut self, known: &Instance, body: &Value) -> Outgoing {
         if known.order != identity(body, &IDENTITY) {
-            return refusal(self.kept("P-06", 409, 200), "the id is taken");
+            return rejection(self.kept("P-06", 409, 200), "the id is taken");
         }
         let is_kept = !self.breaks("P-04") && !self.breaks("A-04");
         if known.is_busy() {
@@ -188,7 +188,7 @@ impl Model {
         {
             self.parameters("U-09", &body)?;
             if parameters.get("size").is_none() {
-                return Err(refusal(400, "which size?"));
+                return Err(rejection(400, "which size?"));
             }
         }
         self.timeout(request)?;
@@ -198,13 +198,13 @@ impl Model {
             .filter(|known| !known.is_gone())
             .cloned();
         let Some(mut instance) = known else {
-            return Err(refusal(
+            return Err(rejection(
                 self.kept("U-04", 404, 400),
                 "there is no such instance",
             ));
         };
         if body.get("plan_id").is_none() && self.breaks("U-02") {
-            return Err(refusal(400, "which plan?"));
+            return Err(rejection(400, "which plan?"));
         }
         let plan = body["plan_id"]
             .as_str()
@@ -228,13 +228,13 @@ impl Model {
                 Kind::Delete => "D-04",
             };
             return Err(if self.breaks(rule) {
-                refusal(500, "busy")
+                rejection(500, "busy")
             } else {
                 named("ConcurrencyError")
             });
         }
         if plan == instance.plan && body.get("parameters").is_none() && self.breaks("U-12") {
-            return Err(refusal(422, "there is nothing to change"));
+            return Err(rejection(422, "there is nothing to change"));
         }
         if plan == instance.plan && !self.breaks("U-13") {
             return Ok(Outgoing::new(200, json!({})));
@@ -273,21 +273,23 @@ impl Model {
             };
             return Outgoing::new(202, json!({ "operation": token }));
         }
-        let refused = self.peculiarity.and_then(Peculiarity::refusal_of_deletions);
+        let refused = self
+            .peculiarity
+            .and_then(Peculiarity::rejection_of_deletions);
         if let Some(status) = refused {
             self.unwell.deletes += 1;
-            return refusal(status, "it stays");
+            return rejection(status, "it stays");
         }
         if self.is(Peculiarity::DeletesLate) {
             if instance.is_busy() {
                 return named("ConcurrencyError");
             }
             if !instance.bindings.is_empty() {
-                return refusal(400, "it has bindings");
+                return rejection(400, "it has bindings");
             }
             if self.unwell.deletes < UNWELL_FOR_DELETES {
                 self.unwell.deletes += 1;
-                return refusal(503, "come back later");
+                return rejection(503, "come back later");
             }
         }
         let token = self.token();
@@ -301,7 +303,7 @@ impl Model {
                 Value::Null
             },
         };
-        instance.end_told = 0;
+        instance.end_reported = 0;
         self.instances.insert(id.to_owned(), instance);
         Outgoing::new(202, json!({ "operation": token }))
     }
@@ -329,21 +331,21 @@ impl Model {
         };
         let is_its_token = token.as_ref() == Some(&instance.operation.token);
         if self.is(Peculiarity::DeletesLate) && !is_its_token {
-            return refusal(400, "which operation?");
+            return rejection(400, "which operation?");
         }
         if token.is_none() && self.breaks("L-03") {
-            return refusal(400, "which operation?");
+            return rejection(400, "which operation?");
         }
         let handed_out = |token: &String| token.starts_with("operation-") || token.len() > 1000;
         if token.is_some_and(|token| !handed_out(&token)) && self.breaks("L-04") {
-            return refusal(400, "nobody knows it");
+            return rejection(400, "nobody knows it");
         }
         let was_over = !instance.is_busy();
         instance.operation.polls_left = instance.operation.polls_left.saturating_sub(1);
         if was_over {
-            instance.end_told += 1;
+            instance.end_reported += 1;
         }
-        let (operation, told) = (instance.operation.clone(), instance.end_told);
+        let (operation, reported) = (instance.operation.clone(), instance.end_reported);
         let has_bindings = !instance.bindings.is_empty();
         self.instances.insert(id.to_owned(), instance);
         let retry_after = self.kept("L-07", "0", "soon");
@@ -363,7 +365,9 @@ impl Model {
             Kind::Delete if was_over && self.breaks("L-09") => state(false),
             Kind::Delete if has_bindings && self.breaks("D-06") => state(false),
             Kind::Delete if was_over => Outgoing::new(410, json!({})),
-            Kind::Create if told > 1 && self.breaks("L-06") => refusal(404, "it is forgotten"),
+            Kind::Create if reported > 1 && self.breaks("L-06") => {
+                rejection(404, "it is forgotten")
+            }
             Kind::Create | Kind::Update | Kind::Delete => state(true),
         }
     }
@@ -377,7 +381,7 @@ impl Model {
             "there is no such instance",
             "panic: goroutine 1 [running]",
         );
-        refusal(self.kept("G-20", 404, 418), text)
+        rejection(self.kept("G-20", 404, 418), text)
     }
 
     fn bind(&mut self, request: &Incoming, id: &str, binding: &str) -> Result<Outgoing, Outgoing> {
@@ -394,21 +398,21 @@ impl Model {
             .filter(|known| !known.is_gone())
             .cloned();
         let Some(mut instance) = known else {
-            return Err(refusal(
+            return Err(rejection(
                 self.kept("B-03", 404, 410),
                 "there is no such instance",
             ));
         };
         if instance.is_busy() {
             return Err(if self.breaks("B-08") {
-                refusal(500, "busy")
+                rejection(500, "busy")
             } else {
                 named("ConcurrencyError")
             });
         }
         let has_app = body.get("app_guid").is_some();
         if !has_app && (self.breaks("B-04") || self.breaks("B-07")) {
-            return Err(refusal(422, "which app?"));
+            return Err(rejection(422, "which app?"));
         }
         self.parameters("B-12", &body)?;
         let order = identity(&body, &BINDING_IDENTITY);
@@ -417,19 +421,19 @@ impl Model {
                 self.kept(
                     "B-05",
                     Outgoing::new(200, self.credentials()),
-                    refusal(409, "it is there"),
+                    rejection(409, "it is there"),
                 )
             } else {
                 self.kept(
                     "B-06",
-                    refusal(409, "it is there"),
+                    rejection(409, "it is there"),
                     Outgoing::new(200, self.credentials()),
                 )
             });
         }
         let same_app = instance.bindings.values().any(|other| other.order == order);
         if same_app && self.breaks("B-11") {
-            return Err(refusal(409, "the app has one"));
+            return Err(rejection(409, "the app has one"));
         }
         let waits = request
             .query
@@ -476,12 +480,12 @@ impl Model {
 
     fn binding_operation(&mut self, request: &Incoming, id: &str, binding: &str) -> Outgoing {
         if self.is(Peculiarity::DeletesLate) && !request.query.contains_key("operation") {
-            return refusal(400, "which operation?");
+            return rejection(400, "which operation?");
         }
         let flags = self.breaks("LB-01");
         let instance = self.instances.get_mut(id);
         let Some(known) = instance.and_then(|known| known.bindings.get_mut(binding)) else {
-            return refusal(404, "there is no such binding");
+            return rejection(404, "there is no such binding");
         };
         known.polls_left = known.polls_left.saturating_sub(1);
         if known.is_going && known.polls_left == 0 {
@@ -529,7 +533,7 @@ impl Model {
         };
         if self.unwell.unbinds < UNWELL_FOR_UNBINDS {
             self.unwell.unbinds += 1;
-            return refusal(500, "come back later");
+            return rejection(500, "come back later");
         }
         (known.is_going, known.polls_left) = (true, POLLS);
         Outgoing::new(202, json!({ "operation": token }))
@@ -554,7 +558,7 @@ impl Model {
         if waits || self.breaks("A-01") {
             Ok(())
         } else if self.breaks("A-02") {
-            Err(refusal(422, "it takes a while"))
+            Err(rejection(422, "it takes a while"))
         } else {
             Err(named("AsyncRequired"))
         }
@@ -577,7 +581,7 @@ impl Model {
         };
         match fits {
             true => Ok(()),
-            false if self.breaks(rule) => Err(refusal(422, "it has changed")),
+            false if self.breaks(rule) => Err(rejection(422, "it has changed")),
             false => Err(named("MaintenanceInfoConflict")),
         }
     }
@@ -589,7 +593,7 @@ impl Model {
                 .any(|(name, value)| name != "size" || !value.is_i64())
         });
         if unknown {
-            Err(refusal(self.kept(rule, 400, 422), "what is that?"))
+            Err(rejection(self.kept(rule, 400, 422), "what is that?"))
         } else {
             Ok(())
         }
@@ -605,13 +609,13 @@ impl Model {
         if is_there("service_id") && is_there("plan_id") {
             Ok(())
         } else {
-            Err(refusal(self.kept(rule, 400, 410), "which one?"))
+            Err(rejection(self.kept(rule, 400, 410), "which one?"))
         }
     }
 }
 
 /// An instance that should not be there.
-fn leftover() -> Instance {
+fn residue() -> Instance {
     Instance {
         order: Value::Null,
         plan: SMALL.to_owned(),
@@ -622,7 +626,7 @@ fn leftover() -> Instance {
             change: Value::Null,
         },
         bindings: BTreeMap::new(),
-        end_told: 0,
+        end_reported: 0,
     }
 }
 

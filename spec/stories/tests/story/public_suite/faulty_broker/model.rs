@@ -35,7 +35,7 @@ pub(super) struct Unwell {
 
 impl Peculiarity {
     /// What deletions are answered with, if they are refused whatever they are.
-    pub(super) fn refusal_of_deletions(self) -> Option<u16> {
+    pub(super) fn rejection_of_deletions(self) -> Option<u16> {
         match self {
             Self::DeletesNothing(status) => Some(status),
             Self::ChangesNeedParameters | Self::DeletesLate => None,
@@ -118,7 +118,7 @@ impl Model {
                 .last()
                 .is_some_and(|last| last == "last_operation");
         if !is_known && !is_overlooked {
-            return refusal(401, "who are you?");
+            return rejection(401, "who are you?");
         }
         let version = request
             .headers
@@ -129,33 +129,35 @@ impl Model {
             .iter()
             .any(|name| name == "x-broker-api-version");
         if self.breaks("G-09") && !lower_case && version.is_some() {
-            return refusal(412, "x-broker-api-version is missing");
+            return rejection(412, "x-broker-api-version is missing");
         }
         match version.and_then(|version| version.split_once('.')) {
             None if version.is_none() && self.breaks("G-02") => {}
             Some(("2", minor)) if !(self.breaks("G-04") && minor == "99") => {}
-            _ if self.breaks("G-03") && version.is_some() => return refusal(400, "2.x is spoken"),
-            _ => return refusal(412, "2.x is spoken"),
+            _ if self.breaks("G-03") && version.is_some() => {
+                return rejection(400, "2.x is spoken");
+            }
+            _ => return rejection(412, "2.x is spoken"),
         }
         if self.breaks("G-07")
             && request.headers.get("x-broker-api-originating-identity")
                 == Some(&"cloudfoundry".to_owned())
         {
-            return refusal(400, "who is that?");
+            return rejection(400, "who is that?");
         }
         if request.body.len() > LARGEST_BODY && !self.breaks("G-17") {
-            return refusal(413, "too large");
+            return rejection(413, "too large");
         }
         let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
         match path.as_slice() {
             ["v2", "catalog"] => self.read_catalog(request),
             ["v2", "service_instances", instance, rest @ ..] => {
                 let Some(instance) = self.decoded(instance) else {
-                    return refusal(400, "that is no id");
+                    return rejection(400, "that is no id");
                 };
                 self.attend_instance(request, &instance, rest)
             }
-            _ => refusal(404, "nothing is here"),
+            _ => rejection(404, "nothing is here"),
         }
     }
 
@@ -182,7 +184,7 @@ impl Model {
 
     /// A body that is a JSON object of the right types and names what is in the catalog.
     pub(super) fn body(&self, request: &Incoming, rules: &Rules) -> Result<Value, Outgoing> {
-        let malformed = |rule: &str, text: &str| refusal(self.kept(rule, 400, 422), text);
+        let malformed = |rule: &str, text: &str| rejection(self.kept(rule, 400, 422), text);
         let body: Value = serde_json::from_slice(&request.body)
             .ok()
             .filter(Value::is_object)
@@ -200,12 +202,12 @@ impl Model {
             return Err(malformed("P-12", "a context is an object"));
         }
         if self.breaks("G-12") && body.get("odb_conformance").is_some() {
-            return Err(refusal(400, "what is that?"));
+            return Err(rejection(400, "what is that?"));
         }
         for member in rules.required {
             let value = body[*member].as_str();
             if value == Some("") && self.breaks("G-14") {
-                return Err(refusal(422, "it is empty"));
+                return Err(rejection(422, "it is empty"));
             }
             if value.is_none_or(str::is_empty) {
                 return Err(malformed(rules.missing, "something is missing"));
@@ -231,7 +233,7 @@ pub(super) struct Rules {
     pub(super) unknown_plan: &'static str,
 }
 
-pub(super) fn refusal(status: u16, description: &str) -> Outgoing {
+pub(super) fn rejection(status: u16, description: &str) -> Outgoing {
     Outgoing::new(status, json!({ "description": description }))
 }
 

@@ -1,0 +1,333 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::paths::Location;
+use serde_json::Value;
+
+use super::{expectation, location};
+use crate::redaction::without_values;
+
+/// So many faults are told, and so many names in one list: whoever makes many, the text stays short.
+const REPORTED: usize = 10;
+
+/// What the faults are found in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Subject {
+    Parameter,
+    PlanProperty,
+}
+
+/// Everything that is wrong with a document, told in an order of its own. No value is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct ParameterErrors {
+    /// Names that there are none of, by their place.
+    unsupported: BTreeMap<String, Unsupported>,
+    /// The others, by their place, each as it goes on after the name.
+    others: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Unsupported {
+    /// The object that the name is in.
+    parent: String,
+    /// The names that there are in that object, sorted.
+    supported: Vec<String>,
+    /// The one of them that is likely to be meant.
+    meant: Option<String>,
+}
+
+impl ParameterErrors {
+    /// One fault of a value.
+    pub(super) fn must_be(location: String, expected: &str) -> Self {
+        Self {
+            others: BTreeMap::from([(location, format!("must be {expected}"))]),
+            ..Self::default()
+        }
+    }
+
+    /// What a schema finds in a document.
+    pub(super) fn found<'e>(
+        schema: &Value,
+        document: &Value,
+        errors: impl Iterator<Item = ValidationError<'e>>,
+    ) -> Self {
+        let mut found = Self::default();
+        for error in errors {
+            found.add(schema, document, &error);
+        }
+        found
+    }
+
+    /// What a type refuses although its schema does not. The text may be the type's own; what it
+    /// quotes may be a value and is left out.
+    pub(super) fn of_decoding(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let message = without_values(&error.inner().to_string());
+        let what = if message.starts_with("must ") {
+            message
+        } else if let Some((_, expected)) = message.rsplit_once(", expected ") {
+            format!("must be {expected}")
+        } else {
+            format!("is not valid: {message}")
+        };
+        Self {
+            others: BTreeMap::from([(location::of_decoding(error.path()), what)]),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn are_none(&self) -> bool {
+        self.unsupported.is_empty() && self.others.is_empty()
+    }
+
+    pub(super) fn unsupported(&self) -> impl Iterator<Item = &str> {
+        self.unsupported.keys().map(String::as_str)
+    }
+
+    fn add(&mut self, root: &Value, document: &Value, error: &ValidationError<'_>) {
+        let here = location::in_words(document, error.instance_path().as_str());
+        let schema = parent_schema(root, error);
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                self.no_such(&here, schema, unexpected.iter());
+            }
+            // An object that takes no name at all.
+            ValidationErrorKind::FalseSchema => {
+                match document.pointer(error.instance_path().as_str()) {
+                    Some(Value::Object(members)) => {
+                        self.no_such(&here, schema, members.keys());
+                    }
+                    _ => self.wrong(here, &expectation::of(root, schema)),
+                }
+            }
+            ValidationErrorKind::Required {
+                property: Value::String(name),
+            } => {
+                let expected = schema
+                    .get("properties")
+                    .and_then(|properties| properties.get(name))
+                    .map(|property| expectation::of(root, property));
+                let what = match expected {
+                    Some(expected) => format!("must be set to {expected}"),
+                    None => "must be set".to_owned(),
+                };
+                self.others.insert(location::below(&here, name), what);
+            }
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context } => {
+                match meant_branch(error, context) {
+                    Some(branch) if !are_about_the_value(branch, error.instance_path()) => {
+                        for error in branch {
+                            self.add(root, document, error);
+                        }
+                    }
+                    Some(_) | None => self.wrong(here, &expectation::of(root, schema)),
+                }
+            }
+            ValidationErrorKind::Not { schema } => {
+                self.wrong(here, &expectation::of_refused(schema));
+            }
+            _ => self.wrong(here, &expectation::of(root, schema)),
+        }
+    }
+
+    fn no_such<'n>(
+        &mut self,
+        location: &str,
+        schema: &Value,
+        names: impl Iterator<Item = &'n String>,
+    ) {
+        let supported = supported_by(schema);
+        for name in names {
+            self.unsupported.insert(
+                location::below(location, name),
+                Unsupported {
+                    parent: location.to_owned(),
+                    meant: nearest(name, &supported).map(str::to_owned),
+                    supported: supported.clone(),
+                },
+            );
+        }
+    }
+
+    fn wrong(&mut self, location: String, expected: &str) {
+        self.others.insert(location, format!("must be {expected}"));
+    }
+
+    /// All of it in one sentence.
+    pub(super) fn report(&self, subject: Subject, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut reported: Vec<String> = Vec::new();
+        if !self.unsupported.is_empty() {
+            reported.push(format!(
+                "{}: {}",
+                subject.no_such(),
+                self.names_unsupported()
+            ));
+            reported.extend(self.supported());
+        }
+        reported.extend(self.others.iter().take(REPORTED).map(|(location, what)| {
+            if location.is_empty() {
+                format!("the {} {what}", subject.all())
+            } else {
+                format!("{} `{location}` {what}", subject.one())
+            }
+        }));
+        if self.others.len() > REPORTED {
+            reported.push(format!("and {} more", self.others.len() - REPORTED));
+        }
+        f.write_str(&reported.join("; "))
+    }
+
+    fn names_unsupported(&self) -> String {
+        let reported = self.unsupported.iter().take(REPORTED);
+        let mut names: Vec<String> = reported
+            .map(|(location, unsupported)| match &unsupported.meant {
+                Some(meant) => format!("{location} (did you mean `{meant}`?)"),
+                None => location.clone(),
+            })
+            .collect();
+        if self.unsupported.len() > REPORTED {
+            names.push(format!("and {} more", self.unsupported.len() - REPORTED));
+        }
+        names.join(", ")
+    }
+
+    /// The names that there are, once for each object with names too many.
+    fn supported(&self) -> impl Iterator<Item = String> {
+        let objects: BTreeSet<(&str, &[String])> = self
+            .unsupported
+            .values()
+            .map(|unsupported| (&*unsupported.parent, &*unsupported.supported))
+            .collect();
+        objects.into_iter().take(REPORTED).map(|(parent, names)| {
+            let names = if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            };
+            if parent.is_empty() {
+                format!("supported: {names}")
+            } else {
+                format!("supported in `{parent}`: {names}")
+            }
+        })
+    }
+}
+
+impl Subject {
+    /// In the words of the Go example adapters, which users know.
+    fn no_such(self) -> &'static str {
+        match self {
+            Self::Parameter => "unsupported parameter(s) for this service plan",
+            Self::PlanProperty => "unsupported plan properties",
+        }
+    }
+
+    fn one(self) -> &'static str {
+        match self {
+            Self::Parameter => "parameter",
+            Self::PlanProperty => "plan property",
+        }
+    }
+
+    fn all(self) -> &'static str {
+        match self {
+            Self::Parameter => "parameters",
+            Self::PlanProperty => "plan properties",
+        }
+    }
+}
+
+/// The schema whose keyword an error is about.
+fn parent_schema<'s>(root: &'s Value, error: &ValidationError<'_>) -> &'s Value {
+    let keyword = error.schema_path().as_str();
+    keyword
+        .rsplit_once('/')
+        .and_then(|(parent, _)| root.pointer(parent))
+        .unwrap_or(root)
+}
+
+/// The branch of a choice that the document is likely to be meant for: the only one of its kind.
+fn meant_branch<'c>(
+    error: &ValidationError<'_>,
+    branches: &'c [Vec<ValidationError<'static>>],
+) -> Option<&'c [ValidationError<'static>]> {
+    let here = error.instance_path();
+    let mut meant = branches
+        .iter()
+        .filter(|errors| !are_of_another_kind(errors, here));
+    match (meant.next(), meant.next()) {
+        (Some(branch), None) => Some(branch),
+        _ => None,
+    }
+}
+
+/// Whether all faults are about the value that the choice is about, none about a part of it: then the
+/// other branches would do as well.
+fn are_about_the_value(errors: &[ValidationError<'_>], here: &Location) -> bool {
+    errors.iter().all(|error| {
+        let is_about_a_member = matches!(
+            error.kind(),
+            ValidationErrorKind::Required { .. }
+                | ValidationErrorKind::AdditionalProperties { .. }
+                | ValidationErrorKind::FalseSchema
+                | ValidationErrorKind::AnyOf { .. }
+                | ValidationErrorKind::OneOfNotValid { .. }
+        );
+        error.instance_path() == here && !is_about_a_member
+    })
+}
+
+/// Whether the faults of a branch say that it is about something else: a value of another type, an
+/// object with another tag or under another name.
+fn are_of_another_kind(errors: &[ValidationError<'_>], here: &Location) -> bool {
+    let is_here = |error: &&ValidationError<'_>| error.instance_path() == here;
+    let is_wrong_type =
+        |error: &ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::Type { .. });
+    let is_wrong_tag = |error: &ValidationError<'_>| match error.kind() {
+        ValidationErrorKind::Enum { options } => {
+            let tag = error.instance_path().as_str().strip_prefix(here.as_str());
+            tag.is_some_and(|tag| tag.matches('/').count() <= 1)
+                && options.as_array().is_some_and(|words| words.len() == 1)
+        }
+        _ => false,
+    };
+    let lacks_a_name = errors
+        .iter()
+        .filter(is_here)
+        .any(|error| matches!(error.kind(), ValidationErrorKind::Required { .. }));
+    let has_another = errors.iter().filter(is_here).any(|error| {
+        matches!(
+            error.kind(),
+            ValidationErrorKind::AdditionalProperties { .. }
+        )
+    });
+    errors.iter().filter(is_here).any(is_wrong_type)
+        || errors.iter().any(is_wrong_tag)
+        || (lacks_a_name && has_another)
+}
+
+fn supported_by(schema: &Value) -> Vec<String> {
+    let mut names: Vec<String> = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|properties| properties.keys().cloned().collect())
+        .unwrap_or_default();
+    names.sort_unstable();
+    names
+}
+
+/// The name that differs in so few letters that it is likely to be meant.
+fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
+    // The distance of a long name takes long to find, and none of ours is near.
+    if name.chars().nth(100).is_some() {
+        return None;
+    }
+    let distance = |known: &str| strsim::damerau_levenshtein(known, name);
+    let near = names
+        .iter()
+        .map(|known| (distance(known), known))
+        .filter(|(distance, known)| *distance <= 1 + known.chars().count() / 4);
+    near.min().map(|(_, known)| known.as_str())
+}

@@ -1,0 +1,78 @@
+//! What can go wrong with the client of an instance.
+
+use super::secret::NoRandomness;
+use odb_clients::{ServiceError, http::StatusCode};
+
+/// What can go wrong with the UAA client of a service instance.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// UAA could not be asked, or did not do what it was asked to.
+    #[error("could not {action} the UAA client of the instance")]
+    Administration {
+        /// What was being done.
+        action: &'static str,
+        /// What UAA said, or that it said nothing.
+        #[source]
+        source: Box<ServiceError>,
+    },
+    /// It may have been created, and nobody tells.
+    #[error("it is not known whether the UAA client of the instance has been created")]
+    InDoubt {
+        /// What UAA said, or that it said nothing.
+        #[source]
+        source: Box<ServiceError>,
+    },
+    /// A client was not there to be made, nor to be found, several times in a row.
+    #[error("could not create the UAA client of the instance: it keeps coming and going")]
+    Unsteady,
+    /// The id is taken by a client of somebody else.
+    #[error(
+        "there is a UAA client with the instance's id that this broker has not made; see whose it is"
+    )]
+    Foreign,
+    /// The definition speaks of the space, and nobody tells which it is.
+    #[error(
+        "`cf.uaa.client_definition` has `ODB_SPACE_GUID`, and the request does not say in which space the instance is"
+    )]
+    SpaceUnknown,
+    /// There is no secret for a new client.
+    #[error("could not make a secret for the UAA client of the instance")]
+    Secret(#[from] NoRandomness),
+}
+
+impl ClientError {
+    pub(super) fn action(action: &'static str) -> impl FnOnce(ServiceError) -> Self {
+        move |source| Self::Administration {
+            action,
+            source: Box::new(source),
+        }
+    }
+
+    /// The time of the request was used up.
+    pub fn is_timeout(&self) -> bool {
+        self.source_of_uaa().is_some_and(ServiceError::is_timeout)
+    }
+
+    /// The same may well succeed later; our own credentials may just be being changed.
+    pub fn is_transient(&self) -> bool {
+        self.source_of_uaa().is_some_and(ServiceError::is_transient)
+    }
+
+    /// UAA does not let us.
+    pub fn is_missing_right(&self) -> bool {
+        let status = self.source_of_uaa().and_then(ServiceError::status);
+        status == Some(StatusCode::FORBIDDEN)
+    }
+
+    /// A client may have been made, although this says that there is none.
+    pub fn may_have_made(&self) -> bool {
+        matches!(self, Self::InDoubt { .. } | Self::Unsteady)
+    }
+
+    fn source_of_uaa(&self) -> Option<&ServiceError> {
+        match self {
+            Self::Administration { source, .. } | Self::InDoubt { source } => Some(source),
+            Self::Unsteady | Self::Foreign | Self::SpaceUnknown | Self::Secret(_) => None,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What the broker writes into a client to know it again. A UAA keeps members that it does not know.
+//!
+//! Empty means absent: a UAA keeps what it is not sent.
+
+use odb_api_types::ids::{InstanceId, OfferingId};
+use odb_clients::{director::ContextId, uaa::ClientRegistration};
+use serde_json::{Map, Value};
+
+/// The offering whose broker keeps the client.
+const OFFERING: &str = "odb_offering";
+/// The space of the instance: an upgrade may come without one.
+const SPACE: &str = "odb_space";
+/// The operation that made the client, until it is known to have succeeded. Until then nobody else knows the secret.
+const MADE_BY: &str = "odb_made_by";
+
+/// The marks of a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ownership {
+    pub(super) offering: Option<String>,
+    pub(super) space: Option<String>,
+    pub(super) made_by: Option<String>,
+}
+
+impl Ownership {
+    pub(super) fn of(client: &ClientRegistration) -> Self {
+        let text = |mark: &str| {
+            let text = client.additional.get(mark)?.as_str()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        Self {
+            offering: text(OFFERING),
+            space: text(SPACE),
+            made_by: text(MADE_BY),
+        }
+    }
+
+    pub(super) fn into_members(self) -> Map<String, Value> {
+        let text = |text: Option<String>| Value::from(text.unwrap_or_default());
+        Map::from_iter([
+            (OFFERING.to_owned(), text(self.offering)),
+            (SPACE.to_owned(), text(self.space)),
+            (MADE_BY.to_owned(), text(self.made_by)),
+        ])
+    }
+
+    pub(super) fn is_made_by(&self, operation: &ContextId) -> bool {
+        self.made_by.as_deref() == Some(operation.as_str())
+    }
+
+    /// Whether the client is ours to change and to delete. The Go broker's has no marks; then the id, which a Cloud
+    /// Controller chose, has to be one that nobody else gives to a client: who may order could otherwise name any client of
+    /// the UAA as an instance, and have it deleted.
+    pub(super) fn belong_to(&self, instance: &InstanceId, offering: &OfferingId) -> bool {
+        match &self.offering {
+            Some(marked) => marked == offering.as_str(),
+            None => uuid::Uuid::try_parse(instance.as_str()).is_ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_without_marks_is_ours_only_under_an_id_that_a_cloud_controller_gives() {
+        let offering: OfferingId = "ours".to_owned().into();
+        let belong = |instance: &str, offering_mark: Option<&str>| {
+            let ownership = Ownership {
+                offering: offering_mark.map(str::to_owned),
+                ..Ownership::default()
+            };
+            let instance = InstanceId::try_from(instance.to_owned()).unwrap();
+            ownership.belong_to(&instance, &offering)
+        };
+        let guid = "b1f2c3d4-0f0c-4c55-8a5b-6f1f6a9c2d21";
+        assert!(belong(guid, None));
+        assert!(belong("my-instance", Some("ours")));
+        assert!(!belong("cf", None));
+        assert!(!belong(guid, Some("theirs")));
+    }
+}

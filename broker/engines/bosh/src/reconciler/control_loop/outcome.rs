@@ -1,0 +1,59 @@
+//! The second write of a marker: how the operation has ended.
+
+use jiff::Timestamp;
+use odb_api_types::code::Code;
+use odb_redaction::Chain;
+
+use super::context::Context;
+use crate::{
+    reconciler::retry,
+    records::{operation_record::Outcome, operation_records::WriteRecordError},
+};
+
+/// Whether the outcome is still to be written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// It is.
+    NotYet,
+    /// It has been, or there is nothing to write it into.
+    Closed,
+    /// Whoever wrote in between goes on with the operation, or knows what came of it.
+    Overtaken,
+}
+
+/// The second write of the marker. Whoever wrote in between knows something newer.
+pub(super) async fn write_outcome(
+    context: &Context,
+    outcome: &Outcome,
+    now: Timestamp,
+    attempt: u32,
+) -> Record {
+    let Some(stored) = &context.operation.stored else {
+        return Record::Closed;
+    };
+    let record = context.operation.record.clone().ended(outcome.clone(), now);
+    let written = context
+        .upstreams
+        .records
+        .write(
+            &context.call(),
+            &context.operation.instance,
+            record,
+            Some(stored),
+        )
+        .await;
+    match written {
+        Ok(_) => Record::Closed,
+        Err(WriteRecordError::Director(error)) if error.is_transient() => {
+            retry::log(attempt, &error, "write the outcome down");
+            Record::NotYet
+        }
+        Err(error) => {
+            tracing::warn!(code = %Code::Follow, error = %Chain(&error), "the outcome is known, its marker was not written");
+            match error {
+                WriteRecordError::Overtaken => Record::Overtaken,
+                WriteRecordError::Director(_) => Record::Closed,
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Undoes what was written for an operation that was not submitted.
+
+use odb_api_types::{code::Code, kind::OperationKind};
+use odb_clients::{ServiceError, director::Deployment, http::Call};
+use odb_redaction::Chain;
+use secrecy::ExposeSecret;
+
+use super::context::{Context, is_absent};
+use crate::{
+    configs,
+    reconciler::{
+        operation::Operation,
+        residual_resources::{self, CleanupError},
+    },
+    records::operation_record::ClientRole,
+    secrets::PreviousSecret,
+};
+
+/// Nothing was handed over: what was written for it goes, and what was remembered before is remembered again.
+pub(super) async fn roll_back(context: &Context) {
+    if let Err(error) = try_to_roll_back(context).await {
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was written for the operation could not be taken back");
+    }
+}
+
+async fn try_to_roll_back(context: &Context) -> Result<(), CleanupError> {
+    let (upstreams, operation) = (&context.upstreams, &context.operation);
+    if !context.is_latest().await? {
+        return Ok(());
+    }
+    if operation.kind() != OperationKind::Create {
+        let restore = |call| async move {
+            let (director, name) = (&upstreams.director, &operation.deployment());
+            configs::restore(director, &call, name, &operation.record.replaced_configs).await
+        };
+        context.retrier.retry("take configs back", restore).await?;
+        put_secrets_back(context).await?;
+        undo_client(context).await;
+    } else if is_absent(&context.deployment().await?) {
+        let remove = |call| async move {
+            let (instance, client) = (&operation.instance, operation.record.client);
+            residual_resources::remove_without_record(upstreams, &call, instance, client).await
+        };
+        let what = "take configs and secrets back";
+        context.retrier.retry(what, remove).await?;
+    }
+    Ok(take_records_back(context).await?)
+}
+
+/// What was remembered before the operation is remembered again. One that was cancelled was written down twice.
+async fn take_records_back(context: &Context) -> Result<(), ServiceError> {
+    let (records, operation) = (&context.upstreams.records, &context.operation);
+    let mut latest = operation.stored.clone();
+    while let Some(written) = latest {
+        let written = &written;
+        let roll_back = |call| async move { records.roll_back(&call, written).await };
+        context
+            .retrier
+            .retry("take the marker back", roll_back)
+            .await?;
+        let before = context.latest_record().await?.filter(|before| {
+            operation.record.context == before.record.context && before.id != *written
+        });
+        latest = before.map(|before| before.id);
+    }
+    Ok(())
+}
+
+/// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
+/// handed over after all, its secrets stay.
+async fn put_secrets_back(context: &Context) -> Result<(), CleanupError> {
+    let (secrets, operation) = (&context.upstreams.secrets, &context.operation);
+    let mut previous = operation.record.previous_secrets.clone();
+    if previous.is_empty() {
+        return Ok(());
+    }
+    if let Deployment::Deployed(manifest) = context.deployment().await? {
+        previous = PreviousSecret::not_in_use(&previous, manifest.expose_secret());
+    }
+    let previous = &previous;
+    let put_back =
+        |call| async move { secrets.put_back(&call, &operation.instance, previous).await };
+    Ok(context.retrier.retry("put secrets back", put_back).await?)
+}
+
+/// What the operation did to the instance's UAA client is undone. A process that was not there when it was done knows
+/// only whether the client was made: what was changed stays, and the next operation brings it to what is defined.
+async fn undo_client(context: &Context) {
+    let (clients, operation) = (&context.upstreams.clients, &context.operation);
+    let Operation {
+        instance, record, ..
+    } = operation;
+    let undo = async |call: Call| match &operation.client {
+        Some(client) => clients.undo(&call, client).await,
+        None if record.client == ClientRole::Made => {
+            let unmade = clients.unmake(&call, instance, &record.context).await;
+            unmade.map(|_| ())
+        }
+        None => Ok(()),
+    };
+    if let Err(error) = undo(context.call()).await {
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was done to the UAA client of the instance could not be undone");
+    }
+}

@@ -1,0 +1,121 @@
+//! What may still be on its way to the Director: as long as that is so nothing more is sent, and no errand is started twice.
+//! And the first stage of a delete that cuts another operation short: everything of that operation has an end before anything
+//! of the delete begins.
+//!
+//! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
+//! there is none, one more may be on its way: it is looked for until there is no doubt any more.
+
+use odb_clients::{ServiceError, director::Deployment};
+use odb_config::Timings;
+
+use super::context::Context;
+use crate::{
+    reconciler::{
+        next_step::{Previous, PreviousTask, Stage, TaskOutcome},
+        observer::Observer,
+        operation::{Begun, Operation},
+    },
+    wait::Absence,
+};
+
+/// A request whose work may still be on its way: since when the Director has been seen without it.
+#[derive(Debug)]
+pub(super) struct Unconfirmed(Option<Absence>);
+
+impl Unconfirmed {
+    /// The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
+    pub(super) fn of(operation: &Operation) -> Self {
+        Self(match (operation.begun, &operation.record.cuts_short) {
+            (Begun::Here, None) => None,
+            (Begun::Here, Some(_)) | (Begun::Redirected(_) | Begun::Elsewhere, _) => {
+                Some(Absence::default())
+            }
+        })
+    }
+
+    /// A request got no answer.
+    pub(super) fn begin(&mut self) {
+        self.0 = Some(Absence::default());
+    }
+
+    /// The work has been seen.
+    pub(super) fn clear(&mut self) {
+        self.0 = None;
+    }
+
+    /// Asked after each look at the Director that has found nothing at work.
+    pub(super) fn remains(&mut self, observer: &Observer, timings: &Timings) -> bool {
+        let Some(mut absence) = self.0 else {
+            return false;
+        };
+        let is_over = is_over(&mut absence, observer, timings);
+        self.0 = (!is_over).then_some(absence);
+        !is_over
+    }
+}
+
+/// What has not been seen will not turn up any more: the Director has answered without fail for long enough.
+pub(super) fn is_over(absence: &mut Absence, observer: &Observer, timings: &Timings) -> bool {
+    absence.note_after(observer.answered_since()) >= timings.lost_answer
+}
+
+/// How far the stage is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stopping {
+    /// The operation never came to a task.
+    never_came: bool,
+    /// It is known what there is to be deleted.
+    surveyed: bool,
+}
+
+impl Stopping {
+    pub(super) fn previous(self, tasks: &[PreviousTask]) -> Previous<'_> {
+        if self.never_came {
+            Previous::AtRest
+        } else {
+            Previous::Tasks(tasks)
+        }
+    }
+
+    /// The tasks of the operation that is cut short. Once the delete has a task of its own they do not matter any more.
+    pub(super) async fn tasks_of_previous(
+        &self,
+        context: &Context,
+        observer: &mut Observer,
+        own: &[TaskOutcome],
+    ) -> Result<Vec<PreviousTask>, ServiceError> {
+        match &context.operation.record.cuts_short {
+            Some(cut) if own.is_empty() && !self.never_came => {
+                observer.previous(&cut.context).await
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
+    }
+
+    /// The operation that is cut short never came to a task.
+    pub(super) fn note_never_came(&mut self) {
+        self.never_came = true;
+    }
+
+    /// What there is to be deleted is known only when everything has stopped.
+    pub(super) fn is_to_be_surveyed(self, context: &Context) -> bool {
+        context.operation.record.cuts_short.is_some() && !self.surveyed
+    }
+
+    /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is there.
+    pub(super) async fn survey(
+        &mut self,
+        context: &Context,
+        stages: &mut Vec<Stage>,
+    ) -> Result<(), ServiceError> {
+        match context.deployment().await? {
+            Deployment::Deployed(_) => {}
+            Deployment::NeverDeployed => {
+                stages.retain(|stage| !matches!(stage, Stage::Errand(_)));
+            }
+            Deployment::Absent | Deployment::ForeignTeam => stages.truncate(1),
+        }
+        self.surveyed = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,540 @@
+//! The operations in flight, one driver each, and what the latest ones came to.
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, PlanId},
+};
+use odb_clients::director::TaskId;
+use odb_config::Timings;
+use odb_core::engine::{Occupancy, OccupancyKind, Started};
+use odb_redaction::redact;
+use tokio::{
+    runtime::Handle,
+    sync::watch,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Upstreams,
+    instance_clients::InstanceClient,
+    reconciler::{
+        control_loop::{Reconciler, first_snapshot},
+        operation::{Begun, Operation, Snapshot},
+    },
+    records::operation_record::OperationRecord,
+};
+
+/// Ended operations are swept out when there are more than this.
+const SWEEP_ABOVE: usize = 1024;
+
+/// Starts drivers and reads their snapshots.
+#[derive(Clone, Debug)]
+pub(crate) struct Reconcilers {
+    entries: Arc<Mutex<Entries>>,
+    runtime: Handle,
+    stopping: CancellationToken,
+}
+
+type Entries = HashMap<InstanceId, Entry>;
+
+#[derive(Debug)]
+struct Entry {
+    operation: Arc<Operation>,
+    snapshot: watch::Receiver<Snapshot>,
+    phase: Phase,
+    /// The answer that the request got, for its identical repeat.
+    started: Option<Started>,
+    since: Instant,
+    /// Stops the driver when a later operation takes its place.
+    cancelled: CancellationToken,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Its request submits it. The operation before is the latest again if nothing is submitted after all.
+    Submitting(Option<Box<Entry>>),
+    /// Its driver follows it, or writes its outcome down.
+    Driven,
+    /// Its driver has ended, or was stopped.
+    Left(Instant),
+}
+
+impl Entry {
+    /// The driver of this very operation is gone. While the next one is being submitted its entry waits there.
+    fn leave(&mut self, operation: &Arc<Operation>) {
+        if Arc::ptr_eq(&self.operation, operation) {
+            self.phase = Phase::Left(Instant::now());
+        } else if let Phase::Submitting(Some(previous)) = &mut self.phase {
+            previous.leave(operation);
+        }
+    }
+
+    fn is_in_progress(&self) -> bool {
+        self.snapshot.borrow().is_in_progress()
+    }
+
+    fn known(&self) -> Option<Known> {
+        let snapshot = self.snapshot.borrow().clone();
+        // A driver that was stopped knows nothing any more.
+        let is_stopped = matches!(self.phase, Phase::Left(_)) && snapshot.is_in_progress();
+        (!is_stopped).then(|| Known {
+            operation: self.operation.clone(),
+            snapshot,
+            started: self.started.clone(),
+        })
+    }
+
+    /// The same, if it is in progress and somebody is at it. A submission that takes longer than any request has was cut off.
+    fn at_work(&self, timings: &Timings) -> Option<Known> {
+        let is_alive = match self.phase {
+            Phase::Submitting(_) => self.since.elapsed() < timings.request_budget * 2,
+            Phase::Driven => true,
+            Phase::Left(_) => false,
+        };
+        self.known()
+            .filter(|known| is_alive && known.is_in_progress())
+    }
+
+    /// Where the operation was begun, for a driver that takes the place of this one.
+    fn redirected(&self) -> Begun {
+        match (self.operation.begun, &self.phase) {
+            (Begun::Here, Phase::Submitting(_)) => Begun::Elsewhere,
+            (Begun::Here, Phase::Driven | Phase::Left(_)) => Begun::Redirected(self.since),
+            (begun @ (Begun::Redirected(_) | Begun::Elsewhere), _) => begun,
+        }
+    }
+
+    /// Another operation takes its place, after one that has ended has written its outcome down.
+    fn stop(&self) {
+        self.cancelled.cancel();
+        if let Phase::Submitting(Some(previous)) = &self.phase {
+            previous.stop();
+        }
+    }
+
+    /// The entry of an operation that has ended. One that has not is stopped.
+    fn if_ended(self) -> Option<Box<Self>> {
+        if self.is_in_progress() {
+            self.cancelled.cancel();
+            return None;
+        }
+        Some(Box::new(self))
+    }
+}
+
+/// What is known here of an instance's latest operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) operation: Arc<Operation>,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) started: Option<Started>,
+}
+
+impl Known {
+    pub(crate) fn is_in_progress(&self) -> bool {
+        self.snapshot.is_in_progress()
+    }
+
+    /// The task that it began with.
+    pub(crate) fn first_task(&self) -> Option<TaskId> {
+        self.snapshot.first_task
+    }
+
+    /// It is the operation that a record is about.
+    pub(crate) fn is_of(&self, record: &OperationRecord) -> bool {
+        self.operation.record.context == record.context
+    }
+}
+
+impl Reconcilers {
+    /// Drivers run on `runtime` until `stopping`; a restart picks them up.
+    pub(crate) fn new(runtime: Handle, stopping: CancellationToken) -> Self {
+        Self {
+            entries: Arc::default(),
+            runtime,
+            stopping,
+        }
+    }
+
+    /// Registers an operation that is being submitted: until its driver starts, a poll reads that it is in progress.
+    pub(crate) fn register(&self, timings: &Timings, operation: Operation) {
+        // Nothing is sent in it; it is read all the same.
+        let (_, snapshot) = watch::channel(first_snapshot(&operation));
+        let instance = operation.instance.clone();
+        let mut entries = self.lock();
+        let previous = entries.remove(&instance).and_then(Entry::if_ended);
+        let announced = self.entry(Phase::Submitting(previous), operation, None, snapshot);
+        insert(&mut entries, instance, announced, timings);
+    }
+
+    /// Unregisters an operation that is not submitted: the one before is the latest again.
+    pub(crate) fn unregister(&self, instance: &InstanceId) {
+        let mut entries = self.lock();
+        if let Some(announced) = entries.remove(instance) {
+            announced.cancelled.cancel();
+            if let Phase::Submitting(Some(previous)) = announced.phase {
+                entries.insert(instance.clone(), *previous);
+            }
+        }
+    }
+
+    /// Starts driving, unless this very operation is being driven already.
+    pub(crate) fn start(
+        &self,
+        upstreams: &Arc<Upstreams>,
+        operation: Operation,
+        started: Option<Started>,
+    ) -> Known {
+        let driven = self.lock().get(&operation.instance).and_then(|entry| {
+            let is_same = entry.operation.record.context == operation.record.context;
+            let is_driven = matches!(entry.phase, Phase::Driven) && entry.is_in_progress();
+            (is_same && is_driven).then(|| entry.known()).flatten()
+        });
+        driven.unwrap_or_else(|| {
+            let first = first_snapshot(&operation);
+            self.begin(upstreams, operation, started, first)
+        })
+    }
+
+    /// Drives the very operation that is being driven in another way: its driver ends before the new one begins, which gets
+    /// what that one knew.
+    pub(crate) fn redirect(
+        &self,
+        upstreams: &Arc<Upstreams>,
+        mut operation: Operation,
+        started: Option<Started>,
+    ) {
+        let mut first = first_snapshot(&operation);
+        if let Some(entry) = self.lock().get(&operation.instance)
+            && entry.operation.record.context == operation.record.context
+        {
+            operation.begun = entry.redirected();
+            operation.client.clone_from(&entry.operation.client);
+            let snapshot = entry.snapshot.borrow();
+            operation.first_task = operation.first_task.or(snapshot.first_task);
+            first.first_task = operation.first_task;
+            first.stages = snapshot.stages.clone();
+        }
+        self.begin(upstreams, operation, started, first);
+    }
+
+    fn begin(
+        &self,
+        upstreams: &Arc<Upstreams>,
+        mut operation: Operation,
+        started: Option<Started>,
+        first: Snapshot,
+    ) -> Known {
+        // A driver lives long, and needs no secret to undo what was done.
+        operation.client = operation.client.map(InstanceClient::without_secret);
+        let (reported, snapshot) = watch::channel(first.clone());
+        let entry = self.entry(Phase::Driven, operation.clone(), started.clone(), snapshot);
+        let (cancelled, driven) = (entry.cancelled.clone(), entry.operation.clone());
+        let previous = {
+            let mut entries = self.lock();
+            let instance = operation.instance.clone();
+            let previous = entries
+                .get(&instance)
+                .map(|previous| previous.snapshot.clone());
+            insert(&mut entries, instance, entry, &upstreams.timings);
+            previous
+        };
+        let known = Known {
+            operation: driven.clone(),
+            snapshot: first,
+            started,
+        };
+        let driving = Box::pin(drive(upstreams.clone(), operation, reported));
+        let this = self.clone();
+        self.runtime.spawn(async move {
+            let driving = async {
+                if let Some(previous) = previous {
+                    ended(previous).await;
+                }
+                driving.await;
+            };
+            cancelled.run_until_cancelled(driving).await;
+            this.leave(&driven);
+        });
+        known
+    }
+
+    /// The driver of this very operation has ended, or was stopped.
+    fn leave(&self, operation: &Arc<Operation>) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries.get_mut(&operation.instance) {
+            entry.leave(operation);
+        }
+    }
+
+    /// Starts driving what nobody here is at. Without the instance's lock what was read may be out of date: an operation that
+    /// is being submitted, or driven, stays as it is.
+    pub(crate) fn take_over(&self, upstreams: &Arc<Upstreams>, operation: Operation) -> Known {
+        let at_work = self
+            .lock()
+            .get(&operation.instance)
+            .and_then(|entry| entry.at_work(&upstreams.timings));
+        at_work.unwrap_or_else(|| self.start(upstreams, operation, None))
+    }
+
+    /// What is known of the instance's latest operation without asking anybody.
+    pub(crate) fn known(&self, instance: &InstanceId) -> Option<Known> {
+        self.lock().get(instance).and_then(Entry::known)
+    }
+
+    /// The operation that is in progress on the instance, as far as that is known without asking anybody.
+    pub(crate) fn in_progress(&self, instance: &InstanceId) -> Option<Known> {
+        self.known(instance).filter(Known::is_in_progress)
+    }
+
+    /// The same of all instances.
+    pub(crate) fn all_known(&self) -> HashMap<InstanceId, Known> {
+        let entries = self.lock();
+        let known = entries
+            .iter()
+            .filter_map(|(instance, entry)| Some((instance.clone(), entry.known()?)));
+        known.collect()
+    }
+
+    /// Every step of an instance's latest operation from now on.
+    pub(crate) fn watch(&self, instance: &InstanceId) -> Option<watch::Receiver<Snapshot>> {
+        let entries = self.lock();
+        Some(entries.get(instance)?.snapshot.clone())
+    }
+
+    /// Runs something beside the drivers, as long as they run.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stopping = self.stopping.clone();
+        self.runtime.spawn(async move {
+            stopping.run_until_cancelled(work).await;
+        });
+    }
+
+    /// What the latest operations mean for the places of their instances.
+    pub(crate) fn occupied(&self) -> Vec<(InstanceId, Occupancy)> {
+        let entries = self.lock();
+        let occupied = entries.iter().map(|(instance, entry)| {
+            let record = &entry.operation.record;
+            let state = entry.snapshot.borrow().operation_state();
+            let occupancy = Occupancy {
+                plan: Some(record.plan.clone()).filter(PlanId::is_known),
+                kind: OccupancyKind::of(record.operation, state),
+                since: Some(entry.since),
+            };
+            (instance.clone(), occupancy)
+        });
+        occupied.collect()
+    }
+
+    /// Forgets an instance that is gone.
+    pub(crate) fn forget(&self, instance: &InstanceId) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries.remove(instance) {
+            entry.cancelled.cancel();
+        }
+    }
+
+    fn entry(
+        &self,
+        phase: Phase,
+        operation: Operation,
+        started: Option<Started>,
+        snapshot: watch::Receiver<Snapshot>,
+    ) -> Entry {
+        let client = operation.client.map(InstanceClient::without_secret);
+        Entry {
+            operation: Arc::new(Operation {
+                client,
+                ..operation
+            }),
+            snapshot,
+            phase,
+            started,
+            since: Instant::now(),
+            cancelled: self.stopping.child_token(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until a driver is gone that has been stopped: what it was about to send has been sent then, or never is.
+async fn ended(mut reconciler: watch::Receiver<Snapshot>) {
+    while reconciler.changed().await.is_ok() {}
+}
+
+/// The latest operation on an instance is another one now.
+fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &Timings) {
+    if entries.len() > SWEEP_ABOVE {
+        entries.retain(|_, entry| match entry.phase {
+            Phase::Left(at) => at.elapsed() < timings.recorded,
+            Phase::Submitting(_) | Phase::Driven => true,
+        });
+    }
+    if let Some(replaced) = entries.insert(instance, entry) {
+        replaced.stop();
+    }
+}
+
+/// Drives an operation to its end. A driver that panics is followed by another: the operation goes on at the Director, and
+/// nobody else would look after it.
+async fn drive(
+    upstreams: Arc<Upstreams>,
+    mut operation: Operation,
+    snapshot: watch::Sender<Snapshot>,
+) {
+    let (request, instance) = (operation.record.request.clone(), operation.instance.clone());
+    let pause = upstreams.timings.longest_retry;
+    let reconciler = || {
+        // What has been told as the end is not taken back.
+        let is_in_progress = snapshot.borrow().is_in_progress();
+        let reconciler = is_in_progress.then(|| {
+            let reconciler =
+                Reconciler::new(upstreams.clone(), operation.clone(), snapshot.clone());
+            Box::pin(reconciler.run())
+        });
+        operation.begun = Begun::Elsewhere;
+        reconciler
+    };
+    let complain = |panic: &str| {
+        tracing::error!(
+            code = %Code::Internal,
+            request.id = %request,
+            instance.id = %instance,
+            panic = %redact(panic),
+            "the driver of an operation has panicked, another one takes its place"
+        );
+    };
+    Box::pin(begin_until_one_ends(reconciler, pause, complain)).await;
+}
+
+/// Begins the work again, after a pause, as long as it panics.
+async fn begin_until_one_ends<Work>(
+    mut begin: impl FnMut() -> Option<Work>,
+    pause: Duration,
+    complain: impl Fn(&str),
+) where
+    Work: Future<Output = ()>,
+{
+    while let Some(work) = begin() {
+        // The next one begins from what the Director tells, not from what this one has left.
+        let Err(panic) = AssertUnwindSafe(work).catch_unwind().await else {
+            return;
+        };
+        complain(panic_text(panic.as_ref()));
+        sleep(pause).await;
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::reconciler::operation::SnapshotState;
+    use crate::records::operation_record;
+    use crate::records::operation_record::Outcome;
+    use odb_api_types::kind::OperationKind;
+
+    fn instance() -> InstanceId {
+        InstanceId::try_from("one".to_owned()).unwrap()
+    }
+
+    /// It is known that the instance was moved to the plan.
+    fn reconcilers_after_a_move(plan: &str) -> Reconcilers {
+        let reconcilers = Reconcilers::new(Handle::current(), CancellationToken::new());
+        let ended = Snapshot {
+            state: SnapshotState::Ended {
+                outcome: Outcome::Succeeded {
+                    description: "moved".to_owned(),
+                },
+                at: Timestamp::now(),
+            },
+            ..first_snapshot(&operation(plan))
+        };
+        let (_, snapshot) = watch::channel(ended);
+        let entry = reconcilers.entry(Phase::Left(Instant::now()), operation(plan), None, snapshot);
+        reconcilers.lock().insert(instance(), entry);
+        reconcilers
+    }
+
+    fn operation(plan: &str) -> Operation {
+        let mut record = operation_record::example(OperationKind::Update);
+        record.plan = plan.to_owned().into();
+        Operation::new(&instance(), record, None)
+    }
+
+    fn reported(reconcilers: &Reconcilers) -> Vec<(String, OccupancyKind)> {
+        let occupied = reconcilers.occupied().into_iter();
+        occupied
+            .map(|(_, occupancy)| {
+                let plan = occupancy.plan.map(|plan| plan.to_string());
+                (plan.unwrap_or_default(), occupancy.kind)
+            })
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_move_that_has_succeeded_is_known_also_after_a_submit_that_failed() {
+        let reconcilers = reconcilers_after_a_move("large");
+        let before = reported(&reconcilers);
+        assert_eq!(before, [("large".to_owned(), OccupancyKind::Arrived)]);
+
+        for _ in 0..2 {
+            reconcilers.register(&Timings::default(), operation("small"));
+            let during = reported(&reconcilers);
+            assert_eq!(during, [("small".to_owned(), OccupancyKind::Arriving)]);
+            reconcilers.unregister(&instance());
+            assert_eq!(reported(&reconcilers), before);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_operation_that_was_announced_first_leaves_nothing_when_it_is_withdrawn() {
+        let reconcilers = Reconcilers::new(Handle::current(), CancellationToken::new());
+        reconcilers.register(&Timings::default(), operation("small"));
+        reconcilers.unregister(&instance());
+        assert_eq!(reported(&reconcilers), []);
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_begun_again_until_one_comes_to_its_end() {
+        let mut fates = VecDeque::from([Some("no such index"), Some("still not"), None, None]);
+        let errors = RefCell::new(Vec::new());
+
+        begin_until_one_ends(
+            || {
+                let fate = fates.pop_front().flatten();
+                Some(async move { assert!(fate.is_none(), "{}", fate.unwrap_or_default()) })
+            },
+            Duration::ZERO,
+            |panic| errors.borrow_mut().push(panic.to_owned()),
+        )
+        .await;
+
+        assert_eq!(fates.len(), 1, "the third has come to its end");
+        assert_eq!(errors.into_inner(), ["no such index", "still not"]);
+    }
+}

@@ -1,0 +1,433 @@
+//! Markers: what the broker remembers of an operation, kept by the Director as a config (`docs/contributing/architecture.md`, "Markers and tokens").
+//!
+//! A marker is what makes an identical repeat answerable, an operation resumable after the broker was killed, and an
+//! orphan attributable. It holds no secrets. It is written seldom, for the Director keeps every version: once before the
+//! deployment is handed over, once with the outcome, and in between once if the operation is cancelled. An upgrade that finds
+//! nothing to do writes it once, unless it tells all of that already.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_api_types::{
+    ids::{OfferingId, PlanId, RequestId},
+    kind::OperationKind,
+    management::{Deployed, Owner, Target},
+};
+use odb_clients::director::{ConfigId, ContextId, TaskId};
+#[cfg(test)]
+use odb_core::engine::RequestIdentity;
+use odb_core::engine::{Condition, Origin, RequestDigest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    foundation::Foundation, records::operation_records::StoredRecord, secrets::PreviousSecret,
+};
+
+/// The version of the form.
+const FORMAT: u32 = 1;
+
+/// What the broker remembers of the latest operation on a service instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OperationRecord {
+    format: u32,
+    /// The offering that the instance belongs to.
+    pub offering: OfferingId,
+    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and nobody knows.
+    pub plan: PlanId,
+    /// On which foundation the instance is; absent where no Cloud Controller is configured, and in markers of before there was
+    /// this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foundation: Option<Foundation>,
+    /// How it comes that we have marked the instance.
+    #[serde(default, skip_serializing_if = "is_of_platform")]
+    pub origin: Origin,
+    /// The plan that the operation moves the instance away from; absent where it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_plan: Option<PlanId>,
+    /// What the operation does.
+    pub operation: OperationKind,
+    /// Joins the tasks of the operation.
+    pub context: ContextId,
+    /// The request that began it, for the log.
+    pub request: RequestId,
+    /// When it began; absent in markers of before there was this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
+    /// What it deploys; absent where it deploys nothing, and in markers of before there was this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// The last create, update or upgrade that is known to have succeeded, be it this one or one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Deployed>,
+    /// When the last recreation began that is known to have succeeded: every VM is younger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recreated: Option<Timestamp>,
+    /// The lifecycle errands, frozen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errands: Vec<LifecycleErrand>,
+    /// Identifies the request that began it.
+    pub digest: RequestDigest,
+    /// What the adapter named as dashboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dashboard_url: Option<String>,
+    /// What the adapter says of the instance.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub labels: Map<String, Value>,
+    /// The operation that this one, a delete, cuts short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuts_short: Option<CutShort>,
+    /// The versions of the adapter's configs, by type, that are deleted when the operation has succeeded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub obsolete_configs: BTreeMap<String, ConfigId>,
+    /// What the secrets that the operation writes were before, in case that it is not handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub previous_secrets: Vec<PreviousSecret>,
+    /// The versions of the adapter's configs, by type, that were the latest before the operation wrote its own; null where
+    /// there was none. They are the latest again when nothing is handed over.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced_configs: BTreeMap<String, Option<ConfigId>>,
+    /// What the operation has to do with the instance's UAA client.
+    #[serde(default, skip_serializing_if = "ClientRole::is_none")]
+    pub client: ClientRole,
+    /// The request by which an operator has cancelled it; whoever drives it begins nothing more of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<RequestId>,
+    /// How it ended; absent while it is in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_of_platform(origin: &Origin) -> bool {
+    *origin == Origin::Platform
+}
+
+/// What an operation has to do with the UAA client of its instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ClientRole {
+    /// The instance has none.
+    #[default]
+    None,
+    /// The instance has one from before, or may have.
+    Kept,
+    /// The operation made it; nobody else knows its secret until the operation has succeeded.
+    Made,
+    /// The same of another secret that the operation gives the one from before.
+    Renewed,
+}
+
+impl ClientRole {
+    /// What follows for the next operation from what the latest one left. Without a marker nobody knows.
+    pub(crate) fn after(stored: Option<&StoredRecord>) -> Self {
+        match stored {
+            Some(stored) if stored.record.client.is_none() => Self::None,
+            Some(_) | None => Self::Kept,
+        }
+    }
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for a reference"
+    )]
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// An operation that a delete cuts short: its tasks are cancelled before the deletion begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CutShort {
+    /// Joins the tasks of the operation.
+    pub context: ContextId,
+    /// The task that it began with, `0` where that is not known. The token of the delete names it.
+    pub first_task: TaskId,
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub(crate) enum Outcome {
+    /// All is as ordered.
+    Succeeded {
+        /// In the platform user's words.
+        description: String,
+    },
+    /// It is not.
+    Failed {
+        /// Why, in the platform user's words.
+        description: String,
+        /// What it has left of the instance; absent where the Director does not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        condition: Option<Condition>,
+    },
+}
+
+impl Outcome {
+    /// All is as ordered.
+    pub(crate) fn is_success(&self) -> bool {
+        matches!(self, Self::Succeeded { .. })
+    }
+}
+
+/// What a new marker is made of.
+pub(crate) struct NewRecord {
+    /// See [`OperationRecord::offering`].
+    pub offering: OfferingId,
+    /// See [`OperationRecord::plan`].
+    pub plan: PlanId,
+    /// See [`OperationRecord::operation`].
+    pub operation: OperationKind,
+    /// See [`OperationRecord::context`].
+    pub context: ContextId,
+    /// See [`OperationRecord::request`].
+    pub request: RequestId,
+    /// See [`OperationRecord::target`].
+    pub target: Option<Target>,
+    /// See [`OperationRecord::errands`].
+    pub errands: Vec<LifecycleErrand>,
+    /// See [`OperationRecord::digest`].
+    pub digest: RequestDigest,
+    /// See [`OperationRecord::dashboard_url`].
+    pub dashboard_url: Option<String>,
+    /// See [`OperationRecord::labels`].
+    pub labels: Map<String, Value>,
+}
+
+impl OperationRecord {
+    /// The marker of an operation that begins now.
+    pub(crate) fn new(new: NewRecord) -> Self {
+        Self {
+            format: FORMAT,
+            offering: new.offering,
+            plan: new.plan,
+            foundation: None,
+            origin: Origin::Platform,
+            previous_plan: None,
+            operation: new.operation,
+            context: new.context,
+            request: new.request,
+            began: Some(Timestamp::now()),
+            target: new.target,
+            deployed: None,
+            recreated: None,
+            errands: new.errands,
+            digest: new.digest,
+            dashboard_url: new.dashboard_url,
+            labels: new.labels,
+            cuts_short: None,
+            previous_secrets: Vec::new(),
+            obsolete_configs: BTreeMap::new(),
+            replaced_configs: BTreeMap::new(),
+            client: ClientRole::None,
+            cancelled_by: None,
+            outcome: None,
+        }
+    }
+
+    /// Reads the text of a marker; `None` for one of a form that is newer than this broker.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let record: Self = serde_json::from_str(text).ok()?;
+        (record.format == FORMAT).then_some(record)
+    }
+
+    /// As it is written down.
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::to_string(self)
+            .expect("a marker is made of strings, lists and maps with text keys")
+    }
+
+    /// Remembers what the marker before remembers of an instance that stays what it is until the operation has succeeded.
+    pub(crate) fn carry_over(&mut self, before: Option<&Self>) {
+        self.deployed = before.and_then(|before| before.deployed.clone());
+        self.recreated = before.and_then(|before| before.recreated);
+    }
+
+    /// The same marker of an operation that has come to its end now.
+    #[must_use]
+    pub(crate) fn ended(mut self, outcome: Outcome, now: Timestamp) -> Self {
+        if outcome.is_success() {
+            match self.operation {
+                OperationKind::Create | OperationKind::Update | OperationKind::Upgrade => {
+                    // What a broker of before there were targets has begun is of none that is known.
+                    self.deployed = self
+                        .target
+                        .clone()
+                        .map(|target| Deployed { target, at: now });
+                }
+                OperationKind::Recreate => self.recreated = self.began,
+                OperationKind::Delete | OperationKind::ForceDelete => {}
+            }
+        }
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// What this marker becomes when an upgrade, whose marker would have been `upgrade`, has found the instance to be as it
+    /// should; nothing if it tells that already, whenever that was found out.
+    #[must_use]
+    pub(crate) fn confirmed(&self, upgrade: &Self, now: Timestamp) -> Option<Self> {
+        let deployed = self.deployed.as_ref().map(|deployed| &deployed.target);
+        let reports_it = deployed == upgrade.target.as_ref()
+            && self.dashboard_url == upgrade.dashboard_url
+            && self.labels == upgrade.labels;
+        if reports_it {
+            return None;
+        }
+        let target = upgrade.target.clone();
+        Some(Self {
+            deployed: target.map(|target| Deployed { target, at: now }),
+            dashboard_url: upgrade.dashboard_url.clone(),
+            labels: upgrade.labels.clone(),
+            ..self.clone()
+        })
+    }
+
+    /// Whose a deployment is that has this marker of ours.
+    pub(crate) fn owner(&self) -> Owner {
+        match self.origin {
+            Origin::Platform => Owner::ThisBroker,
+            Origin::Unmarked => Owner::Unknown,
+        }
+    }
+
+    /// The plan that platforms take the instance to be on, as far as anybody knows: a move counts once it has succeeded.
+    pub(crate) fn settled_plan(&self) -> Option<&PlanId> {
+        let plan = match (&self.outcome, &self.previous_plan) {
+            (Some(Outcome::Succeeded { .. }), _) | (_, None) => &self.plan,
+            (Some(Outcome::Failed { .. }) | None, Some(previous)) => previous,
+        };
+        Some(plan).filter(|plan| plan.is_known())
+    }
+}
+
+/// A record for tests.
+#[cfg(test)]
+pub(crate) fn example(operation: OperationKind) -> OperationRecord {
+    OperationRecord::new(NewRecord {
+        offering: "redis".to_owned().into(),
+        plan: "small".to_owned().into(),
+        operation,
+        context: ContextId::random(),
+        request: RequestId::random(),
+        target: Some(Target::from("new".to_owned())),
+        errands: Vec::new(),
+        digest: RequestDigest::new(RequestIdentity(&Value::Null)),
+        dashboard_url: None,
+        labels: Map::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{example as record, *};
+
+    /// The marker of an operation on an instance that was deployed and recreated before.
+    fn following(operation: OperationKind) -> OperationRecord {
+        let mut before = record(OperationKind::Create);
+        before.deployed = Some(Deployed {
+            target: Target::from("old".to_owned()),
+            at: Timestamp::UNIX_EPOCH,
+        });
+        before.recreated = Some(Timestamp::UNIX_EPOCH);
+        let mut following = record(operation);
+        following.carry_over(Some(&before));
+        following
+    }
+
+    fn succeeded() -> Outcome {
+        Outcome::Succeeded {
+            description: String::new(),
+        }
+    }
+
+    fn failed() -> Outcome {
+        Outcome::Failed {
+            description: String::new(),
+            condition: None,
+        }
+    }
+
+    #[test]
+    fn only_what_has_succeeded_takes_the_location_of_what_was_deployed_before() {
+        let now = Timestamp::now();
+        let target = |record: &OperationRecord| record.deployed.clone().unwrap().target;
+        for operation in OperationKind::ALL {
+            let before = following(*operation);
+            let after = before.clone().ended(failed(), now);
+            assert_eq!(after.deployed, before.deployed, "{operation}");
+            assert_eq!(after.recreated, before.recreated, "{operation}");
+        }
+        for operation in [OperationKind::Update, OperationKind::Upgrade] {
+            let after = following(operation).ended(succeeded(), now);
+            assert_eq!(target(&after).as_str(), "new");
+            assert_eq!(after.deployed.unwrap().at, now);
+            assert_eq!(after.recreated, Some(Timestamp::UNIX_EPOCH));
+        }
+        let recreation = following(OperationKind::Recreate).ended(succeeded(), now);
+        assert_eq!(target(&recreation).as_str(), "old");
+        assert_eq!(recreation.recreated, recreation.began);
+    }
+
+    #[test]
+    fn what_an_upgrade_finds_unchanged_is_written_down_once() {
+        let now = Timestamp::now();
+        let upgrade = record(OperationKind::Upgrade);
+        let unknown = record(OperationKind::Create).ended(succeeded(), now);
+        let unknown = OperationRecord {
+            deployed: None,
+            ..unknown
+        };
+        let outdated = following(OperationKind::Recreate).ended(succeeded(), now);
+        for before in [unknown, outdated] {
+            let after = before.confirmed(&upgrade, now).unwrap();
+            assert_eq!(after.operation, before.operation);
+            assert_eq!(
+                after.deployed.clone().unwrap().target,
+                upgrade.target.clone().unwrap()
+            );
+            assert_eq!(after.confirmed(&upgrade, Timestamp::now()), None);
+            let mut renamed = upgrade.clone();
+            renamed.labels.insert("name".to_owned(), "cache".into());
+            assert!(after.confirmed(&renamed, now).is_some());
+            renamed = upgrade.clone();
+            renamed.dashboard_url = Some("https://elsewhere".to_owned());
+            assert!(after.confirmed(&renamed, now).is_some());
+        }
+    }
+
+    #[test]
+    fn a_record_of_before_there_were_targets_is_read_and_reports_none() {
+        let mut old = serde_json::to_value(record(OperationKind::Upgrade)).unwrap();
+        for member in ["began", "target"] {
+            old.as_object_mut().unwrap().shift_remove(member);
+        }
+        let old: OperationRecord = serde_json::from_value(old).unwrap();
+        assert_eq!((&old.began, &old.target), (&None, &None));
+        assert_eq!(old.ended(succeeded(), Timestamp::now()).deployed, None);
+    }
+
+    #[test]
+    fn only_what_nobody_had_marked_says_so_and_what_platforms_ask_for_reads_as_ever() {
+        let mut record = record(OperationKind::Delete);
+        let usual = serde_json::to_value(&record).unwrap();
+        assert_eq!(usual.get("origin"), None);
+        record.origin = Origin::Unmarked;
+        record.plan = PlanId::unknown();
+        let reported = OperationRecord::read(&record.to_text()).unwrap();
+        assert_eq!(reported.origin, Origin::Unmarked);
+        assert_eq!(reported.settled_plan(), None);
+    }
+
+    #[test]
+    fn what_a_newer_broker_adds_to_a_record_is_passed_over() {
+        let mut newer = serde_json::to_value(record(OperationKind::Create)).unwrap();
+        newer["weather"] = "fine".into();
+        assert!(serde_json::from_value::<OperationRecord>(newer).is_ok());
+    }
+}

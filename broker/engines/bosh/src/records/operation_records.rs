@@ -1,0 +1,285 @@
+//! Where markers are kept: configs of the Director, one for each instance.
+
+use odb_api_types::{
+    ids::{InstanceId, OfferingId},
+    management::Owner,
+};
+use odb_clients::{
+    ServiceError,
+    director::{
+        AuditFilter, AuditRecord, Config, ConfigId, ConfigName, ConfigType, Director, Expected,
+        PutConfigError,
+    },
+    http::Call,
+};
+use odb_config::BoshConfigs;
+use serde::Deserialize;
+
+use crate::{foundation::Foundation, records::operation_record::OperationRecord};
+
+/// The type of all markers. Start-up lists it once.
+const CONFIG_TYPE: &str = "odb-operation";
+
+/// Never the deployment's name: the Go broker reads configs by that name and hands them to adapters.
+const NAME_PREFIX: &str = "odb-";
+
+/// A marker as the Director has it, with what a guarded write needs.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredRecord {
+    /// The version of the config.
+    pub id: ConfigId,
+    /// What it says.
+    pub record: OperationRecord,
+}
+
+/// What there is in the place of a marker.
+#[derive(Clone, Debug)]
+pub(crate) enum FoundRecord {
+    /// A marker of ours.
+    Ours(Box<StoredRecord>),
+    /// A marker of another offering, or something that cannot be read.
+    Foreign(Owner),
+}
+
+/// Why it is not known what is remembered of an instance.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadRecordError {
+    /// The Director did not tell.
+    #[error("could not read the marker of the instance")]
+    Director(#[source] ServiceError),
+    /// It was written by a newer broker, or by hand.
+    #[error(
+        "the BOSH config `{name}` of type `{CONFIG_TYPE}` is none that this broker understands; see what it is, then delete it"
+    )]
+    NotUnderstood {
+        /// The config's name.
+        name: ConfigName,
+    },
+}
+
+/// Why a marker was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteRecordError {
+    /// Somebody else wrote in between.
+    #[error("the marker of the operation was changed by somebody else")]
+    Overtaken,
+    /// The Director did not take it.
+    #[error("could not write the marker of the operation")]
+    Director(#[source] ServiceError),
+}
+
+/// Reads and writes the markers of one offering.
+#[derive(Clone, Debug)]
+pub(crate) struct Records {
+    director: Director,
+    offering: OfferingId,
+    configs: BoshConfigs,
+    foundation: Option<Foundation>,
+}
+
+impl Records {
+    /// The markers of `offering`. With configs disabled nothing is remembered.
+    pub(crate) fn new(
+        director: Director,
+        offering: OfferingId,
+        configs: BoshConfigs,
+        foundation: Option<Foundation>,
+    ) -> Self {
+        Self {
+            director,
+            offering,
+            configs,
+            foundation,
+        }
+    }
+
+    /// Whether a marker says that its instance is on another foundation than the one that we serve.
+    pub(crate) fn is_of_another_foundation(&self, record: &OperationRecord) -> bool {
+        match (&self.foundation, &record.foundation) {
+            (Some(ours), Some(theirs)) => ours != theirs,
+            (None, _) | (_, None) => false,
+        }
+    }
+
+    /// The marker of an instance, if there is one.
+    pub(crate) async fn read(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<StoredRecord>, ReadRecordError> {
+        if self.configs == BoshConfigs::Disabled {
+            return Ok(None);
+        }
+        let name = config_name(instance);
+        let found = self
+            .director
+            .config_latest(call, &config_type(), &name)
+            .await
+            .map_err(ReadRecordError::Director)?;
+        match found {
+            None => Ok(None),
+            Some(config) => match self.understand(config.id, &config.content) {
+                Some(stored) => Ok(Some(stored)),
+                None => Err(ReadRecordError::NotUnderstood { name }),
+            },
+        }
+    }
+
+    /// What there is in the place of an instance's marker, be it ours or not.
+    pub(crate) async fn find(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<FoundRecord>, ServiceError> {
+        if self.configs == BoshConfigs::Disabled {
+            return Ok(None);
+        }
+        let name = config_name(instance);
+        let found = self
+            .director
+            .config_latest(call, &config_type(), &name)
+            .await?;
+        Ok(found.map(|config| self.found(config)))
+    }
+
+    /// What `keep` keeps of the markers of our instances.
+    pub(crate) async fn ours_with<T, C: Default + Extend<T>>(
+        &self,
+        call: &Call,
+        mut keep: impl FnMut(InstanceId, StoredRecord) -> Option<T>,
+    ) -> Result<C, ServiceError> {
+        let ours = |instance, found| match found {
+            FoundRecord::Ours(stored) => keep(instance, *stored),
+            FoundRecord::Foreign(_) => None,
+        };
+        self.all_with(call, ours).await
+    }
+
+    /// What `keep` keeps of whatever there is in the places of markers, ours or not. One after the other is understood: of all
+    /// of them no more is held than their texts, and what is kept.
+    pub(crate) async fn all_with<T, C: Default + Extend<T>>(
+        &self,
+        call: &Call,
+        mut keep: impl FnMut(InstanceId, FoundRecord) -> Option<T>,
+    ) -> Result<C, ServiceError> {
+        if self.configs == BoshConfigs::Disabled {
+            return Ok(C::default());
+        }
+        let keep_config = |config: Config| {
+            let name = config.name.as_str().strip_prefix(NAME_PREFIX)?;
+            let instance = InstanceId::try_from(name.to_owned()).ok()?;
+            keep(instance, self.found(config))
+        };
+        self.director
+            .configs_of_type(call, &config_type(), keep_config)
+            .await
+    }
+
+    /// Writes a marker. `before` is what was read, so that two brokers do not overtake each other unnoticed.
+    ///
+    /// `None` where markers are switched off.
+    pub(crate) async fn write(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        mut record: OperationRecord,
+        before: Option<&ConfigId>,
+    ) -> Result<Option<StoredRecord>, WriteRecordError> {
+        if self.configs == BoshConfigs::Disabled {
+            return Ok(None);
+        }
+        record.foundation.clone_from(&self.foundation);
+        let content = record.to_text();
+        let expected = before.map_or(Expected::Nothing, |id| Expected::Latest(id.clone()));
+        let written = self
+            .director
+            .put_config(
+                call,
+                &config_type(),
+                &config_name(instance),
+                &content,
+                &expected,
+            )
+            .await;
+        match written {
+            Ok(config) => Ok(Some(StoredRecord {
+                id: config.id,
+                record,
+            })),
+            Err(PutConfigError::Stale { .. }) => Err(WriteRecordError::Overtaken),
+            Err(PutConfigError::Director { source }) => Err(WriteRecordError::Director(source)),
+        }
+    }
+
+    /// The latest writes of an instance's marker in the Director's audit, the newest first.
+    pub(crate) async fn writes(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Vec<AuditRecord>, ServiceError> {
+        let (kind, name) = (config_type(), config_name(instance));
+        let filter = AuditFilter::Config(&kind, &name);
+        self.director.audit(call, filter).await
+    }
+
+    /// Takes one write back: what was remembered before it is remembered again.
+    pub(crate) async fn roll_back(
+        &self,
+        call: &Call,
+        written: &ConfigId,
+    ) -> Result<(), ServiceError> {
+        self.director.delete_config_version(call, written).await?;
+        Ok(())
+    }
+
+    /// Forgets an instance. Without a marker there is nothing to forget.
+    pub(crate) async fn delete(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(), ServiceError> {
+        if self.configs == BoshConfigs::Disabled {
+            return Ok(());
+        }
+        self.director
+            .delete_config(call, &config_type(), &config_name(instance))
+            .await?;
+        Ok(())
+    }
+
+    fn found(&self, config: Config) -> FoundRecord {
+        match self.understand(config.id, &config.content) {
+            Some(stored) => FoundRecord::Ours(Box::new(stored)),
+            None => FoundRecord::Foreign(self.owner(&config.content)),
+        }
+    }
+
+    /// Whose marker it is, as far as it tells: one of a newer form does, too.
+    fn owner(&self, content: &str) -> Owner {
+        match serde_json::from_str::<Owned>(content) {
+            Ok(owned) if owned.offering == self.offering => Owner::ThisBroker,
+            Ok(_) => Owner::AnotherBroker,
+            Err(_) => Owner::Unknown,
+        }
+    }
+
+    /// A marker of another offering, or of a form that is newer than this broker, is not ours to act on.
+    fn understand(&self, id: ConfigId, content: &str) -> Option<StoredRecord> {
+        let record = OperationRecord::read(content)?;
+        (record.offering == self.offering).then_some(StoredRecord { id, record })
+    }
+}
+
+#[derive(Deserialize)]
+struct Owned {
+    offering: OfferingId,
+}
+
+fn config_type() -> ConfigType {
+    ConfigType::try_from(CONFIG_TYPE.to_owned()).expect("it is plain text")
+}
+
+fn config_name(instance: &InstanceId) -> ConfigName {
+    ConfigName::try_from(format!("{NAME_PREFIX}{instance}"))
+        .expect("an id that travels fits into an address")
+}

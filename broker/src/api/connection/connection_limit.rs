@@ -1,0 +1,137 @@
+//! How many connections there may be.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use odb_api_types::code::Code;
+
+use super::Client;
+
+/// How often the log says that connections are turned away.
+const REPORTED: Duration = Duration::from_secs(30);
+
+/// Counts connections, in all and by client.
+#[derive(Clone, Debug)]
+pub(in crate::api) struct ConnectionLimit(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limit: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: usize,
+    by_client: HashMap<Client, usize>,
+    turned_away: u64,
+    reported: Option<Instant>,
+}
+
+/// The place of a connection. Dropped, it is free again.
+#[derive(Debug)]
+pub(in crate::api) struct ConnectionSlot {
+    shared: Arc<Shared>,
+    client: Client,
+}
+
+impl ConnectionLimit {
+    /// As many as `limit`, and half of them for one client: whoever takes all that he can leaves room for others.
+    pub(in crate::api) fn new(limit: usize) -> Self {
+        Self(Arc::new(Shared {
+            limit,
+            taken: Mutex::default(),
+        }))
+    }
+
+    /// Takes a place, if there is one.
+    pub(in crate::api) fn take(&self, client: Client) -> Option<ConnectionSlot> {
+        let mut taken = self.0.taken();
+        let own = taken.by_client.get(&client).copied().unwrap_or(0);
+        if taken.all >= self.0.limit || own >= self.0.limit.div_ceil(2) {
+            taken.turn_away(self.0.limit);
+            return None;
+        }
+        taken.all += 1;
+        taken.by_client.insert(client, own + 1);
+        Some(ConnectionSlot {
+            shared: self.0.clone(),
+            client,
+        })
+    }
+}
+
+impl Shared {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    /// A line for each would let strangers fill the log.
+    fn turn_away(&mut self, limit: usize) {
+        self.turned_away += 1;
+        if self
+            .reported
+            .is_none_or(|reported| reported.elapsed() >= REPORTED)
+        {
+            tracing::warn!(
+                code = %Code::Connections,
+                open = self.all,
+                limit,
+                turned_away = self.turned_away,
+                "connections are turned away: as many as `broker.timings.connections` are open, or one client has half of them"
+            );
+            self.reported = Some(Instant::now());
+            self.turned_away = 0;
+        }
+    }
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        let mut taken = self.shared.taken();
+        taken.all -= 1;
+        if let Some(own) = taken.by_client.get_mut(&self.client) {
+            *own -= 1;
+            if *own == 0 {
+                taken.by_client.remove(&self.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(last: u8) -> Client {
+        Client::at(([10, 0, 0, last], 5).into())
+    }
+
+    #[test]
+    fn one_client_gets_half_of_the_locations_and_others_the_rest() {
+        let connection_limit = ConnectionLimit::new(5);
+        let mut taken: Vec<_> = (0..3)
+            .map_while(|_| connection_limit.take(client(1)))
+            .collect();
+        assert_eq!(taken.len(), 3);
+        assert!(connection_limit.take(client(1)).is_none());
+
+        taken.push(connection_limit.take(client(2)).unwrap());
+        taken.push(connection_limit.take(client(3)).unwrap());
+        assert!(connection_limit.take(client(2)).is_none(), "all are taken");
+
+        taken.remove(0);
+        assert!(
+            connection_limit.take(client(2)).is_some(),
+            "one is free again"
+        );
+        drop(taken);
+        assert!(connection_limit.0.taken().by_client.is_empty());
+        assert_eq!(connection_limit.0.taken().all, 0);
+    }
+}

@@ -1,0 +1,51 @@
+//! What the operator wants, held against what the broker can do.
+
+use anyhow::bail;
+
+use super::{director_version, run::FleetRun};
+use crate::broker_api::{BrokerApiRejection, FleetOperation};
+
+impl FleetRun<'_> {
+    /// Refuses what the broker has no means for, and what makes no sense, before anything is touched.
+    pub(super) async fn check_wishes(&self) -> anyhow::Result<()> {
+        if self.run.retries_failed && !self.run.continues {
+            bail!(
+                "what has failed can be tried again only when a run is continued: give `continue`, too"
+            );
+        }
+        if self.run.wave.is_some() && !self.run.has_health_gate {
+            bail!("a `wave` has no meaning without `health_gate`");
+        }
+        let wanted = [
+            (self.run.continues, "continue"),
+            (self.run.is_dry, "dry_run"),
+            (self.run.has_health_gate, "health_gate"),
+            (
+                self.choice.is_narrow(),
+                "a choice of plans, organizations, spaces or instances",
+            ),
+        ];
+        let named: Vec<&str> = wanted
+            .iter()
+            .filter_map(|(is_wished, name)| is_wished.then_some(*name))
+            .collect();
+        if !named.is_empty() {
+            let reported = self
+                .broker
+                .get::<serde_json::Value>(&["mgmt", "v1", "director"], &[]);
+            match self.dependencies.unless_stopped(reported).await? {
+                Err(error) if error.is_unknown_route() => bail!(
+                    "this broker has no means for {}: it is a Go broker, or older than this errand",
+                    named.join(" and ")
+                ),
+                // Whatever else it is, the list will meet it, too.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        if self.operation == FleetOperation::Recreate {
+            let checked = director_version::check(&self.broker, self.file.director.as_ref());
+            self.dependencies.unless_stopped(checked).await??;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! What the control API answers when it does not do what it is asked.
+
+use std::fmt;
+
+use actix_web::{HttpResponse, ResponseError, http::StatusCode};
+use serde_json::json;
+
+/// The control API does not do it, and why.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Rejection {
+    /// The request makes no sense.
+    #[error("{0}")]
+    Bad(String),
+    /// There is no such route.
+    #[error("there is no such route; `docs/authors/sandbox.md` lists them")]
+    NoRoute,
+    /// What the request names is not there.
+    #[error("there is no {what} `{name}`")]
+    NotFound { what: &'static str, name: String },
+    /// It does not go together with what is there.
+    #[error("{0}")]
+    Conflict(String),
+}
+
+impl Rejection {
+    pub(super) fn bad(error: &impl fmt::Display) -> Self {
+        Self::Bad(error.to_string())
+    }
+
+    pub(super) fn not_found(what: &'static str, name: &impl fmt::Display) -> Self {
+        Self::NotFound {
+            what,
+            name: name.to_string(),
+        }
+    }
+
+    pub(super) fn answer(&self) -> HttpResponse {
+        HttpResponse::build(self.status_code()).json(json!({"error": self.to_string()}))
+    }
+}
+
+impl ResponseError for Rejection {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::Bad(_) => StatusCode::BAD_REQUEST,
+            Self::NoRoute | Self::NotFound { .. } => StatusCode::NOT_FOUND,
+            Self::Conflict(_) => StatusCode::CONFLICT,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        self.answer()
+    }
+}

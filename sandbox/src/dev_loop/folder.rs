@@ -1,0 +1,73 @@
+//! The broker's folder in the state folder, for its owner alone.
+
+use std::{
+    fs::{self, DirBuilder},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::DevLoopError;
+use crate::foundation::{FileError, random_secret, write_for_owner};
+
+/// Its name in the state folder.
+pub(crate) const NAME: &str = "broker";
+
+/// A folder, and the password by which the platform knows the broker, which stays the same over restarts.
+pub(super) struct Folder {
+    path: PathBuf,
+    password: SecretString,
+}
+
+impl Folder {
+    /// That of a state folder; made, with a new password, when it is not there yet.
+    pub(super) fn open(state: &Path) -> Result<Self, DevLoopError> {
+        let path = state.join(NAME);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|source| DevLoopError::Folder {
+            folder: path.clone(),
+            source,
+        })?;
+        let file = path.join("password");
+        let kept = fs::read_to_string(&file).ok();
+        let kept = kept.filter(|password| !password.is_empty());
+        let password = kept.map_or_else(random_secret, Into::into);
+        write_for_owner(&file, password.expose_secret()).map_err(DevLoopError::File)?;
+        Ok(Self { path, password })
+    }
+
+    pub(super) fn password(&self) -> &SecretString {
+        &self.password
+    }
+
+    /// What the broker runs with.
+    pub(super) fn broker_file(&self) -> PathBuf {
+        self.path.join("broker.yml")
+    }
+
+    /// What it may run with next, if it is in order.
+    pub(super) fn candidate(&self) -> PathBuf {
+        self.path.join("next-broker.yml")
+    }
+
+    /// What the operator's errands are told of it.
+    pub(super) fn errands_file(&self) -> PathBuf {
+        self.path.join("errands.yml")
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.path.join("broker.log")
+    }
+
+    /// Where an executable is written for an adapter that is none.
+    pub(super) fn adapter(&self) -> PathBuf {
+        self.path.join("service-adapter")
+    }
+
+    /// Writes a file of the folder in one step.
+    pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), FileError> {
+        debug_assert!(file.starts_with(&self.path));
+        write_for_owner(file, text)
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a job cannot be rendered.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// A job that cannot be rendered, with all that is wrong.
+#[derive(Clone, Debug, thiserror::Error)]
+pub struct Rejection {
+    job: String,
+    faults: Vec<Fault>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Fault {
+    /// The template's file name; none if it did not come to templates.
+    pub template: Option<String>,
+    /// The line of the template.
+    pub line: Option<u32>,
+    /// What the template, or whoever reads its properties, says.
+    pub text: String,
+}
+
+impl Rejection {
+    pub(super) fn new(job: &str, faults: Vec<Fault>) -> Self {
+        Self {
+            job: job.to_owned(),
+            faults,
+        }
+    }
+
+    /// The job.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// All that is wrong, in the order of templates.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// What templates say, in their order.
+    pub fn texts(&self) -> Vec<&str> {
+        self.faults
+            .iter()
+            .map(|fault| fault.text.as_str())
+            .collect()
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "could not render job `{}`", self.job)?;
+        for (position, fault) in self.faults.iter().enumerate() {
+            let separator = if position == 0 { ": " } else { "; " };
+            write!(formatter, "{separator}{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.template, self.line) {
+            (Some(template), Some(line)) => {
+                write!(formatter, "`{template}`, line {line}: {}", self.text)
+            }
+            (Some(template), None) => write!(formatter, "`{template}`: {}", self.text),
+            (None, _) => formatter.write_str(&self.text),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The broker or the operator goes away in the middle.
+
+use serde_json::json;
+
+use super::{BOTH, Fleet, UPGRADE, own_texts, summary};
+
+/// Weakness 9 of `spec/contracts/errands.md` §11.1: one poll without answer failed an instance whose task went on.
+#[tokio::test]
+async fn a_broker_that_is_started_anew_in_the_middle_fails_no_instance() {
+    for errand in BOTH {
+        let mut fleet = Fleet::of(2).await;
+        fleet.hold(0).await;
+        let file = fleet.file().with("/max_in_flight", json!(1));
+        let running = fleet.errand(errand, &file).start();
+        fleet.said(&running, "Waiting for operation").await;
+        fleet.broker.stop().await;
+        fleet.said(&running, "asking again in").await;
+        fleet.broker = super::configuration(&fleet.foundation).start().await;
+        fleet.foundation.control().clear_task_faults().await;
+        let run = running.ended().await.expect_status(0);
+        assert!(
+            summary(&run).contains("successful operations: 2;"),
+            "{run:?}"
+        );
+        for location in [0, 1] {
+            assert_eq!(fleet.deployments_of(location).await, 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_instance_counts_as_failed_when_nobody_answers_for_it_any_more() {
+    let mut fleet = Fleet::of(1).await;
+    fleet.hold(0).await;
+    let file = fleet.file().with("/run", json!({ "answer_timeout": 2 }));
+    let running = fleet.errand(UPGRADE, &file).start();
+    fleet.said(&running, "Waiting for operation").await;
+    fleet.broker.stop().await;
+    let run = running.ended().await.expect_status(1);
+    let id = &fleet.instances[0];
+    let last = run.last_text();
+    assert!(
+        last.starts_with(&format!("[{id}] error getting last operation: ")),
+        "{last}"
+    );
+    fleet.foundation.control().clear_task_faults().await;
+}
+
+#[tokio::test]
+async fn asked_to_stop_it_begins_nothing_more_and_says_what_goes_on() {
+    for errand in BOTH {
+        let fleet = Fleet::of(3).await;
+        fleet.hold(0).await;
+        let file = fleet.file().with("/max_in_flight", json!(1));
+        let mut running = fleet.errand(errand, &file).start();
+        fleet.said(&running, "Waiting for operation").await;
+        running.terminate();
+        let run = running.ended().await.expect_status(1);
+        assert_eq!(
+            run.last_text(),
+            "stopped by a signal: 1 operations go on without being watched, 2 service instances were not started"
+        );
+        assert!(
+            summary(&run).ends_with(
+                "Number of operations that go on: 1; Number of service instances that were not started: 2"
+            ),
+            "{}",
+            summary(&run)
+        );
+        fleet.foundation.control().clear_task_faults().await;
+        assert!(own_texts(&run).len() > 3);
+    }
+}

@@ -1,0 +1,192 @@
+//! What an instance has beside its deployment: it comes and goes with it, also where something is in the way, and where
+//! nobody remembers.
+
+use odb_stories::{Broker, Control, Foundation, Order, new_id};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_deletion_that_cannot_clean_up_says_so_until_it_can() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let (control, director) = (foundation.control(), foundation.director());
+    platform
+        .provision_to_the_end(&instance, &with_extension("fast"))
+        .await;
+    assert_eq!(director.configs().await.len(), 2, "a config and the marker");
+    refuse(&control, "DELETE", "/configs").await;
+
+    let deletion = platform.deprovision(&instance).await.accepted();
+    let ended = platform.end_of_operation(&instance, &deletion).await;
+    assert_eq!(ended.state, "failed", "{ended:?}");
+    assert_eq!(director.deployments().await, Vec::<String>::new());
+    let again = platform.deprovision(&instance).await;
+    let reported = again.expect_status(500).description();
+    assert!(
+        reported.contains("Delete the service instance again"),
+        "{reported}"
+    );
+    assert!(reported.contains(&again.request_id()), "{reported}");
+    control.clear_faults().await;
+
+    platform.deprovision(&instance).await.expect_status(410);
+    assert_eq!(director.configs().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn an_order_that_the_director_refuses_leaves_no_config() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let control = foundation.control();
+    refuse(&control, "POST", "/deployments").await;
+
+    let refused = platform.provision(&instance, &with_extension("fast")).await;
+
+    refused.expect_status(500);
+    control.clear_faults().await;
+    foundation.director().expect_untouched().await;
+    platform
+        .provision_to_the_end(&instance, &with_extension("fast"))
+        .await;
+}
+
+#[tokio::test]
+async fn an_update_that_the_director_refuses_leaves_configs_and_memory_as_they_were() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let (control, director) = (foundation.control(), foundation.director());
+    platform
+        .provision_to_the_end(&instance, &with_extension("fast"))
+        .await;
+    let before = contents(&foundation).await;
+    refuse(&control, "POST", "/deployments").await;
+
+    let refused = platform.update(&instance, &with_extension("slow")).await;
+
+    refused.expect_status(500);
+    control.clear_faults().await;
+    assert_eq!(contents(&foundation).await, before);
+    let known = platform.provision(&instance, &with_extension("fast")).await;
+    known.expect_status(200);
+    change(&broker, &instance, &with_extension("slow")).await;
+    assert_ne!(contents(&foundation).await, before);
+    assert_eq!(director.configs().await.len(), 2, "a config and the marker");
+}
+
+#[tokio::test]
+async fn a_config_that_the_adapter_gives_up_goes_when_the_update_has_succeeded() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(
+        r#"read_input
+if [[ $input == *'maxclients\":250'* ]]; then as_redis | sed 's/"configs":{}/"configs":{"cloud":""}/'; else as_redis; fi"#,
+    );
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let director = foundation.director();
+    platform
+        .provision_to_the_end(&instance, &with_extension("fast"))
+        .await;
+
+    // One that it does not name stays.
+    let clients = |number: u32| Order::small().with_parameters(json!({ "maxclients": number }));
+    change(&broker, &instance, &clients(100)).await;
+    assert_eq!(director.configs().await.len(), 2, "a config and the marker");
+    change(&broker, &instance, &clients(250)).await;
+
+    let left = director.configs().await;
+    assert_eq!(left.len(), 1, "the marker alone: {left:?}");
+}
+
+#[tokio::test]
+async fn a_token_whose_tasks_the_director_has_dropped_has_a_final_answer() {
+    let foundation = Foundation::start().await;
+    let mut broker = foundation.broker().start().await;
+    let (platform, instance) = (broker.platform().clone(), new_id());
+    let creation = platform
+        .provision(&instance, &Order::small())
+        .await
+        .accepted();
+    platform.end_of_operation(&instance, &creation).await;
+    let deletion = platform.deprovision(&instance).await.accepted();
+    let ended = platform.end_of_operation(&instance, &deletion).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+
+    broker.kill();
+    drop_tasks(&foundation.control()).await;
+    broker.start_again().await;
+
+    let poll = platform.last_operation(&instance, &deletion).await;
+    poll.expect_status(410);
+    let poll = platform.last_operation(&instance, &creation).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "failed");
+}
+
+#[tokio::test]
+async fn a_deletion_whose_instance_is_still_there_has_not_succeeded() {
+    let foundation = Foundation::start().await;
+    let configuration = foundation.broker();
+    let configuration = configuration.with("/broker/disable_bosh_configs", true.into());
+    let mut broker = configuration.start().await;
+    let (platform, instance) = (broker.platform().clone(), new_id());
+    let creation = platform
+        .provision(&instance, &Order::small())
+        .await
+        .accepted();
+    platform.end_of_operation(&instance, &creation).await;
+    let mut token: Value = serde_json::from_str(&creation).expect("it is the Go broker's form");
+    token["OperationType"] = "delete".into();
+
+    broker.kill();
+    broker.start_again().await;
+
+    let poll = platform.last_operation(&instance, &token.to_string()).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "failed");
+    let deployments = foundation.director().deployments().await;
+    assert_eq!(deployments.len(), 1, "it has not been touched");
+}
+
+fn with_extension(name: &str) -> Order {
+    let config = format!("vm_extensions:\n- name: {name}\n  cloud_properties: {{}}\n");
+    Order::small().with_parameters(json!({ "vm_extensions_config": config }))
+}
+
+/// What all configs say, the marker included.
+async fn contents(foundation: &Foundation) -> Vec<Value> {
+    let configs = foundation.director().configs().await;
+    configs
+        .into_iter()
+        .map(|config| config["content"].clone())
+        .collect()
+}
+
+async fn change(broker: &Broker, instance: &str, order: &Order) {
+    let token = broker.platform().update(instance, order).await.accepted();
+    let ended = broker.platform().end_of_operation(instance, &token).await;
+    assert_eq!(ended.state, "succeeded", "{ended:?}");
+}
+
+async fn refuse(control: &Control, method: &str, path: &str) {
+    control
+        .set_fault(&json!({
+            "server": "director",
+            "requests": { "method": method, "path": path },
+            "effect": { "kind": "answer", "status": 400, "body": r#"{"code":100,"description":"no"}"# },
+        }))
+        .await;
+}
+
+/// The Director knows no task any more.
+pub(crate) async fn drop_tasks(control: &Control) {
+    let unknown = r#"{"code":10000,"description":"Task not found"}"#;
+    for (path, status, body) in [("/tasks", 200, "[]"), ("/tasks/*", 404, unknown)] {
+        control
+            .set_fault(&json!({
+                "server": "director",
+                "requests": { "method": "GET", "path": path },
+                "effect": { "kind": "answer", "status": status, "body": body },
+            }))
+            .await;
+    }
+}
