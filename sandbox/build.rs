@@ -43,7 +43,7 @@ fn name(path: &Path) -> String {
 fn variable(name: &str) -> io::Result<String> {
     #[expect(
         clippy::disallowed_methods,
-        reason = "Cargo tells build scripts everything in their environment"
+        reason = "Cargo passes build scripts everything in their environment"
     )]
     env::var(name).map_err(io::Error::other)
 }

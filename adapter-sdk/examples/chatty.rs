@@ -19,7 +19,7 @@ impl Adapter for Chatty {
         let parameters = call.request_parameters.arbitrary();
         assert!(
             !parameters.contains_key("panic"),
-            "told to panic by {parameters:?}"
+            "asked to panic by {parameters:?}"
         );
         Ok(GeneratedManifest::from_text("name: chatty\n".into()))
     }

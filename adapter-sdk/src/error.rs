@@ -7,7 +7,7 @@ use crate::protocol::{ExitCode, Subcommand};
 /// printed on stdout, and a cause for the operator, which is printed on stderr
 /// (`spec/contracts/adapter-protocol.md`, "Exit codes").
 ///
-/// Any error turns into one for the operator with `?`; then the user is told nothing specific. That
+/// Any error turns into one for the operator with `?`; then the user reads nothing specific. That
 /// is why this type is not an [`Error`] itself.
 pub struct AdapterError {
     kind: Kind,

@@ -225,13 +225,13 @@ fn load(file: &Path) -> Result<Config, Fatal> {
     match Config::load(file) {
         Ok(loaded) => {
             for warning in &loaded.warnings {
-                tracing::warn!(%warning, "odd configuration");
+                tracing::warn!(%warning, "questionable configuration");
             }
             Ok(loaded.config)
         }
         Err(LoadError::Invalid(invalid)) => {
             for warning in &invalid.warnings {
-                tracing::warn!(%warning, "odd configuration");
+                tracing::warn!(%warning, "questionable configuration");
             }
             for problem in &invalid.problems {
                 tracing::error!(code = %Code::ConfigurationInvalid, %problem, "wrong configuration");

@@ -216,7 +216,7 @@ async fn wanted(foundation: &Foundation, signals: &mut Signals) -> Wanted {
 fn print_ready(foundation: &Foundation) {
     let ready = foundation.description_file().display();
     if let Err(error) = writeln!(std::io::stdout(), "ready {ready}") {
-        tracing::warn!(%error, "nobody reads that the foundation is ready");
+        tracing::warn!(%error, "the reader of the ready line is gone");
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Passage {
     pub server: ServerName,
     /// What may strike the request.
     pub faults: Faults,
-    /// Where it is remembered.
+    /// Where it is recorded.
     pub calls: Calls,
 }
 

@@ -14,7 +14,7 @@ use crate::redaction::shows_only;
 /// The document on an adapter's stdin (`spec/contracts/adapter-protocol.md`, "stdin form").
 ///
 /// It has a section per subcommand, of which the one called is filled. Every member is a string:
-/// objects stand in it as JSON text, manifests as YAML text. The document is secret as a whole;
+/// objects as JSON text, manifests as YAML text. The document is secret as a whole;
 /// formatting does not show it.
 #[derive(Clone, Serialize)]
 #[serde(transparent)]
@@ -26,7 +26,7 @@ pub struct AdapterInput(Map<String, Value>);
 #[schemars(
     description = "The document on an adapter's stdin. It has a section per subcommand, of which the one called is filled \
                    and the others hold empty strings or are absent: which one to read follows from the subcommand. Every \
-                   member is a string; objects stand in it as JSON text, manifests as YAML text."
+                   member is a string: objects as JSON text, manifests as YAML text."
 )]
 pub(crate) struct Sections {
     /// What `generate-manifest` is given.

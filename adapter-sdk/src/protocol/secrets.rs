@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Secrets of a service instance by their reference as it stands in the manifest, double
+/// Secrets of a service instance by their reference as in the manifest, double
 /// parentheses included (`spec/contracts/adapter-protocol.md`, "Secrets going in").
 ///
 /// Formatting shows the references only.

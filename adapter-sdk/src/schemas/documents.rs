@@ -65,8 +65,8 @@ pub fn documents() -> Vec<Document> {
         Document::of::<Secrets>(
             "previous-secrets",
             "Secrets",
-            "Values of a service instance's secrets by their reference as it stands in the manifest, double \
-             parentheses included, such as `((admin_password))`. What could not be looked up is left out.",
+            "Values of a service instance's secrets by their reference as in the manifest, double \
+             parentheses included, such as `((admin_password))`. Secrets that cannot be looked up are left out.",
         ),
         Document::of::<PreviousConfigs>(
             "previous-configs",

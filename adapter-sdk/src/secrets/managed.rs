@@ -236,7 +236,7 @@ fn numbered(name: &str, number: u64) -> String {
     }
 }
 
-/// Begins again after the last number, which somebody else must have written.
+/// Begins again after the last number, which another owner must have written.
 fn following(number: u64) -> u64 {
     number.checked_add(1).unwrap_or(1)
 }

@@ -58,7 +58,7 @@ impl Deployed {
         }
         assert!(
             !manifest.contains("((odb_secret:"),
-            "nobody knows what to put there: {manifest}"
+            "the value is unknown: {manifest}"
         );
         self.manifest = manifest;
     }

@@ -25,7 +25,7 @@ const NETWORK: JobProperty = of_kafka("/network");
 /// No job declares it: it shows tests of a platform what the plan says.
 const SERVICE_ADAPTER_FAILS: JobProperty = of_kafka("/service_adapter_fails");
 
-/// What parameters and plans may say, and what is taken back from a manifest.
+/// What parameters and plans may say, and what is rolled back from a manifest.
 const REPLICATION_FACTORS: RangeInclusive<u32> = 1..=32_767;
 
 const fn of_kafka(pointer: &'static str) -> JobProperty<'static> {

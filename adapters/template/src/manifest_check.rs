@@ -53,7 +53,7 @@ pub(crate) enum ManifestError {
         "{location} holds the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
     )]
     PlaceholderElsewhere { location: String, name: String },
-    #[error("secret `{name}` must stand where `adapter.yml` says it is kept, at `{location}`")]
+    #[error("secret `{name}` must be at `{location}`, where `adapter.yml` declares it")]
     SecretNotKept { name: String, location: String },
     #[error("lifecycle errand `{errand}` is not in the manifest: {expected}")]
     NoErrand { errand: String, expected: String },

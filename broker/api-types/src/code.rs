@@ -125,7 +125,7 @@ codes! {
     NothingKept = 2041,
     /// The run of an errand is not the latest of its kind, or has ended already.
     RunOver = 2042,
-    /// Neither a Cloud Controller nor a service instances API is configured, so that nobody knows the service instances.
+    /// Neither a Cloud Controller nor a service instances API is configured, so that  unknown the service instances.
     NoInstanceSource = 2043,
     /// The Cloud Controller does not show us all service instances, so that nothing can be an orphan.
     InstancesUnknown = 2051,
@@ -163,7 +163,7 @@ codes! {
     Director = 4001,
     /// A call to the Cloud Controller failed.
     CloudController = 4002,
-    /// The time of the request was used up before the work was handed over.
+    /// The time of the request was used up before the work was submitted.
     OutOfTime = 4003,
     /// The deployment's name belongs to another team of the Director.
     ForeignDeployment = 4004,
@@ -186,13 +186,13 @@ codes! {
     LifecycleErrandFailed = 5002,
     /// What an operation left behind could not be cleaned up yet.
     CleanUp = 5003,
-    /// The broker's process ended before the work was handed over.
+    /// The broker's process ended before the work was submitted.
     NeverSubmitted = 5004,
     /// An operation in progress could not be followed for a while.
     Follow = 5005,
     /// What is remembered of an instance cannot be understood.
     OperationRecord = 5006,
-    /// What a failed bind has made could not be taken back.
+    /// What a failed bind has made could not be rolled back.
     HalfMadeBinding = 5007,
     /// An operator has cancelled an operation, or cannot.
     Cancelled = 5008,

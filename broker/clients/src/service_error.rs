@@ -371,7 +371,7 @@ impl fmt::Display for ServiceError {
                 };
                 write!(
                     f,
-                    "{named} offers no API that is spoken here: v3 is {}, of which `3.95` or newer is needed, v2 is {}, of \
+                    "{named} offers no supported API: v3 is {}, of which `3.95` or newer is needed, v2 is {}, of \
                      which `2.57` or newer is needed",
                     found(v3),
                     found(v2)

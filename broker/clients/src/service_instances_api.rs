@@ -1,4 +1,4 @@
-//! The service instances API: a list of service instances that somebody else than a Cloud
+//! The service instances API: a list of service instances that another owner than a Cloud
 //! Controller keeps.
 //!
 //! Contract: `spec/contracts/broker-behaviour.md`, section 7.6.

@@ -40,7 +40,7 @@ fn credentials(section: &Section<'_>) -> Option<Credentials> {
     let uaa = section.section("uaa");
     section.warn_unknown_keys();
     match (basic.holds_a_value(), uaa.holds_a_value()) {
-        (true, true) => section.refuse("uaa", ("stands beside `basic`", "give one of the two")),
+        (true, true) => section.refuse("uaa", ("conflicts with `basic`", "give one of the two")),
         (false, false) => section.refuse(
             "uaa",
             ("is missing", "give `uaa.client_credentials` or `basic`"),

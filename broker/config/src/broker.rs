@@ -117,7 +117,7 @@ pub enum PendingChanges {
 pub enum UnchangedUpgrades {
     /// It is deployed all the same, as the Go broker does.
     Deployed,
-    /// Nothing is handed over.
+    /// Nothing is submitted.
     Skipped,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<(String, Secret
         }
         secret => {
             if let Some(secret) = secret {
-                let text = ("stands beside `client_secret` and is ignored", "remove it");
+                let text = ("is ignored beside `client_secret`", "remove it");
                 section.warn_value(&secret, text);
             }
             section.required_text("client_secret", "that client's secret")

@@ -136,7 +136,7 @@ fn check_grants(
     if definition.allow_public && definition.has_grant("client_credentials") {
         section.warn_value(
             grants,
-            ("has `client_credentials` beside `allowpublic`: the secret of a public client is known (`-`), so that whoever knows an instance's id has its client's authorities", "leave one of them out"),
+            ("has `client_credentials` beside `allowpublic`: the secret of a public client is known (`-`), so that anyone who knows an instance's id has its client's authorities", "leave one of them out"),
         );
     }
     Some(())

@@ -112,7 +112,7 @@ fn cloud_foundry(
     let uaa = section.section("uaa");
     let (url, root_ca_cert, uaa_url) = servers(section, &uaa);
     let credentials = credentials(&uaa.section("authentication"), |section| {
-        let text = ("stands beside `client_credentials`", "give one of the two");
+        let text = ("conflicts with `client_credentials`", "give one of the two");
         section.refuse("user_credentials", text)
     });
     let client_definition = match &credentials {

@@ -108,7 +108,7 @@ pub enum LoadError {
     Invalid(#[from] InvalidConfig),
 }
 
-/// A configuration and what is odd about it, such as keys that nobody knows.
+/// A configuration and what is odd about it, such as keys that  unknown.
 #[derive(Debug)]
 pub struct Loaded<T> {
     /// The checked configuration.
@@ -183,7 +183,7 @@ fn read(root: &Section<'_>) -> Reading {
         root.refuse_value::<(), _>(
             &limit,
             (
-                "cannot be enforced without somebody to count at",
+                "cannot be enforced without a source of instances to count",
                 "configure `cf` or `service_instances_api`, or remove all quotas",
             ),
         );
@@ -255,7 +255,7 @@ fn warn_untold_clients(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm)
     if cf.client_definition.is_some() && form == AdapterForm::Arguments {
         let uaa = root.section("cf").section("uaa");
         uaa.section("client_definition").warn_here(
-            ("gives each instance a UAA client of which its adapter is not told, because `broker.use_stdin` is off", "switch it on"),
+            ("gives each instance a UAA client that its adapter does not receive, because `broker.use_stdin` is off", "switch it on"),
         );
     }
 }

@@ -285,7 +285,7 @@ mod tests {
             prop_assert!(semver::Version::parse(published.as_str()).is_ok(), "{published}");
             let reported = &published.as_str()[own.map_or(0, |own| own.len())..];
             for value in values {
-                prop_assert!(!reported.contains(&value), "{published} tells {value}");
+                prop_assert!(!reported.contains(&value), "{published} names {value}");
             }
         }
     }

@@ -10,7 +10,7 @@ use odb_api_types::code::Code;
 
 use super::document::Location;
 
-/// One refusal or remark: file, place, key, what is wrong and what would be right.
+/// One refusal or warning: file, place, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     file: PathBuf,
@@ -141,7 +141,7 @@ pub struct InvalidConfig {
 impl fmt::Display for InvalidConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.problems.len();
-        let noun = if count == 1 { "fault" } else { "faults" };
+        let noun = if count == 1 { "error" } else { "errors" };
         write!(f, "the configuration has {count} {noun}")?;
         for problem in &self.problems {
             write!(f, "\n{problem}")?;

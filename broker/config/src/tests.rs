@@ -469,7 +469,7 @@ fn both_kinds_of_credentials_are_one_too_many() {
     let source = minimal().replace("    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}", "    basic: {username: a, password: b}\n    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}");
     assert_eq!(
         problems(&source),
-        ["broker.yml:10:5: `bosh.authentication.uaa` stands beside `basic`; give one of the two"]
+        ["broker.yml:10:5: `bosh.authentication.uaa` conflicts with `basic`; give one of the two"]
     );
 }
 
@@ -766,7 +766,7 @@ fn a_key_that_stands_twice_or_is_deprecated_is_warned_about() {
     assert_eq!(
         warnings,
         [
-            "broker.yml:4:3: `broker.username` stands here a second time, and what stands last counts; remove one",
+            "broker.yml:4:3: `broker.username` appears a second time, and the last one counts; remove one",
             "broker.yml:5:3: `broker.enable_optimised_upgrades` is deprecated; remove it",
         ]
     );

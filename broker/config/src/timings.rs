@@ -9,7 +9,7 @@ use super::section::Section;
 pub struct Timings {
     /// What a request has from its arrival to its answer. The platform gives up after 60 s.
     pub request_budget: Duration,
-    /// What has to be left when work is handed over: for the hand-over itself, and to look for a lost answer.
+    /// What has to be left when work is submitted: for the hand-over itself, and to look for a lost answer.
     pub submission_reserve: Duration,
     /// The first pause of a driver between two looks at a task.
     pub first_look: Duration,
@@ -66,7 +66,7 @@ pub struct Timings {
     pub answer_unread: Duration,
     /// How many connections there may be, and with them requests at once; one client may have half of them.
     pub connections: usize,
-    /// The longest wait of a client that fails to authenticate again and again; zero means that nobody waits.
+    /// The longest wait of a client that fails to authenticate again and again; zero means that no request waits.
     pub failed_authentication: Duration,
 }
 

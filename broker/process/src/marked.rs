@@ -83,7 +83,7 @@ fn ends_by(process: Pid, until: Instant) -> bool {
 
 /// Waits for one of these, and no longer than that.
 pub(crate) fn poll_for(awaited: &mut [PollFd<'_>], at_most: Duration) -> Result<usize, Errno> {
-    // A time that does not fit is none: nobody waits so long.
+    // A time that does not fit is none: no request waits so long.
     let timeout = Timespec::try_from(at_most).ok();
     poll(awaited, timeout.as_ref())
 }

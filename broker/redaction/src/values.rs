@@ -14,7 +14,7 @@ pub(super) struct Value {
     pub(super) goes_on: bool,
 }
 
-/// Values that say nothing, and those that somebody else has masked.
+/// Values that say nothing, and those that another owner has masked.
 const EMPTY: &[&str] = &["null", "nil", "none", "true", "false", "~"];
 const MASKS: &[&str] = &[MASK, "***", "[redacted]", "[private data hidden]"];
 

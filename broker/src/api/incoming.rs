@@ -141,7 +141,7 @@ fn not_unique(error: &serde_json::Error) -> ApiError {
     if error.is_data() {
         let (line, column) = (error.line(), error.column());
         ApiError::malformed(format!(
-            "A name stands twice in one object of the body of the request, seen at line {line} column {column}."
+            "The body of the request has a name twice in one object, seen at line {line} column {column}."
         ))
     } else {
         not_json(error)

@@ -113,7 +113,7 @@ mod tests {
         match sentence {
             Delay::Now => Duration::ZERO,
             Delay::After(delay, _) => *delay,
-            Delay::HangUp => panic!("nobody else waits"),
+            Delay::HangUp => panic!("no other client waits"),
         }
     }
 

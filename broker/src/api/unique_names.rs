@@ -32,7 +32,7 @@ impl<'de> Visitor<'de> for AnyValue {
         let mut names = HashSet::new();
         while let Some(name) = object.next_key::<String>()? {
             if !names.insert(name) {
-                return Err(A::Error::custom("a name stands twice"));
+                return Err(A::Error::custom("a name appears twice"));
             }
             object.next_value::<UniqueNames>()?;
         }

@@ -75,7 +75,7 @@ fn all_errors(invalid: &InvalidConfig, console: &Console) -> String {
             for problem in problems {
                 console.say(problem);
             }
-            format!("the configuration has {} faults", problems.len())
+            format!("the configuration has {} errors", problems.len())
         }
     }
 }

@@ -46,28 +46,28 @@ use go_flags::Extras;
 /// Which errands there are. Each says in its own file what its flags are.
 #[derive(Debug, Subcommand)]
 pub enum Errand {
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     OrphanDeployments(OrphanDeployments),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     CancelOperation(CancelOperation),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     #[command(name = "operation")]
     ShowOperation(ShowOperation),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     CollectServiceMetrics(CollectServiceMetrics),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     BrokerPostStart(BrokerPostStart),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     UpgradeAllServiceInstances(UpgradeAll),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     RecreateAllServiceInstances(RecreateAll),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     RegisterBroker(RegisterBroker),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     DeregisterBroker(DeregisterBroker),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     DeleteAllServiceInstances(DeleteAllServiceInstances),
-    #[expect(missing_docs, reason = "its help stands at its flags")]
+    #[expect(missing_docs, reason = "its help is at its flags")]
     #[command(name = "delete-all-service-instances-and-deregister-broker")]
     DeleteAllAndDeregister(DeleteAllAndDeregister),
 }

@@ -102,7 +102,7 @@ pub(crate) async fn plans(
         }
         bail!(
             "no service broker found with name: {name}; the service offering `{offering}` is offered under another name, and \
-             nothing was changed. `cf service-brokers` tells the names"
+             nothing was changed. `cf service-brokers` lists the names"
         );
     };
     let mut plans = controller

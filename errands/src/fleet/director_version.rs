@@ -25,7 +25,7 @@ pub(super) async fn check(
         Err(error) if error.is_unknown_route() => match director {
             Some(director) => ask(director).await?,
             None => bail!(
-                "{TALKING}: this broker cannot tell its version, and the file has no `bosh.url` to ask"
+                "{TALKING}: this broker does not report its version, and the file has no `bosh.url` to ask"
             ),
         },
         Err(error) => {

@@ -108,7 +108,7 @@ pub(super) fn of_recreation(member: &Member) -> Forecast {
     let row = match deployment {
         Some(DeploymentPresence::Absent) => member.row(Outcome::DeploymentMissing, None),
         Some(DeploymentPresence::Present) | None => {
-            let cause = "its VMs would be made anew".to_owned();
+            let cause = "its VMs would be recreated".to_owned();
             member.row(Outcome::WouldChange, Some(cause))
         }
     };
@@ -197,7 +197,7 @@ impl FleetChanges {
             let _ = writeln!(text, "{instances}: {}: {}", change.kind, change.text);
         }
         for (what, instances) in [
-            ("VMs would be made anew", &self.recreates_vms),
+            ("VMs would be recreated", &self.recreates_vms),
             ("jobs would be restarted", &self.restarts_jobs),
             ("VMs would be deleted", &self.deletes_instances),
         ] {
@@ -285,7 +285,7 @@ mod tests {
             fleet.text(),
             "2 instances: stemcells: stemcells[default].version changes from \"1.80\" to \"1.95\"\n\
              1 instance: stemcells: stemcells[default].version changes from \"1.70\" to \"1.95\"\n\
-             3 instances: VMs would be made anew\n"
+             3 instances: VMs would be recreated\n"
         );
         assert_eq!(
             fleet.changes()[0],

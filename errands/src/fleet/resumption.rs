@@ -51,13 +51,13 @@ pub(super) struct RunUnderWay {
 pub(super) enum ResumptionError {
     /// It is a Go broker, or an older one of ours.
     #[error(
-        "the run cannot be continued: this broker does not remember runs (a Go broker does not); run without `continue` to \
+        "the run cannot be continued: this broker does not record runs (a Go broker does not); run without `continue` to \
          visit every instance"
     )]
     UnknownToBroker,
     /// The broker has nowhere to remember it.
     #[error(
-        "the run cannot be continued: the broker may not keep BOSH configs, in which it would remember it; run without \
+        "the run cannot be continued: the broker may not keep BOSH configs, in which it records runs; run without \
          `continue` to visit every instance"
     )]
     NotKept,
@@ -76,7 +76,9 @@ impl RunUnderWay {
         console: &Console,
     ) -> Self {
         if extent == Extent::Part {
-            console.say("This run is over a part of the fleet: it is not remembered, and cannot be continued");
+            console.say(
+                "This run is over a part of the fleet: it is not recorded and cannot be continued",
+            );
             return Self {
                 run: None,
                 extent,

@@ -160,7 +160,7 @@ impl<'a> ThroughBroker<'a> {
         };
         let Some(plan) = plan.or_else(|| member.plan.clone()) else {
             let cause = format!(
-                "operation type: {} failed for service instance {}: nobody knows its plan",
+                "operation type: {} failed for service instance {}: its plan is unknown",
                 self.operation, member.id
             );
             return (TriggerAnswer::Failed { cause }, None);
@@ -205,7 +205,7 @@ impl<'a> ThroughBroker<'a> {
         }
         match (missing, self.look_up.knowledge()) {
             (Triggered::DeploymentMissing, _) => TriggerAnswer::Orphan,
-            // The broker knows it, so that somebody else has answered: a router that does not know the broker.
+            // The broker knows it, so that another owner has answered: a router that does not know the broker.
             (_, Some(Knowledge::Inventory)) => TriggerAnswer::Unanswered {
                 cause: format!(
                     "operation type: {} failed for service instance {id}: unexpected status code: 404 for an instance that \

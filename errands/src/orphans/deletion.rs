@@ -175,7 +175,7 @@ impl Deletion {
         match orphan.owner {
             Owner::ThisBroker => None,
             Owner::Unknown if self.include_unmarked => None,
-            Owner::Unknown => Some("nobody has marked it; if it is to go, say --include-unmarked"),
+            Owner::Unknown => Some("it is unmarked; to delete it, give --include-unmarked"),
             Owner::AnotherBroker => Some("it is another broker's"),
         }
     }
@@ -217,8 +217,8 @@ impl Deletion {
                 Outcome::Left("the platform knows its service instance by now".to_owned())
             }
             Err(error) if error.has_code(Code::OrphanPlanUnknown) => Outcome::Failed(
-                "nobody knows its plan, and so which errands are to be run before it is deleted; name it with --plan, \
-                 or say --force: then none are run"
+                "its plan is unknown, and with it the errands that run before it is deleted; name it with --plan, or give \
+                 --force, which runs none"
                     .to_owned(),
             ),
             Err(error) => Outcome::Failed(Chain(&error).to_string()),

@@ -43,7 +43,7 @@ const NOT_LISTED: &str = "error retrieving orphan deployments";
 
 /// The first sentence is the Go errand's.
 const DETECTED: &str = "Orphan BOSH deployments detected with no corresponding service instance in the platform. See why with \
-                        --explain before you delete any, and be sure that nobody needs their data.";
+                        --explain before you delete any, and make sure that their data is not needed.";
 
 /// Lists deployments that no service instance of the platform stands behind, and deletes them if wanted
 ///

@@ -55,7 +55,7 @@ pub(super) fn why(reason: OrphanReason) -> &'static str {
         OrphanReason::DeleteFailed => "its deletion failed",
         OrphanReason::BeingDeleted => "it is being deleted",
         OrphanReason::OfferingUnknownToPlatform => "the platform knows no plan of the offering",
-        OrphanReason::Unknown => "nobody knows",
+        OrphanReason::Unknown => "unknown",
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
             [
                 "deployment                owner        age  why                            last operation",
                 "service-instance_one      this broker  3 d  the platform has forgotten it  create succeeded",
-                "service-instance_another  unknown      ?    nobody knows",
+                "service-instance_another  unknown      ?  unknown",
             ]
         );
     }

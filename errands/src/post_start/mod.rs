@@ -138,7 +138,7 @@ struct Catalog {
 impl Catalog {
     /// Asks until it is served. What the last failure was is told again at the end.
     async fn wait(&self, deadline: Deadline, dependencies: &Dependencies) -> anyhow::Result<()> {
-        let mut last = "nobody was asked".to_owned();
+        let mut last = "no request was sent".to_owned();
         while !deadline.has_passed() {
             match self.ask(deadline).await {
                 Ok(()) => return Ok(()),

@@ -21,7 +21,7 @@ impl fmt::Display for Pace {
         }
         #[expect(
             clippy::cast_precision_loss,
-            reason = "nobody counts instances by the quadrillion"
+            reason = "fleets are smaller than a quadrillion"
         )]
         let per_minute = self.done as f64 * 60.0 / self.elapsed.as_secs_f64();
         let left = u128::from(self.total.saturating_sub(self.done));

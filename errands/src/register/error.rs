@@ -61,7 +61,7 @@ pub enum RegisterError {
     },
     /// The broker was registered, and then it was not there.
     #[error(
-        "service broker {name} is gone again; somebody has deleted it meanwhile, or this client must not see it"
+        "service broker {name} is gone again; another client deleted it, or this client may not see it"
     )]
     Gone {
         /// The broker.

@@ -23,7 +23,7 @@ fn report() -> Report {
     report.add(Row {
         plan: Some("large".to_owned()),
         space: Some("9f1d".to_owned()),
-        cause: Some("the Director says:\n\u{1b}[31m'redis/0' is not running".to_owned()),
+        cause: Some("the Director reports:\n\u{1b}[31m'redis/0' is not running".to_owned()),
         task: Some(4712),
         duration: Some(Duration::from_secs(7)),
         ..Row::of(instance("instance-2"), Outcome::Failed)
@@ -37,7 +37,7 @@ fn report() -> Report {
 fn people_read_a_table_of_what_is_not_well_and_the_counts() {
     insta::assert_snapshot!(report().table(Shown::Unsuccessful), @r"
     INSTANCE    PLAN   SPACE  OUTCOME  TASK  TOOK  CAUSE
-    instance-2  large  9f1d   failed   4712  7 s   the Director says: \u{1b}[31m'redis/0' is not running
+    instance-2  large  9f1d   failed   4712  7 s   the Director reports: \u{1b}[31m'redis/0' is not running
     instance-3                busy
     4 instances: 1 succeeded, 1 gone, 1 busy, 1 failed
     ");
@@ -48,7 +48,7 @@ fn people_read_of_every_instance_if_they_want() {
     insta::assert_snapshot!(report().table(Shown::All), @r"
     INSTANCE    PLAN   SPACE                OUTCOME    TASK  TOOK        CAUSE
     instance-1  small  payments/production  succeeded  4711  3 min 12 s
-    instance-2  large  9f1d                 failed     4712  7 s         the Director says: \u{1b}[31m'redis/0' is not running
+    instance-2  large  9f1d                 failed     4712  7 s         the Director reports: \u{1b}[31m'redis/0' is not running
     instance-3                              busy
     instance-4                              gone
     4 instances: 1 succeeded, 1 gone, 1 busy, 1 failed
@@ -94,7 +94,7 @@ fn programs_read_one_document_with_an_object_per_instance() {
           "plan": "large",
           "space": "9f1d",
           "outcome": "failed",
-          "cause": "the Director says:\n\u001b[31m'redis/0' is not running",
+          "cause": "the Director reports:\n\u001b[31m'redis/0' is not running",
           "task": 4712,
           "duration_in_seconds": 7
         },

@@ -121,8 +121,7 @@ fn client_hint(error: &ClientError) -> Option<String> {
             Some("is the sandbox still running? `odb-sandbox up` starts a new one".into())
         }
         ClientError::LoginRefused { .. } => Some(
-            "the foundation may have been started anew since its `foundation.json` was written"
-                .into(),
+            "the foundation may have been restarted since its `foundation.json` was written".into(),
         ),
         ClientError::Refused {
             status: StatusCode::FORBIDDEN,

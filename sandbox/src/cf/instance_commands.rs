@@ -156,7 +156,7 @@ pub(super) async fn purge(
         .change_with(Method::DELETE, &path, &[("purge", "true")], None::<&()>)
         .await?;
     screen.say(&format!(
-        "service instance {name} is forgotten; its broker was not told"
+        "service instance {name} is purged; its broker received no request"
     ));
     Ok(())
 }

@@ -147,7 +147,7 @@ fn description(errors: &[ApiError], operation: &LastOperation) -> String {
         sentences.push(said);
     }
     if sentences.is_empty() {
-        "the operation failed, and nobody says why".to_owned()
+        "the operation failed without a reason".to_owned()
     } else {
         sentences.join("; ")
     }

@@ -92,7 +92,7 @@ pub struct SpaceSettings {
 }
 
 impl CloudControllerSettings {
-    /// What brokers are told about where this Cloud Controller is: its domain, and `/v2/info` while v2 is on.
+    /// What brokers receive requests about where this Cloud Controller is: its domain, and `/v2/info` while v2 is on.
     pub(super) fn info_location(&self) -> String {
         let domain = self
             .url

@@ -50,7 +50,7 @@ impl EnvArgs {
         if !self.readable_by_others && others_can_read(&io::stdout())? {
             bail!(
                 "the output goes into a file that others can read, and there are secrets in it; \
-                 `umask 077` makes files that they cannot, --readable-by-others prints all the same"
+                 `umask 077` makes files that they cannot, --readable-by-others prints anyway"
             );
         }
         let file = match self.state {

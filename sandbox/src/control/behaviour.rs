@@ -21,16 +21,16 @@ use crate::{
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(
-        web::resource("/conduct/cloud-controller")
+        web::resource("/behaviour/cloud-controller")
             .route(web::get().to(towards_brokers))
             .route(web::put().to(set_towards_brokers)),
     )
     .service(
-        web::resource("/conduct/agents")
+        web::resource("/behaviour/agents")
             .route(web::get().to(of_agents))
             .route(web::put().to(set_of_agents)),
     )
-    .service(web::resource("/conduct/credhubs/{server}").route(web::patch().to(change_credhub)));
+    .service(web::resource("/behaviour/credhubs/{server}").route(web::patch().to(change_credhub)));
 }
 
 /// How the Cloud Controller deals with brokers.

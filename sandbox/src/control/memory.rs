@@ -36,7 +36,7 @@ pub(super) async fn show() -> HttpResponse {
     match Memory::of_this_process().await {
         Ok(memory) => HttpResponse::Ok().json(memory),
         Err(error) => {
-            tracing::warn!(%error, "the kernel does not tell what this process takes");
+            tracing::warn!(%error, "the kernel does not report the memory of this process");
             HttpResponse::ServiceUnavailable().finish()
         }
     }

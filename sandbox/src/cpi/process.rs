@@ -55,7 +55,7 @@ impl Process {
             .stderr(log);
         let child = command.spawn()?;
         let group = Group::of(&child)?;
-        // Not before it is waited for can its id belong to another, and nobody waits yet.
+        // Not before it is waited for can its id belong to another, and no request waits yet.
         let known = ProcessIdentity::of(group.0).and_then(|identity| {
             let handle = pidfd_open(group.0, PidfdFlags::empty())?;
             Ok((identity, watched(handle)?))

@@ -105,7 +105,7 @@ pub(super) fn remove_entries(
     Ok(())
 }
 
-/// Whether the CPI has given this name to a VM or a disk. Whatever else lies there is somebody else's.
+/// Whether the CPI has given this name to a VM or a disk. Whatever else lies there is another owner's.
 fn is_ours(name: &str) -> bool {
     let id = name
         .strip_prefix("vm-")

@@ -22,7 +22,7 @@ pub enum JobUserError {
     /// `/etc/passwd` cannot be read.
     #[error("could not read /etc/passwd")]
     Unreadable(#[source] io::Error),
-    /// Only root may start processes as somebody else.
+    /// Only root may start processes as another owner.
     #[error("running as `{0}` takes root")]
     NotRoot(String),
     /// The user may not pass through a folder above its VMs.

@@ -133,7 +133,7 @@ impl Broker {
             end_session(session).await;
         }
         for reader in &mut self.readers {
-            // What never comes to an end is held open by somebody else, and no concern of ours.
+            // What never comes to an end is held open by another owner, and no concern of ours.
             let _ = timeout(LAST_WORDS, &mut *reader).await;
             reader.abort();
         }

@@ -33,7 +33,7 @@ const LAST_LINES: usize = 8;
 const NOT_THE_AUTHORS: &str = "ODB-1116";
 
 /// Remarks on `broker.yml`, which the author has read with the lines of the author's own file.
-const WARNING_LINE: &str = "odd configuration";
+const WARNING_LINE: &str = "questionable configuration";
 
 /// What every line has, and nobody wants to read on a screen.
 const UNTOLD: [&str; 3] = ["timestamp", "level", "message"];
@@ -271,7 +271,8 @@ mod tests {
         );
         assert!(error.should_report && error.is_an_error);
         assert!(!said(r#"{"level":"INFO","message":"listening"}"#).should_report);
-        let warning = r#"{"level":"WARN","message":"odd configuration","remark":"known already"}"#;
+        let warning =
+            r#"{"level":"WARN","message":"questionable configuration","warning":"known already"}"#;
         assert!(!said(warning).should_report);
         let panicked = Said::in_failures("thread 'main' panicked\n");
         assert!(panicked.should_report && panicked.text == "thread 'main' panicked");
@@ -297,7 +298,8 @@ mod tests {
     async fn of_a_check_the_adapters_words_are_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let log = Log::open(&folder.path().join("log")).unwrap();
-        let line = r#"{"level":"INFO","message":"the service adapter says","adapter.stderr":"no"}"#;
+        let line =
+            r#"{"level":"INFO","message":"the service adapter wrote","adapter.stderr":"no"}"#;
 
         let words = log
             .read_check(format!("{line}\n{line}\nodd\n").as_bytes())

@@ -187,7 +187,7 @@ impl<'f> DevLoop<'f> {
         if self.reported != composition.replaced && !composition.replaced.is_empty() {
             let keys = composition.replaced.join(", ");
             report(&format!(
-                "what {author} says of {keys} does not count here: the sandbox has its own"
+                "{keys} of {author} have no effect here: the sandbox has its own"
             ));
         }
         self.reported.clone_from(&composition.replaced);
@@ -201,7 +201,7 @@ impl<'f> DevLoop<'f> {
         let findings = inspect(executable, &candidate, &composition, &author, &self.log).await;
         let findings = findings.map_err(Unusable::Inspection)?;
         for warning in &findings.warnings {
-            report(&format!("remark: {warning}"));
+            report(&format!("warning: {warning}"));
         }
         let demanded = demands
             .faults

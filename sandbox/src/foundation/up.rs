@@ -350,7 +350,7 @@ async fn open_store(options: &UpOptions) -> Result<Store, StartError> {
             let folder = options.state.clone();
             let opened = tokio::task::spawn_blocking(move || Store::open(&folder)).await;
             opened
-                .expect("opening a store does not panic, and nobody cancels it")
+                .expect("opening a store does not panic and is never cancelled")
                 .map_err(StartError::Store)
         }
     }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`Store`] | the database, and what was in it at the start |
 //! | [`Rows`] | a table of a component: a map that saves what changes in it |
-//! | `writer` | the thread that writes, so that nobody waits for the disk |
+//! | `writer` | the thread that writes, so that no request waits for the disk |
 //!
 //! Components answer from their own maps. The database only ever hears of changes, a moment after they were made and in
 //! their order: a sandbox that is killed loses the last few milliseconds, never half a change.

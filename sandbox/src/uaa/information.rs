@@ -46,7 +46,7 @@ async fn login(uaa: Data<Uaa>, request: HttpRequest) -> HttpResponse {
 
 const LOGIN_PAGE: &str = "<!DOCTYPE html>
 <html><head><title>Sandbox</title></head>
-<body><h1>Welcome!</h1><p>Nobody signs in here: use <code>cf login</code>.</p></body></html>
+<body><h1>Welcome!</h1><p>Use <code>cf login</code>.</p></body></html>
 ";
 
 /// Without the prompt for a passcode, which is there only with an external identity provider.

@@ -83,7 +83,7 @@ struct Shared {
     platform: Platform,
     broker: FakeBroker,
     instance: String,
-    /// Where the share is taken back.
+    /// Where the share is rolled back.
     share: String,
     bound_here: String,
     bound_there: String,

@@ -34,7 +34,7 @@ fn row(guide: &str, program: &str) -> [BTreeSet<String>; 2] {
 fn names(commands: &[Command]) -> BTreeSet<String> {
     let names = commands.iter().map(|(name, _)| (*name).to_owned());
     let names: BTreeSet<_> = names.collect();
-    assert_eq!(names.len(), commands.len(), "a command stands here twice");
+    assert_eq!(names.len(), commands.len(), "a command appears here twice");
     names
 }
 

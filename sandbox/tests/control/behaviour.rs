@@ -19,9 +19,9 @@ async fn what_was_changed_of_the_cloud_controller_and_of_agents_is_reported_agai
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     for (path, member, value) in [
-        ("/conduct/cloud-controller", "polling_interval", "2s"),
-        ("/conduct/cloud-controller", "instance_row", "after_call"),
-        ("/conduct/agents", "call", "3s"),
+        ("/behaviour/cloud-controller", "polling_interval", "2s"),
+        ("/behaviour/cloud-controller", "instance_row", "after_call"),
+        ("/behaviour/agents", "call", "3s"),
     ] {
         let url = sandbox.control(path);
         let mut behaviour = client.get(&url).await.unwrap().json();
@@ -50,7 +50,7 @@ async fn a_credhub_that_refuses_to_write_refuses_until_it_is_allowed_again() {
         let request = request.header("Content-Type", "application/json");
         send(request.body(body.to_string())).await.unwrap().status
     };
-    let path = "/conduct/credhubs/credhub";
+    let path = "/behaviour/credhubs/credhub";
 
     let refuse = json!({"writing": "refused"});
     change(&sandbox, Method::PATCH, path, &refuse).await;
@@ -62,7 +62,7 @@ async fn a_credhub_that_refuses_to_write_refuses_until_it_is_allowed_again() {
     let other = change(
         &sandbox,
         Method::PATCH,
-        "/conduct/credhubs/director",
+        "/behaviour/credhubs/director",
         &allow,
     )
     .await;

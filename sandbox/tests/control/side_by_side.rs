@@ -41,7 +41,7 @@ async fn two_foundations_share_no_address_no_secret_and_no_authority() {
     let unauthenticated_client = one.client().get(&other.director("/info")).await;
     let error = unauthenticated_client
         .err()
-        .expect("their authority is not ours");
+        .expect("their authority is another one");
     assert!(format!("{error:?}").contains("BadSignature"), "{error:?}");
     assert!(other.client().get(&other.director("/info")).await.is_ok());
 }

@@ -132,7 +132,7 @@ async fn every_type_is_shown_with_the_members_that_it_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "a table, one row per refusal")]
+#[expect(clippy::too_many_lines, reason = "a table, one row per rejection")]
 async fn a_set_that_cannot_be_is_refused_with_its_status_and_its_reason() {
     let (_platform, api) = admin().await;
     api.set("/there", "value", json!("v")).await;

@@ -85,7 +85,7 @@ async fn every_type_is_generated_and_regenerated_with_its_parameters() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "a table, one row per refusal")]
+#[expect(clippy::too_many_lines, reason = "a table, one row per rejection")]
 async fn what_cannot_be_generated_is_refused_with_its_reason() {
     let (_platform, api) = admin().await;
     for (name, kind, value) in [

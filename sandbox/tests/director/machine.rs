@@ -74,7 +74,7 @@ impl Machine {
         Cpi::new(settings, store).unwrap()
     }
 
-    /// A CPI whose processes run as somebody else.
+    /// A CPI whose processes run as another owner.
     pub(crate) fn cpi_as(&self, user: &str) -> Result<Cpi, CpiError> {
         Cpi::new(self.settings(Some(user.to_owned())), &Store::in_memory())
     }

@@ -125,7 +125,7 @@ async fn a_variable_follows_its_options_when_it_is_asked_to_converge() {
     let first = id().await;
     manifest["variables"][0]["options"] = json!({"length": 40});
     bosh.deployed(&manifest).await;
-    assert_eq!(id().await, first, "a value stays unless told otherwise");
+    assert_eq!(id().await, first, "a value stays by default");
     manifest["variables"][0]["update_mode"] = json!("converge");
     bosh.deployed(&manifest).await;
     let second = id().await;

@@ -142,7 +142,7 @@ fn compare_logs(recorded: &Transcript, ours: &str, found: &mut Vec<String>) {
     }
     let first_task_line = |log: &str| log.contains("Looking for task with task id ");
     if first_task_line(theirs) != first_task_line(ours) && !theirs.contains("Saving input") {
-        found.push("the log does not tell of the task".to_owned());
+        found.push("the log does not mention the task".to_owned());
     }
     if let Some((_, manifest)) = theirs.split_once("Manifest:\n") {
         let manifest = manifest.split("\n\n").next().unwrap_or_default();

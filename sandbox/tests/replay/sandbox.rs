@@ -107,7 +107,7 @@ impl Sandbox {
         sign(&self.signer, client, id, seconds, scopes)
     }
 
-    /// As [`Self::token`], signed by somebody else.
+    /// As [`Self::token`], signed by another owner.
     pub(crate) fn forged_token(client: &str, scopes: &[&str]) -> String {
         sign(&Signer::generate(UAA).unwrap(), client, "1", 300, scopes)
     }

@@ -47,7 +47,7 @@ impl History {
             }
             prop_assert!(
                 Instant::now() < deadline,
-                "nobody works, so nobody locks: {locks}"
+                "no task runs, so there is no lock: {locks}"
             );
             sleep(Duration::from_millis(50)).await;
         }

@@ -276,7 +276,7 @@ async fn up(folder: &Path) -> (Child, Connection) {
     let connection = Connection::open(&description).await;
     let timeout = json!({"call": "200ms", "state": "200ms"});
     connection
-        .control(Method::PUT, "/conduct/agents", Some(timeout))
+        .control(Method::PUT, "/behaviour/agents", Some(timeout))
         .await;
     (child, connection)
 }

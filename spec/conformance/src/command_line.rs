@@ -188,7 +188,7 @@ impl Arguments {
             }
             builder = builder.tls_certs_only(certificates);
         }
-        builder.build().context("HTTP cannot be spoken")
+        builder.build().context("HTTP is not available")
     }
 }
 

@@ -88,7 +88,7 @@ impl Session {
 
 impl Ended {
     pub(super) fn last(&self) -> &Arc<Exchange> {
-        self.polls.last().expect("an end was told by a poll")
+        self.polls.last().expect("a poll reported the end")
     }
 }
 

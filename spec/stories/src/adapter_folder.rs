@@ -32,7 +32,7 @@ impl AdapterFolder {
             binaries.path("template-service-adapter"),
             folder.join("service-adapter"),
         )
-        .expect("the folder is our own");
+        .expect("the test made the folder");
         Self { folder }
     }
 
@@ -51,19 +51,19 @@ impl AdapterFolder {
         let path = self.folder.join(file);
         let text = fs::read_to_string(&path).expect("the example has this file");
         assert!(text.contains(old), "`{file}` has no `{old}`");
-        fs::write(path, text.replace(old, new)).expect("the folder is our own");
+        fs::write(path, text.replace(old, new)).expect("the test made the folder");
     }
 }
 
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).expect("the folder is our own");
+    fs::create_dir(to).expect("the test made the folder");
     for entry in fs::read_dir(from).expect("the example is there") {
         let entry = entry.expect("the example can be read").path();
         let name = entry.file_name().expect("an entry has a name");
         if entry.is_dir() {
             copy(&entry, &to.join(name));
         } else {
-            fs::copy(&entry, to.join(name)).expect("the folder is our own");
+            fs::copy(&entry, to.join(name)).expect("the test made the folder");
         }
     }
 }

@@ -53,7 +53,7 @@ as_redis_with() {{ '{redis}' "$@" </dev/null; }}
             .open(&path)
             .expect("a test makes one adapter");
         file.write_all(text.as_bytes())
-            .expect("the folder is our own");
+            .expect("the test made the folder");
         path
     }
 
@@ -64,7 +64,7 @@ as_redis_with() {{ '{redis}' "$@" </dev/null; }}
             .open(self.folder.join("adapter"))
             .expect("there is one");
         file.write_all(b"# revised\n")
-            .expect("the folder is our own");
+            .expect("the test made the folder");
     }
 
     /// An adapter that, asked for a manifest, notes in the file `entered` that it has begun, waits until the file
@@ -82,7 +82,7 @@ as_redis"#,
 
     /// Lets the adapters at the gate go on.
     pub fn open_gate(&self) {
-        fs::write(self.folder.join("gate"), "").expect("the folder is our own");
+        fs::write(self.folder.join("gate"), "").expect("the test made the folder");
     }
 
     /// How many adapters have come to the gate.

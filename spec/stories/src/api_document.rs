@@ -204,7 +204,7 @@ impl ApiDocument {
 
     fn schema_violations(&self, schema: &Value, instance: &Value) -> Vec<String> {
         let key = schema.to_string();
-        let mut validators = self.validators.lock().expect("nobody panics with it");
+        let mut validators = self.validators.lock().expect("no test panics with it");
         let validator = validators
             .entry(key)
             .or_insert_with(|| self.validator(schema));

@@ -189,7 +189,7 @@ impl<'f> BrokerConfiguration<'f> {
         });
         // The example adapter has to know, too, and is told by the scripts that tests make of it.
         let settings = self.foundation.folder().join("redis.conf");
-        fs::write(settings, "secure_manifests_enabled: true\n").expect("the folder is our own");
+        fs::write(settings, "secure_manifests_enabled: true\n").expect("the test made the folder");
         let section = json!({
             "url": credhub.url,
             "root_ca_cert": authority,
@@ -260,7 +260,7 @@ impl<'f> BrokerConfiguration<'f> {
         // As BOSH has it: it holds secrets.
         fs::write(&file, text)
             .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o640)))
-            .expect("the folder is our own");
+            .expect("the test made the folder");
         file
     }
 
@@ -317,7 +317,7 @@ fn fill(value: &mut Value, values: &[(&str, String)]) {
                     *text = text.replace(placeholder, value);
                 }
             }
-            assert!(!text.starts_with('@'), "nobody knows `{text}`");
+            assert!(!text.starts_with('@'), "`{text}` is unknown");
         }
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, values)),
         Value::Object(members) => members.values_mut().for_each(|member| fill(member, values)),

@@ -42,7 +42,7 @@ impl Cf {
     /// Registers a broker under a name and shows an offering of its to everybody.
     pub async fn register_as(&self, broker: &Broker, (name, offering): (&str, &str)) {
         let password = self.foundation.with_file_name("broker.password");
-        fs::write(&password, broker.password()).expect("the folder is our own");
+        fs::write(&password, broker.password()).expect("the test made the folder");
         let password = password.display().to_string();
         let arguments = [
             "--as",

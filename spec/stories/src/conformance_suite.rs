@@ -47,7 +47,7 @@ impl ConformanceSuite {
         let folder = foundation.folder();
         let password = folder.join("suite-password");
         std::fs::write(&password, format!("{}\n", broker.password()))
-            .expect("the folder is our own");
+            .expect("the test made the folder");
         let authority = foundation.ca_certificate();
         Self::new(folder)
             .with(&["--url", broker.url(), "--username", "broker"])

@@ -147,7 +147,7 @@ impl Control {
     pub async fn wait_for_agents(&self, duration: &str) {
         let waiting = serde_json::json!({ "call": duration, "state": duration });
         let _: Value = self
-            .ask(Method::PUT, "/conduct/agents", Some(&waiting))
+            .ask(Method::PUT, "/behaviour/agents", Some(&waiting))
             .await;
     }
 

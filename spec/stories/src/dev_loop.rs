@@ -68,8 +68,8 @@ impl DevLoop {
     pub fn write(&self, name: &str, text: &str) {
         let file = self.folder.path().join(name);
         let parent = file.parent().expect("it is in the folder");
-        fs::create_dir_all(parent).expect("the folder is our own");
-        fs::write(file, text).expect("the folder is our own");
+        fs::create_dir_all(parent).expect("the test made the folder");
+        fs::write(file, text).expect("the test made the folder");
     }
 
     /// Writes `broker.yml` as people do, each key on a line of its own.
@@ -118,8 +118,8 @@ as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
             self.folder.path().join("adapter.new"),
             self.folder.path().join(name),
         );
-        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        fs::rename(new, &adapter).expect("the folder is our own");
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).expect("the test made it");
+        fs::rename(new, &adapter).expect("the test made the folder");
         adapter
     }
 
@@ -151,7 +151,7 @@ as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
         command
     }
 
-    /// Runs a command that starts a sandbox, and waits until it says that it is ready.
+    /// Runs a command that starts a sandbox, and waits until it reports that it is ready.
     pub async fn run_until_ready(&self, command: &str) -> Process {
         let mut shell = self.shell(&format!("exec {command}")).into_std();
         let mut sandbox = Process::start("guide", &mut shell, self.folder.path());
@@ -227,7 +227,7 @@ impl RunningDevLoop {
 
     /// Waits until the author is told something with all these words in one line, for the `times`-th time.
     pub async fn reports(&self, words: &[&str], times: usize) {
-        let what = format!("{words:?} is told {times} time(s)");
+        let what = format!("{words:?} is reported {times} time(s)");
         eventually(&what, TIMEOUT, async || {
             let reported = self.reported();
             let lines = reported.lines();

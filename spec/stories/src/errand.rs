@@ -79,9 +79,9 @@ impl Errand {
     pub fn alone_by_its_name(folder: &Path, name: &str) -> Self {
         let number = RUNS.fetch_add(1, Ordering::Relaxed);
         let programs = folder.join(format!("errands-{number}"));
-        fs::create_dir(&programs).expect("the folder is our own");
+        fs::create_dir(&programs).expect("the test made the folder");
         let program = programs.join(name);
-        symlink(Binaries::find().path("odb-errand"), &program).expect("the folder is our own");
+        symlink(Binaries::find().path("odb-errand"), &program).expect("the test made the folder");
         Self::of(name, Command::new(program), folder)
     }
 
@@ -355,7 +355,7 @@ impl ErrandConfiguration {
         let file = self.folder.join(format!("errand-{number}.yml"));
         // JSON is YAML.
         let text = format!("{document:#}");
-        fs::write(&file, text).expect("the folder is our own");
+        fs::write(&file, text).expect("the test made the folder");
         file
     }
 }

@@ -579,7 +579,7 @@ impl FoundationSetup {
             folder.path().join("foundation.yml"),
         );
         // JSON is YAML.
-        fs::write(&config, format!("{:#}", self.settings)).expect("the folder is our own");
+        fs::write(&config, format!("{:#}", self.settings)).expect("the test made the folder");
         let mut command = Command::new(binaries.path("odb-sandbox"));
         command
             .args(["up", "--config"])
@@ -597,7 +597,7 @@ impl FoundationSetup {
             command.args(["--job-user", "nobody"]);
             // Where VMs are is for others to pass through, not to look into.
             fs::set_permissions(folder.path(), Permissions::from_mode(0o711))
-                .expect("the folder is our own");
+                .expect("the test made the folder");
         }
         let mut sandbox = Process::start("sandbox", &mut command, folder.path());
         let described = eventually("the sandbox is ready", START_LIMIT, async || {

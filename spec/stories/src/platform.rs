@@ -177,7 +177,7 @@ impl Platform {
             let violations = document.violations(&method, &path, &answer);
             assert!(
                 violations.is_empty(),
-                "{method} {path}: this is not as {} says: {violations:?}: {answer:?}",
+                "{method} {path}: this differs from {}: {violations:?}: {answer:?}",
                 document.name()
             );
         }

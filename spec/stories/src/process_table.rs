@@ -74,7 +74,7 @@ pub fn peak_memory_of(id: u32) -> u64 {
     let peak = peak.and_then(|rest| rest.split_whitespace().next());
     let kibibytes: u64 = peak
         .and_then(|peak| peak.parse().ok())
-        .expect("Linux tells it");
+        .expect("Linux has it");
     kibibytes * 1024
 }
 

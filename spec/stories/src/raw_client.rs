@@ -29,7 +29,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 impl RawClient {
     pub(crate) async fn connect(url: &str, tls: ClientConfig) -> Self {
         let connected = Self::connect_from(None, url, tls).await;
-        connected.expect("the broker listens, and both speak the same")
+        connected.expect("the broker listens with the same protocol")
     }
 
     pub(crate) async fn connect_from(
@@ -128,7 +128,7 @@ impl RawClient {
             io::Result::Ok(())
         };
         let heard = timeout(TIMEOUT, heard).await;
-        heard.expect("the broker says something").ok();
+        heard.expect("the broker sends something").ok();
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(said.contains(text), "{said}");
         said

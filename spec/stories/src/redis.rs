@@ -68,7 +68,7 @@ impl Redis {
         let mut lines = report.lines();
         lines
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-            .unwrap_or_else(|| panic!("Redis says nothing of `{name}`: {report}"))
+            .unwrap_or_else(|| panic!("Redis does not report `{name}`: {report}"))
             .to_owned()
     }
 }

@@ -45,7 +45,7 @@ impl Secrets {
     pub fn and(mut self, what: &str, value: &str) -> Self {
         assert!(
             value.len() >= SHORTEST,
-            "{what} is too short to be told from a word"
+            "{what} is too short to be distinguished from a word"
         );
         self.add(what, value);
         self
@@ -79,7 +79,7 @@ impl Secrets {
     /// what is searched.
     pub fn expect_none_in(&self, location: &str, text: &str) {
         let found = self.found_in(text);
-        assert_eq!(found, None, "{location} tells a secret");
+        assert_eq!(found, None, "{location} has a secret");
     }
 
     fn found_in(&self, text: &str) -> Option<String> {
@@ -189,7 +189,7 @@ impl Secrets {
     /// The second line of each key in the foundation's files: the first is the same for all.
     fn add_private_keys(&mut self, folder: &Path) {
         for entry in fs::read_dir(folder)
-            .expect("the folder is our own")
+            .expect("the test made the folder")
             .flatten()
         {
             let path = entry.path();

@@ -214,8 +214,8 @@ impl Session<'_> {
         let what = match (text.trim().is_empty(), &within) {
             (true, _) => "stdout is empty",
             (false, Some((0, _))) => "something follows the answer on stdout",
-            (false, Some(_)) => "something stands before the answer on stdout",
-            (false, None) => "what stands on stdout is not JSON",
+            (false, Some(_)) => "stdout has text before the answer",
+            (false, None) => "stdout is not JSON",
         };
         let detail = format!("`{name}` ended with 0, and {what}");
         self.find(&streams::NOT_ONE_VALUE, name, detail, Some(called.id));

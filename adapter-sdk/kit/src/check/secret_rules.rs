@@ -57,7 +57,7 @@ pub(super) fn check_secrets(session: &mut Session<'_>, answer: &Generated, occas
 pub(super) fn check_entered(session: &mut Session<'_>, answer: &Generated, entered: &[String]) {
     let values: BTreeSet<&str> = entered.iter().map(String::as_str).collect();
     for location in leaves_with(&answer.manifest, &values) {
-        let detail = format!("what the user entered as a secret stands at `{location}`");
+        let detail = format!("`{location}` has what the user entered as a secret");
         session.find(
             &secrets::SECRET_IN_MANIFEST,
             location.to_string(),
@@ -77,7 +77,7 @@ pub(super) fn check_generated(
         if location.key().is_some_and(sounds_secret)
             && location.look_up(&answer.manifest).is_some_and(is_plain)
         {
-            find_generated(session, location, "its key says so", answer.id);
+            find_generated(session, location, "by its key", answer.id);
         }
     }
 }

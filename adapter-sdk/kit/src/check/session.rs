@@ -29,7 +29,7 @@ pub(super) struct Session<'i> {
     areas: Vec<AreaReport>,
     records: Vec<Record>,
     found: Vec<Found>,
-    /// Subcommands that have hung; nobody waits for them again.
+    /// Subcommands that have hung; no request waits for them again.
     hung: BTreeSet<&'static str>,
     /// Whether the adapter is asked on stdin.
     on_stdin: bool,
@@ -325,7 +325,7 @@ impl<'i> Session<'i> {
     pub(super) fn user_text(&self, CallId(nth): CallId) -> String {
         match self.records[nth].for_user.trim() {
             "" => "nothing is said to the user".to_owned(),
-            text => format!("the user is told \"{}\"", one_line(text)),
+            text => format!("the user reads \"{}\"", one_line(text)),
         }
     }
 

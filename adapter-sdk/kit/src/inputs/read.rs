@@ -72,7 +72,7 @@ pub enum InputsError {
         source: PlanError,
     },
     /// A plan that nobody has described.
-    #[error("`{}` speaks of plan `{name}`, and the plans are {}", path.display(), names(known))]
+    #[error("unknown plan `{name}` in `{}`; available: {}", path.display(), names(known))]
     UnknownPlan {
         /// The file.
         path: PathBuf,
@@ -109,7 +109,7 @@ pub enum InputsError {
     },
     /// There is nothing to ask the adapter with.
     #[error(
-        "nobody says which {missing} to ask the adapter with; write them into `{FILE_NAME}` beside the adapter, or give {option}"
+        "{missing} for the adapter's requests are missing; write them into `{FILE_NAME}` beside the adapter, or give {option}"
     )]
     Missing {
         /// What is missing.

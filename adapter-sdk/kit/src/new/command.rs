@@ -65,5 +65,5 @@ fn how_to_go_on(arguments: &NewArguments, adapter: &NewAdapter) -> String {
             "cargo test\n  odb-sandbox up --broker broker.yml --adapter target/debug/{name} --state sandbox"
         )
     };
-    format!("Made {folder}. Go on with\n\n  cd {folder}\n  {steps}\n\nREADME.md there says more.\n")
+    format!("Made {folder}. Go on with\n\n  cd {folder}\n  {steps}\n\nSee README.md there.\n")
 }

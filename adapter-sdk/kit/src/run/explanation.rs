@@ -93,7 +93,7 @@ pub(super) fn failed(subcommand: Subcommand, end: End, text: UserText) -> Explan
 
 const fn what_the_user_reads(text: UserText) -> &'static str {
     match text {
-        UserText::Some => "what stands on stdout, as it is",
+        UserText::Some => "stdout, as it is",
         UserText::None => GENERIC,
     }
 }

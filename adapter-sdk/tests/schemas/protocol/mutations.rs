@@ -112,7 +112,7 @@ impl Change {
         };
         assert!(
             errors.iter().all(is_on_the_way),
-            "{self} is told as {errors:?}"
+            "{self} is reported as {errors:?}"
         );
     }
 }

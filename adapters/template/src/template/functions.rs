@@ -198,7 +198,7 @@ fn secret(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
                     session,
                     match at_location {
                         Some(_) => format!(
-                            "the broker has handed over no value of secret `{name}`; does it enable secure manifests?"
+                            "the broker sends no value of secret `{name}`; does it enable secure manifests?"
                         ),
                         None => format!("the deployed manifest has no secret `{name}`"),
                     },
@@ -221,9 +221,7 @@ fn resolve(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
         (None, Some(default)) => Ok(default),
         (None, None) => Err(wrong_call(
             session,
-            format!(
-                "the broker has handed over no value of `{reference}`; does it enable secure manifests?"
-            ),
+            format!("the broker sends no value of `{reference}`; does it enable secure manifests?"),
         )),
     }
 }

@@ -25,16 +25,16 @@ pub(crate) struct StandIns {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FillError {
     #[error(
-        "{kind} cannot stand inside a text: let it stand alone and without quotation marks, or use the filter `json`"
+        "{kind} cannot be part of a text: use it alone and without quotation marks, or use the filter `json`"
     )]
     NotText { kind: &'static str },
     #[error("what `<<` merges must be a map, not {kind}")]
     NotAMap { kind: &'static str },
     #[error("two keys of one map have the same text after values were put in")]
     EqualKeys,
-    #[error("a value and what stands beside it would together begin a reference, `((`")]
+    #[error("a value and the text beside it would together begin a reference, `((`")]
     Reference,
-    #[error("`omit` cannot stand for a key or inside a text")]
+    #[error("`omit` cannot be a key or part of a text")]
     OmitInText,
 }
 
@@ -289,7 +289,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("a map cannot stand inside a text")
+                .starts_with("a map cannot be part of a text")
         );
     }
 }

@@ -176,7 +176,7 @@ fn a_map_inside_a_text_is_an_error_without_its_value() {
     let error = odb_adapter_sdk::AdapterError::for_operator(error);
     let text = format!("{error:?}");
     assert!(
-        text.contains("a map cannot stand inside a text") && !text.contains("hunter2"),
+        text.contains("a map cannot be part of a text") && !text.contains("hunter2"),
         "{text}"
     );
 }

@@ -205,7 +205,7 @@ fn a_manifest_that_would_fail_later_fails_at_once() {
         (
             "password: {{ secret",
             "passwort: {{ secret",
-            "secret `admin_password` must stand where `adapter.yml` says it is kept",
+            "secret `admin_password` must be at",
         ),
         (
             "releases: {{ manifest_releases }}",

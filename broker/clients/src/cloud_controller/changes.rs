@@ -97,7 +97,7 @@ impl CloudController {
     }
 
     /// How an instance is doing; `None` when it is not there (any more). Safe to repeat.
-    #[tracing::instrument(name = "cloud_controller.standing", skip_all, fields(%instance))]
+    #[tracing::instrument(name = "cloud_controller.last_operation", skip_all, fields(%instance))]
     pub async fn last_operation(
         &self,
         call: &Call,

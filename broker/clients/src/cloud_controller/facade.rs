@@ -290,7 +290,7 @@ impl fmt::Debug for CloudController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CloudController")
             .field("server", &self.connection().server().as_str())
-            .field("spoken", &self.0.version.get())
+            .field("version", &self.0.version.get())
             .finish_non_exhaustive()
     }
 }

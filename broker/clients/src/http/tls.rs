@@ -16,9 +16,7 @@ impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             rustls::Error::InvalidCertificate(error) => certificate(error, f),
-            rustls::Error::InvalidMessage(_) => {
-                f.write_str("whoever answers there does not speak TLS")
-            }
+            rustls::Error::InvalidMessage(_) => f.write_str("the server does not use TLS"),
             other => write!(f, "{other}"),
         }
     }
@@ -60,10 +58,10 @@ fn certificate(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Res
             )
         }
         CertificateError::UnknownIssuer => {
-            f.write_str("nobody who is believed vouches for the server's certificate")
+            f.write_str("no trusted authority has signed the server's certificate")
         }
         _ if is_of_a_namesake(error) => f.write_str(
-            "an authority is believed that is called like the one of the server's certificate, and it is another one",
+            "a trusted authority has the name of the one that signed the server's certificate, but another key",
         ),
         _ if is_of_an_authority(error) => f.write_str(
             "the server's certificate is that of an authority (`CA:TRUE`), which is accepted only where it is configured itself",
@@ -72,13 +70,13 @@ fn certificate(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Res
     }
 }
 
-/// Whether a server shows an authority's certificate that somebody else has signed.
+/// Whether a server shows an authority's certificate that another owner has signed.
 pub fn is_of_an_authority(error: &CertificateError) -> bool {
     // webpki's error; rustls passes it on without a variant of its own.
     matches!(error, CertificateError::Other(error) if error.0.to_string() == "CaUsedAsEndEntity")
 }
 
-/// Whether a certificate is signed by somebody else of the same name as a believed authority: with another key, or with one
+/// Whether a certificate is signed by another owner of the same name as a believed authority: with another key, or with one
 /// of another kind.
 pub fn is_of_a_namesake(error: &CertificateError) -> bool {
     matches!(
@@ -187,14 +185,14 @@ mod tests {
             ),
             (
                 CertificateError::UnknownIssuer,
-                "nobody who is believed vouches for the server's certificate",
+                "no trusted authority has signed the server's certificate",
             ),
             (
                 CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
                     signature_algorithm_id: vec![1],
                     public_key_algorithm_id: vec![2],
                 },
-                "an authority is believed that is called like the one of the server's certificate, and it is another one",
+                "a trusted authority has the name of the one that signed the server's certificate, but another key",
             ),
         ] {
             let error = HandshakeError(Arc::new(rustls::Error::InvalidCertificate(error)));

@@ -110,7 +110,7 @@ async fn the_plans_of_all_offerings_with_a_catalog_id_are_found_page_by_page() {
             4,
             &[
                 service("service-1", r#""catalog-1""#),
-                service("foreign", r#""somebody-elses""#),
+                service("foreign", r#""another-owners""#),
                 service("odd", "null"),
             ]
             .join(","),
@@ -125,7 +125,7 @@ async fn the_plans_of_all_offerings_with_a_catalog_id_are_found_page_by_page() {
         ),
         target if target.contains("service-1") => page(None, 2, &plan("plan-2", "id-2")),
         target if target.contains("service-2") => page(None, 1, &plan("plan-3", "id-1")),
-        target => panic!("nobody should ask for {target}"),
+        target => panic!("no request should ask for {target}"),
     })
     .await;
 

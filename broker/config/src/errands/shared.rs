@@ -102,7 +102,7 @@ pub(super) fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAcc
     let (url, root_ca_cert, uaa_url) = servers(&section, &uaa);
     let credentials = credentials(&uaa.section("authentication"), |section| {
         let text = (
-            "stands beside `client_credentials` and is not used",
+            "is not used beside `client_credentials`",
             "give one of the two",
         );
         section.warning("user_credentials", text);

@@ -370,7 +370,7 @@ fn what_one_errand_knows_is_known_to_all() {
     let page = include_str!("../../../../docs/operators/reference/errands.md");
     let (_, page) = page
         .split_once("## Its configuration file\n")
-        .expect("the page tells the keys");
+        .expect("the page lists the keys");
     let rows: Vec<&str> = page
         .lines()
         .take_while(|line| !line.starts_with("## "))
@@ -381,7 +381,7 @@ fn what_one_errand_knows_is_known_to_all() {
             |cell: &&str| cell.contains(&format!("`{key}`")) || cell.contains(&format!("`{key}."));
         assert!(
             rows.iter().any(is_reported),
-            "the page does not tell of `{key}`"
+            "the page does not mention `{key}`"
         );
     }
 }

@@ -42,7 +42,7 @@ pub(super) const BROKER: Keys = Keys::only(&[
     ),
     Key::flag(
         "disable_bosh_configs",
-        "Neither read nor write BOSH configs. Adapters may then return none, and operations are not remembered over a restart.",
+        "Neither read nor write BOSH configs. Adapters may then return none, and no operation is recorded over a restart.",
     ),
     Key::flag(
         "expose_operational_errors",

@@ -157,7 +157,7 @@ impl Keys {
         self.others == Others::Free
     }
 
-    /// Whether a key that is not declared means something to somebody else.
+    /// Whether a key that is not declared means something to another owner.
     pub(crate) fn are_shared_with_readers_of(&self, name: &str) -> bool {
         match self.others {
             Others::SharedWith(all) => all.contains(&name),

@@ -20,15 +20,12 @@ impl Section<'_> {
             {
                 if self.keys.get(&name.value).is_some() || looks_like_a_key(&name.value) {
                     let text = (
-                        "stands here a second time, and what stands last counts",
+                        "appears a second time, and the last one counts",
                         "remove one",
                     );
                     self.warn_key(&name.value, location(name), text);
                 } else {
-                    let text = (
-                        "has a key here that stood before, and what stands last counts",
-                        "remove one",
-                    );
+                    let text = ("repeats a key, and the last one counts", "remove one");
                     self.warn_anonymously(location(name), text);
                 }
             }

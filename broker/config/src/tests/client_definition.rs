@@ -106,7 +106,7 @@ fn what_is_odd_about_a_client_definition_is_said() {
 fn clients_of_which_adapters_are_not_reported_are_warned_about() {
     let source = with_client_definition("{authorized_grant_types: client_credentials}")
         .replace("broker:\n", "broker:\n  use_stdin: false\n");
-    let said = "gives each instance a UAA client of which its adapter is not told";
+    let said = "gives each instance a UAA client that its adapter does not receive";
     let warnings = warnings(&source);
     assert!(
         warnings.iter().any(|warning| warning.contains(said)),

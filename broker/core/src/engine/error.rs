@@ -23,8 +23,8 @@ pub enum EngineErrorKind {
     /// The id is taken by an instance with other attributes.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
-    /// What bears the instance's name belongs to somebody else; the code says what it is.
-    #[error("the service instance belongs to somebody else ({0})")]
+    /// What bears the instance's name belongs to another owner; the code says what it is.
+    #[error("the service instance belongs to another broker ({0})")]
     Foreign(Code),
     /// The time of the request was used up before the point of no return.
     #[error("the time of the request was used up before anything was begun")]

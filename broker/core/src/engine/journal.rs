@@ -26,7 +26,7 @@ pub trait Journal: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// There is nothing to keep it in.
-    #[error("runs are not remembered, because {0}")]
+    #[error("runs are not recorded, because {0}")]
     NotKept(&'static str),
     /// There has never been such a rollout.
     #[error("there is no run `{id}`")]

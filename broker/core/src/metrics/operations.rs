@@ -44,7 +44,7 @@ pub enum OperationOrigin {
         /// When it was begun.
         since: Instant,
     },
-    /// Before this process: it was counted then, and nobody knows how long it has taken.
+    /// Before this process: it was counted then, and  unknown how long it has taken.
     Elsewhere,
 }
 
@@ -57,7 +57,7 @@ pub enum OperationOutcome {
     Failed,
     /// An operator had enough of it.
     Cancelled,
-    /// It was never handed over to the Director.
+    /// It was never submitted to the Director.
     NeverSubmitted,
 }
 
@@ -79,7 +79,7 @@ impl OperationMetrics {
         let metrics = Self {
             started: made.counters(
                 "odb_operations_started_total",
-                "Operations that were handed over",
+                "Operations that were submitted",
                 &["operation", "plan"],
             ),
             ended: made.counters(

@@ -16,7 +16,7 @@ pub struct QueueMetrics {
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// A service instance on which somebody else works.
+    /// A service instance on which another owner works.
     Instance,
     /// The hand-over of work to the Director, of which there are only so many at once.
     Submission,

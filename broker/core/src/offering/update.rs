@@ -53,7 +53,7 @@ pub enum UpdateMeaning {
 pub enum PlanMovement {
     /// It stays on its plan.
     Stays,
-    /// It moves to another, or nobody knows which one it was on.
+    /// It moves to another, or  unknown which one it was on.
     Moves,
 }
 
@@ -68,7 +68,7 @@ pub enum UpdateRefused {
     Maintenance(#[from] MaintenanceConflict),
     /// Nobody knows the plan.
     #[error(
-        "neither `plan_id` nor `previous_values.plan_id` is given, and nobody remembers the plan of the instance"
+        "neither `plan_id` nor `previous_values.plan_id` is given, and the plan of the instance is not recorded"
     )]
     PlanUnknown,
     /// The offering does not let instances move.

@@ -66,7 +66,7 @@ pub enum Refused {
     NoSuchBinding,
     #[error(transparent)]
     InvalidBinding(#[from] InvalidBinding),
-    #[error("could not tell whether the binding exists")]
+    #[error("could not find out whether the binding exists")]
     LookUpBinding(#[source] SecureBindingError),
     #[error("the credentials could not be handed out through the runtime CredHub")]
     KeepBinding(#[source] SecureBindingError),
@@ -77,12 +77,12 @@ pub enum Refused {
 
     // Which instances there are.
     #[error(
-        "nobody knows the service instances: neither `cf` nor `service_instances_api` is configured"
+        "service instances cannot be listed: neither `cf` nor `service_instances_api` is configured"
     )]
     NoSource,
     #[error(transparent)]
     Source(Box<SourceError>),
-    #[error("the service instances API tells no organizations, so that none can be chosen")]
+    #[error("the service instances API has no organizations to filter by")]
     NoOrganizations,
     #[error("neither the catalog nor the platform knows a plan that is to be chosen")]
     UnknownPlan,
@@ -95,7 +95,7 @@ pub enum Refused {
     #[error("the platform knows service instance `{0}`: its deployment is no orphan")]
     NoOrphan(InstanceId),
     #[error(
-        "nobody has marked the deployment of service instance `{0}`, which may be another broker's"
+        "the deployment of service instance `{0}` is unmarked and may belong to another broker"
     )]
     Unmarked(InstanceId),
     #[error(
@@ -104,7 +104,7 @@ pub enum Refused {
     )]
     MarksUnreadable(InstanceId),
     #[error(
-        "nobody knows the plan of the unmarked deployment of service instance `{0}`, and plans of the offering have pre-delete \
+        "the plan of the unmarked deployment of service instance `{0}` is unknown, and plans of the offering have pre-delete \
          errands"
     )]
     OrphanPlanUnknown(InstanceId),

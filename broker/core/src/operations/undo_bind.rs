@@ -35,7 +35,7 @@ impl Operations {
             .lifecycle
             .go_on(async move { this.roll_back(partial_binding).await });
         if timeout_at(deadline.instant(), work).await.is_err() {
-            tracing::warn!("what the bind has made is taken back after its answer");
+            tracing::warn!("what the bind created is rolled back after its answer");
         }
     }
 
@@ -84,7 +84,7 @@ impl Operations {
             }
         };
         if let (true, true) = tokio::join!(in_service, in_credhub) {
-            tracing::info!("what the failed bind had made is taken back");
+            tracing::info!("what the failed bind created is rolled back");
         }
         drop(turn);
     }

@@ -33,7 +33,7 @@ pub(crate) struct CurrentConfigs(Vec<Config>);
 /// What becomes of the configs of an instance.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConfigChanges {
-    /// Written before the work is handed over, by type.
+    /// Written before the work is submitted, by type.
     pub(crate) written: BTreeMap<String, String>,
     /// Deleted when it has succeeded.
     pub(crate) obsolete: Vec<String>,
@@ -149,7 +149,7 @@ pub(crate) async fn delete_obsolete(
     Ok(())
 }
 
-/// Makes configs again what they were before an operation that was not handed over. The Director has kept the former
+/// Makes configs again what they were before an operation that was not submitted. The Director has kept the former
 /// versions. Safe to repeat.
 pub(crate) async fn restore(
     director: &Director,

@@ -83,7 +83,7 @@ pub enum Error {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// The Director did not take the work.
-    #[error("could not hand the work over to the Director")]
+    #[error("could not submit the work to the Director")]
     Submit(#[source] SubmitError),
     /// What is remembered of the instance could not be read.
     #[error(transparent)]
@@ -91,8 +91,8 @@ pub enum Error {
     /// The operation could not be written down.
     #[error(transparent)]
     OperationRecord(#[from] WriteRecordError),
-    /// The time of the request was used up before anything was handed over.
-    #[error("the time of the request was used up before the work was handed over to the Director")]
+    /// The time of the request was used up before anything was submitted.
+    #[error("the time of the request was used up before the work was submitted to the Director")]
     OutOfTime,
     /// The deployment's name belongs to another team.
     #[error("the deployment belongs to another team of the Director")]
@@ -192,7 +192,7 @@ impl Error {
         EngineError::new(kind, self)
     }
 
-    /// The time of the request was used up, wherever that was noticed, and nothing was handed over.
+    /// The time of the request was used up, wherever that was noticed, and nothing was submitted.
     fn is_timeout(&self) -> bool {
         match self {
             Self::OutOfTime => true,

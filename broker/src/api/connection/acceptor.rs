@@ -15,7 +15,7 @@ use super::{Client, ConnectionLimit, GuardedStream, Timeouts, stream::Transport}
 
 /// What somebody is told who speaks HTTP where TLS is spoken.
 const SPEAK_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 97\r\n\
-    connection: close\r\n\r\n{\"description\":\"This port speaks HTTPS. Give the broker's address with https:// \
+    connection: close\r\n\r\n{\"description\":\"This port uses HTTPS. Give the broker's address with https:// \
     in front of it.\"}";
 
 /// The HTTP library takes a connection with what is known of it.

@@ -34,7 +34,7 @@ fn check(headers: &HeaderMap) -> Result<(), &'static str> {
         "The header X-Broker-API-Version has to be 2 followed by a minor version, such as 2.17.";
     let version = headers
         .get("x-broker-api-version")
-        .ok_or("The header X-Broker-API-Version is missing; this broker speaks versions 2.x.")?;
+        .ok_or("The header X-Broker-API-Version is missing; this broker supports versions 2.x.")?;
     let (major, minor) = version
         .to_str()
         .ok()

@@ -112,7 +112,7 @@ fn orphans_unknown() -> ApiError {
     ApiError::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         Code::Director,
-        "It is not known which deployments are orphans: the Director does not tell what there is. The broker's log says why.",
+        "It is not known which deployments are orphans: the Director does not list its deployments. The broker's log has the reason.",
     )
 }
 

@@ -208,14 +208,14 @@ impl ErrorContext {
                 if self.is_about_orphans() {
                     "It is not known which deployments are orphans: neither `cf` nor `service_instances_api` is configured."
                 } else {
-                    "Nobody knows the service instances: configure `cf` or `service_instances_api`."
+                    "The broker cannot list service instances: configure `cf` or `service_instances_api`."
                 },
             ),
             Refused::Source(error) if self.is_about_orphans() => ApiError::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 error.code(),
-                "It is not known which deployments are orphans: the platform does not tell all service instances. The \
-                 broker's log says why.",
+                "It is not known which deployments are orphans: the platform does not list all service instances. The  \
+                 broker's log has the reason.",
             ),
             Refused::Source(error) => ApiError::new(
                 StatusCode::BAD_GATEWAY,
@@ -224,7 +224,7 @@ impl ErrorContext {
             ),
             Refused::NotRegistered => ApiError::unattended().with_code(Code::OfferingUnknown),
             Refused::NoOrganizations => ApiError::malformed(
-                "The service instances API tells no organizations: choose by other filters.",
+                "The service instances API has no organizations: use other filters.",
             ),
             Refused::UnknownPlan => ApiError::malformed(
                 "A plan that is to be chosen is unknown: give the name or the id of a plan of the catalog, or the id of one \
@@ -237,7 +237,7 @@ impl ErrorContext {
             ),
             Refused::Unmarked(_) => forbidden(
                 Code::UnmarkedDeployment,
-                "Nobody has marked the deployment, which may be another broker's. To delete it all the same, say \
+                "The deployment is unmarked and may belong to another broker. To delete it anyway, send  \
                  `include_unmarked=true`.",
             ),
             Refused::MarksUnreadable(_) => forbidden(
@@ -247,8 +247,8 @@ impl ErrorContext {
             ),
             Refused::OrphanPlanUnknown(_) => forbidden(
                 Code::OrphanPlanUnknown,
-                "Nobody knows which plan the deployment is on, and so which errands are to be run before it is deleted. Name \
-                 its plan with `plan_id=`, or say `force=true`: then none are run.",
+                "The plan of the deployment is unknown, and with it the errands that run before it is deleted. Give  \
+                 its plan with `plan_id=`, or send `force=true`, which runs none.",
             ),
             Refused::NoSuchPlan(_) => ApiError::new(
                 StatusCode::BAD_REQUEST,
@@ -337,9 +337,9 @@ impl RequestKind {
 /// The Director may answer the next time: it is busy, slow or down.
 fn director_unanswered(is_timeout: bool) -> ApiError {
     let text = if is_timeout {
-        "The BOSH Director has not told in the time of the request: it is busy, or slow. Try again later."
+        "The BOSH Director did not answer within the time of the request. Try again later."
     } else {
-        "The BOSH Director could not be asked. Try again later; the broker's log tells why."
+        "The BOSH Director could not be reached. Try again later; the broker's log has the reason."
     };
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, Code::Director, text).for_now()
 }

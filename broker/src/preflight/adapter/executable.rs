@@ -62,7 +62,7 @@ async fn schemas(
     }
     let (Some(offering), Some(broker)) = (context.offering(), context.sections.broker.right())
     else {
-        return chart.not_asked(Probe::Schemas, "because of the faults in the file");
+        return chart.not_asked(Probe::Schemas, "because of the errors in the file");
     };
     let process = ServiceAdapter::new(adapter, &broker.timings, environment);
     let limit = context.timeouts.work().deadline.remaining();

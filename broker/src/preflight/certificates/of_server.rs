@@ -37,7 +37,7 @@ pub(crate) async fn look(
     };
     let no_tls = |came| {
         let remedy = format!(
-            "see whether port {} there speaks TLS, or {}",
+            "check that port {} there uses TLS, or {}",
             server.url.port_or_known_default().unwrap_or_default(),
             server.source.remedy()
         );
@@ -77,7 +77,7 @@ pub(crate) async fn look(
                 chart.found(Probe::Certificate, took, finding);
             } else {
                 let voucher = authorities.voucher(&chain, &server_name, now);
-                let text = format!("{own}; believed by {voucher}");
+                let text = format!("{own}; trusted by {voucher}");
                 chart.fine(Probe::Certificate, took, text);
             }
         }
@@ -248,12 +248,12 @@ fn of_an_unknown_issuer(
     let (came, remedy) = if let Some(key) = authorities.namesake(issuer) {
         (
             format!("{shown}; `{key}` has an authority of that name, and it is another one"),
-            format!("give the present certificate of `{issuer}` by `{key}`: it has been made anew"),
+            format!("give the present certificate of `{issuer}` by `{key}`: it has been replaced"),
         )
     } else {
         let (cached, correct) = (authorities.names(), server.source.remedy());
         (
-            format!("{shown}, whom nobody vouches for; believed are {cached}"),
+            format!("{shown}, which no trusted authority has signed; trusted are {cached}"),
             format!("give the certificate of `{issuer}` by `{key}`, or {correct}"),
         )
     };
@@ -288,7 +288,7 @@ impl Shown {
             .map(|(_, certificate)| certificate)
             .collect();
         let own = read.first();
-        let text = |name: Option<String>| name.unwrap_or_else(|| "nobody".to_owned());
+        let text = |name: Option<String>| name.unwrap_or_else(|| "unknown".to_owned());
         Self {
             subject: text(own.map(|own| own.subject().to_string())),
             issuer: text(own.map(|own| own.issuer().to_string())),

@@ -43,8 +43,8 @@ pub(crate) fn watch(tls: &OwnTls, lifecycle: &Lifecycle) {
     if tls.old_clients == OldClients::LeftOut {
         tracing::warn!(
             code = %Code::CertificateKind,
-            "the key in `broker.tls.key_file` is not an RSA key, with which alone TLS 1.2 is spoken here: clients that do not \
-             speak TLS 1.3 cannot connect; give an RSA certificate if there are such"
+            "the key in `broker.tls.key_file` is not an RSA key, which TLS 1.2 needs here: clients without TLS 1.3 cannot connect; \
+             give an RSA certificate if there are such clients"
         );
     }
     let chain = tls.chain.clone();
@@ -98,7 +98,7 @@ pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
     };
     let mut chart = context.chart(Subject::OwnCertificate);
     let Some(files) = &broker.tls else {
-        let why = "`broker.tls` is not set: plain HTTP is spoken";
+        let why = "`broker.tls` is not set: the broker serves plain HTTP";
         chart.not_asked(Probe::Certificate, why);
         return chart;
     };

@@ -97,7 +97,7 @@ impl<'a> Authorities<'a> {
             let ((switch, upstream), key) = (self.switch, self.key);
             tracing::warn!(
                 code = %Code::Unverified,
-                "{switch} is set: whoever stands between us and {upstream} reads our credentials and decides what we are told; \
+                "{switch} is set: anyone between the broker and {upstream} can read its credentials and change answers;  \
                  give `{key}` instead"
             );
             return Ok(Trust::unverified().map_err(|source| error(key, &source))?);
@@ -127,7 +127,7 @@ fn error(key: &'static str, source: &TrustError) -> Finding {
         TrustError::NoSystemStore { .. } => Finding::error(
             code,
             key,
-            format!("there is no `{key}`, and the operating system trusts nobody"),
+            format!("there is no `{key}`, and the operating system has no trusted authorities"),
             "give the certificate of the authority there, or to the operating system (BOSH: `trusted_certs`)",
         ),
         _ => Finding {

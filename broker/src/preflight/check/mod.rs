@@ -136,7 +136,7 @@ pub async fn check(
         // Its future is large.
         Box::pin(check_what_runs(config, running, &mut findings)).await;
     } else {
-        let text = "adapter and upstreams, because of the faults in the file";
+        let text = "adapter and upstreams, because of the errors in the file";
         findings.not_checked.push(text);
     }
     findings.sorted()

@@ -12,7 +12,7 @@ use crate::preflight::check::{
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A line for each: `FILE:LINE:COLUMN: fault: KEY what is wrong; what would be right [CODE]`, the code where it is not
+    /// A line for each: `FILE:LINE:COLUMN: error: KEY what is wrong; what would be right [CODE]`, the code where it is not
     /// that of all faults of a file.
     Text,
     /// The same with the line of the file and a caret, for people at a terminal.
@@ -39,8 +39,8 @@ impl Findings {
         let not_checked = self.not_checked.iter();
         let not_checked = not_checked.map(|what| format!("not checked: {what}"));
         let mut lines: Vec<String> = self.lines(show).chain(not_checked).collect();
-        let errors = count(self.inspection.errors.len(), "fault");
-        let warnings = count(self.inspection.warnings.len(), "remark");
+        let errors = count(self.inspection.errors.len(), "error");
+        let warnings = count(self.inspection.warnings.len(), "warning");
         lines.push(format!("{}: {errors}, {warnings}", self.file()));
         lines.join("\n") + "\n"
     }
@@ -68,8 +68,8 @@ impl Findings {
             "format": 1,
             "file": self.file(),
             "fine": self.is_fine(),
-            "faults": problems_json(&self.inspection.errors),
-            "remarks": problems_json(&self.inspection.warnings),
+            "errors": problems_json(&self.inspection.errors),
+            "warnings": problems_json(&self.inspection.warnings),
             "not_checked": self.not_checked,
         })
     }
@@ -78,8 +78,8 @@ impl Findings {
 /// What a problem of a file is called.
 pub(super) fn name(severity: Severity) -> &'static str {
     match severity {
-        Severity::Error => "fault",
-        Severity::Warning => "remark",
+        Severity::Error => "error",
+        Severity::Warning => "warning",
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn problems_json(problems: &[Problem]) -> Value {
     problems.iter().map(json).collect()
 }
 
-/// `1 fault`, `2 faults`.
+/// `1 error`, `2 errors`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")

@@ -86,7 +86,7 @@ mod tests {
     async fn a_problem_is_shown_with_its_line_a_caret_and_the_remedy() {
         let source = "broker:\n  port: 70000 # too many\n";
         let plain = shown(source, Colour::Off).await;
-        let expected = "fault: `broker.port` is 70000
+        let expected = "error: `broker.port` is 70000
  --> broker.yml:2:9
   |
 2 |   port: 70000
@@ -143,7 +143,7 @@ mod tests {
             "broker: {password: *hunter2}",
         ] {
             let plain = shown(source, Colour::Off).await;
-            assert!(plain.contains("fault"), "{plain}");
+            assert!(plain.contains("error"), "{plain}");
             assert!(!plain.contains("hunter"), "{plain}");
         }
     }

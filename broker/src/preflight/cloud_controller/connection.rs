@@ -22,7 +22,7 @@ use crate::preflight::{
 /// The Cloud Controller, and who administers the clients of its UAA; a user does not.
 pub(crate) type Foundation = (CloudController, Option<ClientAdministration>);
 
-/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are told.
+/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are reported.
 pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     let Some(cf) = &config.cloud_foundry else {
         tracing::warn!(
@@ -77,7 +77,7 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
         let found = format!(
             "could not ask the Cloud Controller at `{url}` which plans have service instances"
         );
-        let remedy = "check that it works, and that whom `cf.uaa.authentication` names has the right `cloud_controller.admin` or \
+        let remedy = "check that it works, and that the client of `cf.uaa.authentication` has the right `cloud_controller.admin` or \
                       `cloud_controller.admin_read_only`";
         let code = code_of_plans(&error);
         Finding::error(code, "cf.uaa.authentication", found, remedy).because(&error)
@@ -133,8 +133,8 @@ fn warn_blind_counting(token: &Token, offering: &Offering) {
     if offering.has_quotas() && Visibility::of(token.scopes()) == Visibility::Parts {
         tracing::warn!(
             code = %Code::CountingRights,
-            "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller, so that instances may \
-             be missed and quotas be exceeded; give one of the rights `{}`",
+            "the client of `cf.uaa.authentication` may not read all spaces of the Cloud Controller, so that instances may be \
+             missed and quotas be exceeded; give it one of the rights `{}`",
             SEES_ALL.join("`, `")
         );
     }

@@ -59,7 +59,7 @@ async fn look_into(
         // The same authorities count for both.
         let why = match chart.findings().next() {
             None => FAULTY,
-            Some(_) => "not asked, because there are no authorities that are believed",
+            Some(_) => "not asked, because there are no trusted authorities",
         };
         of_uaa.not_asked(Probe::Answer, why);
         return None;
@@ -146,14 +146,14 @@ async fn look_at_controller(
     chart.fine(Probe::Answer, answered.took, text);
     match versions.supported() {
         Ok(used) => {
-            chart.fine(Probe::Version, None, format!("{used} is spoken"));
+            chart.fine(Probe::Version, None, format!("{used} is used"));
             Some(())
         }
         Err(error) => {
             let finding = Finding::tried(
                 Code::CloudControllerTooOld,
                 Some("cf.url"),
-                "to find a version of its API that we speak",
+                "to find a supported version of its API",
                 Chain(&error).to_string(),
                 "upgrade the foundation: version 3.95 or 2.57 is the least",
             );
@@ -215,7 +215,7 @@ fn rights(
             };
             let came = format!(
                 "it sees only spaces in which it has a role, lacking `{lacking}`: {quotas}plans in use may be missed, lists of \
-                 instances for upgrades are too short, and nothing is told to be an orphan"
+                 instances for upgrades are too short, and no deployment is reported as an orphan"
             );
             let finding = of_scopes(code, applicant, came, give).warning();
             chart.found(Probe::Rights, None, finding);
@@ -252,7 +252,7 @@ fn client_rights(
     };
     match ClientRights::of(token) {
         ClientRights::All => chart.fine(Probe::Rights, None, "may administer clients"),
-        ClientRights::Unknown => chart.not_asked(Probe::Rights, "UAA does not tell scopes"),
+        ClientRights::Unknown => chart.not_asked(Probe::Rights, "UAA does not list scopes"),
         ClientRights::Limited if definition.needs_an_administrator() => {
             let came = "it lacks `clients.admin`: with `clients.write` the UAA refuses authorities, the grant `password` and \
                         scopes that it has not itself in `cf.uaa.client_definition`";
@@ -281,7 +281,7 @@ async fn plans(
     chart: &mut Chart,
 ) {
     let Some(offering) = context.offering() else {
-        return chart.not_asked(Probe::Plans, "because of the faults in the file");
+        return chart.not_asked(Probe::Plans, "because of the errors in the file");
     };
     if cf.checks == CloudFoundryChecks::Skipped {
         let why = "`broker.disable_cf_startup_checks` is set";

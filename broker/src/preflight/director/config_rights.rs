@@ -17,8 +17,8 @@ const NAME: &str = "trial";
 const IMPOSSIBLE: &str = "-1";
 
 /// What the broker goes without while it may not use configs.
-const WITHOUT: &str = "nothing is remembered of an operation: identical repeats are refused, operations of an earlier process go on \
-                       only when they are asked about, and adapters cannot return BOSH configs";
+const WITHOUT: &str = "no operation is recorded: identical repeats are rejected, operations of an earlier process continue only when \
+                       they are polled, and adapters cannot return BOSH configs";
 
 /// Tries whether configs may be used, if they are meant to be, and tells the operator what shrinks where they are not. The
 /// start does not depend on it.
@@ -76,8 +76,8 @@ async fn trial(director: &Director, call: &Call) -> Result<(), PutConfigError> {
         Ok(Config { .. }) => {
             tracing::warn!(
                 code = %Code::ConfigRights,
-                "the Director does not know conditions on BOSH configs: two brokers for one offering would overwrite what the \
-                 other remembers"
+                "the Director does not know conditions on BOSH configs: two brokers for one offering would overwrite each other's \
+                 records"
             );
             let deleted = director.delete_config(call, &kind, &name).await;
             deleted

@@ -60,7 +60,7 @@ pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let [mut chart, mut of_uaa] = subjects.map(|subject| context.chart(subject));
     look_into(context, bosh, &mut chart, &mut of_uaa).await;
     if of_uaa.rows.is_empty() {
-        of_uaa.not_asked(Probe::Answer, "where it is only the Director tells");
+        of_uaa.not_asked(Probe::Answer, "only the Director knows where it is");
     }
     vec![chart, of_uaa]
 }
@@ -232,7 +232,7 @@ fn rights(
         (true, "to deploy and to delete service instances"),
         (
             keeps_configs,
-            "to keep BOSH configs (what operations remember, configs of adapters)",
+            "to keep BOSH configs (operation records, configs of adapters)",
         ),
         (
             context.has_dns_bindings(),

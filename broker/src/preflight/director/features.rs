@@ -29,7 +29,7 @@ pub(crate) fn version(info: &Info, offering: Option<&Offering>, chart: &mut Char
         Finding::tried(Code::DirectorTooOld, Some("bosh.url"), tried, came, remedy)
     };
     let Some(offering) = offering else {
-        return chart.not_asked(Probe::Version, "because of the faults in the file");
+        return chart.not_asked(Probe::Version, "because of the errors in the file");
     };
     let version = short(&info.version);
     if let Err(came) = version::check(&info.version, offering) {

@@ -147,7 +147,7 @@ fn fold(charts: &mut Vec<Chart>) {
                     .collect(),
             )
         };
-        // Where one is believed by the one upstream and not by the other, both are told.
+        // Where one is believed by the one upstream and not by the other, both are reported.
         if is_shared && results(first) == results(second) {
             charts.retain(|chart| chart.subject != second);
         }

@@ -56,7 +56,7 @@ impl Diagnosis {
         let Inspection {
             errors, warnings, ..
         } = &self.configuration.inspection;
-        let wrong = count(self.count(Severity::Error) + errors.len(), "fault");
+        let wrong = count(self.count(Severity::Error) + errors.len(), "error");
         let odd = count(self.count(Severity::Warning) + warnings.len(), "warning");
         let file = self.configuration.file();
         lines.extend([String::new(), format!("{file}: {wrong}, {odd}")]);
@@ -71,8 +71,8 @@ impl Diagnosis {
             "file": self.configuration.file(),
             "well": self.is_well(),
             "configuration": {
-                "faults": problems_json(&inspection.errors),
-                "remarks": problems_json(&inspection.warnings),
+                "errors": problems_json(&inspection.errors),
+                "warnings": problems_json(&inspection.warnings),
             },
             "probes": self.rows().map(|(subject, row)| row_json(subject, row)).collect::<Value>(),
             "findings": self.findings().map(finding_json).collect::<Value>(),
@@ -98,7 +98,7 @@ pub(super) fn marks(row: &Row) -> (&'static str, &'static str) {
         Outcome::NotAsked(_) => ("–", "not-asked"),
         Outcome::Found(finding) => match finding.severity {
             Severity::Warning => ("⚠", "warning"),
-            Severity::Error => ("✗", "fault"),
+            Severity::Error => ("✗", "error"),
         },
     }
 }

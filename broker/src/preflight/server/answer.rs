@@ -78,7 +78,7 @@ pub(crate) fn silence(error: &TransportError, server: &Server<'_>) -> (String, S
 }
 
 impl Answered {
-    /// Notes that no such server gives this answer: somebody else is there, or it is not well.
+    /// Notes that no such server gives this answer: another owner is there, or it is not well.
     pub(crate) fn refute<T>(self, what: &str, server: &Server<'_>, chart: &mut Chart) -> Option<T> {
         let status = self.answer.status();
         let came = if status == StatusCode::OK {

@@ -52,7 +52,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
             let finding = Finding::tried(
                 Code::Clocks,
                 None,
-                "to compare the time of its answer with ours",
+                "to compare the time of its answer with this machine's",
                 difference(ahead),
                 format!(
                     "set the clock of the {subject} (`chronyc tracking` there): tokens and certificates are good by the clock of \
@@ -67,7 +67,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
         let finding = Finding::tried(
             Code::Clocks,
             None,
-            "to compare the time of the upstreams' answers with ours",
+            "to compare the time of the upstreams' answers with this machine's",
             format!("most of them agree, and are {}", difference(middle)),
             "set the clock of this machine (`chronyc tracking`): certificates are looked at by it",
         );
@@ -78,9 +78,9 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
 
 fn difference(ahead: i64) -> String {
     match ahead {
-        -1..=1 => "agrees with ours".to_owned(),
-        ahead if ahead > 0 => format!("{ahead} s ahead of ours"),
-        behind => format!("{} s behind ours", -behind),
+        -1..=1 => "agrees with this machine".to_owned(),
+        ahead if ahead > 0 => format!("{ahead} s ahead of this machine"),
+        behind => format!("{} s behind this machine", -behind),
     }
 }
 

@@ -54,7 +54,7 @@ impl AddressSource {
         match self {
             Self::Key(key) => format!("correct `{key}`"),
             Self::Upstream { who, setting } => {
-                format!("the {who} tells this address: correct {setting}")
+                format!("the {who} gives this address: correct {setting}")
             }
         }
     }
@@ -210,7 +210,7 @@ fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
     for error in errors {
         if !error.is_in_file {
             let finding = Finding {
-                tried: "to read the authorities that are believed".to_owned(),
+                tried: "to read the trusted authorities".to_owned(),
                 found: error.found_because(),
                 ..error
             };

@@ -160,11 +160,11 @@ impl Applicant<'_> {
         match self.kind {
             ApplicantKind::Client => format!(
                 "see whether the UAA at `{at}` has the client `{name}` (`uaac client get {name}`): make it, or \
-                 correct `{key}`; UAA does not tell which of the two is wrong"
+                 correct `{key}`; UAA does not report which of the two is wrong"
             ),
             ApplicantKind::User => format!(
                 "see whether the UAA at `{at}` has the user `{name}` (`uaac user get {name}`), and correct `{key}`; UAA does not \
-                 tell whether the name or the password is wrong, and locks users out who fail too often"
+                 report whether the name or the password is wrong, and locks users out who fail too often"
             ),
         }
     }

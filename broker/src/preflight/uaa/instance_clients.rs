@@ -18,7 +18,7 @@ pub(crate) fn check_rights(cf: &CloudFoundry, token: &Token) -> Option<Finding> 
                 "the UAA at `{}` does not let us administer clients, which `cf.uaa.client_definition` needs",
                 cf.uaa_url
             ),
-            "give whom `cf.uaa.authentication.client_credentials` names `clients.admin`, or `clients.read` and `clients.write`",
+            "give the client of `cf.uaa.authentication.client_credentials` `clients.admin`, or `clients.read` and `clients.write`",
         )),
         ClientRights::Limited => {
             warn_limits(definition);
@@ -39,7 +39,7 @@ fn warn_limits(definition: &ClientDefinition) {
     if definition.needs_an_administrator() {
         tracing::warn!(
             code = %Code::ClientRights,
-            "whom `cf.uaa.authentication` names has `clients.write` and not `clients.admin`, so that the UAA refuses authorities, \
+            "the client of `cf.uaa.authentication` has `clients.write` and not `clients.admin`, so that the UAA rejects authorities, \
              the grant `password` and scopes that it has not itself in `cf.uaa.client_definition`; give it `clients.admin`"
         );
     }

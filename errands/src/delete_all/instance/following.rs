@@ -17,7 +17,7 @@ enum JobLook {
 }
 
 impl Task<'_> {
-    /// Waits until a deletion has ended: what was begun here, or by somebody else (`None`).
+    /// Waits until a deletion has ended: what was begun here, or by another owner (`None`).
     pub(super) async fn follow(&mut self, begun: Option<Deletion>) -> Result<Ending, Error> {
         if begun == Some(Deletion::Done) {
             return Ok(Ending::Gone);

@@ -1,4 +1,4 @@
-//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do when somebody else is
+//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do when another owner is
 //! at it, when an answer got lost, when something hangs on the instance.
 //!
 //! | file | holds |
@@ -133,7 +133,7 @@ impl Task<'_> {
             match self.follow(begun).await? {
                 Ending::Gone => return Ok(()),
                 Ending::Failed(error) if is_ours => return Err(error),
-                // What somebody else has begun is no attempt of ours.
+                // What another owner has begun is no attempt of ours.
                 Ending::Failed(error) => {
                     self.say(format_args!("service instance {}: {error}", self.instance));
                 }

@@ -17,7 +17,7 @@ const QUESTION: Duration = Duration::from_mins(2);
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause before something is tried again, however long the polling interval.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How long the Cloud Controller may have answered nobody, before nobody waits any longer.
+/// How long the Cloud Controller may have answered nobody, before no request waits any longer.
 const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 /// How often an instance is refused although nothing goes on with it, before that is the end.
 const MOST_REJECTIONS: u32 = 5;
@@ -66,7 +66,7 @@ impl Task<'_> {
         }
     }
 
-    /// After a request that has changed nothing, or of which nobody knows: a pause, or the end.
+    /// After a request that has changed nothing, or of which  unknown: a pause, or the end.
     pub(super) async fn after_rejection(
         &mut self,
         error: ServiceError,

@@ -24,7 +24,7 @@ pub enum ChildError {
         source: io::Error,
     },
     /// It has ended with an error, of which it has told on stderr.
-    #[error("`{program}` has failed ({status}); see what it says above")]
+    #[error("`{program}` has failed ({status}); see its output above")]
     Failed {
         /// Its name.
         program: String,

@@ -13,7 +13,7 @@ const TEXT_LIMIT: usize = 16 * 1024;
 const CUT_LENGTH: usize = 8 * 1024;
 const CUT: &str = "...This message has been truncated due to size. To read the full message, check the broker's logs";
 
-/// Why a broker did not do what it was asked to. The text is what the user is told.
+/// Why a broker did not do what it was asked to. The text is what the user reads it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct BrokerFailure {

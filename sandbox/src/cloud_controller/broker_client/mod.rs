@@ -7,7 +7,7 @@
 //! | `body` | the bodies of requests |
 //! | `answer`, `progress` | what an answer means |
 //! | `shape`, `binding_details` | what the members of an answer must be |
-//! | `failure` | what the user is told of a broker that did not do it |
+//! | `failure` | what the user reads of a broker that did not do it |
 //! | `catalog` | the catalog, checked |
 
 mod answer;

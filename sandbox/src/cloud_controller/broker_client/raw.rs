@@ -48,7 +48,7 @@ impl RawAnswer {
         format!("{} {reason}", self.status.as_str())
     }
 
-    /// What the user is told when the body has a description, whatever that is.
+    /// What the user reads when the body has a description, whatever that is.
     pub(super) fn described(&self) -> Option<String> {
         let description = match self.object()?.remove("description")? {
             Value::String(text) => text,

@@ -29,7 +29,7 @@ impl Metadata {
         apply(&mut self.annotations, &change.annotations);
     }
 
-    /// The annotations that brokers are told: those whose key has a prefix.
+    /// The annotations that brokers receive requests: those whose key has a prefix.
     pub(crate) fn prefixed_annotations(&self) -> Map<String, Value> {
         self.annotations
             .iter()

@@ -31,7 +31,7 @@ impl Asker {
         }
     }
 
-    /// A request that waits for the answer. The work goes on when nobody waits any more.
+    /// A request that waits for the answer. The work goes on when no request waits any more.
     pub(super) fn request(
         accepts_incomplete: AcceptsIncomplete,
     ) -> (Self, oneshot::Receiver<FirstAnswer>) {

@@ -4,7 +4,7 @@ use crate::cloud_controller::model::{
     InstanceKey, Plan, ServiceQuota, SpaceGuid, SpaceKey, Tables,
 };
 
-/// A quota that leaves no room. The text is what the user is told.
+/// A quota that leaves no room. The text is what the user reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuotaExceeded {
     #[error("You have exceeded your space's services limit.")]

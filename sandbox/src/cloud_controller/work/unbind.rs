@@ -28,7 +28,7 @@ enum Unbound {
     Gone,
     /// The broker is at it. Polling goes on by itself.
     Begun,
-    /// The broker refused. What the user is told, and why.
+    /// The broker refused. What the user reads it, and why.
     Refused(String, BrokerFailure),
 }
 
@@ -36,7 +36,7 @@ enum Unbound {
 pub(super) enum StillBound {
     /// The broker is at it. Polling goes on by itself.
     BeingDeleted,
-    /// It could not be asked for, or the broker refused. What the user is told.
+    /// It could not be asked for, or the broker refused. What the user reads it.
     Refused(String),
 }
 

@@ -11,7 +11,7 @@ use crate::cloud_controller::{
 
 impl CloudController {
     /// Has the broker delete the bindings of a space's apps, one after the other, and then takes the instance away from
-    /// the space. What stands in the way of that otherwise, line by line. The work goes on when nobody waits any more;
+    /// the space. What stands in the way of that otherwise, line by line. The work goes on when no request waits any more;
     /// `None` if the Cloud Controller stops.
     pub(crate) async fn unshare_and_wait(
         &self,

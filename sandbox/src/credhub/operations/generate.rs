@@ -59,7 +59,7 @@ impl Session {
         };
         let secret = made(generation.recipe.clone(), signer).await?;
         self.credhub.with(|state| {
-            // While a key was made, somebody else may have been faster.
+            // While a key was made, another owner may have been faster.
             match self.decision(state, &generation)? {
                 Decision::Keep(present) => Ok(*present),
                 Decision::Make(_) => {
@@ -148,7 +148,7 @@ impl Session {
     }
 }
 
-/// Makes a secret on a thread that nobody else waits for.
+/// Makes a secret on a thread that no other client waits for.
 async fn made(recipe: Recipe, signer: Option<Box<Signer>>) -> Result<Secret, Rejection> {
     let made = tokio::task::spawn_blocking(move || recipe.make(signer.as_deref())).await;
     made.map_err(|error| Rejection::Internal(error.into()))?

@@ -37,7 +37,7 @@ pub(in crate::director) struct DeploymentLock {
     uid: Uuid,
 }
 
-/// A task's holder of a lock is gone: the lock expired and somebody else has it.
+/// A task's holder of a lock is gone: the lock expired and another owner has it.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::director) struct LostLock;
 

@@ -220,7 +220,7 @@ async fn perform(run: &TaskRun, description: &str, work: Work) -> Result<String,
     end
 }
 
-/// Renews the lock of a task's deployment, and ends when somebody else has taken it over.
+/// Renews the lock of a task's deployment, and ends when another owner has taken it over.
 async fn lost_lock(run: &TaskRun) -> LostLock {
     let director = &run.director.inner;
     let mut renewal = tokio::time::interval(director.settings.durations.lock_lease / 2);

@@ -11,7 +11,7 @@ use crate::broker::{Route, catalog};
 
 #[expect(
     clippy::too_many_lines,
-    reason = "one session at the command line, told in its order"
+    reason = "one session at the command line, in its order"
 )]
 #[tokio::test]
 async fn a_service_is_found_ordered_shown_changed_and_deleted() {

@@ -59,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
 async fn only_on_request(session: &Session) -> Checked {
     for answer in impatient(session).await? {
         ensure(!answer.has_status(&[202]), &answer, || {
-            "who does not say that it waits should not be answered with 202".to_owned()
+            "a request without accepts_incomplete should not be answered with 202".to_owned()
         })?;
     }
     Ok(())

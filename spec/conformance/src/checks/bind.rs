@@ -94,7 +94,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "LB-01",
         Must,
-        "the last operation of a binding made after a while is told as that of an instance is",
+        "the last operation of an asynchronous binding is reported as that of an instance is",
         |s| Box::pin(last_operation(s)),
     ),
 ];
@@ -276,12 +276,12 @@ async fn last_operation(session: &Session) -> Checked {
     for poll in &end.polls {
         poll.expect(&[200])?;
         ensure(reported(poll) != Reported::Nothing, poll, || {
-            "the poll should tell a state".to_owned()
+            "the poll should report a state".to_owned()
         })?;
         let body = poll.json()?;
         for member in ["instance_usable", "update_repeatable"] {
             ensure(body.get(member).is_none(), poll, || {
-                format!("`{member}` should not be told of a binding")
+                format!("`{member}` should not be returned for a binding")
             })?;
         }
     }

@@ -27,13 +27,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "G-03",
         May,
-        "a version that is not 2.x is refused with 412, and a description says why",
+        "a version that is not 2.x is rejected with 412 and a description of the reason",
         |s| Box::pin(unsupported_version(s)),
     ),
     Check::new(
         "G-04",
         Advice,
-        "every version 2.x is spoken, a newer one too",
+        "every version 2.x is accepted, a newer one too",
         |s| Box::pin(minor_versions(s)),
     ),
     Check::new(
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "G-08",
         Should,
-        "X-Broker-API-Request-Identity is echoed, in refusals too",
+        "X-Broker-API-Request-Identity is echoed, in errors too",
         |s| Box::pin(request_identity(s)),
     ),
     Check::new(

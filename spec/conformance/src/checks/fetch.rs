@@ -13,7 +13,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "F-01",
         Must,
-        "an instance is told of when its creation has succeeded; an unknown one, or one being made, is 404",
+        "an instance is returned when its creation has succeeded; an unknown one, or one being created, is 404",
         |s| Box::pin(fetching(s)),
     ),
     Check::new(

@@ -26,13 +26,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "L-03",
         Must,
-        "without operation the latest operation of the instance is told",
+        "without operation the latest operation of the instance is reported",
         |s| Box::pin(no_token(s)),
     ),
     Check::new(
         "L-04",
         Advice,
-        "an operation that nobody handed out does not change that",
+        "an operation that no broker returned does not change that",
         |s| Box::pin(made_up_token(s)),
     ),
     Check::new(
@@ -41,12 +41,9 @@ pub(super) const CHECKS: &[Check] = &[
         "an operation counts for the instance that it was made for, and for no other",
         |s| Box::pin(foreign_token(s)),
     ),
-    Check::new(
-        "L-06",
-        Should,
-        "the end of an operation is remembered",
-        |s| Box::pin(memory(s)),
-    ),
+    Check::new("L-06", Should, "the end of an operation is recorded", |s| {
+        Box::pin(memory(s))
+    }),
     Check::new("L-07", May, "Retry-After is a number of seconds", |s| {
         Box::pin(retry_after(s))
     }),

@@ -14,7 +14,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "UB-01",
         Must,
-        "without service_id or plan_id a binding is not taken back: 400",
+        "without service_id or plan_id a binding is not deleted: 400",
         |s| Box::pin(missing_ids(s)),
     ),
     Check::new(

@@ -169,7 +169,7 @@ async fn internals(session: &Session) -> Checked {
         }
         for trace in TRACES {
             ensure(!answer.body.contains(trace), &answer, || {
-                format!("an error should not tell internals such as `{trace}`")
+                format!("an error should not reveal internals such as `{trace}`")
             })?;
         }
     }

@@ -89,20 +89,20 @@ impl Desk {
         reader = reader.without_program(ELSEWHERE);
         for folder in ["manifests", "release", "scripts", "spec"] {
             let link = reader.folder().join(folder);
-            symlink(project().join(folder), link).expect("the folder is our own");
+            symlink(project().join(folder), link).expect("the test made the folder");
         }
         let programs = reader.folder().join(".errands");
-        fs::create_dir(&programs).expect("the folder is our own");
+        fs::create_dir(&programs).expect("the test made the folder");
         let errands = Binaries::find().path("odb-errand");
-        symlink(&errands, reader.folder().join("odb-errand")).expect("the folder is our own");
+        symlink(&errands, reader.folder().join("odb-errand")).expect("the test made the folder");
         for name in ERRANDS {
-            symlink(&errands, programs.join(name)).expect("the folder is our own");
+            symlink(&errands, programs.join(name)).expect("the test made the folder");
         }
         reader = reader.with_programs(&programs);
         let write = |name: &str, text: &str| fs::write(reader.folder().join(name), text);
         write("broker.password", broker.password())
             .and_then(|()| write("authority.pem", &foundation.authority()))
-            .expect("the folder is our own");
+            .expect("the test made the folder");
         fs::copy(
             foundation.folder().join("broker.yml"),
             reader.folder().join("broker.yml"),

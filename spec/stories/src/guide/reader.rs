@@ -161,10 +161,7 @@ impl Reader {
                 }
                 let program = other.strip_prefix("sh ").unwrap_or_default();
                 let is_known = self.functions.contains(&format!("{program}() {{"));
-                assert!(
-                    is_known,
-                    "nobody knows what to do with a block of `{other}`"
-                );
+                assert!(is_known, "no test handles a block of `{other}`");
                 self.run(fence, End::Success).await
             }
         }

@@ -18,7 +18,7 @@ impl Variables {
             "options": {"is_ca": true, "common_name": "of the site"},
         }]});
         let authority = generated::generate(&authority, &Self::new());
-        let authority = authority.expect("nobody is asked for it").variables;
+        let authority = authority.expect("it is never requested").variables;
         let certificate = authority.get("ca").map(|ca| ca["certificate"].clone());
         let certificate = certificate.unwrap_or_default();
         let example = Self::new().with_file(&in_project(EXAMPLE));

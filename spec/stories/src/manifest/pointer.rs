@@ -19,10 +19,10 @@ pub enum PointerError {
     #[error("`:{0}` is none of `:prev`, `:next`, `:before` and `:after`")]
     UnknownModifier(String),
     /// A key is not in a list.
-    #[error("`{0}` is the key of a map: nothing stands before or after it")]
+    #[error("`{0}` is the key of a map, which has no order")]
     ModifiedKey(String),
     /// There is nothing beside the place behind the end.
-    #[error("`-` is the place behind the last item: nothing stands before or after it")]
+    #[error("`-` is the position behind the last item and cannot have a adjacent one")]
     ModifiedEnd,
     /// `:before` and `:after` say where something new is put, and nothing can follow that.
     #[error("nothing follows `:before` and `:after`")]

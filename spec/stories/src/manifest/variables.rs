@@ -38,7 +38,7 @@ pub enum VariableError {
         key: String,
     },
     /// Within a text only texts and numbers can stand.
-    #[error("variable `{0}` stands within a text, and is neither text nor whole number")]
+    #[error("variable `{0}` is part of a text, and is neither text nor whole number")]
     NotText(String),
 }
 

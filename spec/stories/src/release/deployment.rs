@@ -235,7 +235,7 @@ impl Deployment {
         });
         match providers.as_slice() {
             [] if from.is_none() && consumed["optional"] == true => Ok(None),
-            [] => Err(format!("nobody provides a link of type `{kind}`")),
+            [] => Err(format!("no job provides a link of type `{kind}`")),
             [provider] => Ok(Some(self.provided(provider))),
             _ => Err(format!(
                 "more than one job provides a link of type `{kind}`"

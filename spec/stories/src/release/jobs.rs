@@ -37,7 +37,7 @@ impl Jobs {
         let entries =
             entries.unwrap_or_else(|error| panic!("`{}`: {error}", self.folder.display()));
         let mut names = entries
-            .map(|entry| entry.expect("the folder is ours").file_name())
+            .map(|entry| entry.expect("the test made the folder").file_name())
             .map(|name| name.into_string().expect("jobs have names in ASCII"))
             .filter(|name| self.has(name))
             .collect::<Vec<_>>();

@@ -9,7 +9,7 @@ use super::Jobs;
 pub struct Link(Value);
 
 impl Link {
-    /// A link that is written into the manifest, or that a deployment of somebody else provides.
+    /// A link that is written into the manifest, or that a deployment of another owner provides.
     pub fn with_properties(properties: &Value) -> Self {
         Self(json!({ "properties": properties, "instances": [], "address": null }))
     }

@@ -36,7 +36,7 @@ pub(super) fn answers(renderings: &[Rendering]) -> Vec<Answer> {
     let cases = folder.path().join("cases.json");
     let documents = renderings.iter().map(Rendering::document);
     let documents = Value::Array(documents.cloned().collect());
-    fs::write(&cases, documents.to_string()).expect("the folder is our own");
+    fs::write(&cases, documents.to_string()).expect("the test made the folder");
     let mut ruby = Command::new("timeout")
         .args(["--kill-after=5", TIME_LIMIT, "ruby", PROGRAM])
         .arg(&cases)

@@ -33,15 +33,15 @@ const PROGRAMS: [&str; 6] = [
 pub fn tarball() -> PathBuf {
     let binaries = Binaries::find();
     let folder = binaries.path("odb-release").with_file_name("bosh-release");
-    fs::create_dir_all(&folder).expect("the folder of the executables is ours");
+    fs::create_dir_all(&folder).expect("the test made the folder of the executables");
     let tarball = folder.join("release.tgz");
-    let lock = File::create(folder.join("lock")).expect("the folder is ours");
+    let lock = File::create(folder.join("lock")).expect("the test made the folder");
     lock.lock().expect("this is Linux");
     let made_of = ingredients(&binaries);
     let note = folder.join("made-of");
     if !tarball.is_file() || fs::read_to_string(&note).ok().as_ref() != Some(&made_of) {
         make(&binaries, &tarball, &folder);
-        fs::write(&note, made_of).expect("the folder is ours");
+        fs::write(&note, made_of).expect("the test made the folder");
     }
     tarball
 }
@@ -49,7 +49,7 @@ pub fn tarball() -> PathBuf {
 fn make(binaries: &Binaries, tarball: &Path, folder: &Path) {
     let programs = binaries.path("odb-release");
     let log = folder.join("log");
-    let output = File::create(&log).expect("the folder is ours");
+    let output = File::create(&log).expect("the test made the folder");
     let errors = output.try_clone().expect("it is open");
     let status = Command::new("timeout")
         .args(["--kill-after=5", TIME_LIMIT, "scripts/build-release"])
@@ -89,7 +89,7 @@ fn ingredients(binaries: &Binaries) -> String {
 fn note_folder(folder: &Path, text: &mut String) {
     let entries = fs::read_dir(folder).expect("it is part of the project");
     let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("it is a folder of ours").path())
+        .map(|entry| entry.expect("the test made the folder").path())
         .collect();
     paths.sort_unstable();
     for path in paths {

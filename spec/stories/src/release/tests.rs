@@ -47,7 +47,7 @@ properties: {}
 
 const ASK: &str = r#"<%
   teller = link("teller")
-  seen = { "port" => teller.p("port"), "users" => teller.p("users"), "unlisted" => teller.p("switch", "not told") }
+  seen = { "port" => teller.p("port"), "users" => teller.p("users"), "unlisted" => teller.p("switch", "not listed") }
   seen["addresses"] = teller.instances.map(&:address)
   seen["together"] = teller.address
   teller.if_p("password") { |it| seen["password"] = it }.else { seen["password"] = "none" }
@@ -181,7 +181,7 @@ fn a_link_reports_what_its_provider_lists_and_nothing_else() {
         json!({
             "port": 9,
             "users": ["nobody"],
-            "unlisted": "not told",
+            "unlisted": "not listed",
             "addresses": ["10.0.0.1", "10.0.0.2"],
             "together": "tellers.bosh",
             "password": "none",

@@ -90,7 +90,7 @@ impl Vm {
         make_folder(file.parent().expect("it is in the folder"));
         fs::write(&file, text.replace("/var/vcap", root))
             .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o755)))
-            .expect("the folder is our own");
+            .expect("the test made the folder");
     }
 
     /// Puts executables under test there as if they were a package.
@@ -146,7 +146,7 @@ impl Vm {
     pub fn apply(&self, deployment: &RenderedDeployment) {
         let jobs = entries(&self.root.join("jobs"));
         for old in jobs.iter().filter(|job| !job.ends_with("bpm")) {
-            fs::remove_dir_all(old).expect("the folder is our own");
+            fs::remove_dir_all(old).expect("the test made the folder");
         }
         deployment.write_to(&self.root);
     }

@@ -64,7 +64,7 @@ impl Author {
 
     /// Writes a file.
     pub(crate) fn write(&self, name: &str, text: &str) {
-        fs::write(self.folder().join(name), text).expect("the folder is our own");
+        fs::write(self.folder().join(name), text).expect("the test made the folder");
     }
 
     /// Writes an adapter in Bash.
@@ -72,7 +72,7 @@ impl Author {
         self.write("adapter", &format!("#!/bin/bash\n{script}\n"));
         let path = self.folder().join("adapter");
         let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(&path, mode).expect("the folder is our own");
+        fs::set_permissions(&path, mode).expect("the test made the folder");
         path
     }
 

@@ -77,7 +77,7 @@ fn no_two_adapters_share_ids_and_no_placeholder_remains() {
 #[test]
 fn a_folder_that_exists_is_left_alone() {
     let author = Author::new();
-    fs::create_dir(author.folder().join("my-cache")).expect("the folder is our own");
+    fs::create_dir(author.folder().join("my-cache")).expect("the test made the folder");
     author.write("my-cache/precious", "mine");
 
     let ran = author.types(&["new", "my-cache", "--template"]);

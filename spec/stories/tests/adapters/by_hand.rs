@@ -135,7 +135,7 @@ fn what_a_rejection_means_is_distinguished_for_operator_and_user() {
     let end = ran.section("generate-manifest");
     assert!(end.contains("exit code 1"), "{end}");
     assert!(end.contains("the broker fails the operation"), "{end}");
-    assert!(end.contains("the user gets what stands on stdout"), "{end}");
+    assert!(end.contains("the user gets stdout"), "{end}");
     assert!(
         ran.errors.lines().all(|line| line.starts_with("stderr | ")),
         "{ran:?}"
@@ -232,8 +232,8 @@ fn both_forms_can_be_asked_and_a_document_as_it_is() {
 fn inputs_are_found_above_the_folder_that_cargo_builds_in_by_every_command() {
     let author = Author::of_redis();
     let built = author.folder().join("target/debug");
-    fs::create_dir_all(&built).expect("the folder is our own");
-    fs::rename(author.script("exit 1"), built.join("adapter")).expect("the folder is our own");
+    fs::create_dir_all(&built).expect("the test made the folder");
+    fs::rename(author.script("exit 1"), built.join("adapter")).expect("the test made the folder");
 
     let checked = author.types(&["check", "target/debug/adapter"]);
     let asked = author.types(&[
@@ -385,7 +385,7 @@ fn a_file_without_its_at_sign_is_reported_how_to_be_given() {
 fn a_folder_that_has_the_adapter_in_it_is_reported_which_is_meant() {
     let author = Author::of_redis();
     let adapter = author.folder().join("my-cache/adapter");
-    std::fs::create_dir_all(&adapter).expect("the folder is our own");
+    std::fs::create_dir_all(&adapter).expect("the test made the folder");
     author.write("my-cache/adapter/adapter.yml", "");
 
     let ran = author.types(&["run", "generate-manifest", "--adapter", "my-cache"]);

@@ -124,11 +124,11 @@ fn what_cannot_be_checked_is_reported_on_stderr_with_another_exit_status() {
         ),
         (
             &["check", &adapter, "--inputs", &unknown_plan],
-            "speaks of plan `larg`, and the plans are `small`",
+            "unknown plan `larg` in",
         ),
         (
             &["check", &adapter, "--inputs", &nothing],
-            "nobody says which releases and stemcells",
+            "releases and stemcells for the adapter's requests are missing",
         ),
         (&["check", &adapter, "--output", "xml"], "xml"),
         (

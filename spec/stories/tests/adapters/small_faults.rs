@@ -60,7 +60,7 @@ fn a_failure_of_every_order_is_reported_once_by_what_stands_on_stderr() {
         text.contains("order of plans `small`, `large`: exit code 1"),
         "{text}"
     );
-    assert!(text.contains("remedy: fix what stderr says"), "{text}");
+    assert!(text.contains("remedy: fix what stderr reports"), "{text}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_value_of_another_kind_than_expected_is_reported_by_both_kinds() {
     let report = Check::new(program, inputs).run();
     holds(&report, &["U-05"]);
     let text = report.to_string();
-    assert!(text.contains("a number stands at"), "{text}");
+    assert!(text.contains("is a number"), "{text}");
     assert!(text.contains("expected a text"), "{text}");
 }
 

@@ -170,7 +170,7 @@ fn an_exception_has_a_reason_and_an_end_and_expires_after_it() {
         let file = format!(
             "[advisories]\n# `{{ id = \"RUSTSEC-…\" }}`\nignore = [\n    {ignored}\n]\n\n[sources]\nallow = [\"x\"]\n"
         );
-        fs::write(folder.path().join("deny.toml"), file).expect("the folder is our own");
+        fs::write(folder.path().join("deny.toml"), file).expect("the test made the folder");
         let checked = run(
             folder.path(),
             "advisories",
@@ -258,7 +258,7 @@ fn each_step_ends_with_a_mark_and_colours_are_for_terminals_that_want_them() {
 
     let library = format!("source {SCRIPTS}/lib/console.bash; {steps}");
     let file = folder();
-    fs::write(file.path().join("steps.bash"), library).expect("the folder is our own");
+    fs::write(file.path().join("steps.bash"), library).expect("the test made the folder");
     let on_a_terminal = |variables: &[(&str, &str)]| {
         // `script` runs it on a terminal.
         let script = "script --quiet --return --command 'bash steps.bash' /dev/null";

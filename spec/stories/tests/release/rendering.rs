@@ -223,7 +223,7 @@ async fn expect_one_fault(machine: &Machine, job: &str, document: &Value, pointe
         name => name,
     };
     let file = machine.folder().join(format!("{job}.yml"));
-    std::fs::write(&file, document.to_string()).expect("the folder is our own");
+    std::fs::write(&file, document.to_string()).expect("the test made the folder");
     let file = file.display().to_string();
     let run = Errand::alone(machine.folder(), name);
     let run = if name.contains("deregister") {

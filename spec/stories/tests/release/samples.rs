@@ -212,7 +212,7 @@ impl Machine {
     pub(crate) fn expect_no_findings(&self) {
         let report = self.check();
         let text = fs::read_to_string(self.file("broker", "config/broker.yml"));
-        for kind in ["faults", "remarks"] {
+        for kind in ["errors", "warnings"] {
             let found = report[kind]
                 .as_array()
                 .expect("there is a list of each kind");

@@ -36,7 +36,7 @@ fn shellcheck_has_nothing_to_say_of_rendered_scripts() {
             let file = folder
                 .path()
                 .join(format!("{}-{}", job.job(), path.replace('/', "-")));
-            fs::write(&file, text).expect("the folder is our own");
+            fs::write(&file, text).expect("the test made the folder");
             files.push(file);
         }
     }
@@ -97,7 +97,7 @@ async fn an_errand_finds_bpm_in_either_location() {
         (Some(10), "jobs: run orphan-deployments\n".to_owned())
     );
     let path = machine.vm.root().join("jobs/bpm");
-    fs::remove_dir_all(path).expect("the folder is our own");
+    fs::remove_dir_all(path).expect("the test made the folder");
     assert_eq!(
         run().await,
         (Some(10), "packages: run orphan-deployments\n".to_owned())
@@ -188,7 +188,7 @@ impl StandIn {
         let mut line = String::new();
         BufReader::new(output)
             .read_line(&mut line)
-            .expect("it says that it is ready");
+            .expect("it reports that it is ready");
         write_pid(machine, &child.id().to_string());
         Self(child)
     }
@@ -210,7 +210,7 @@ fn write_pid(machine: &Machine, text: &str) {
     let folder = machine.vm.root().join("sys/run/bpm/broker");
     fs::create_dir_all(&folder)
         .and_then(|()| fs::write(folder.join("broker.pid"), text))
-        .expect("the folder is our own");
+        .expect("the test made the folder");
 }
 
 fn with_shutdown_timeout(seconds: u64) -> Machine {

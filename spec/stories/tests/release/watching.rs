@@ -119,8 +119,7 @@ fn a_collector_that_is_asked_to_has_all_that_it_needs() {
 
     let mut secured = smallest();
     secured["tls"] = json!({ "certificate": "CERTIFICATE", "private_key": "KEY" });
-    let rejection =
-        scraped(secured.clone(), json!({})).expect_err("nobody says which name is verified");
+    let rejection = scraped(secured.clone(), json!({})).expect_err("the name to verify is missing");
     assert!(
         rejection.texts()[0]
             .starts_with("Invalid metrics.prom_scraper config - must specify server_name")

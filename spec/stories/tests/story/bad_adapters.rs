@@ -1,4 +1,4 @@
-//! The adapter misbehaves: the user is told what to do, the operator finds the cause, nothing has changed.
+//! The adapter misbehaves: the user reads what to do, the operator finds the cause, nothing has changed.
 
 use odb_stories::{Answer, Broker, Foundation, LogLine, Order, new_id};
 
@@ -40,8 +40,8 @@ async fn an_adapter_that_knows_no_manifests_is_the_operators_business() {
 
 #[tokio::test]
 async fn a_manifest_for_another_deployment_is_not_deployed() {
-    let script = "read_input; as_redis | sed 's/service-instance_/somebody-elses-/g'";
-    expect_cause_for_operator(script, "is named `somebody-elses-").await;
+    let script = "read_input; as_redis | sed 's/service-instance_/foreign-/g'";
+    expect_cause_for_operator(script, "is named `foreign-").await;
 }
 
 #[tokio::test]

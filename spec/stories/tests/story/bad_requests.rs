@@ -214,7 +214,7 @@ async fn a_wrong_password_is_refused_on_every_route() {
         expect_challenge(
             &unauthenticated_client,
             request,
-            &format!("nobody: {method} {path}"),
+            &format!("without credentials: {method} {path}"),
         )
         .await;
     }

@@ -62,7 +62,7 @@ fn check_in(folder: &Path, text: &str, arguments: &[&str]) -> Ran {
     let file = folder.join("broker.yml");
     fs::write(&file, text)
         .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o640)))
-        .expect("the folder is our own");
+        .expect("the test made the folder");
     let arguments = [&["check", "--config", "broker.yml"], arguments].concat();
     let mut command = broker(&arguments);
     Ran::of(
@@ -74,7 +74,7 @@ fn check_in(folder: &Path, text: &str, arguments: &[&str]) -> Ran {
 }
 
 fn twenty_faults(folder: &Path, arguments: &[&str]) -> Ran {
-    fs::write(folder.join("no-key.pem"), "hunter2 is no key").expect("the folder is our own");
+    fs::write(folder.join("no-key.pem"), "hunter2 is no key").expect("the test made the folder");
     let text = TWENTY_FAULTS.replace("@FOLDER@", &folder.display().to_string());
     check_in(folder, &text, arguments)
 }
@@ -108,7 +108,7 @@ fn problems(report: &Value, sort: &str) -> Vec<(u64, String)> {
 #[test]
 fn twenty_planted_faults_are_all_reported_with_line_key_and_remedy() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
-    let expected = announced("fault:");
+    let expected = announced("error:");
     assert_eq!(expected.len(), 20);
 
     let text = twenty_faults(folder.path(), &[]);
@@ -116,10 +116,10 @@ fn twenty_planted_faults_are_all_reported_with_line_key_and_remedy() {
 
     assert_eq!((text.status, json.status), (1, 1));
     let report = json.report();
-    assert_eq!(problems(&report, "faults"), expected);
-    assert_eq!(problems(&report, "remarks"), announced("remark:"));
+    assert_eq!(problems(&report, "errors"), expected);
+    assert_eq!(problems(&report, "warnings"), announced("warning:"));
     assert_eq!(report["fine"], false);
-    for fault in report["faults"].as_array().unwrap() {
+    for fault in report["errors"].as_array().unwrap() {
         for half in ["wrong", "right"] {
             assert_ne!(fault[half], "", "{fault}");
         }
@@ -133,7 +133,7 @@ fn twenty_planted_faults_are_all_reported_with_line_key_and_remedy() {
             "{fault}"
         );
         let line = format!(
-            "broker.yml:{line}:{column}: fault: `{}` {}; {}{}",
+            "broker.yml:{line}:{column}: error: `{}` {}; {}{}",
             printed[0],
             printed[1],
             printed[2],
@@ -147,7 +147,7 @@ fn twenty_planted_faults_are_all_reported_with_line_key_and_remedy() {
     }
     assert!(
         text.output
-            .ends_with("\nbroker.yml: 20 faults, 2 remarks\n"),
+            .ends_with("\nbroker.yml: 20 errors, 2 warnings\n"),
         "{}",
         text.output
     );
@@ -225,8 +225,8 @@ async fn a_configuration_that_a_broker_runs_with_is_fine_near_and_far() {
         let report = ran.report();
         assert_eq!(ran.status, 0, "{report}");
         assert_eq!(report["fine"], true, "{report}");
-        assert_eq!(report["faults"], json!([]));
-        assert_eq!(report["remarks"], json!([]));
+        assert_eq!(report["errors"], json!([]));
+        assert_eq!(report["warnings"], json!([]));
     }
 }
 
@@ -259,7 +259,7 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
     );
     assert_eq!(online.status, 1);
     let report = online.report();
-    let keys: Vec<_> = problems(&report, "faults")
+    let keys: Vec<_> = problems(&report, "errors")
         .into_iter()
         .map(|(_, key)| key)
         .collect();
@@ -268,7 +268,7 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
         ["bosh.authentication", "cf.uaa.authentication"],
         "{report}"
     );
-    let faults = report["faults"].as_array().unwrap().iter();
+    let faults = report["errors"].as_array().unwrap().iter();
     let codes: Vec<_> = faults.map(|fault| &fault["code"]).collect();
     assert_eq!(codes, ["ODB-1102", "ODB-1110"], "{report}");
     assert!(!online.output.contains("hunter2"), "{}", online.output);
@@ -309,7 +309,7 @@ async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
     let foundation = Foundation::start().await;
     let group = "/service_catalog/plans/0/instance_groups/0/name";
     let unknown = foundation.broker().with(group, "no-such-group".into());
-    let script = r#"echo "nobody knows this plan" >&2; exit 1"#;
+    let script = r#"echo "this plan is unknown" >&2; exit 1"#;
     let broken = foundation
         .broker()
         .with_adapter(&foundation.adapters().script(script));
@@ -318,7 +318,7 @@ async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
     let ran = run(&["check", "--config", &file, "--format", "json"]);
     let report = ran.report();
     assert_eq!(ran.status, 1, "{report}");
-    let faults = report["faults"].as_array().unwrap();
+    let faults = report["errors"].as_array().unwrap();
     assert_eq!(faults.len(), 2, "{report}");
     for (index, plan) in ["small", "large"].into_iter().enumerate() {
         let fault = &faults[index];
@@ -327,7 +327,7 @@ async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
         let wrong = fault["wrong"].as_str().unwrap();
         assert!(
             wrong.starts_with(&format!("is plan `{plan}`, which cannot be ordered: "))
-                && wrong.contains("nobody knows this plan"),
+                && wrong.contains("this plan is unknown"),
             "{report}"
         );
     }
@@ -361,7 +361,7 @@ async fn the_service_instances_api_is_asked_online() {
     let ran = check("http://127.0.0.1:1/");
     let report = ran.report();
     assert_eq!(ran.status, 1, "{report}");
-    let fault = &report["faults"][0];
+    let fault = &report["errors"][0];
     assert_eq!(fault["key"], "service_instances_api.url", "{report}");
     assert_eq!(fault["code"], "ODB-4005", "{report}");
 }
@@ -375,7 +375,7 @@ async fn a_file_that_everybody_may_read_is_warned_about() {
         let ran = run(&["check", "--config", &file.display().to_string()]);
         assert_eq!(ran.status, 0, "{}", ran.output);
         let reported = ran.output.contains(
-            "remark: the file holds secrets and can be read by every user of this machine; ",
+            "warning: the file holds secrets and can be read by every user of this machine; ",
         );
         assert_eq!(reported, is_reported, "{mode:o}: {}", ran.output);
     }
@@ -407,8 +407,8 @@ async fn a_reference_in_the_location_of_a_value_is_a_fault() {
     ] {
         let (status, report) = with(pointer, value);
         assert_eq!(status, 1, "{report}");
-        assert_eq!(report["faults"][0]["key"], key, "{report}");
-        assert_eq!(report["faults"].as_array().unwrap().len(), 1, "{report}");
+        assert_eq!(report["errors"][0]["key"], key, "{report}");
+        assert_eq!(report["errors"].as_array().unwrap().len(), 1, "{report}");
         assert!(!report.to_string().contains("hunter2"), "{report}");
     }
     // In a text for people it may be meant; what adapters get, they may refer to.
@@ -418,13 +418,13 @@ async fn a_reference_in_the_location_of_a_value_is_a_fault() {
     );
     assert_eq!(status, 0, "{report}");
     let key = "service_catalog.service_description";
-    assert_eq!(report["remarks"][0]["key"], key, "{report}");
+    assert_eq!(report["warnings"][0]["key"], key, "{report}");
     let (status, report) = with(
         "/service_catalog/plans/0/properties",
         json!({"secret": "((/a/b))"}),
     );
     assert_eq!(status, 0, "{report}");
-    assert_eq!(report["remarks"], json!([]), "{report}");
+    assert_eq!(report["warnings"], json!([]), "{report}");
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn a_configuration_comes_by_standard_input_or_is_not_there() {
     drop(stdin);
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.status, 1);
-    let reported = "standard input:2:9: fault: `broker.port` is 0; ";
+    let reported = "standard input:2:9: error: `broker.port` is 0; ";
     assert!(
         ran.output.starts_with(reported) || ran.output.contains(&format!("\n{reported}")),
         "{}",
@@ -455,7 +455,7 @@ fn a_configuration_comes_by_standard_input_or_is_not_there() {
         "json",
     ]);
     assert_eq!(ran.status, 1);
-    let reported = ran.report()["faults"][0]["wrong"].to_string();
+    let reported = ran.report()["errors"][0]["wrong"].to_string();
     assert!(reported.contains("cannot be read"), "{reported}");
 }
 

@@ -166,7 +166,7 @@ async fn a_creation_that_a_team_may_not_cancel_ends_and_is_deleted_then() {
     begin(&foundation, platform, &instance).await;
 
     let deletion = platform.deprovision(&instance).await.accepted();
-    eventually("the refusal is told", TIMEOUT, async || {
+    eventually("the rejection is reported", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &deletion).await;
         let reported = poll.description();
         reported

@@ -23,10 +23,7 @@ fn every_difference_from_the_go_broker_is_reported_once_with_a_test_that_exists(
     for (number, row) in rows {
         let named: Vec<&str> = code(row).filter(|word| is_test_name(word)).collect();
         let stands = !named.is_empty() || ELSEWHERE.iter().any(|word| row.contains(word));
-        assert!(
-            stands,
-            "point {number} says neither who shows it nor why not"
-        );
+        assert!(stands, "point {number} has neither a test nor a reason");
     }
     // Names stand in the text around the tables, too.
     expect_tests_to_exist(&document, &tests);
@@ -79,7 +76,11 @@ fn expect_to_be_reported(document: &str, tests: &ProjectTests, beginning: &str) 
         .names()
         .filter(|test| test.starts_with(beginning) && !reported.contains(test.as_str()))
         .collect();
-    assert_eq!(untold, Vec::<&String>::new(), "nobody reads of them");
+    assert_eq!(
+        untold,
+        Vec::<&String>::new(),
+        "the document does not list them"
+    );
 }
 
 /// A rule is shown by the public suite, by a story, or the row says why by neither.
@@ -103,10 +104,7 @@ fn every_rule_of_the_api_is_reported_once_with_a_check_or_a_test_that_exists_or_
         let (check, shown) = (cells[2], cells[3]);
         assert_eq!(check == "✓", checks.contains(id), "{id}: is there a check?");
         let is_shown = check == "✓" || code(shown).any(is_test_name) || shown.len() > 40;
-        assert!(
-            is_shown,
-            "{id} says neither who shows it nor why nobody does"
-        );
+        assert!(is_shown, "{id} has neither a test nor a reason");
     }
     expect_tests_to_exist(&document, &tests);
 }

@@ -9,7 +9,7 @@ use crate::{
     residual_processes::drop_tasks,
 };
 
-/// What users read of an operation that was never handed over.
+/// What users read of an operation that was never submitted.
 const NOTHING_HAS_CHANGED: &str = "nothing has changed";
 
 async fn start(foundation: &Foundation) -> Broker {

@@ -159,7 +159,7 @@ async fn what_changes_is_reported_by_kind_with_its_risks_and_then_comes_true() {
     let token = upgraded.operation_data().to_string();
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_eq!(ended.state, "succeeded", "{ended:?}");
-    assert_ne!(director.vms(&deployment).await, vms, "it was made anew");
+    assert_ne!(director.vms(&deployment).await, vms, "it was recreated");
     assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
 }
 
@@ -187,10 +187,7 @@ async fn a_busy_instance_is_reported_as_it_was_deployed_last() {
 
     let reported = dry_run(platform, &instance).await;
     assert_eq!(locations(&reported), Vec::<String>::new());
-    assert_eq!(
-        reported["needs_deploy"], true,
-        "nobody knows yet how it ends"
-    );
+    assert_eq!(reported["needs_deploy"], true, "its end is not known yet");
 
     foundation.control().clear_faults().await;
     platform.end_of_operation(&instance, &token).await;
@@ -240,11 +237,11 @@ fi"##,
     let broker = configuration.start().await;
     let platform = broker.platform();
     let value = foundation.folder().join("value");
-    std::fs::write(&value, "first-value").expect("the folder is our own");
+    std::fs::write(&value, "first-value").expect("the test made the folder");
     let instance = an_instance(platform, &Order::small()).await;
     let credhub = foundation.bosh_credhub();
     assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
-    std::fs::write(&value, "second-value").expect("the folder is our own");
+    std::fs::write(&value, "second-value").expect("the test made the folder");
     let before = latest_call(&foundation).await;
 
     let reported = dry_run(platform, &instance).await;
@@ -314,11 +311,11 @@ as_redis"#,
 
     let no_user = platform.dry_run(&new_id(), &upgrade()).await;
     no_user.expect_status(404);
-    let unknown = json!({ "plan_id": "nobody-knows" });
+    let unknown = json!({ "plan_id": "unknown" });
     let reported = platform.dry_run(&instance, &unknown).await;
     let text = reported.expect_status(400).description();
-    assert!(text.contains("nobody-knows"), "{text}");
-    std::fs::write(foundation.folder().join("broken"), "").expect("the folder is our own");
+    assert!(text.contains("unknown"), "{text}");
+    std::fs::write(foundation.folder().join("broken"), "").expect("the test made the folder");
 
     let reported = platform.dry_run(&instance, &upgrade()).await;
 

@@ -237,7 +237,7 @@ async fn every_fault_of_a_file_is_reported_with_its_location() {
     assert!(!stderr.contains("hunter2"), "{stderr}");
     assert_eq!(
         run.last_text(),
-        "failed to unmarshal errand config: the configuration has 2 faults"
+        "failed to unmarshal errand config: the configuration has 2 errors"
     );
 }
 

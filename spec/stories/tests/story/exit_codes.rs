@@ -78,7 +78,7 @@ struct Failing<'f> {
 impl<'f> Failing<'f> {
     fn new(foundation: &'f Foundation, call: &'static str, (code, says, _): Row) -> Self {
         let file = foundation.folder().join(format!("fail-{call}"));
-        fs::write(file, format!("{code}\n{says}\n")).expect("the folder is our own");
+        fs::write(file, format!("{code}\n{says}\n")).expect("the test made the folder");
         Self { foundation, call }
     }
 }

@@ -74,7 +74,7 @@ as_redis | if [[ $input == *maxclients*250* ]]; then sed 's/vm_type: small/vm_ty
     assert_eq!(ended.state, "succeeded", "{ended:?}");
 }
 
-/// The order is accepted and fails: the user is told what to quote, the operator finds `cause` under it, a second
+/// The order is accepted and fails: the user reads what to quote, the operator finds `cause` under it, a second
 /// order for the id is refused, and a deletion leaves nothing behind.
 async fn expect_failure(
     foundation: &Foundation,

@@ -20,7 +20,7 @@ fi
 as_redis"#;
 
 fn program(name: &str) -> PathBuf {
-    let folder = env::var_os("ODB_SCHEMATHESIS").expect("scripts/test says where it is");
+    let folder = env::var_os("ODB_SCHEMATHESIS").expect("scripts/test sets its path");
     PathBuf::from(folder).join(name)
 }
 

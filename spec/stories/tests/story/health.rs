@@ -147,7 +147,7 @@ async fn looking_takes_no_lock_and_an_instance_that_is_being_worked_on_is_report
 
 #[tokio::test]
 async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_take() {
-    // A team's client may not cancel the task that nobody waits for any more.
+    // A team's client may not cancel the task that no request waits for any more.
     let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().with_request_budget(5).start().await;
     let platform = broker.platform();
@@ -164,7 +164,7 @@ async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_
     let last = history.last().cloned().unwrap_or_default();
     assert!(
         last.starts_with("retrieve vm-stats: cancel"),
-        "nobody waits for it any more: {last}"
+        "no request waits for it any more: {last}"
     );
     control.clear_faults().await;
 

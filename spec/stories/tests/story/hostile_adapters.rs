@@ -183,7 +183,7 @@ async fn a_broker_that_is_killed_takes_running_adapters_along() {
 
     broker.kill();
 
-    assert!(hanging.await.unwrap().is_err(), "nobody is there to answer");
+    assert!(hanging.await.unwrap().is_err(), "no process answers");
     eventually("no adapter is left", TIMEOUT, async || {
         let left = running();
         left.is_empty()
@@ -252,7 +252,7 @@ async fn what_the_start_script_has_started_lives_on_when_the_orphans_of_adapters
     order.accepted();
 
     let left = || none(&processes_in(foundation.folder()));
-    eventually("the stray is killed", TIMEOUT, async || left()).await;
+    eventually("the orphan is killed", TIMEOUT, async || left()).await;
     let later = platform.catalog().await.request_id();
     eventually("the log goes on", TIMEOUT, async || {
         let reported = broker.log_of_request(&later);
@@ -315,7 +315,7 @@ impl Scene {
             .await
     }
 
-    /// Several orders at a time. Before the last of them is answered, somebody else is.
+    /// Several orders at a time. Before the last of them is answered, another owner is.
     async fn order_many(&self) -> Vec<Answer> {
         let orders: Vec<_> = (0..AT_ONCE)
             .map(|_| {

@@ -399,7 +399,7 @@ async fn an_instance_that_only_one_side_knows_is_reported_as_that_and_one_that_n
     let director = foundation.director();
     for (content, owner) in [
         (
-            json!({ "format": 1, "offering": "somebody-else" }),
+            json!({ "format": 1, "offering": "another-owner" }),
             "another_broker",
         ),
         (
@@ -500,7 +500,7 @@ async fn an_instance_is_up_to_date_until_something_else_would_be_deployed_and_ag
     assert_eq!(upgraded["up_to_date"], true, "{upgraded}");
     assert_eq!(
         upgraded["recreated"], recreated["recreated"],
-        "it is remembered"
+        "it is recorded"
     );
     assert!(targets.insert(upgraded["deployed"]["target"].to_string()));
 }

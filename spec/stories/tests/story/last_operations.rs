@@ -124,7 +124,7 @@ async fn an_update_that_fails_at_a_vm_leaves_the_instance_damaged_and_can_be_rep
     assert_eq!(
         flags(&reported),
         [Some(false), Some(true)],
-        "it is remembered"
+        "it is recorded"
     );
     let token = platform.update(&instance, &order).await.accepted();
     let reported = end_of(platform, &instance, &token).await;

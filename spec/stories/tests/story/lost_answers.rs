@@ -1,4 +1,4 @@
-//! The Director's answer to what it was handed over is lost.
+//! The Director's answer to what it was submitted is lost.
 
 use odb_stories::{Broker, Control, Foundation, Order, eventually, new_id};
 use serde_json::{Value, json};

@@ -54,7 +54,7 @@
 //! | `differences` | what the Go broker got wrong |
 //! | `hostile_clients` | the client means harm |
 //! | `audit` | somebody asks later who has changed what |
-//! | `tls` | certificates are of the wrong kind, run out, or are somebody else's |
+//! | `tls` | certificates are of the wrong kind, run out, or are another owner's |
 //! | `documents` | somebody reads about it |
 //! | `guide` | somebody does what the operator's guide says |
 //! | `tutorial` | somebody types what the tutorial says |

@@ -27,7 +27,7 @@ async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_
         }))
         .await;
     director.look_at_vms(&deployment).await;
-    let observer = eventually("somebody looks at the VMs", TIMEOUT, async || {
+    let observer = eventually("a client lists the VMs", TIMEOUT, async || {
         let tasks = director.tasks_of(&deployment).await;
         let newest = tasks.last().cloned().unwrap_or_default();
         let is_at_it =

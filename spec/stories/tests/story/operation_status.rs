@@ -35,7 +35,7 @@ async fn hold(foundation: &Foundation, stage: &str) {
 
 /// What operators see once the first stage in this state has told of a step.
 async fn status_at(platform: &Platform, instance: &str, heading: &str) -> Value {
-    eventually("the step is told", TIMEOUT, async || {
+    eventually("the step is reported", TIMEOUT, async || {
         let status = platform.operation_status(instance).await;
         let status = status.expect_status(200).json();
         let all = status["stages"].as_array().into_iter().flatten();
@@ -262,7 +262,7 @@ async fn whoever_follows_an_operation_reads_each_step_until_it_has_succeeded() {
     assert!(glance.contains("running  deploy"), "{glance}");
     assert!(glance.contains("waiting  errand health-check"), "{glance}");
     let following = errand(&foundation, &broker, &instance, &["--follow"]).start();
-    eventually("the step is told", TIMEOUT, async || {
+    eventually("the step is reported", TIMEOUT, async || {
         let stderr = following.stderr();
         let step = "Updating instance redis-server 0/1: redis-server/0 (canary)";
         stderr.contains(step).then_some(()).ok_or(stderr)
@@ -324,7 +324,7 @@ async fn a_deletion_is_followed_until_the_instance_is_gone_past_a_restart_of_the
     platform.deprovision(&instance).await.accepted();
     status_at(&platform, &instance, "Deleting instances").await;
     let following = errand(&foundation, &broker, &instance, &["--follow"]).start();
-    eventually("the deletion is told", TIMEOUT, async || {
+    eventually("the deletion is reported", TIMEOUT, async || {
         let stderr = following.stderr();
         stderr.contains("delete (task").then_some(()).ok_or(stderr)
     })

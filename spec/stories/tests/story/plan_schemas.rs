@@ -47,7 +47,7 @@ fn redis() -> Value {
 
 fn describing<'f>(foundation: &'f Foundation, schemas: &Value) -> BrokerConfiguration<'f> {
     let file = foundation.folder().join("schemas");
-    fs::write(file, schemas.to_string()).expect("the folder is our own");
+    fs::write(file, schemas.to_string()).expect("the test made the folder");
     foundation
         .broker()
         .with("/broker/enable_plan_schemas", true.into())

@@ -181,7 +181,7 @@ async fn a_configuration_that_is_of_no_use_is_reported_at_once() {
         ),
         (
             &["-configFilePath", &file],
-            "error parsing config: the configuration has 1 fault".to_owned(),
+            "error parsing config: the configuration has 1 error".to_owned(),
         ),
     ] {
         let errand = Errand::by_its_name(&foundation, ERRAND).with(flags);

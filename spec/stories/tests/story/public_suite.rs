@@ -94,7 +94,7 @@ async fn this_broker_keeps_every_rule_and_nothing_is_left_behind() {
     for reported in [&run.output, &junit, &text] {
         assert!(
             !reported.contains(broker.password()),
-            "it tells the password"
+            "it prints the password"
         );
     }
 }
@@ -106,7 +106,7 @@ async fn a_run_that_can_check_nothing_says_so_at_once_and_is_no_success() {
 
     let nope = ConformanceSuite::against(&broker, &foundation).with(&["--service", "nope"]);
     let password = foundation.folder().join("wrong-password");
-    fs::write(&password, "wrong").expect("the folder is our own");
+    fs::write(&password, "wrong").expect("the test made the folder");
     let unauthenticated_client = ConformanceSuite::new(foundation.folder())
         .with(&["--url", broker.url(), "--username", "broker"])
         .with(&["--password-file", &password.display().to_string()])
@@ -329,7 +329,7 @@ async fn a_run_that_is_interrupted_twice_ends_at_once() {
     .await;
 
     process.interrupt();
-    eventually("it says what it does", TIMEOUT, async || {
+    eventually("it describes itself", TIMEOUT, async || {
         let said = process.errors();
         if said.contains("the next interruption") {
             Ok(())
@@ -390,7 +390,7 @@ async fn a_broker_that_breaks_a_rule_is_caught_at_that_rule() {
         assert_eq!(seen, expected, "{rule} is broken: {report:#}");
         assert!(
             !run.output.contains(HANDED_OUT),
-            "{rule} makes it tell credentials: {report:#}"
+            "{rule} makes it print credentials: {report:#}"
         );
         assert_eq!(report["left_behind"], json!([]), "{rule}: {report:#}");
     }

@@ -98,7 +98,7 @@ fn returned(foundation: &Foundation) -> PathBuf {
 }
 
 fn returns(foundation: &Foundation, secrets: &Value) {
-    fs::write(returned(foundation), secrets.to_string()).expect("the folder is our own");
+    fs::write(returned(foundation), secrets.to_string()).expect("the test made the folder");
 }
 
 /// The latest values of an instance's secrets, by their names in its folder.
@@ -193,7 +193,7 @@ async fn an_adapter_is_reported_what_the_manifest_refers_to_and_nothing_else() {
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
     let credhub = foundation.bosh_credhub();
-    let foreign = "/sandbox-director/somebody/else";
+    let foreign = "/sandbox-director/another/owner";
     credhub
         .set(foreign, &json!({ "user": "u", "deep": { "key": "found" } }))
         .await;

@@ -29,13 +29,17 @@ async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_
         })
         .collect();
     let counted = format!("odb_http_failed_authentications_total {UNAUTHENTICATED}");
-    eventually("all strangers are refused", TIMEOUT, async || {
-        let text = broker.metrics().await.text;
-        text.lines()
-            .any(|line| line == counted)
-            .then_some(())
-            .ok_or(text)
-    })
+    eventually(
+        "all unauthenticated clients are rejected",
+        TIMEOUT,
+        async || {
+            let text = broker.metrics().await.text;
+            text.lines()
+                .any(|line| line == counted)
+                .then_some(())
+                .ok_or(text)
+        },
+    )
     .await;
 
     broker.terminate();
@@ -44,7 +48,7 @@ async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_
     for answer in waiting {
         answer.await.unwrap().expect_status(401);
     }
-    assert!(!order.is_finished(), "nobody has opened the gate");
+    assert!(!order.is_finished(), "the gate is still closed");
     adapters.open_gate();
 
     let token = order.await.unwrap().accepted();

@@ -117,7 +117,7 @@ async fn an_operation_of_which_nothing_is_heard_says_so_and_reports_the_operator
         }))
         .await;
 
-    let mute = eventually("the user is told", TIMEOUT, async || {
+    let mute = eventually("the user reads it", TIMEOUT, async || {
         let poll = platform.last_operation(&instance, &token).await;
         assert_eq!(poll.expect_status(200).json()["state"], "in progress");
         let reported = poll.description();

@@ -317,7 +317,7 @@ async fn with_checks_skipped_a_cloud_controller_may_come_later_than_the_broker()
     let early = platform.provision(&new_id(), &order).await;
     assert!(
         early.status >= 500,
-        "without a count nobody is let in: {early:?}"
+        "without a count no order is accepted: {early:?}"
     );
     control.clear_faults().await;
 
@@ -360,7 +360,7 @@ async fn without_the_right_to_configs_the_log_says_what_shrinks_and_orders_work(
         .collect();
     assert_eq!(reported.len(), 1, "{reported:#?}");
     assert!(
-        reported[0].mentions("nothing is remembered of an operation"),
+        reported[0].mentions("no operation is recorded"),
         "{reported:#?}"
     );
     assert!(
@@ -399,7 +399,7 @@ async fn a_client_that_may_only_look_is_warned_of_before_there_are_orders() {
     assert_eq!(check.exit(TIMEOUT).await.code(), Some(0));
     let said = everything(&check);
     let reported = [
-        "remark: `bosh.authentication`",
+        "warning: `bosh.authentication`",
         "may only look",
         "bosh.teams.TEAM.admin",
     ];

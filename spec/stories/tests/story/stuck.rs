@@ -379,13 +379,13 @@ impl Stage {
         self.cancel_operation(&instance).await
     }
 
-    /// Types the command. What hangs goes on as soon as the Director has heard of it: a task ends at its next checkpoint.
+    /// Types the command. What hangs goes on as soon as the Director has it: a task ends at its next checkpoint.
     async fn cancel_operation(&self, instance: &str) -> ErrandRun {
         let configuration = ErrandConfiguration::of(&self.foundation, &self.broker);
         let errand = Errand::new(&self.foundation, "cancel-operation").configured(&configuration);
         let running = errand.with(&["--instance", instance]).start();
         let director = self.foundation.director();
-        eventually("the Director has heard of it", TIMEOUT, async || {
+        eventually("the Director has it", TIMEOUT, async || {
             let tasks = director.tasks().await;
             let is_so = tasks.iter().any(|task| task["state"] == "cancelling");
             is_so.then_some(()).ok_or_else(|| format!("{tasks:?}"))
@@ -428,7 +428,7 @@ impl Stage {
     }
 
     async fn last_operation_is(&self, wanted: &str) {
-        eventually("the platform has heard of it", TIMEOUT, async || {
+        eventually("the platform has it", TIMEOUT, async || {
             let row = self.row().await;
             let word = |name: &str| row["last_operation"][name].as_str().unwrap_or_default();
             let reported = format!("{} {}", word("type"), word("state"));

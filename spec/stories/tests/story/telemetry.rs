@@ -1,4 +1,4 @@
-//! Collectors of telemetry are told how many instances there are, and nobody waits for it.
+//! Collectors of telemetry are told how many instances there are, and no request waits for it.
 
 use odb_stories::{
     Broker, BrokerConfiguration, Foundation, InstancesApi, Order, eventually, new_id,
@@ -162,7 +162,7 @@ fn reported(broker: &Broker) -> Vec<String> {
 }
 
 async fn expect_reported(broker: &Broker, lines: usize) {
-    expect(broker, "the lines are told", || {
+    expect(broker, "the lines are reported", || {
         broker.telemetry().len() >= lines
     })
     .await;

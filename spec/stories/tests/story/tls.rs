@@ -189,7 +189,7 @@ async fn the_certificate_of_the_chain_that_ends_first_is_warned_of() {
     );
     let broker = start(&foundation).await;
 
-    let warned = eventually("it is told", TIMEOUT, async || {
+    let warned = eventually("it is reported", TIMEOUT, async || {
         line(&broker, "ODB-1114").ok_or_else(|| everything(&broker))
     })
     .await;
@@ -305,7 +305,7 @@ async fn the_directors_authority_takes_the_location_of_the_operating_systems_and
         "{said}"
     );
     assert!(
-        said.contains("nobody who is believed vouches for") && !said.contains("UnknownIssuer"),
+        said.contains("no trusted authority has signed") && !said.contains("UnknownIssuer"),
         "{said}"
     );
     expect_no_secrets(&foundation, &said);

@@ -31,7 +31,7 @@ async fn rust_leads_from_nothing_to_a_bound_service() {
         .with_variable("CARGO_PROFILE_DEV_DEBUG", "false");
     let (beginning, rest) = blocks.split_first().expect("there are four");
     reader.follow(beginning).await;
-    symlink(compiled, reader.folder().join("my-store/target")).expect("the folder is our own");
+    symlink(compiled, reader.folder().join("my-store/target")).expect("the test made the folder");
     for block in rest {
         reader.follow(block).await;
     }

@@ -84,7 +84,7 @@ struct Cast {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how much is run is told by the environment, as in the matrices"
+    reason = "the environment sets how much is run, as in the matrices"
 )]
 fn size() -> usize {
     match env::var("ODB_CASES").as_deref() {
@@ -164,7 +164,7 @@ fn cast(deployed: &[String], unsettled: &BTreeSet<String>) -> Cast {
     }
 }
 
-/// Has somebody else work on an instance: its recreation goes no further until the fault is cleared.
+/// Has another owner work on an instance: its recreation goes no further until the fault is cleared.
 async fn occupy(foundation: &Foundation, broker: &Broker, instance: &str, plan: &Value) -> u64 {
     let fault = json!({
         "deployment": format!("service-instance_{instance}"),

@@ -35,7 +35,7 @@ const DOCUMENTS: [Form; 3] = [
         wording: Wording::Document(Shape::OwnSection),
     },
     Form {
-        how: "with fields that nobody knows",
+        how: "with unknown fields",
         rule: &calls::UNKNOWN_FIELDS,
         wording: Wording::Document(Shape::UnknownFields),
     },

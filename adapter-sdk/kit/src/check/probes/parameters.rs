@@ -114,16 +114,13 @@ fn check_expectations(
                 Some(found) if found == expected => continue,
                 Some(found) => match (kind(found), kind(expected)) {
                     (found, expected) if found == expected => {
-                        format!("{found} other than the expected one stands at `{location}`")
+                        format!("`{location}` has {found} other than the expected one")
                     }
                     (found, expected) => {
-                        format!("{found} stands at `{location}`, expected {expected}")
+                        format!("`{location}` is {found}, expected {expected}")
                     }
                 },
-                None => format!(
-                    "nothing stands at `{location}`, expected {}",
-                    kind(expected)
-                ),
+                None => format!("`{location}` is missing, expected {}", kind(expected)),
             },
         };
         session.find(&parameters::NOT_AS_EXPECTED, text, detail, Some(answer.id));

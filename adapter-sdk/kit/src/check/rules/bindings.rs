@@ -3,12 +3,12 @@
 rules! {
     BINDING_FAILS: Error "B-01" "a binding cannot be created",
         why: "applications cannot use the service",
-        remedy: "see that `bosh_vms`, `parameters` and secrets in the check's inputs are such as the adapter gets them; the text on stderr says what it misses",
+        remedy: "make `bosh_vms`, `parameters` and secrets in the check's inputs match what a broker sends; stderr names what is missing",
         section: "What an author must do";
 
     NO_CREDENTIALS: Error "B-02" "a binding has no credentials, or not those that are expected",
         why: "the application starts and finds nothing to connect to",
-        remedy: "answer with `credentials`, an object, or with one of the URLs that stand in its place",
+        remedy: "answer with `credentials`, an object, or with one of the URLs that replace it",
         section: "stdout";
 
     BINDING_OUTCOME: Error "B-03" "a binding does not end with the exit code that the check's inputs expect",

@@ -8,17 +8,17 @@ rules! {
 
     PLAIN_ORDER_FAILS: Error "C-02" "an order without parameters fails",
         why: "`cf create-service` without `-c` is what most users type",
-        remedy: "fix what stderr says; where that is a parameter, give it a default; see that plans and releases of the check's inputs are those that the adapter needs",
+        remedy: "fix what stderr reports: give a parameter a default, or correct plans and releases in the check's inputs",
         section: "Which calls an operation makes";
 
     STDIN_FORM: Error "C-03" "the question on stdin is not understood",
-        why: "brokers ask on stdin unless told otherwise, and secure manifests work in no other way",
+        why: "brokers send requests on stdin by default, and secure manifests need it",
         remedy: "read one JSON object from stdin, take the section of the subcommand, and decode the JSON in its strings",
         section: "stdin form";
 
     ARGUMENT_FORM: Error "C-04" "the question in arguments is not understood",
         why: "a broker with `use_stdin: false` asks in this way",
-        remedy: "where there are arguments after the subcommand, read those; or give `forms: [stdin]` in the check's inputs and tell operators",
+        remedy: "read the arguments after the subcommand when there are any; or set `forms: [stdin]` in the check's inputs and document it for operators",
         section: "argv form";
 
     OWN_SECTION_ONLY: Error "C-05" "a document that has only the section of the subcommand is not understood",
@@ -42,7 +42,7 @@ rules! {
         section: "Subcommands";
 
     MALFORMED_ACCEPTED: Error "C-09" "input that breaks the protocol is answered with success",
-        why: "a fault of the broker turns into an instance that is not what anybody asked for",
+        why: "a bug of the broker becomes an instance that no user ordered",
         remedy: "refuse what cannot be decoded: exit code 1, nothing on stdout, the cause on stderr",
         section: "stdin form";
 

@@ -7,12 +7,12 @@ rules! {
         section: "What the broker checks in a generated manifest";
 
     WRONG_NAME: Error "M-02" "the manifest's name is not the deployment's",
-        why: "the broker refuses it: it would deploy over somebody else's instance",
+        why: "the broker rejects it: it would overwrite the deployment of another instance",
         remedy: "write `deployment_name` of the service deployment as `name`",
         section: "What the broker checks in a generated manifest";
 
     INEXACT_VERSION: Error "M-03" "a version ends in `latest`",
-        why: "the broker refuses it: nobody could tell what is deployed",
+        why: "the broker rejects it: the deployed version would be unknown",
         remedy: "use the versions of the service deployment",
         section: "What the broker checks in a generated manifest";
 
@@ -27,7 +27,7 @@ rules! {
         section: "What an author must do";
 
     ERRAND_MISSING: Error "M-06" "a lifecycle errand of the plan is not in the manifest",
-        why: "nobody notices until the errand is run: after the deployment, or when the instance is deleted",
+        why: "the error shows only when the errand runs: after the deployment, or when the instance is deleted",
         remedy: "write errands without `instances` as a group with `lifecycle: errand`, those with `instances` as a job of the group they name",
         section: "What an author must do";
 
@@ -46,7 +46,7 @@ rules! {
         remedy: "write each alias under `stemcells`",
         section: "The SDK's BOSH manifest type";
 
-    PLAN_NOT_FOLLOWED: Warning "M-10" "an instance group is not what the plan says",
+    PLAN_NOT_FOLLOWED: Warning "M-10" "an instance group differs from the plan",
         why: "operators size plans by instance groups and wonder why nothing changes",
         remedy: "carry instances, VM type, disk type, networks and zones over from the plan's group",
         section: "Plan";

@@ -12,13 +12,13 @@ rules! {
         section: "Request parameters";
 
     INVALID_ACCEPTED: Error "U-03" "unknown or malformed parameters are accepted",
-        why: "a slip of the pen passes silently, and the user believes to have what was asked for",
+        why: "a typo is accepted silently, and the user does not get what the parameters ask for",
         remedy: "refuse what is not known or has the wrong type, by name",
         section: "What an author must do";
 
     REFUSED_WITHOUT_TEXT: Error "U-04" "parameters are refused without a text that helps the user",
         why: "the user does not learn what to change, and asks the operator about a slip of their own",
-        remedy: "print one sentence on stdout that names the parameter and says what is expected, and exit with 1",
+        remedy: "print one sentence on stdout that names the parameter and what it expects, and exit with 1",
         section: "Exit codes";
 
     NOT_AS_EXPECTED: Error "U-05" "a parameter does not have the effect that the check's inputs expect",

@@ -23,6 +23,6 @@ rules! {
 
     SCHEMAS_FAIL: Error "J-05" "`generate-plan-schemas` fails",
         why: "with `enable_plan_schemas` the broker refuses to work with such an adapter",
-        remedy: "fix what stderr says; an adapter without schemas ends with exit code 10",
+        remedy: "fix what stderr reports; an adapter without schemas exits with 10",
         section: "Plan schemas";
 }

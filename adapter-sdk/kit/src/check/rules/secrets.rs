@@ -2,7 +2,7 @@
 
 rules! {
     SECRET_CHANGED: Error "K-01" "a secret changes with an update or upgrade that changes nothing",
-        why: "applications that are bound with the old value are locked out, or the service restarts with a password that nobody knows",
+        why: "applications that are bound with the old value are locked out, or the service restarts with an unknown password",
         remedy: "keep the reference, or the value, of the previous manifest; on upgrade no previous secrets come, so do not compare there",
         section: "What an author must do";
 
@@ -21,7 +21,7 @@ rules! {
         remedy: "return strings, or objects for structured secrets",
         section: "stdout";
 
-    SECRET_IN_MANIFEST: Error "K-05" "a secret stands in the manifest in plain",
+    SECRET_IN_MANIFEST: Error "K-05" "the manifest has a secret in plain text",
         why: "manifests are kept for ever and can be read by everybody who may look at the deployment",
         remedy: "write a placeholder `((odb_secret:NAME))` and return the value in `secrets`; leave references of the previous manifest as they are",
         section: "What an author must do";
@@ -36,7 +36,7 @@ rules! {
         remedy: "give a new value a new name, with a random or content-derived suffix",
         section: "What an author must do";
 
-    GENERATED_IN_MANIFEST: Warning "K-08" "what looks like a generated secret stands in the manifest in plain",
+    GENERATED_IN_MANIFEST: Warning "K-08" "the manifest has a value in plain text that looks like a generated secret",
         why: "manifests are kept for ever and can be read by everybody who may look at the deployment",
         remedy: "let the Director generate it (`variables`) or the broker keep it (`((odb_secret:NAME))`); name the place under `plain_secrets` in the check's inputs if it is no secret or cannot be otherwise",
         section: "What an author must do";

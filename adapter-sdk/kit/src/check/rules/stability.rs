@@ -7,7 +7,7 @@ rules! {
         section: "What an author must do";
 
     CHANGES_WITHOUT_CAUSE: Error "D-02" "an update or upgrade that changes nothing changes the manifest",
-        why: "VMs are restarted or made anew for nothing",
+        why: "VMs are restarted or recreated for nothing",
         remedy: "read back from the previous manifest what the request does not say",
         section: "What an author must do";
 
@@ -18,6 +18,6 @@ rules! {
 
     REGENERATION_FAILS: Error "D-04" "a search for pending changes, an update or an upgrade that changes nothing fails",
         why: "the instance can never be updated or upgraded again",
-        remedy: "fix what stderr says; what the request does not say is in the previous manifest",
+        remedy: "fix what stderr reports; the previous manifest has what the request leaves out",
         section: "What an author must do";
 }

@@ -11,28 +11,28 @@ rules! {
         remedy: "answer with the object that the protocol shows for this subcommand",
         section: "stdout";
 
-    SILENT_FAILURE: Warning "S-03" "the adapter fails and says nothing on stderr",
+    SILENT_FAILURE: Warning "S-03" "the adapter fails with nothing on stderr",
         why: "the operator has no way to find out why",
         remedy: "print the cause on stderr whenever the exit code is not 0",
         section: "Exit codes";
 
-    SECRET_ON_STDERR: Error "S-04" "a secret stands on stderr",
-        why: "stderr goes into the broker's log, which many can read and nobody can clean",
+    SECRET_ON_STDERR: Error "S-04" "stderr has a secret",
+        why: "stderr goes into the broker's log, which many people can read and which cannot be cleaned",
         remedy: "never print the input, the manifest, secrets or credentials; name them",
         section: "Exit codes";
 
-    SECRET_FOR_USER: Error "S-05" "a secret stands in the text for the platform user",
-        why: "the text goes through the platform to whoever made the request, and into logs on the way",
+    SECRET_FOR_USER: Error "S-05" "the text for the platform user has a secret",
+        why: "the platform shows the text to the user, and logs on the way keep it",
         remedy: "never put values of the input into such a text; name the parameter",
         section: "Exit codes";
 
     CALLER_ERROR_FOR_USER: Warning "S-06" "input that breaks the protocol is answered with a text for the platform user",
-        why: "the user reads about a fault of the broker or operator that nobody but those can fix",
+        why: "the user reads about an error that only the operator can fix",
         remedy: "leave stdout empty and print the cause on stderr",
         section: "What an author must do";
 
     INTERNALS_FOR_USER: Warning "S-07" "the text for the platform user shows internals",
-        why: "users cannot act on a stack trace, and it tells strangers about the system",
+        why: "users cannot act on a stack trace, and it reveals internals",
         remedy: "print one short sentence on stdout and the trace on stderr",
         section: "What an author must do";
 }

@@ -25,7 +25,7 @@ pub enum SourceError {
     Filter(#[from] FilterError),
     /// Not all instances are shown to us.
     #[error(
-        "whom `cf.uaa.authentication` names may not look into all spaces of the Cloud Controller; give one of the rights `{}`",
+        "the client of `cf.uaa.authentication` may not read all spaces of the Cloud Controller; give it one of the rights `{}`",
         SEES_ALL.join("`, `")
     )]
     PartialSight,

@@ -117,7 +117,7 @@ impl SecureBindings {
         let value = CredentialValue::Json(record.to_json());
         let stored = self.credhub.put(call, &names.record, &value).await;
         stored.map_err(SecureBindingError::while_trying_to(
-            "store what is remembered of the binding",
+            "store the record of the binding",
         ))?;
         self.let_in(call, names, record).await
     }
@@ -236,7 +236,7 @@ impl SecureBindings {
     ) -> Result<Option<BindingRecord>, SecureBindingError> {
         let stored = self.credhub.latest(call, &names.record).await;
         let stored = stored.map_err(SecureBindingError::while_trying_to(
-            "look what is remembered of the binding",
+            "read the record of the binding",
         ))?;
         Ok(stored.and_then(|stored| BindingRecord::read(names, &stored.value)))
     }

@@ -88,7 +88,7 @@ impl BindingRecord {
         let read = serde_json::from_str::<Self>(value.as_text().expose_secret());
         let record = read.ok().filter(|record| record.format == FORMAT);
         if record.is_none() {
-            tracing::warn!(name = %names.record, "what is remembered of the binding cannot be understood");
+            tracing::warn!(name = %names.record, "the record of the binding cannot be read");
         }
         record
     }

@@ -120,7 +120,7 @@ impl AdapterError {
         // Where the author says nothing on stderr, this is all the operator has.
         let mut redaction = Redaction::default();
         for line in cut(&text).lines() {
-            tracing::warn!(adapter.stdout = %redaction.line(line), "the failing service adapter says");
+            tracing::warn!(adapter.stdout = %redaction.line(line), "the failing service adapter wrote");
         }
         Self::Failed {
             call,

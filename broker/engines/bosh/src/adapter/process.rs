@@ -143,7 +143,7 @@ impl StderrLog {
         }
         let text = String::from_utf8_lossy(line);
         let text = self.redaction.line(&text);
-        tracing::info!(adapter.stderr = %text, "the service adapter says");
+        tracing::info!(adapter.stderr = %text, "the service adapter wrote");
         if !text.trim().is_empty() {
             self.last_words = Some(text.trim().to_owned());
         }

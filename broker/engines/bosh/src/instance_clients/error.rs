@@ -25,7 +25,7 @@ pub enum ClientError {
     /// A client was not there to be made, nor to be found, several times in a row.
     #[error("could not create the UAA client of the instance: it keeps coming and going")]
     Unsteady,
-    /// The id is taken by a client of somebody else.
+    /// The id is taken by a client of another owner.
     #[error(
         "there is a UAA client with the instance's id that this broker has not made; see whose it is"
     )]

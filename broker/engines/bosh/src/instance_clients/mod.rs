@@ -12,7 +12,7 @@
 //! | `client` | the client of one instance, as an operation has it in hand |
 //! | `error` | what can go wrong |
 //!
-//! A client has the id of its instance. Nothing is remembered here: what was made and not handed over is known by its marks.
+//! A client has the id of its instance. Nothing is remembered here: what was made and not submitted is known by its marks.
 
 mod client;
 mod desired_client;

@@ -50,7 +50,7 @@ impl InstanceClients {
                     ..
                 },
             ) if !rejection.is_transient() => {
-                tracing::info!(error = %Chain(&rejection), "the UAA client of the instance is made anew: its secret may not be changed");
+                tracing::info!(error = %Chain(&rejection), "the UAA client of the instance is recreated: its secret may not be changed");
                 self.replace(administration, call, client, &operation).await
             }
             Err(error) => Err(ClientError::action("change the secret of")(error)),

@@ -165,8 +165,8 @@ impl InstanceClients {
         self.change(administration, call, client, wanted).await
     }
 
-    /// Undoes what an operation did that was not handed over: a client that it made is deleted, one that it changed is again
-    /// what it was. A secret that it was given beside another one stays, for nobody knows it.
+    /// Undoes what an operation did that was not submitted: a client that it made is deleted, one that it changed is again
+    /// what it was. A secret that it was given beside another one stays, for  unknown it.
     pub async fn undo(&self, call: &Call, client: &InstanceClient) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
@@ -202,7 +202,7 @@ impl InstanceClients {
         if is_its_own {
             let deleted = administration.delete(call, &id).await;
             deleted.map_err(ClientError::action("delete"))?;
-            tracing::info!("the UAA client of the instance has been taken back");
+            tracing::info!("the UAA client of the instance has been rolled back");
         }
         Ok(is_its_own)
     }
@@ -242,7 +242,9 @@ impl InstanceClients {
             return Ok(());
         };
         if !Ownership::of(&found).belong_to(instance, &self.offering) {
-            tracing::warn!("a UAA client with the instance's id is somebody else's and stays");
+            tracing::warn!(
+                "a UAA client with the instance's id belongs to another owner and stays"
+            );
             return Ok(());
         }
         let deleted = administration.delete(call, &id).await;
@@ -293,7 +295,7 @@ impl InstanceClients {
             if !ownership.belong_to(instance, &self.offering) {
                 return Err(ClientError::Foreign);
             }
-            // An earlier try has left it, and nobody knows its secret.
+            // An earlier try has left it, and  unknown its secret.
             let deleted = administration.delete(call, id).await;
             deleted.map_err(|source| failed("delete", source))?;
         }

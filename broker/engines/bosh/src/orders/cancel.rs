@@ -45,14 +45,14 @@ pub(crate) enum CancelError {
     TooLate,
     /// Somebody else is at it, or an operation that nobody remembers.
     #[error(
-        "the Director's task {task} holds the deployment, and no operation that this broker remembers has begun it"
+        "the Director's task {task} holds the deployment, and no recorded operation of this broker started it"
     )]
     Unremembered {
         /// The task.
         task: TaskId,
     },
     /// It changes its state each time that it is to be cancelled.
-    #[error("the operation was changed by somebody else each time that it was to be cancelled")]
+    #[error("another request changed the operation each time it was to be cancelled")]
     Unsteady,
     /// Something went wrong.
     #[error(transparent)]
@@ -70,11 +70,11 @@ impl From<CancelError> for EngineError {
                     .to_owned(),
             ),
             CancelError::Unremembered { task } => EngineErrorKind::NotCancellable(format!(
-                "Task {task} of the Director holds the service instance, and no operation that the broker remembers has begun \
-                 it. Where it is not somebody else's work, cancel it at the Director: bosh cancel-task {task}."
+                "Task {task} of the Director holds the service instance, and no recorded operation of the broker started it. If \
+                 that task is not needed, cancel it at the Director: bosh cancel-task {task}."
             )),
             CancelError::Unsteady => EngineErrorKind::NotCancellable(
-                "The operation was changed by somebody else each time that it was to be cancelled. Try again in a moment."
+                "Another request changed the operation each time it was to be cancelled. Try again in a moment."
                     .to_owned(),
             ),
         };
@@ -189,7 +189,7 @@ async fn cancel_marked(
             tracing::warn!(
                 code = %Code::Director,
                 error = %Chain(&error),
-                "the marker may not be written; should the broker be stopped now, the operation is carried on"
+                "the operation record may not be written; should the broker be stopped now, the operation is carried on"
             );
             Some(stored.id)
         }

@@ -1,5 +1,5 @@
 //! The instance's UAA client, around what may fail before the hand-over: made or looked up first, and again what it was when
-//! nothing is handed over.
+//! nothing is submitted.
 
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{
@@ -53,7 +53,7 @@ pub(crate) async fn client(
     }
 }
 
-/// Nothing is handed over: the client is again what it was.
+/// Nothing is submitted: the client is again what it was.
 pub(crate) async fn undo_client(
     engine: &BoshEngine,
     order: &Order,

@@ -36,7 +36,7 @@ use crate::{
 const ATTEMPTS: usize = 3;
 
 /// Writes marker, secrets and configs, hands the work over and starts the driver. When it fails before that, what has been
-/// written is taken back. `before` is the marker that was there, which is then the latest again.
+/// written is rolled back. `before` is the marker that was there, which is then the latest again.
 pub(crate) async fn submit_order(
     engine: &BoshEngine,
     order: &Order,
@@ -62,7 +62,7 @@ pub(crate) async fn submit_order(
     let context = &record.context;
     match Box::pin(write_and_submit(engine, order, &prepared)).await {
         Ok(task) => {
-            tracing::info!(bosh.task.id = task.number(), %context, "handed over to the Director");
+            tracing::info!(bosh.task.id = task.number(), %context, "submitted to the Director");
             operation.first_task = Some(task);
         }
         // It may be under way: the driver goes on looking. If it does not turn up, nothing has changed, and the last
@@ -72,7 +72,7 @@ pub(crate) async fn submit_order(
                 code = %Code::Director,
                 error = %Chain(&error),
                 %context,
-                "handed over, and not known yet whether it has arrived"
+                "submitted, and not known yet whether it has arrived"
             );
         }
         Err(error) => {
@@ -176,7 +176,7 @@ pub(crate) async fn remember(
                 tracing::warn!(
                     code = %Code::Director,
                     error = %Chain(&error),
-                    "the marker may not be written; should the broker be stopped now, polls have to carry the operation on"
+                    "the operation record may not be written; should the broker be stopped now, polls have to carry the operation on"
                 );
                 return Ok(None);
             }
@@ -200,14 +200,14 @@ pub(crate) async fn remember(
     Err(WriteRecordError::Overtaken.into())
 }
 
-/// Undoes what was written for an operation that is not handed over: secrets, configs and marker are again what they
-/// were. What cannot be undone at once, or may still arrive, a driver undoes: it finds that nothing was handed over, does
+/// Undoes what was written for an operation that is not submitted: secrets, configs and marker are again what they
+/// were. What cannot be undone at once, or may still arrive, a driver undoes: it finds that nothing was submitted, does
 /// not give up, and its marker tells a later process.
 async fn roll_back(engine: &BoshEngine, order: &Order, operation: &Operation, error: &Error) {
     let call = Call::until(Deadline::after(engine.upstreams.timings.rollback))
         .with_request_id(order.request.as_str());
     if error.may_have_written() {
-        tracing::warn!(code = %Code::CleanUp, "what was written for the operation may still arrive: it is taken back later");
+        tracing::warn!(code = %Code::CleanUp, "what was written for the operation may still arrive: it is rolled back later");
     } else if restore(engine, &call, operation).await {
         return;
     }
@@ -232,7 +232,7 @@ async fn restore(engine: &BoshEngine, call: &Call, operation: &Operation) -> boo
         restore_configs(engine, call, operation)
     );
     if let Err(error) = &configs {
-        tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "configs could not be taken back yet");
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "configs could not be rolled back yet");
     }
     if let Err(error) = &secrets {
         tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "secrets could not be put back yet");
@@ -243,7 +243,7 @@ async fn restore(engine: &BoshEngine, call: &Call, operation: &Operation) -> boo
     if let Some(stored) = stored
         && let Err(error) = engine.upstreams.records.roll_back(call, stored).await
     {
-        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the marker could not be taken back yet");
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the operation record could not be rolled back yet");
         abandoned_writes::abandon(engine, instance, &record.context, &record.request);
     }
     true

@@ -55,7 +55,7 @@ async fn check_pending_changes(
 ) -> Result<(), Error> {
     let Some(plan) = plan else {
         tracing::warn!(
-            "the instance's plan is gone from the configuration: pending changes cannot be told"
+            "the instance's plan is gone from the configuration: pending changes cannot be found"
         );
         return Ok(());
     };

@@ -56,7 +56,7 @@ async fn note_unchanged(
     stored: &StoredRecord,
     prepared: &OperationRecord,
 ) -> Result<(), Error> {
-    tracing::info!("the upgrade would change nothing: nothing is handed over");
+    tracing::info!("the upgrade would change nothing: nothing is submitted");
     let Some(record) = stored.record.confirmed(prepared, Timestamp::now()) else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! Markers whose writing was given up, or that could not be taken back: they speak of operations that were never handed
+//! Markers whose writing was given up, or that could not be rolled back: they speak of operations that were never handed
 //! over, and may arrive at the Director when their requests have long been answered. Each is waited for and removed.
 
 use std::{
@@ -20,12 +20,12 @@ use crate::{
 /// So many operations are remembered as given up. What is forgotten is found out again, in more time.
 const MOST_ABANDONED: usize = 1024;
 
-/// The operations that were given up before anything was handed over.
+/// The operations that were given up before anything was submitted.
 #[derive(Debug, Default)]
 pub(crate) struct Abandoned(Mutex<VecDeque<ContextId>>);
 
 impl Abandoned {
-    /// The operation was given up by this process, and nothing of it was ever handed over.
+    /// The operation was given up by this process, and nothing of it was ever submitted.
     pub(crate) fn includes(&self, context: &ContextId) -> bool {
         self.lock().contains(context)
     }

@@ -229,7 +229,7 @@ impl Reconciler {
                 }
             }
             Ok(End::NeverSubmitted) => {
-                tracing::warn!(code = %Code::NeverSubmitted, "the operation was never handed over to the Director");
+                tracing::warn!(code = %Code::NeverSubmitted, "the operation was never submitted to the Director");
                 rollback::roll_back(&self.context).await;
                 counted.ended(OperationOutcome::NeverSubmitted);
                 self.publish(SnapshotState::NeverSubmitted);
@@ -510,7 +510,7 @@ impl Reconciler {
                     asked: "POST /deployments".to_owned(),
                     status: StatusCode::BAD_REQUEST,
                     code: None,
-                    description: "only a request can hand over a deployment".to_owned(),
+                    description: "only a request can submit a deployment".to_owned(),
                 });
             }
         };
@@ -590,7 +590,7 @@ fn was_shut(task: &TaskOutcome) -> bool {
     task.progress == Progress::Shut
 }
 
-/// Whether the Director has done what the request handed over, whatever became of the errands.
+/// Whether the Director has done what the request submitted, whatever became of the errands.
 fn has_deployed(tasks: &[TaskOutcome]) -> bool {
     tasks
         .iter()

@@ -10,7 +10,7 @@ use odb_clients::director::TaskId;
 pub(crate) enum Stage {
     /// The end of all that another operation has begun.
     Stop,
-    /// The deployment of a manifest, or new VMs for it. Always first, and handed over by the request itself.
+    /// The deployment of a manifest, or new VMs for it. Always first, and submitted by the request itself.
     Deploy,
     /// A lifecycle errand.
     Errand(LifecycleErrand),
@@ -120,7 +120,7 @@ pub(crate) enum Step {
     Succeed,
     /// It cannot go on; the task says why.
     Fail(Option<TaskId>),
-    /// Nothing was ever handed over.
+    /// Nothing was ever submitted.
     NeverSubmitted,
 }
 

@@ -1,4 +1,4 @@
-//! An operation that has been handed over, and what is known of how it is doing.
+//! An operation that has been submitted, and what is known of how it is doing.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::{
 /// The task of an operation whose task is not known. No Director has one of this number.
 pub(crate) const UNKNOWN_TASK: TaskId = TaskId::new(0);
 
-/// An operation that has been handed over: its record, and what only this process knows of it.
+/// An operation that has been submitted: its record, and what only this process knows of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) instance: InstanceId,
@@ -39,7 +39,7 @@ pub(crate) struct Operation {
     pub(crate) stored: Option<ConfigId>,
     pub(crate) first_task: Option<TaskId>,
     pub(crate) begun: Begun,
-    /// What it did to the instance's UAA client, as far as this process knows: undone should nothing have been handed over. A
+    /// What it did to the instance's UAA client, as far as this process knows: undone should nothing have been submitted. A
     /// driver has it without the secret.
     pub(crate) client: Option<InstanceClient>,
 }
@@ -158,7 +158,7 @@ pub(crate) enum SnapshotState {
         /// When; a marker that tells the end tells the same.
         at: Timestamp,
     },
-    /// Nothing was ever handed over: its process ended before, or what it sent did not arrive.
+    /// Nothing was ever submitted: its process ended before, or what it sent did not arrive.
     NeverSubmitted,
 }
 

@@ -129,7 +129,7 @@ pub(crate) struct Untraced {
 /// What an operation came to of which there are neither tasks nor traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assessment {
-    /// Nothing of it was handed over.
+    /// Nothing of it was submitted.
     NeverBegan,
     /// It has succeeded, but for what a deletion has to clean up.
     Succeeded,
@@ -144,7 +144,7 @@ pub(crate) enum Assessment {
 }
 
 impl Untraced {
-    /// A deployment exists from the moment at which its first deploy is handed over, and has a manifest from the moment at
+    /// A deployment exists from the moment at which its first deploy is submitted, and has a manifest from the moment at
     /// which one has succeeded as a whole (`spec/contracts/director-api.md`, "Deploying").
     pub(crate) fn assess(self, deployment: &Deployment) -> Assessment {
         let creates = self.kind == OperationKind::Create;

@@ -21,7 +21,7 @@ use crate::{
 
 /// What is under way on an instance.
 pub(crate) enum InFlight {
-    /// An operation, which has been handed over.
+    /// An operation, which has been submitted.
     OnItsWay {
         stored: StoredRecord,
         /// The answer that its request got, or should have got.
@@ -61,7 +61,7 @@ pub(crate) async fn in_flight(
     }
 }
 
-/// Whether it is known here that nothing of the operation was ever handed over.
+/// Whether it is known here that nothing of the operation was ever submitted.
 pub(crate) fn never_began(
     engine: &BoshEngine,
     instance: &InstanceId,

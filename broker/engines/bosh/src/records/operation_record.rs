@@ -2,7 +2,7 @@
 //!
 //! A marker is what makes an identical repeat answerable, an operation resumable after the broker was killed, and an
 //! orphan attributable. It holds no secrets. It is written seldom, for the Director keeps every version: once before the
-//! deployment is handed over, once with the outcome, and in between once if the operation is cancelled. An upgrade that finds
+//! deployment is submitted, once with the outcome, and in between once if the operation is cancelled. An upgrade that finds
 //! nothing to do writes it once, unless it tells all of that already.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(crate) struct OperationRecord {
     format: u32,
     /// The offering that the instance belongs to.
     pub offering: OfferingId,
-    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and nobody knows.
+    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and  unknown.
     pub plan: PlanId,
     /// On which foundation the instance is; absent where no Cloud Controller is configured, and in markers of before there was
     /// this member.
@@ -81,11 +81,11 @@ pub(crate) struct OperationRecord {
     /// The versions of the adapter's configs, by type, that are deleted when the operation has succeeded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub obsolete_configs: BTreeMap<String, ConfigId>,
-    /// What the secrets that the operation writes were before, in case that it is not handed over.
+    /// What the secrets that the operation writes were before, in case that it is not submitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous_secrets: Vec<PreviousSecret>,
     /// The versions of the adapter's configs, by type, that were the latest before the operation wrote its own; null where
-    /// there was none. They are the latest again when nothing is handed over.
+    /// there was none. They are the latest again when nothing is submitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced_configs: BTreeMap<String, Option<ConfigId>>,
     /// What the operation has to do with the instance's UAA client.
@@ -123,7 +123,7 @@ pub(crate) enum ClientRole {
 }
 
 impl ClientRole {
-    /// What follows for the next operation from what the latest one left. Without a marker nobody knows.
+    /// What follows for the next operation from what the latest one left. Without a marker  unknown.
     pub(crate) fn after(stored: Option<&StoredRecord>) -> Self {
         match stored {
             Some(stored) if stored.record.client.is_none() => Self::None,

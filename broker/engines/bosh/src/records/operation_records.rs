@@ -61,7 +61,7 @@ pub enum ReadRecordError {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
     /// Somebody else wrote in between.
-    #[error("the marker of the operation was changed by somebody else")]
+    #[error("another process changed the operation record")]
     Overtaken,
     /// The Director did not take it.
     #[error("could not write the marker of the operation")]
@@ -222,7 +222,7 @@ impl Records {
         self.director.audit(call, filter).await
     }
 
-    /// Takes one write back: what was remembered before it is remembered again.
+    /// Takes one write back: what was remembered before it is recorded again.
     pub(crate) async fn roll_back(
         &self,
         call: &Call,

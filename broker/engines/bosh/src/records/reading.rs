@@ -409,8 +409,8 @@ fn warn_unreadable(error: &ServiceError) {
         tracing::warn!(
             code = %Code::MarksUnreadable,
             error = %Chain(error),
-            "the Director does not let us read BOSH configs, so that other brokers' deployments cannot be told from those that \
-             nobody has marked; those are not deleted until it does"
+            "the Director does not let us read BOSH configs, so that other brokers' deployments cannot be distinguished from unmarked \
+             ones; unmarked ones are not deleted until it does"
         );
     });
 }

@@ -33,7 +33,7 @@ impl InstanceSecrets {
         Ok(())
     }
 
-    /// Makes secrets again what they were before an operation that was not handed over. Safe to repeat.
+    /// Makes secrets again what they were before an operation that was not submitted. Safe to repeat.
     ///
     /// A credential that seemed not to be there is only deleted if it has no version but one: what has a past was there.
     pub(crate) async fn put_back(

@@ -146,7 +146,7 @@ impl<'s> Instance<'s> {
         if (self.service.refuses)(&plan_before, &wanted.plan) {
             assert!(
                 !run.rejection().is_empty(),
-                "the user is told nothing: {run:?}"
+                "the user reads nothing: {run:?}"
             );
             self.version = version_before;
             return;
@@ -249,7 +249,7 @@ impl<'s> Instance<'s> {
                 continue;
             };
             let secret = generated.secrets.get(name);
-            let secret = secret.unwrap_or_else(|| panic!("nothing is told of secret `{name}`"));
+            let secret = secret.unwrap_or_else(|| panic!("nothing is reported of secret `{name}`"));
             let path = format!("/odb/{OFFERING}/{DEPLOYMENT}/{name}");
             text = text.replace(&format!("(({reference}))"), &format!("(({path}))"));
             self.vault.insert(path, secret.clone());
@@ -328,7 +328,7 @@ fn formed(manifest: &str, form: Form) -> String {
         Form::AsWritten => manifest.to_owned(),
         Form::Json => parsed(manifest).to_string(),
         Form::KeysSorted => format!(
-            "--- # as somebody else would write it\n{:#}\n",
+            "--- # as another author would write it\n{:#}\n",
             sorted(parsed(manifest))
         ),
     }

@@ -80,7 +80,7 @@ fn wrong_plan_properties_are_refused(service: &Service) {
     });
 }
 
-/// A manifest that somebody else wrote, or has written in, is taken or refused.
+/// A manifest that another owner wrote, or has written in, is taken or refused.
 fn no_previous_manifest_is_its_end(service: &Service) {
     let histories = (life::lives(service), mangling::cuts());
     check(48, &histories, |(life, cuts)| {

@@ -58,7 +58,7 @@ fn plans() -> impl Strategy<Value = Value> {
                     "networks": ["net"], "azs": ["z1"],
                 })
             };
-            let mut groups = vec![group("postgres-server"), group("of-somebody-else")];
+            let mut groups = vec![group("postgres-server"), group("of-another")];
             let errands = match errand {
                 None => json!({}),
                 Some("group") => {

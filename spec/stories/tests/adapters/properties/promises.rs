@@ -79,5 +79,5 @@ pub(crate) fn no_secret_is_said(run: &Run, vault: &BTreeMap<String, Value>) {
 /// The broker, which asks once more and compares, finds nothing that would block an update.
 pub(crate) fn nothing_is_pending(deployed: &str, regenerated: &str) {
     let (deployed, regenerated) = (compared(deployed), compared(regenerated));
-    assert_eq!(deployed, regenerated, "there are changes that nobody made");
+    assert_eq!(deployed, regenerated, "there are changes without a cause");
 }

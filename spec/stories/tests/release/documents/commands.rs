@@ -36,10 +36,7 @@ async fn what_documents_report_to_type_works_in_the_order_in_which_they_report_i
             Err(_) => failed += 1,
         }
     }
-    assert_eq!(
-        failed, 0,
-        "so many documents tell to type what does not work"
-    );
+    assert_eq!(failed, 0, "so many documents have commands that fail");
     assert!(followed > 20, "the commands are not found");
 }
 

@@ -112,7 +112,7 @@ fn every_fenced_block_is_of_a_kind_that_somebody_tries() {
     assert!(seen > 80, "the blocks are not found");
     assert!(
         untried.is_empty(),
-        "nobody tries these blocks; give them a kind, or name their test above them:\n{}",
+        "no test runs these blocks; give them a kind, or name their test above them:\n{}",
         untried.join("\n")
     );
 }
@@ -147,7 +147,7 @@ fn whoever_is_named_above_a_block_runs_it() {
     );
 }
 
-/// Whether desks leave a block to somebody else.
+/// Whether desks leave a block to another owner.
 pub(super) fn is_of_others(document: &Document, fence: &Fence) -> bool {
     !fence.run_by.is_empty()
         || BY_A_TEST.iter().any(|(path, kinds, _)| {

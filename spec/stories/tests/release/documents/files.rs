@@ -51,7 +51,7 @@ pub(super) fn lay_over(under: &mut Value, over: &Value) {
 pub(super) fn check(folder: &TempDir, document: &Value) -> Output {
     let file = folder.path().join("broker.yml");
     // JSON is YAML.
-    fs::write(&file, format!("{document:#}")).expect("the folder is our own");
+    fs::write(&file, format!("{document:#}")).expect("the test made the folder");
     Command::new(Binaries::find().path("on-demand-broker"))
         .args(["check", "--elsewhere", "--config", "broker.yml"])
         .current_dir(folder.path())
@@ -71,7 +71,7 @@ fn every_part_of_a_broker_yml_is_without_fault_over_a_small_one() {
         let checked = check(&folder, &document);
         let said = String::from_utf8_lossy(&checked.stdout);
         assert!(checked.status.success(), "{location}: {said}");
-        assert!(!said.contains(": remark: "), "{location}: {said}");
+        assert!(!said.contains(": warning: "), "{location}: {said}");
     }
 }
 

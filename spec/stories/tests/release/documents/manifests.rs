@@ -76,7 +76,7 @@ pub(super) fn expect_deployable(location: &str, manifest: &Manifest, variables: 
     let complete = complete.unwrap_or_else(|error| panic!("{location}: {error}"));
     assert!(
         complete.missing.is_empty(),
-        "{location}: nobody gives {:?}",
+        "{location}: {:?} is not declared",
         complete.missing
     );
     expect_declared(location, &complete.document);

@@ -16,7 +16,10 @@ fn every_error_that_the_users_page_explains_is_said_by_the_broker() {
     for text in reported {
         // What is different each time stands for itself.
         for part in text.split('…').map(str::trim).filter(|part| part.len() > 1) {
-            assert!(texts.contains(part), "nobody says `{part}` of `{text}`");
+            assert!(
+                texts.contains(part),
+                "no text of the broker has `{part}` of `{text}`"
+            );
         }
     }
 }

@@ -164,7 +164,7 @@ fn is_done_to_the_plans(file: &str, catalog: &Value) -> bool {
             let all = &catalog["global_quotas"]["service_instance_limit"];
             *all == 60 && plan["quotas"]["service_instance_limit"] == 50
         }
-        other => panic!("nobody says here what `{other}` is for"),
+        other => panic!("the purpose of `{other}` is not listed here"),
     }
 }
 

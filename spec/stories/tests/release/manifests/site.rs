@@ -106,8 +106,8 @@ impl Site {
         let folder = TempDir::new().unwrap();
         let report = self.report(folder.path());
         let nothing = json!([]);
-        assert_eq!(report["faults"], nothing, "{name}");
-        assert_eq!(report["remarks"], nothing, "{name}");
+        assert_eq!(report["errors"], nothing, "{name}");
+        assert_eq!(report["warnings"], nothing, "{name}");
         let scheme = if self.property("/tls").is_null() {
             "http://"
         } else {

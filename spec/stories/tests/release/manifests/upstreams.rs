@@ -116,7 +116,7 @@ fn what_is_scraped_has_certificates_for_the_names_that_are_verified() {
             format!("(({variable}.private_key))")
         );
         let options = manifest.at(&format!("/variables/name={variable}/options"));
-        let options = options.unwrap_or_else(|| panic!("nobody makes `{variable}`"));
+        let options = options.unwrap_or_else(|| panic!("`{variable}` is not generated"));
         assert_eq!(text(&options["ca"]), "((metric_scraper_ca_name))");
         assert_eq!(text(&options["common_name"]), server);
         assert_eq!(text(&options["alternative_names"][0]), server);

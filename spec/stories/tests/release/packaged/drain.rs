@@ -85,7 +85,7 @@ async fn an_order_and_a_binding_that_are_open_are_answered_before_the_broker_is_
     let requests = open_requests(&site, &platform, &instance).await;
 
     let mut drain = site.vm.script("broker", "drain");
-    eventually("nobody is let in any more", TIMEOUT, async || {
+    eventually("no connection is accepted any more", TIMEOUT, async || {
         let (address, port) = site.foundation.broker_address();
         match tokio::net::TcpStream::connect((address, port)).await {
             Ok(_) => Err("a connection was taken".to_owned()),

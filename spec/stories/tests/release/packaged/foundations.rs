@@ -6,7 +6,7 @@ use odb_stories::Foundation;
 
 use super::site::{Plan, Site};
 
-/// The adapter of somebody else, at the place where the Go release looks for it.
+/// The adapter of another owner, at the place where the Go release looks for it.
 const ADAPTER: &str = r#"#!/bin/bash
 exec /var/vcap/packages/service-adapters/bin/redis-service-adapter "$@"
 "#;

@@ -55,7 +55,7 @@ async fn comes_up(site: &Site) {
     assert_eq!(lines, [expected]);
     let doctor = site.run("broker", "doctor").await.expect_success();
     assert!(
-        doctor.output.contains("broker.yml: 0 faults"),
+        doctor.output.contains("broker.yml: 0 errors"),
         "{}",
         doctor.output
     );

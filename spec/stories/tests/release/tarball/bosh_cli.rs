@@ -20,7 +20,7 @@ fn the_manifest_of_a_release_names_the_packages_of_each_job() {
         folder.path().join("jobs/runner/spec"),
         "name: runner\ntemplates: {run: bin/run}\npackages: [program, tool]\n",
     )
-    .expect("the folder is our own");
+    .expect("the test made the folder");
     let manifest = manifest(&build(folder.path(), "1.0.0"));
     assert_eq!(manifest["jobs"][0]["packages"], json!(["program", "tool"]));
 }
@@ -87,7 +87,7 @@ fn a_staged_folder_stays_clean_under_git_while_a_final_release_is_made() {
 /// One small program in the place of all: what matters is the folder.
 fn stage_small_programs(beside: &Path, folder: &Path) {
     let binaries = beside.join("programs");
-    fs::create_dir(&binaries).expect("the folder is our own");
+    fs::create_dir(&binaries).expect("the test made the folder");
     for program in [
         "on-demand-broker",
         "odb-errand",
@@ -96,7 +96,7 @@ fn stage_small_programs(beside: &Path, folder: &Path) {
         "template-service-adapter",
     ] {
         symlink(Binaries::find().path("odb-release"), binaries.join(program))
-            .expect("the folder is our own");
+            .expect("the test made the folder");
     }
     succeed(
         release_program()
@@ -110,5 +110,5 @@ fn stage_small_programs(beside: &Path, folder: &Path) {
 fn write(path: &Path) {
     fs::create_dir_all(path.parent().expect("it is in a folder"))
         .and_then(|()| fs::write(path, "something\n"))
-        .expect("the folder is our own");
+        .expect("the test made the folder");
 }

@@ -59,7 +59,7 @@ fn a_director_finds_in_it_what_its_manifest_names() {
         }
     }
     sums += &sum_line(&manifest["license"]["sha1"], "license.tgz");
-    fs::write(release.path().join("sums"), sums).expect("the folder is our own");
+    fs::write(release.path().join("sums"), sums).expect("the test made the folder");
     succeed(
         Command::new("sha256sum")
             .args(["--check", "--strict", "--quiet", "sums"])

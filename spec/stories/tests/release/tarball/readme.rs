@@ -74,7 +74,7 @@ async fn the_guide_reports_how_to_make_the_release_that_its_manifests_ask_for() 
             Binaries::find().path("odb-release"),
             binaries.path().join(program),
         )
-        .expect("the folder is our own");
+        .expect("the test made the folder");
     }
     let script = format!(
         "{PROJECT}/scripts/build-release --binaries {}",

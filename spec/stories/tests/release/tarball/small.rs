@@ -48,10 +48,10 @@ pub(super) fn small_release() -> TempDir {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().expect("it is in the folder"))
             .and_then(|()| fs::write(&path, text))
-            .expect("the folder is our own");
+            .expect("the test made the folder");
     }
     let program = folder.path().join("src/program/run");
-    fs::set_permissions(program, Permissions::from_mode(0o755)).expect("the folder is our own");
+    fs::set_permissions(program, Permissions::from_mode(0o755)).expect("the test made the folder");
     folder
 }
 

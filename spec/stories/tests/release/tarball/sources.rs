@@ -31,7 +31,7 @@ async fn sources_make_a_release_that_compiles_without_a_network() {
                 .iter()
                 .any(|name| name.contains("sources_make_a_release"))
         })
-        .expect("the readme tells of sources");
+        .expect("the readme describes sources");
     let said = reader.follow(fence).await;
     assert!(said.contains("Rust toolchain sha256:"), "{said}");
     assert!(said.contains(" bytes, sha256:"), "{said}");
@@ -53,7 +53,7 @@ async fn sources_make_a_release_that_compiles_without_a_network() {
         let source = install(release.path(), package, packages.path());
         let mut installed: Vec<_> = fs::read_dir(packages.path().join(package).join("bin"))
             .expect("it is installed")
-            .map(|entry| entry.expect("the folder is ours").file_name())
+            .map(|entry| entry.expect("the test made the folder").file_name())
             .collect();
         installed.sort();
         assert_eq!(installed, programs, "{package}");
@@ -65,7 +65,7 @@ async fn sources_make_a_release_that_compiles_without_a_network() {
 fn install(release: &Path, package: &str, packages: &Path) -> TempDir {
     let source = unpacked(&release.join(format!("packages/{package}.tgz")));
     let target = packages.join(package);
-    fs::create_dir(&target).expect("the folder is our own");
+    fs::create_dir(&target).expect("the test made the folder");
     succeed(packaging(source.path(), &target).env("BOSH_PACKAGES_DIR", packages));
     source
 }
@@ -90,16 +90,17 @@ fn make_installer(folder: &Path) {
         only_resolving(&toolchain)
     };
     let root = folder.join(INSTALLER);
-    fs::create_dir(&root).expect("the folder is our own");
+    fs::create_dir(&root).expect("the test made the folder");
     fs::write(root.join("cargo"), format!("#!/bin/bash\n{cargo}\n"))
-        .expect("the folder is our own");
-    fs::write(root.join("install.sh"), install_script(&toolchain)).expect("the folder is our own");
+        .expect("the test made the folder");
+    fs::write(root.join("install.sh"), install_script(&toolchain))
+        .expect("the test made the folder");
     succeed(
         Command::new("tar")
             .args(["-czf", &format!("{INSTALLER}.tar.gz"), INSTALLER])
             .current_dir(folder),
     );
-    fs::remove_dir_all(root).expect("the folder is our own");
+    fs::remove_dir_all(root).expect("the test made the folder");
 }
 
 fn install_script(toolchain: &Path) -> String {

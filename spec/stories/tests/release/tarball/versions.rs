@@ -30,7 +30,7 @@ fn the_same_folder_makes_the_same_bytes_and_unchanged_parts_keep_their_names() {
     );
 
     let before = manifest(&first);
-    fs::write(other.path().join("src/program/run"), "changed").expect("the folder is our own");
+    fs::write(other.path().join("src/program/run"), "changed").expect("the test made the folder");
     let after = manifest(&build(other.path(), "1.0.1"));
     assert_eq!(before["jobs"], after["jobs"]);
     assert_ne!(
@@ -79,6 +79,6 @@ fn without_a_version_commit_and_content_name_the_release() {
     assert!(before.contains("+g0123456.c"), "{before}");
     assert_eq!(before, name(&commit));
     assert!(name(&[]).contains("+c"));
-    fs::write(folder.path().join("src/program/run"), "changed").expect("the folder is our own");
+    fs::write(folder.path().join("src/program/run"), "changed").expect("the test made the folder");
     assert_ne!(before, name(&commit));
 }

@@ -176,6 +176,6 @@ as_redis"#,
         .reports(&["the broker was killed by signal 9"], 1)
         .await;
     sandbox.reports(&UP, 2).await;
-    assert_eq!(adapters(), 0, "nobody waits for what it would answer");
+    assert_eq!(adapters(), 0, "no request waits for its answer");
     ordering.await.unwrap();
 }

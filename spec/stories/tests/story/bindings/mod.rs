@@ -1,4 +1,4 @@
-//! Bindings beyond the single rules: what adapters answer, credentials in the runtime CredHub, what is taken back when
+//! Bindings beyond the single rules: what adapters answer, credentials in the runtime CredHub, what is rolled back when
 //! something fails on the way.
 //!
 //! | module | what may happen |
@@ -127,7 +127,7 @@ impl Scene {
     }
 
     fn put(&self, file: &str, text: &str) {
-        fs::write(self.foundation.folder().join(file), text).expect("the folder is our own");
+        fs::write(self.foundation.folder().join(file), text).expect("the test made the folder");
     }
 }
 

@@ -47,9 +47,9 @@ async fn credentials_that_cannot_be_stored_are_rolled_back_from_the_service() {
         line.text().contains("ODB-4007") && line.mentions("disk full")
     };
     assert!(reported.iter().any(is_reported), "{reported:#?}");
-    eventually("all is taken back", TIMEOUT, async || {
+    eventually("all is rolled back", TIMEOUT, async || {
         let reported = scene.broker.log_of_request(&bound.request_id());
-        let done = reported.iter().any(|line| line.mentions("is taken back"));
+        let done = reported.iter().any(|line| line.mentions("is rolled back"));
         if done {
             Ok(())
         } else {
@@ -110,9 +110,9 @@ async fn what_was_made_is_rolled_back_after_the_answer_when_the_time_is_over() {
     bound.expect_status(500);
     assert_eq!(control.fault(held.id).await.holds, 1, "it did not wait");
     control.clear_faults().await;
-    eventually("all is taken back", TIMEOUT, async || {
+    eventually("all is rolled back", TIMEOUT, async || {
         let reported = scene.broker.log_of_request(&bound.request_id());
-        let done = reported.iter().any(|line| line.mentions("is taken back"));
+        let done = reported.iter().any(|line| line.mentions("is rolled back"));
         if done {
             Ok(())
         } else {
@@ -123,7 +123,7 @@ async fn what_was_made_is_rolled_back_after_the_answer_when_the_time_is_over() {
     expect_rolled_back(&scene, &binding, &app).await;
 }
 
-/// The operator hears of what could not be taken back. The platform deletes it, which it does after such an answer.
+/// The operator hears of what could not be rolled back. The platform deletes it, which it does after such an answer.
 #[tokio::test]
 async fn what_cannot_be_rolled_back_is_reported_and_goes_with_the_platforms_unbind() {
     let scene = Scene::secure().await;
@@ -138,7 +138,7 @@ async fn what_cannot_be_rolled_back_is_reported_and_goes_with_the_platforms_unbi
 
     let bound = platform.bind_app(&scene.instance, &binding, &app).await;
     bound.expect_status(500);
-    eventually("both are told", TIMEOUT, async || {
+    eventually("both are reported", TIMEOUT, async || {
         let reported = scene.broker.log_of_request(&bound.request_id());
         let is_reported = |text| {
             let reports = |line: &&odb_stories::LogLine| {

@@ -4,7 +4,7 @@
 //! | module | what is told |
 //! | --- | --- |
 //! | `outcomes` | how the deletion of an instance ends |
-//! | `others` | … and what somebody else has begun |
+//! | `others` | … and what another owner has begun |
 //! | `hangers_on` | bindings, keys, routes and shares go first |
 //! | `choices` | which instances, whether at all, and how the errand is called |
 //! | `purge` | nobody orders any more, all goes, and the broker with it |
@@ -115,7 +115,7 @@ impl Stage {
         for (name, catalog) in brokers {
             let server = StandIn::answering(200, &catalog).await;
             let password = self.foundation.folder().join("other.password");
-            std::fs::write(&password, "secret-of-the-other").expect("the folder is our own");
+            std::fs::write(&password, "secret-of-the-other").expect("the test made the folder");
             let password = password.display().to_string();
             self.cf(&[
                 "create-service-broker",

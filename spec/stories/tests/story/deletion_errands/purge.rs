@@ -223,7 +223,7 @@ async fn where_there_is_no_instance_the_broker_goes() {
 
 /// How many brokers there are.
 async fn brokers(stage: &Stage) -> u64 {
-    let found = eventually("brokers are told", TIMEOUT, async || {
+    let found = eventually("brokers receive requests", TIMEOUT, async || {
         let found = stage.get("/v3/service_brokers").await;
         found["pagination"]["total_results"]
             .as_u64()

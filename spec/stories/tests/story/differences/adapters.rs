@@ -25,7 +25,7 @@ async fn a_garbled_answer_of_an_adapter_is_shown_to_nobody() {
     let reported = refused.expect_status(500).description();
     assert!(
         reported.contains("it is not JSON"),
-        "the cause is told: {reported}"
+        "the cause is reported: {reported}"
     );
     assert!(!reported.contains("hunter2"), "{reported}");
     let log = broker.log();

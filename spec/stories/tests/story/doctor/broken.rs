@@ -125,7 +125,11 @@ impl Case {
         let said = said.join("\n");
         for reported in &self.reported {
             if !said.contains(reported) {
-                let _ = writeln!(errors, "{}: `{reported}` is not told: {said}", self.what);
+                let _ = writeln!(
+                    errors,
+                    "{}: `{reported}` is not reported: {said}",
+                    self.what
+                );
             }
         }
         for finding in &findings {
@@ -169,7 +173,7 @@ fn another_authority() -> String {
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     parameters
         .distinguished_name
-        .push(DnType::CommonName, "somebody else");
+        .push(DnType::CommonName, "another owner");
     let key = KeyPair::generate().unwrap();
     parameters.self_signed(&key).unwrap().pem()
 }
@@ -209,7 +213,7 @@ async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
             .with("/bosh/url", hello.url())
             .blames("director", "certificate", "ODB-1101")
             .reports(&["TLS handshake", "`bosh.url`"]),
-        Case::of("a port that takes connections and says nothing")
+        Case::of("a port that accepts connections and sends nothing")
             .with("/bosh/url", silent_tls)
             .blames("director", "certificate", "ODB-1101")
             .reports(&["no TLS handshake came about within 1s"]),
@@ -272,7 +276,7 @@ async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its
         Case::of("another authority for the Director")
             .with("/bosh/root_ca_cert", other.clone())
             .blames("director", "certificate", "ODB-1101")
-            .reports(&["`CN=somebody else`", "`bosh.root_ca_cert`", "issued by"]),
+            .reports(&["`CN=another owner`", "`bosh.root_ca_cert`", "issued by"]),
         Case::of("no authority for the Cloud Controller")
             .with("/cf/root_ca_cert", Value::Null)
             .blames("cloud-controller", "certificate", "ODB-1103")
@@ -420,7 +424,7 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
         Case::of("Director's clock")
             .fault_at("director", "/info", answer_at(&info, "Thu, 01 Jan 2026 00:00:00 GMT"))
             .blames("director", "clock", "ODB-1122")
-            .reports(&["s behind ours", "set the clock of the Director"])
+            .reports(&["s behind this machine", "set the clock of the Director"])
             .warns(),
         Case::of("an adapter whose interpreter is missing")
             .with("/service_adapter/path", script.display().to_string())

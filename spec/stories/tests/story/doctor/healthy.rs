@@ -224,7 +224,7 @@ async fn faults_of_the_file_are_reported_and_whoever_can_be_asked_is_asked_all_t
 
     assert_eq!(ran.status, 1);
     let report = ran.report();
-    let faults = report["configuration"]["faults"].as_array().unwrap();
+    let faults = report["configuration"]["errors"].as_array().unwrap();
     let keys: Vec<_> = faults
         .iter()
         .map(|fault| fault["key"].as_str().unwrap())
@@ -266,7 +266,7 @@ async fn a_broken_root_is_reported_once_and_nobody_is_asked_who_would_be_believe
 
     assert_eq!(ran.status, 1);
     let report = ran.report();
-    let faults = report["configuration"]["faults"].as_array().unwrap();
+    let faults = report["configuration"]["errors"].as_array().unwrap();
     let keys: Vec<_> = faults.iter().map(|fault| &fault["key"]).collect();
     assert_eq!(keys, ["bosh.root_ca_cert", "cf.root_ca_cert"]);
     assert_eq!(report["findings"], json!([]), "{}", ran.output);
@@ -275,12 +275,12 @@ async fn a_broken_root_is_reported_once_and_nobody_is_asked_who_would_be_believe
         let rows = probes.iter().filter(|row| row["upstream"] == upstream);
         let reported: Vec<_> = rows.map(|row| (&row["result"], &row["text"])).collect();
         let result = json!("not-asked");
-        let why = json!("not asked, because of the faults in the file");
+        let why = json!("not asked, because of the errors in the file");
         assert_eq!(reported, [(&result, &why)], "{upstream}: {}", ran.output);
     }
     let text = doctor(broken(), &[]).await.output;
     assert!(
-        text.ends_with("doctor.yml: 2 faults, 0 warnings\n"),
+        text.ends_with("doctor.yml: 2 errors, 0 warnings\n"),
         "{text}"
     );
 }
@@ -305,7 +305,9 @@ async fn who_interrupts_the_doctor_is_obeyed_at_once() {
     eventually("the Director is asked", TIMEOUT, async || {
         let fault = control.fault(held.id).await;
         let waits = fault.holds > 0;
-        waits.then_some(()).ok_or_else(|| "nobody waits".to_owned())
+        waits
+            .then_some(())
+            .ok_or_else(|| "no request waits".to_owned())
     })
     .await;
 

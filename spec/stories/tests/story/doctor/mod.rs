@@ -93,7 +93,7 @@ async fn doctor_in(
         status,
         stdout,
         stderr,
-    } = ran.expect("nobody panics").expect("it can be started");
+    } = ran.expect("no test panics").expect("it can be started");
     assert_eq!(String::from_utf8_lossy(&stderr), "");
     Ran {
         status: status.code().expect("it ends by itself"),

@@ -158,7 +158,7 @@ fn guided() -> Vec<GuidedClient> {
                         client.permitted = Some((path, operations));
                     }
                 }
-                _ => panic!("nobody knows what to do with `{line}`"),
+                _ => panic!("no rule handles `{line}`"),
             }
         }
     }
@@ -256,7 +256,7 @@ async fn follow(foundation: &Foundation, finding: &Value) {
             let path = path.trim_matches('\'');
             credhub.replace_permission(path, actor, &operations).await;
         }
-        _ => panic!("nobody knows what to do with `{command:?}`"),
+        _ => panic!("no rule handles `{command:?}`"),
     }
 }
 
@@ -301,7 +301,7 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
         let (severity, status) = if right == "read_acl" {
             ("warning", 0)
         } else {
-            ("fault", 1)
+            ("error", 1)
         };
         let is_reported = came.contains(&GuidedClient::named(&right));
         if blamed != expected
@@ -454,7 +454,7 @@ async fn less_is_enough_where_less_is_switched_on() {
         .with_bosh_credhub_for_everybody()
         .with_users(json!([
             { "name": "looker", "password": SECRET, "groups": ["cloud_controller.admin_read_only"] },
-            { "name": "nobody-special", "password": SECRET },
+            { "name": "without-rights", "password": SECRET },
         ]))
         .with_clients(
             json!([director("chief", &["bosh.admin"])]),
@@ -491,7 +491,7 @@ async fn less_is_enough_where_less_is_switched_on() {
         ),
         (
             "a user of no group",
-            base().with("/cf/uaa/authentication", user("nobody-special")),
+            base().with("/cf/uaa/authentication", user("without-rights")),
             Some("ODB-2051"),
         ),
         (

@@ -180,7 +180,7 @@ impl Fleet {
 
     /// Waits until an errand has said this.
     async fn said(&self, errand: &RunningErrand, text: &str) {
-        eventually("the errand says it", TIMEOUT, async || {
+        eventually("the errand reports it", TIMEOUT, async || {
             let stderr = errand.stderr();
             if stderr.contains(text) {
                 Ok(())

@@ -93,7 +93,7 @@ async fn without_a_list_nothing_is_touched() {
         assert!(!run.stderr.contains("FINISHED PROCESSING"));
         assert!(
             !run.stderr.contains("not-the-password"),
-            "no password is told: {run:?}"
+            "no password is printed: {run:?}"
         );
     }
     assert_eq!(fleet.deployments_of(0).await, 0);

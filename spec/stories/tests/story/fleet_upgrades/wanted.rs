@@ -322,7 +322,7 @@ async fn a_dry_run_reports_what_would_change_and_changes_nothing() {
     let texts = own_texts(&run);
     let reported = "3 instances: instance groups: instance_groups[redis-server].vm_type changes from \"small\" to \"large\"";
     assert!(texts.contains(&reported.to_owned()), "{texts:#?}");
-    assert!(texts.contains(&"3 instances: VMs would be made anew".to_owned()));
+    assert!(texts.contains(&"3 instances: VMs would be recreated".to_owned()));
     let document = run.json();
     assert_eq!(document["dry_run"], true);
     assert_eq!(document["changes"][0]["instances"], 3);

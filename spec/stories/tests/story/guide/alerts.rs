@@ -56,13 +56,10 @@ fn every_alert_asks_for_metrics_and_labels_that_there_are_and_says_what_it_means
         }
         for text in ["summary", "description"] {
             let text = alert["annotations"][text].as_str();
-            let text = text.unwrap_or_else(|| panic!("{name} says nothing"));
+            let text = text.unwrap_or_else(|| panic!("{name} has no text"));
             for rest in text.split("$labels.").skip(1) {
                 let label = words(rest).next().unwrap_or_default();
-                assert!(
-                    labels.contains(label),
-                    "{name}: there is no `{label}` to tell"
-                );
+                assert!(labels.contains(label), "{name}: there is no `{label}`");
             }
         }
         let severity = alert["labels"]["severity"].as_str();

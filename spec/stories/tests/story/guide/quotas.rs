@@ -15,7 +15,7 @@ async fn the_quotas_of_the_example_refuse_whom_the_chapter_says_in_the_words_tha
         .filter(|text| text.starts_with("There is no room"))
         .collect();
     let [third_small, second_large, moved] = rejections[..] else {
-        panic!("the refusals are not found: {rejections:?}");
+        panic!("the rejections are not found: {rejections:?}");
     };
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation

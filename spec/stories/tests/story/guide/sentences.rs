@@ -23,7 +23,7 @@ fn what_users_read_is_what_the_broker_says() {
     for sentence in quoted {
         // What follows is different each time.
         let words = sentence.split(['…', ':']).next().unwrap_or_default().trim();
-        assert!(texts.contains(words), "nobody says `{words}`");
+        assert!(texts.contains(words), "no text of the broker has `{words}`");
     }
 }
 

@@ -40,7 +40,7 @@ async fn the_commands_of_the_chapters_do_what_the_chapters_say() {
             .said
             .iter()
             .find(|(typed, _)| typed.contains(needle));
-        said.unwrap_or_else(|| panic!("nobody has typed `{needle}`"))
+        said.unwrap_or_else(|| panic!("no command has `{needle}`"))
             .1
             .as_str()
     };
@@ -120,7 +120,7 @@ impl Operator {
 
 /// The id of the request that has ordered an instance, as its user would be given it.
 async fn request_of(broker: &Broker, instance: &str) -> String {
-    eventually("the order stands in the log", TIMEOUT, async || {
+    eventually("the order is in the log", TIMEOUT, async || {
         let lines = broker.log();
         let order = lines.iter().find(|line| {
             line.field("target") == Some("audit")

@@ -66,7 +66,7 @@ async fn a_client_that_takes_no_answers_is_hung_up_on() {
 
     assert!(
         sent < 1 << 30,
-        "it reads requests whose answers nobody takes"
+        "it reads requests whose answers are not read"
     );
     watched.expect_unhurt().await;
 }

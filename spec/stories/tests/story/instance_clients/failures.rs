@@ -94,7 +94,7 @@ async fn an_order_that_fails_on_the_way_leaves_no_client() {
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let (control, before) = (foundation.control(), clients.ids().await);
     let fault_file = foundation.folder().join("broken");
-    std::fs::write(&fault_file, "").expect("the folder is our own");
+    std::fs::write(&fault_file, "").expect("the test made the folder");
 
     let answer = platform.provision(&new_id(), &Order::small()).await;
     answer.expect_status(500);
@@ -147,7 +147,7 @@ async fn an_update_that_fails_on_the_way_leaves_the_client_as_it_was() {
         .await;
     let platform = broker.platform();
     let fault_file = foundation.folder().join("broken");
-    std::fs::write(&fault_file, "").expect("the folder is our own");
+    std::fs::write(&fault_file, "").expect("the test made the folder");
 
     let answer = platform.update(&instance, &change(150)).await;
     answer.expect_status(500);
@@ -438,7 +438,7 @@ async fn a_client_that_is_in_use_survives_an_end_that_the_uaa_was_not_reported()
     update_to_the_end(platform, &instance, &change(160)).await;
     assert_eq!(deployed_secret(&foundation, &instance).await, secret);
     let fault_file = foundation.folder().join("broken");
-    std::fs::write(&fault_file, "").expect("the folder is our own");
+    std::fs::write(&fault_file, "").expect("the test made the folder");
 
     let refused = platform.update(&instance, &change(170)).await;
 
@@ -475,7 +475,7 @@ async fn a_secret_that_may_be_in_use_works_until_another_one_has_arrived() {
     assert!(clients.knows(&instance, &in_use).await);
 
     let fault_file = foundation.folder().join("broken");
-    std::fs::write(&fault_file, "").expect("the folder is our own");
+    std::fs::write(&fault_file, "").expect("the test made the folder");
     let refused = platform.update(&instance, &change(150)).await;
     refused.expect_status(500);
     assert!(clients.knows(&instance, &in_use).await, "bad parameters");
@@ -525,7 +525,7 @@ async fn who_may_not_change_secrets_replaces_a_client_only_when_the_adapter_has_
     let clients = foundation.uaa_clients();
     let in_use = reported_secret(&foundation);
     let fault_file = foundation.folder().join("broken");
-    std::fs::write(&fault_file, "").expect("the folder is our own");
+    std::fs::write(&fault_file, "").expect("the test made the folder");
 
     let refused = platform.update(&instance, &change(150)).await;
     refused.expect_status(500);
@@ -565,7 +565,7 @@ async fn a_client_of_somebody_else_is_neither_taken_nor_deleted() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
-    let instance = "somebody-else";
+    let instance = "another-owner";
     let theirs = json!({
         "client_id": instance, "client_secret": "theirs", "authorities": ["uaa.resource"],
         "authorized_grant_types": ["client_credentials"],

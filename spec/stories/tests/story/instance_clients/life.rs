@@ -47,7 +47,7 @@ async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_reported() 
     assert_eq!(client["name"], "cache");
 
     let record = foundation.director().record(&instance).await;
-    let record = record.expect("it is remembered").to_string();
+    let record = record.expect("it is recorded").to_string();
     let log: String = broker.log().iter().map(LogLine::text).collect();
     for text in [record, log] {
         assert!(!text.contains(secret), "the secret is in {text}");

@@ -3,7 +3,7 @@
 //! | module | what may happen |
 //! | --- | --- |
 //! | `life` | nothing: an instance comes, changes and goes |
-//! | `failures` | something fails in the middle, is lost or killed, or belongs to somebody else |
+//! | `failures` | something fails in the middle, is lost or killed, or belongs to another owner |
 
 mod failures;
 mod life;

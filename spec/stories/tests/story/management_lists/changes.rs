@@ -24,7 +24,7 @@ fn ids(list: &Value) -> BTreeSet<String> {
         .iter()
         .map(|row| row["service_instance_id"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(ids.len(), rows.len(), "an instance is told twice");
+    assert_eq!(ids.len(), rows.len(), "an instance is listed twice");
     ids
 }
 

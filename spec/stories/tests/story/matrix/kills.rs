@@ -52,7 +52,7 @@ fn cases(recording: &Recording) -> impl Iterator<Item = Case> {
         let cases =
             moments.flat_map(|moment| [Then::Repeat, Then::Delete].map(|then| (moment, then)));
         cases
-            // A driver is at work when all is handed over: nobody has to ask again.
+            // A driver is at work when all is submitted: nobody has to ask again.
             .filter(|(_, then)| target.part == Part::Request || *then == Then::Delete)
             .map(move |(moment, then)| Case {
                 operation,
@@ -72,7 +72,7 @@ enum Moment {
     After,
 }
 
-/// What the platform does when nothing had been handed over.
+/// What the platform does when nothing had been submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Repeat,

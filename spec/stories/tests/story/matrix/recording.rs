@@ -34,7 +34,7 @@ impl Recording {
             Expected::Refused => panic!("{operation}: {answer:?}"),
         }
         let targets = Target::among(&stage.calls().await, operation.is_asynchronous());
-        assert!(!targets.is_empty(), "{operation} asks nobody");
+        assert!(!targets.is_empty(), "{operation} sends no request");
         let mut locations = Vec::new();
         if operation.is_asynchronous() {
             let tasks = stage.director.tasks_of(&deployment).await;

@@ -59,7 +59,7 @@ async fn on_the_day_of_the_change_no_instance_is_an_orphan_and_all_are_upgraded_
         history.push("run errand health-check: done".to_owned());
         assert_eq!(history_of(&foundation, instance).await, history);
         let record = foundation.director().record(instance).await;
-        let record = record.expect("from now on it is remembered");
+        let record = record.expect("from now on it is recorded");
         assert_eq!(record["outcome"]["state"], "succeeded", "{record}");
     }
     let orphans = run("orphan-deployments").await;

@@ -368,7 +368,7 @@ async fn a_go_broker_finds_what_it_would_have_made_and_leaves_the_record_alone_b
     let path = format!("/configs?latest=true&limit=1&name={name}");
     let configs = director.reported_to_team(&path).await.unwrap_or_default();
     let configs: Vec<Value> = serde_json::from_str(&configs).unwrap();
-    assert_eq!(configs.len(), 1, "what its adapter is told: {configs:?}");
+    assert_eq!(configs.len(), 1, "what its adapter receives: {configs:?}");
     assert_eq!(configs[0]["type"], "cloud");
     let client = foundation.uaa_clients().client(&instance).await;
     for list in [

@@ -168,7 +168,7 @@ async fn an_instance_of_a_go_broker_lives_on_and_leaves_nothing_behind() {
     assert_eq!(configs, json!({ "cloud": "vm_extensions: []\n" }));
     let client: Value = serde_json::from_str(&question("/generate_manifest/uaa_client")).unwrap();
     assert_eq!(client["client_id"], instance.id.as_str());
-    assert_eq!(client["client_secret"], "", "nobody knows it any more");
+    assert_eq!(client["client_secret"], "", "it is unknown now");
     let properties = instance.properties(&foundation).await;
     assert!(properties.contains(&"maxclients: 150".to_owned()));
     instance.expect_all_kept(&foundation).await;

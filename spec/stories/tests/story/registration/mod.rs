@@ -161,6 +161,6 @@ fn expect_text(run: &ErrandRun, text: &str) {
     let texts = run.texts();
     assert!(
         texts.iter().any(|line| line.contains(text)),
-        "nobody says `{text}`: {texts:#?}"
+        "no text of the broker has `{text}`: {texts:#?}"
     );
 }

@@ -432,7 +432,7 @@ impl World {
         }
         assert!(
             self.ledger.origins.len() <= self.here.len(),
-            "origins of instances that nobody is at: {:?}",
+            "origins of idle instances: {:?}",
             self.ledger.origins
         );
         let taken = self.taken(&instance(INSTANCES));

@@ -266,7 +266,7 @@ impl OperationFailure {
         Self {
             end: Ending::Unknown,
             ..Self::new(format!(
-                "{TASKS_DROPPED}, and its audit does not tell what they came to"
+                "{TASKS_DROPPED}, and its audit does not record their results"
             ))
         }
     }

@@ -1,4 +1,4 @@
-//! An operation whose tasks the Director does not have: either nothing was handed over, or they have been dropped since, as
+//! An operation whose tasks the Director does not have: either nothing was submitted, or they have been dropped since, as
 //! old tasks are. The Director's audit outlives them, and so does the deployment.
 
 use std::time::SystemTime;
@@ -61,13 +61,13 @@ impl History {
     /// Reads in the audit what the operation's tasks came to. A Director that does not tell knows nothing.
     pub(super) async fn read_history(&mut self, context: &Context, observer: &Observer) {
         let traces = read(context, observer).await.unwrap_or_else(|error| {
-            tracing::debug!(error = %Chain(&error), "the Director does not tell of its audit");
+            tracing::debug!(error = %Chain(&error), "the Director does not give access to its audit");
             Traces::default()
         });
         if !traces.tasks.is_empty() {
             tracing::info!(
                 tasks = traces.tasks.len(),
-                "the Director has dropped tasks of the operation; its audit tells what they came to"
+                "the Director has dropped tasks of the operation; its audit records their results"
             );
         }
         self.0 = Some(Recalled {

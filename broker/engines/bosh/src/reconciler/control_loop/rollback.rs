@@ -16,10 +16,10 @@ use crate::{
     secrets::PreviousSecret,
 };
 
-/// Nothing was handed over: what was written for it goes, and what was remembered before is remembered again.
+/// Nothing was submitted: what was written for it goes, and what was remembered before is remembered again.
 pub(super) async fn roll_back(context: &Context) {
     if let Err(error) = try_to_roll_back(context).await {
-        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was written for the operation could not be taken back");
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was written for the operation could not be rolled back");
     }
 }
 
@@ -67,7 +67,7 @@ async fn take_records_back(context: &Context) -> Result<(), ServiceError> {
 }
 
 /// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
-/// handed over after all, its secrets stay.
+/// submitted after all, its secrets stay.
 async fn put_secrets_back(context: &Context) -> Result<(), CleanupError> {
     let (secrets, operation) = (&context.upstreams.secrets, &context.operation);
     let mut previous = operation.record.previous_secrets.clone();

@@ -138,7 +138,7 @@ pub(crate) fn in_progress(scene: &Scene<'_>) -> String {
 
 /// An operation of which nothing new can be learned for the time being.
 pub(crate) fn without_news(latest: &str) -> String {
-    let news = "The platform's servers cannot be asked at the moment; what was heard last: ";
+    let news = "The platform's servers cannot be asked at the moment; last known state: ";
     cut(format!("{news}{latest}"))
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn completed(kind: OperationKind) -> String {
     format!("Instance {} completed", kind.noun())
 }
 
-/// The end of an operation of which nothing was handed over.
+/// The end of an operation of which nothing was submitted.
 pub(crate) fn never_submitted(kind: OperationKind) -> String {
     format!(
         "Instance {} failed: the work never began, nothing has changed. Try again.",
@@ -190,7 +190,7 @@ pub(crate) fn still_there(kind: OperationKind) -> String {
     )
 }
 
-/// The end of an operation of which nobody knows what it came to.
+/// The end of an operation of which  unknown what it came to.
 pub(crate) fn unknown_end(kind: OperationKind, message: &impl Display) -> String {
     let remedy = if kind == OperationKind::Create {
         "Delete the instance and create it again"
@@ -204,7 +204,7 @@ pub(crate) fn unknown_end(kind: OperationKind, message: &impl Display) -> String
     )
 }
 
-/// The end of an operation that failed before somebody else began another one, which went well.
+/// The end of an operation that failed before another owner began another one, which went well.
 pub(crate) fn followed_by_another(kind: OperationKind) -> String {
     format!(
         "Instance {} failed; another operation has followed it.",

@@ -338,7 +338,7 @@ impl Model {
         }
         let handed_out = |token: &String| token.starts_with("operation-") || token.len() > 1000;
         if token.is_some_and(|token| !handed_out(&token)) && self.breaks("L-04") {
-            return rejection(400, "nobody knows it");
+            return rejection(400, "it is unknown");
         }
         let was_over = !instance.is_busy();
         instance.operation.polls_left = instance.operation.polls_left.saturating_sub(1);

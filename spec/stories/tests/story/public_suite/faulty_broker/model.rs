@@ -135,9 +135,9 @@ impl Model {
             None if version.is_none() && self.breaks("G-02") => {}
             Some(("2", minor)) if !(self.breaks("G-04") && minor == "99") => {}
             _ if self.breaks("G-03") && version.is_some() => {
-                return rejection(400, "2.x is spoken");
+                return rejection(400, "2.x is supported");
             }
-            _ => return rejection(412, "2.x is spoken"),
+            _ => return rejection(412, "2.x is supported"),
         }
         if self.breaks("G-07")
             && request.headers.get("x-broker-api-originating-identity")
