@@ -47,7 +47,7 @@ pub(crate) enum Command {
     },
     /// Say everything that is wrong with a configuration, without serving.
     ///
-    /// Faults, which keep the broker from working, and remarks, such as keys that  unknown, are printed to standard
+    /// Faults, which keep the broker from working, and remarks, such as keys that nobody knows, are printed to standard
     /// output, each with file, line, column and key, what is wrong and what would be right. No secret is printed, not even a
     /// part of one.
     ///

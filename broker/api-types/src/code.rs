@@ -125,7 +125,7 @@ codes! {
     NothingKept = 2041,
     /// The run of an errand is not the latest of its kind, or has ended already.
     RunOver = 2042,
-    /// Neither a Cloud Controller nor a service instances API is configured, so that  unknown the service instances.
+    /// Neither a Cloud Controller nor a service instances API is configured, so that nobody knows the service instances.
     NoInstanceSource = 2043,
     /// The Cloud Controller does not show us all service instances, so that nothing can be an orphan.
     InstancesUnknown = 2051,

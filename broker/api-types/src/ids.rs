@@ -120,7 +120,7 @@ catalog_id! {
 }
 
 impl PlanId {
-    /// In the place of a plan that  unknown, where something has to be written down: no catalog has an empty id.
+    /// In the place of a plan that nobody knows, where something has to be written down: no catalog has an empty id.
     pub fn unknown() -> Self {
         Self(String::new())
     }

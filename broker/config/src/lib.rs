@@ -108,7 +108,7 @@ pub enum LoadError {
     Invalid(#[from] InvalidConfig),
 }
 
-/// A configuration and what is odd about it, such as keys that  unknown.
+/// A configuration and what is odd about it, such as keys that nobody knows.
 #[derive(Debug)]
 pub struct Loaded<T> {
     /// The checked configuration.

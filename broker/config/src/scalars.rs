@@ -12,7 +12,7 @@ pub(super) struct Scalar<'d> {
     /// The full name of its key.
     pub(super) key: String,
     pub(super) part: Part<'d>,
-    /// The declaration of its key; none where the key passes through, or  unknown it.
+    /// The declaration of its key; none where the key passes through, or nobody knows it.
     pub(super) declared: Option<&'static Key>,
     /// Where it begins and ends, counted in characters of the file.
     pub(super) start: usize,

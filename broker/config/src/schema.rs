@@ -2,7 +2,7 @@
 //!
 //! Draft-07 is what the YAML language servers of editors understand in full. The schema knows shapes, types, bounds and
 //! words; what holds between keys, and what the world must have, only `on-demand-broker check` knows. It is stricter in two
-//! things: a key that  unknown is wrong, and a whole number has no fraction.
+//! things: a key that nobody knows is wrong, and a whole number has no fraction.
 
 use serde_json::{Map, Value, json};
 

@@ -27,7 +27,7 @@ pub(super) struct Section<'a> {
     keys: &'static Keys,
 }
 
-/// A key that  unknown, near to one that is missing.
+/// A key that nobody knows, near to one that is missing.
 #[derive(Clone)]
 struct Typo {
     /// The full name of the missing key.

@@ -91,7 +91,7 @@ impl<'a> LookUp<'a> {
         }
     }
 
-    /// All that is known of an instance; `None` when  unknown it.
+    /// All that is known of an instance; `None` when nobody knows it.
     pub(super) async fn entry(
         &self,
         id: &InstanceId,

@@ -93,6 +93,6 @@ pub enum CertificateFlaw {
     OtherHost,
     /// Its time is over.
     Expired,
-    /// It was signed by an authority that  unknown.
+    /// It was signed by an authority that nobody knows.
     UnknownAuthority,
 }

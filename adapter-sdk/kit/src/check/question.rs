@@ -299,7 +299,7 @@ fn may_be_absent(member: &str, text: &str) -> bool {
     OPTIONAL.contains(&member) && matches!(text, "" | "null" | "{}")
 }
 
-/// An object with a field that  unknown. Anything else stays what it is.
+/// An object with a field that nobody knows. Anything else stays what it is.
 fn grown(text: &str) -> String {
     match serde_json::from_str(text) {
         Ok(Value::Object(mut members)) => {

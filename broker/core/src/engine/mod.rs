@@ -97,7 +97,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         request: &RequestId,
     ) -> Result<LastOperation, EngineError>;
 
-    /// The latest operation on an instance with its stages. `None` where  unknown of one.
+    /// The latest operation on an instance with its stages. `None` where nobody knows of one.
     async fn operation(
         &self,
         call: &Call,

@@ -44,7 +44,7 @@ pub enum OperationOrigin {
         /// When it was begun.
         since: Instant,
     },
-    /// Before this process: it was counted then, and  unknown how long it has taken.
+    /// Before this process: it was counted then, and nobody knows how long it has taken.
     Elsewhere,
 }
 

@@ -53,7 +53,7 @@ pub enum UpdateMeaning {
 pub enum PlanMovement {
     /// It stays on its plan.
     Stays,
-    /// It moves to another, or  unknown which one it was on.
+    /// It moves to another, or nobody knows which one it was on.
     Moves,
 }
 

@@ -21,7 +21,7 @@ use crate::api::{
 const REFUSED: &str = "The Director did not allow the broker to cancel the task, which takes `bosh.admin`. The operation ends after this \
                        step; should the step hang, cancel its task as an administrator of the Director: bosh cancel-task.";
 
-/// The plan that the instance is on. Without one, as with one that  unknown, there is nothing to deploy.
+/// The plan that the instance is on. Without one, as with one that nobody knows, there is nothing to deploy.
 #[derive(Deserialize)]
 struct PlanBody {
     plan_id: Option<String>,

@@ -25,7 +25,7 @@ pub(super) enum Again {
     Busy,
     /// Something is in the way that may have gone by the next time, or may not.
     InTheWay,
-    /// Nobody has answered for good, and  unknown what became of it.
+    /// Nobody has answered for good, and nobody knows what became of it.
     Unanswered,
     /// The answer will be the same.
     Never,

@@ -66,7 +66,7 @@ impl Task<'_> {
         }
     }
 
-    /// After a request that has changed nothing, or of which  unknown: a pause, or the end.
+    /// After a request that has changed nothing, or of which nobody knows: a pause, or the end.
     pub(super) async fn after_rejection(
         &mut self,
         error: ServiceError,

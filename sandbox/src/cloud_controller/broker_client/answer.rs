@@ -38,7 +38,7 @@ pub(crate) enum Answer {
     Failed(BrokerFailure, Mitigation),
 }
 
-/// Whether something may have come into being that  unknown of, and is to be deleted.
+/// Whether something may have come into being that nobody knows of, and is to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mitigation {
     Needed,

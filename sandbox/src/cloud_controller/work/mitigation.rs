@@ -9,7 +9,7 @@ use crate::cloud_controller::{
 const ATTEMPTS: u32 = 11;
 
 impl CloudController {
-    /// Deletes an instance or binding that  unknown of, again and again until the broker takes it or the attempts
+    /// Deletes an instance or binding that nobody knows of, again and again until the broker takes it or the attempts
     /// are used up. A 202 counts as done.
     pub(crate) fn mitigate(&self, target: Target, request: String) {
         self.start_mitigation(target, AcceptsIncomplete::Asynchronous, request);

@@ -9,7 +9,7 @@
 //! | `unshare` | taking an instance away from a space |
 //! | `orders` | what a broker is told |
 //! | `fetch` | questions that a user waits for |
-//! | `mitigation` | deleting what  unknown of |
+//! | `mitigation` | deleting what nobody knows of |
 //! | `brokers` | catalogs |
 //! | `quota` | how much organizations and spaces may order |
 

@@ -34,7 +34,7 @@ use super::{CredHub, Rejection, Session, Writing};
 
 const JSON: &str = "application/json;charset=UTF-8";
 
-/// Mounts every call. A path that  unknown asks who calls before it says so.
+/// Mounts every call. A path that nobody knows asks who calls before it says so.
 pub(super) fn routes(app: &mut ServiceConfig) {
     information::routes(app);
     app.service(

@@ -28,7 +28,7 @@ pub(crate) struct Creation {
     pub(crate) end: Option<Ended>,
     /// The same order again, when the instance was there.
     pub(crate) repeat: Arc<Exchange>,
-    /// The same order again, with members and a parameter that  unknown.
+    /// The same order again, with members and a parameter that nobody knows.
     pub(crate) repeat_with_unknown: Arc<Exchange>,
     /// Another order for the same id, when the instance was there.
     pub(crate) contradiction: Arc<Exchange>,

@@ -96,7 +96,7 @@ enum Action {
     Remove,
 }
 
-/// As it stands in the file. A member that  unknown is ignored, as by the CLI.
+/// As it stands in the file. A member that nobody knows is ignored, as by the CLI.
 #[derive(Deserialize)]
 struct Definition {
     #[serde(default, rename = "type")]

@@ -166,7 +166,7 @@ impl InstanceClients {
     }
 
     /// Undoes what an operation did that was not submitted: a client that it made is deleted, one that it changed is again
-    /// what it was. A secret that it was given beside another one stays, for  unknown it.
+    /// what it was. A secret that it was given beside another one stays, for nobody knows it.
     pub async fn undo(&self, call: &Call, client: &InstanceClient) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
@@ -295,7 +295,7 @@ impl InstanceClients {
             if !ownership.belong_to(instance, &self.offering) {
                 return Err(ClientError::Foreign);
             }
-            // An earlier try has left it, and  unknown its secret.
+            // An earlier try has left it, and nobody knows its secret.
             let deleted = administration.delete(call, id).await;
             deleted.map_err(|source| failed("delete", source))?;
         }

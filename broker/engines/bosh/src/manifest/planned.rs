@@ -62,7 +62,7 @@ pub(crate) struct Foreseen {
 pub(crate) enum Assessment {
     /// It is: nothing would change, and what was done last is known to have succeeded, on this plan.
     InLocation,
-    /// Something would change, or  unknown what there is.
+    /// Something would change, or nobody knows what there is.
     ToBeDeployed,
 }
 

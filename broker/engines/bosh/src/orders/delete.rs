@@ -46,7 +46,7 @@ enum Deployed {
 /// Runs the plan's errands and deletes the instance, then whatever it leaves behind. What is being created is stopped
 /// first.
 ///
-/// Of an instance on a plan that  unknown no errands are run. `origin` stays with it if it stays itself.
+/// Of an instance on a plan that nobody knows no errands are run. `origin` stays with it if it stays itself.
 pub(crate) async fn delete(
     engine: &BoshEngine,
     order: &Order,

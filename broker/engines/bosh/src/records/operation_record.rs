@@ -34,7 +34,7 @@ pub(crate) struct OperationRecord {
     format: u32,
     /// The offering that the instance belongs to.
     pub offering: OfferingId,
-    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and  unknown.
+    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and nobody knows.
     pub plan: PlanId,
     /// On which foundation the instance is; absent where no Cloud Controller is configured, and in markers of before there was
     /// this member.
@@ -123,7 +123,7 @@ pub(crate) enum ClientRole {
 }
 
 impl ClientRole {
-    /// What follows for the next operation from what the latest one left. Without a marker  unknown.
+    /// What follows for the next operation from what the latest one left. Without a marker nobody knows.
     pub(crate) fn after(stored: Option<&StoredRecord>) -> Self {
         match stored {
             Some(stored) if stored.record.client.is_none() => Self::None,

@@ -227,7 +227,7 @@ fn began(task: &Task) -> Option<Timestamp> {
     Timestamp::try_from(task.started_at?).ok()
 }
 
-/// The stage that a task is, where  unknown the operation.
+/// The stage that a task is, where nobody knows the operation.
 fn stage_of(task: &TaskOutcome, logs: &BTreeMap<TaskId, StepLog>) -> Option<StageStatus> {
     let name = match &task.task_kind {
         TaskKind::Deploy => StageName::Deploy,

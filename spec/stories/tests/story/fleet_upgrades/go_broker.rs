@@ -177,7 +177,7 @@ async fn the_errands_work_with_a_go_broker() {
     let poll = requests.last().unwrap();
     assert!(
         poll.contains("Odd"),
-        "members that  unknown go back: {poll}"
+        "members that nobody knows go back: {poll}"
     );
 }
 

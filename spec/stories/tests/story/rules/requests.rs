@@ -46,7 +46,7 @@ async fn the_originating_identity_is_logged_and_never_a_reason_to_refuse() {
     }
 }
 
-/// G-10 and G-12: a body says what it is or does not, and may hold what  unknown.
+/// G-10 and G-12: a body says what it is or does not, and may hold what nobody knows.
 #[tokio::test]
 async fn a_body_may_come_without_a_type_and_with_unknown_members() {
     let foundation = Foundation::start().await;

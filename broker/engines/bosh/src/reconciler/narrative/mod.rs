@@ -190,7 +190,7 @@ pub(crate) fn still_there(kind: OperationKind) -> String {
     )
 }
 
-/// The end of an operation of which  unknown what it came to.
+/// The end of an operation of which nobody knows what it came to.
 pub(crate) fn unknown_end(kind: OperationKind, message: &impl Display) -> String {
     let remedy = if kind == OperationKind::Create {
         "Delete the instance and create it again"
