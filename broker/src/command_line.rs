@@ -11,13 +11,16 @@ use on_demand_broker::{
     telemetry::LogFilter,
 };
 
-/// Brings service instances about on demand.
+/// Provision service instances on demand.
 ///
-/// A service broker between a platform that speaks the Open Service Broker API and a BOSH Director.
+/// The broker connects a platform that uses the Open Service Broker API to a BOSH Director.
 #[derive(Debug, Parser)]
 #[command(name = "on-demand-broker", version, about)]
+#[command(
+    after_help = "Examples:\n  on-demand-broker serve --config broker.yml\n  on-demand-broker check --config broker.yml --online\n  on-demand-broker doctor --config broker.yml"
+)]
 pub(crate) struct Arguments {
-    /// What `serve` logs: a level, or a list of `target=level`.
+    /// Log filter of `serve`: a level, or a list of `target=level`.
     #[arg(
         long = "log",
         value_name = "FILTER",
@@ -30,54 +33,66 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum Command {
-    /// Answer requests until a signal comes.
+    /// Serve the Open Service Broker API until a signal arrives.
     ///
-    /// `on-demand-broker -configFilePath FILE`, as the Go broker is started, does the same.
+    /// `on-demand-broker -configFilePath FILE`, the command line of the Go broker, does the same.
     ///
-    /// The log goes to standard output, as lines of JSON unless that is a terminal. Before the first request is taken, the
-    /// configuration is checked and all upstreams are asked; what is wrong is logged, all of it at once, and the exit
-    /// status is 1. After SIGTERM or SIGINT it is 0.
+    /// The log goes to standard output: JSON lines, or text on a terminal. Before the first request the broker
+    /// checks its configuration and its upstreams. It logs everything that is wrong and exits with status 1. After
+    /// SIGTERM or SIGINT the exit status is 0.
+    #[command(
+        after_help = "Examples:\n  on-demand-broker serve --config broker.yml\n  on-demand-broker serve --config broker.yml --log debug"
+    )]
     Serve {
-        /// The configuration, `broker.yml`.
+        /// Path of the configuration, `broker.yml`.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// What is logged: a level, or a list of `target=level`. It may also stand before `serve`.
+        /// Log filter: a level, or a list of `target=level`; also accepted before `serve`.
         #[arg(long = "log", value_name = "FILTER")]
         log_filter: Option<LogFilter>,
     },
-    /// Say everything that is wrong with a configuration, without serving.
+    /// Check a configuration without serving.
     ///
-    /// Faults, which keep the broker from working, and remarks, such as keys that nobody knows, are printed to standard
-    /// output, each with file, line, column and key, what is wrong and what would be right. No secret is printed, not even a
-    /// part of one.
+    /// Prints errors, which keep the broker from starting, and warnings, such as unknown keys, to standard output.
+    /// Each finding names file, line, column and key, what is wrong and what is expected. No secret is printed, not
+    /// even a part of one.
     ///
-    /// Looked at are the file, the rules that platforms have for a catalog, certificates and keys, the adapter's executable
-    /// and what it answers: its schemas, with `enable_plan_schemas`, and a manifest for a trial order of each plan. Nothing is
-    /// deployed. No upstream is asked: neither Director nor Cloud Controller, UAA or CredHub; `--online` asks them as a start
-    /// does.
+    /// The check covers the file, the platforms' rules for a catalog, certificates and keys, and the service
+    /// adapter: its schemas, with `enable_plan_schemas`, and a manifest for a trial order of each plan. Nothing is
+    /// deployed. With `--online` it also sends requests to the upstreams, as at a start.
     ///
-    /// At a terminal each problem is shown with its line of the file, where secrets are hidden. `NO_COLOR` switches colours off.
+    /// On a terminal each finding is shown with its line of the file, with secrets hidden. `NO_COLOR` switches
+    /// colours off.
     ///
-    /// Exit status: 0 no faults (there may be remarks), 1 faults, 2 the command line means nothing, 130 interrupted.
+    /// Exit status: 0 no errors (there may be warnings), 1 errors, 2 usage error, 130 interrupted.
+    #[command(
+        after_help = "Examples:\n  on-demand-broker check --config broker.yml\n  on-demand-broker check --config broker.yml --online --format json\n  on-demand-broker check --config - --elsewhere < broker.yml"
+    )]
     Check(Check),
-    /// Try every upstream of a broker, without changing anything, and say what is wrong and what to do.
+    /// Probe every upstream of a broker and report problems with remedies.
     ///
-    /// Director, Cloud Controller, their UAAs, each CredHub, the service instances API and the service adapter, as far as they are
-    /// configured: names, connections, certificates, answers, versions, clocks, credentials, and the rights that each feature
-    /// needs which is switched on. All of them at once: one that hangs holds nobody up. No secret is printed.
+    /// Probes the configured upstreams at the same time and changes nothing: Director, Cloud Controller, their
+    /// UAAs, each CredHub, the service instances API and the service adapter. Checks names, connections,
+    /// certificates, answers, versions, clocks, credentials, and the rights that enabled features need. No secret
+    /// is printed.
     ///
-    /// Exit status: 0 all is well (there may be warnings), 1 something keeps the broker from working, 2 the command line means
-    /// nothing, 130 interrupted.
+    /// Exit status: 0 no errors (there may be warnings), 1 errors, 2 usage error, 130 interrupted.
+    #[command(
+        after_help = "Examples:\n  on-demand-broker doctor --config broker.yml\n  on-demand-broker doctor --config broker.yml --timeout 10 --format json"
+    )]
     Doctor(Doctor),
-    /// Print what a configuration may hold: the JSON Schema of `broker.yml`, for editors, or every key, for people
+    /// Print the JSON Schema of `broker.yml`, or a reference of every key
     ///
-    /// The schema is of draft-07. Where the file `broker.schema.json` lies beside `broker.yml`, this line at the top of
-    /// `broker.yml` makes editors with a YAML language server explain keys and underline faults:
+    /// The schema is draft-07. Save it as `broker.schema.json` beside `broker.yml` and put this line at the top of
+    /// `broker.yml`: editors with a YAML language server then explain keys and underline errors.
     ///
     ///   # yaml-language-server: $schema=broker.schema.json
     #[command(verbatim_doc_comment)]
+    #[command(
+        after_help = "Examples:\n  on-demand-broker schema > broker.schema.json\n  on-demand-broker schema --format markdown > keys.md"
+    )]
     Schema {
-        /// What is printed.
+        /// Output format.
         #[arg(long, value_enum, default_value_t = SchemaFormat::Json)]
         format: SchemaFormat,
     },
@@ -91,22 +106,23 @@ pub(crate) const WATCHDOG: &str = "watchdog";
 
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Check {
-    /// The configuration, `broker.yml`; `-` reads it from standard input.
+    /// Path of the configuration, `broker.yml`; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// How findings are printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
-    /// The broker will run on another machine: look at no file that the configuration names, and do not run the adapter.
+    /// Check for a broker on another machine: read no file that the configuration names, and do not run the
+    /// adapter.
     #[arg(long, conflicts_with = "online")]
     elsewhere: bool,
-    /// Ask the upstreams, too: Director, Cloud Controller and whoever else is configured. Nothing is changed there.
+    /// Also check the upstreams: Director, Cloud Controller and others that are configured. Changes nothing there.
     #[arg(long)]
     online: bool,
-    /// Whether the adapter is run, for its schemas and a trial order of each plan.
+    /// Run the adapter for its schemas and a trial order of each plan.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = Switch::On)]
     adapter: Switch,
-    /// What is logged, to standard error: a level, or a list of `target=level`. Else nothing is.
+    /// Log filter, to standard error: a level, or a list of `target=level`. Default: no log.
     ///
     /// `odb_engine_bosh::adapter=info` shows what the adapter says on its standard error.
     #[arg(long = "log", value_name = "FILTER")]
@@ -115,16 +131,16 @@ pub(crate) struct Check {
 
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Doctor {
-    /// The configuration, `broker.yml`; `-` reads it from standard input.
+    /// Path of the configuration, `broker.yml`; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// How findings are printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
-    /// How long each call may take, in seconds; everything together takes five times as long at most.
+    /// Timeout of each call, in seconds. The whole run takes at most five times as long.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) timeout: u64,
-    /// What is logged, to standard error: a level, or a list of `target=level`. Else nothing is.
+    /// Log filter, to standard error: a level, or a list of `target=level`. Default: no log.
     #[arg(long = "log", value_name = "FILTER")]
     pub(crate) log_filter: Option<LogFilter>,
 }

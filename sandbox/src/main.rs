@@ -19,9 +19,12 @@ use tracing_subscriber::EnvFilter;
 /// SIGHUP is signal 1, the lowest bit of the masks in proc(5).
 const HANGUP_BIT: u64 = 1;
 
-/// A foundation on one machine: Director, UAA and Cloud Controller with real processes.
+/// Run a Cloud Foundry with BOSH Director, UAA and CredHub on one machine.
 #[derive(Debug, Parser)]
 #[command(version)]
+#[command(
+    after_help = "Examples:\n  odb-sandbox up --state ./foundation\n  odb-sandbox up --broker broker.yml --adapter ./my-adapter\n  odb-sandbox cf marketplace"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -31,19 +34,32 @@ struct Cli {
 enum Command {
     /// Start a foundation and keep it up until SIGTERM, Ctrl-C or the end of the terminal (SIGHUP).
     ///
-    /// Prints `ready PATH` when everything answers; PATH is a JSON file with addresses and credentials.
+    /// Prints `ready PATH` when every server answers; PATH is a JSON file with addresses and credentials.
+    #[command(
+        after_help = "Examples:\n  odb-sandbox up\n  odb-sandbox up --state ./foundation --broker broker.yml --adapter ./my-adapter"
+    )]
     Up(Box<Up>),
-    /// Order services as the cf command line does.
+    /// Order services as with the cf command line.
+    #[command(
+        after_help = "Examples:\n  odb-sandbox cf marketplace\n  odb-sandbox cf create-service redis small cache --wait\n  odb-sandbox cf --as admin service-brokers"
+    )]
     Cf(cf::CfArgs),
-    /// Make servers of a running foundation fail.
+    /// Inject faults into servers of a running foundation.
+    #[command(
+        after_help = "Examples:\n  odb-sandbox fault add director drop --method POST --path /deployments --times 1\n  odb-sandbox fault list\n  odb-sandbox fault clear --all"
+    )]
     Fault(Box<FaultArgs>),
-    /// List what the servers of a running foundation were asked.
+    /// List the latest requests to the servers of a running foundation.
+    #[command(after_help = "Examples:\n  odb-sandbox calls --server director")]
     Calls(CallsArgs),
-    /// Print what shells and command lines need, secrets included.
+    /// Print environment variables for bosh, credhub, cf and uaa, secrets included.
+    #[command(after_help = "Examples:\n  eval \"$(odb-sandbox env)\"")]
     Env(EnvArgs),
-    /// Put a fresh foundation in the place of a used one.
+    /// Replace a used foundation with a fresh one.
+    #[command(after_help = "Examples:\n  odb-sandbox reset --state ./foundation")]
     Reset(ResetArgs),
-    /// Seed thousands of service instances.
+    /// Create thousands of service instances without ordering them.
+    #[command(after_help = "Examples:\n  odb-sandbox seed --broker redis --instances 5000")]
     Seed(SeedArgs),
     /// Become a program that ends with the sandbox.
     #[command(hide = true)]
@@ -52,30 +68,31 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Up {
-    /// What the foundation is made of. Without it the one that is built in, with its jobs (`manifests/sandbox`).
+    /// Configuration of the foundation. Default: the built-in one with its jobs (`manifests/sandbox`).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The folder for certificates, VMs and foundation.json. Without it a temporary one, removed at the end.
+    /// Folder for certificates, VMs and foundation.json. Default: a temporary folder, removed at the end.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// A folder with jobs that VMs can run; may be given several times. Without it the folder `jobs` beside the configuration.
+    /// Folder with jobs for VMs; repeatable. Default: the folder `jobs` beside the configuration.
     #[arg(long, value_name = "DIR")]
     jobs: Vec<PathBuf>,
     #[command(flatten)]
     dev_loop: DevLoopArgs,
-    /// The loopback net to take, such as 127.80.3.0. Without it a free one.
+    /// Loopback net, such as 127.80.3.0. Default: a free one.
     #[arg(long, value_name = "NET")]
     net: Option<NetAddress>,
     /// Run the processes of VMs as this user (as root only).
     #[arg(long, value_name = "USER")]
     job_user: Option<String>,
-    /// Make VMs without processes.
+    /// Create VMs without processes.
     #[arg(long)]
     no_processes: bool,
-    /// Take new RSA keys from this folder, and leave there what is missing: it saves seconds of computing.
+    /// Take RSA keys from this folder and store new ones there, which saves seconds.
     #[arg(long, value_name = "DIR")]
     rsa_keys: Option<PathBuf>,
-    /// What to log: error, warn, info, debug, trace, or a filter by module. Without it `info`, or `warn` beside a broker.
+    /// Log filter: error, warn, info, debug, trace, or a filter by module. Default: `info`, or `warn` with a
+    /// broker.
     #[arg(long, value_name = "LEVEL")]
     log: Option<EnvFilter>,
 }

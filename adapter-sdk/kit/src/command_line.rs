@@ -10,12 +10,14 @@ use crate::check::command::CheckArguments;
 use crate::new::NewArguments;
 use crate::run::RunArguments;
 
-/// Test kit for service adapters in any language.
+/// Develop and test service adapters in any language.
 ///
-/// Exit status: 0 all is well, 1 something is wrong with the adapter, 2 the command line or a file
-/// that it names means nothing.
+/// Exit status: 0 no errors, 1 the adapter has errors, 2 usage error, or an unusable file.
 #[derive(Debug, Parser)]
 #[command(name = "odb-adapter", version, about)]
+#[command(
+    after_help = "Examples:\n  odb-adapter new --template redis\n  odb-adapter check redis\n  odb-adapter run generate-manifest --adapter redis"
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -25,11 +27,20 @@ pub struct Arguments {
 /// What `odb-adapter` can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run an adapter through the whole protocol and tell what is wrong with it.
+    /// Run an adapter through the whole protocol and report errors.
+    #[command(
+        after_help = "Examples:\n  odb-adapter check ./my-adapter\n  odb-adapter check ./my-adapter --inputs adapter-check.yml --output json"
+    )]
     Check(Box<CheckArguments>),
-    /// Begin an adapter in a new folder.
+    /// Create an adapter in a new folder.
+    #[command(
+        after_help = "Examples:\n  odb-adapter new my-adapter --template\n  odb-adapter new my-adapter"
+    )]
     New(NewArguments),
-    /// Ask an adapter one thing, by hand.
+    /// Send an adapter one request and show its answer.
+    #[command(
+        after_help = "Examples:\n  odb-adapter run generate-manifest --adapter ./my-adapter --plan small\n  odb-adapter run create-binding --adapter ./my-adapter --manifest manifest.yml"
+    )]
     Run(Box<RunArguments>),
 }
 

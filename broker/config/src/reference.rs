@@ -1,7 +1,7 @@
 //! The reference of every key, for operators, in Markdown. It is made of the same declarations as the reader, and lies in
 //! `docs/operators/reference/configuration.md`.
 
-use std::fmt::Write;
+use std::{fmt::Write, ptr};
 
 use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, ROOT, errands};
 
@@ -9,14 +9,13 @@ use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, RO
 const LONG: usize = 9;
 
 const PREFACE: &str = "\
-# Every key
+# Configuration keys
 
-This page is made by `on-demand-broker schema --format markdown` of the declarations that the program reads its files by; a test
-fails when the two differ. How files are read and checked is told under [configuration](../configure.md), how the properties of
-the release's jobs become these files under [properties](properties.md).
+`on-demand-broker schema --format markdown` prints this page. See [configure](../configure.md) for checks, and
+[properties](properties.md) for the properties of the BOSH jobs.
 
-- **Needed**: the section cannot do without the key, if the section is there. A key whose value is null counts as absent.
-- **Ours**: the Go programs do not have the key, and ignore it.
+- **Needed**: required if the section is present. A null value counts as absent.
+- **New**: the Go programs do not have the key and ignore it.
 - **Secret**: the value is never printed or logged.
 - `[]` stands for each member of a list, `NAME` for a name of your choice.
 ";
@@ -24,14 +23,13 @@ the release's jobs become these files under [properties](properties.md).
 const BROKER_FILE: &str = "
 ## broker.yml
 
-Read by `on-demand-broker` and by the errand `broker-post-start`.
+`on-demand-broker` and the errand `broker-post-start` read this file.
 ";
 
 const ERRAND_FILES: &str = "
 ## The files of the errands
 
-One file may be given to all errands ([the errands](errands.md#its-configuration-file)): a key that only others read is passed
-over.
+One file serves all [errands](errands.md#configuration-file): each ignores the keys of the others.
 ";
 
 /// The keys of a file, and which errands read it.
@@ -56,6 +54,7 @@ const ERRANDS: [(&str, &Keys); 5] = [
 pub fn markdown_reference() -> String {
     let mut page = Page {
         text: PREFACE.to_owned() + BROKER_FILE,
+        listed: None,
     };
     for key in ROOT.iter() {
         if let Some((keys, suffix)) = below(key) {
@@ -64,6 +63,7 @@ pub fn markdown_reference() -> String {
         }
     }
     page.text.push_str(ERRAND_FILES);
+    page.listed = Some(Vec::new());
     for (names, keys) in ERRANDS {
         let first = names.split(',').next().unwrap_or(names);
         page.table(&Table {
@@ -80,6 +80,8 @@ pub fn markdown_reference() -> String {
 /// What a page has so far.
 struct Page {
     text: String,
+    /// In the files of the errands: the sections so far with their addresses. One with the same keys refers to the first.
+    listed: Option<Vec<(&'static Keys, String)>>,
 }
 
 /// A section, or a file, with a table of its own.
@@ -119,11 +121,11 @@ impl Page {
         // A text takes everything.
         let _ = writeln!(self.text, "\n### {heading}\n");
         if !table.what.is_empty() {
-            let ours = match table.origin {
-                Origin::Ours => " **Ours**, with every key.",
+            let new = match table.origin {
+                Origin::Ours => " **New**, with every key.",
                 Origin::GoBroker => "",
             };
-            let _ = writeln!(self.text, "{}{ours}\n", table.what);
+            let _ = writeln!(self.text, "{}{new}\n", table.what);
         }
         self.line("| key | value | needed | default | meaning |");
         self.line("| --- | --- | --- | --- | --- |");
@@ -141,12 +143,25 @@ impl Page {
     fn keys(&mut self, keys: &'static Keys, location: &Location<'_>) -> Vec<Table> {
         let mut later = Vec::new();
         for key in keys.iter() {
-            self.row(key, location);
             let Some((keys, suffix)) = below(key) else {
+                self.row(key, location, None);
                 continue;
             };
+            let listed = self.listed.iter().flatten();
+            let first = listed
+                .into_iter()
+                .find(|(listed, _)| ptr::eq(*listed, keys));
+            let listed = first.map(|(_, address)| address.clone());
+            self.row(key, location, listed.as_deref());
+            if listed.is_some() {
+                continue;
+            }
             let origin = inherited(location.origin, key.origin);
             let within = format!("{}{}{suffix}", location.within, key.name);
+            let address = format!("{}.{}{}", location.table.address, location.within, key.name);
+            if let Some(listed) = &mut self.listed {
+                listed.push((keys, address));
+            }
             if keys.iter().count() >= LONG {
                 let address = format!("{}.{within}", location.table.address);
                 later.push(Table::of(address, key, keys, origin));
@@ -162,7 +177,8 @@ impl Page {
         later
     }
 
-    fn row(&mut self, key: &Key, location: &Location<'_>) {
+    /// A row. `listed` is the address of a section with the same keys.
+    fn row(&mut self, key: &Key, location: &Location<'_>, listed: Option<&str>) {
         let address = format!("{}{}", location.within, key.name);
         let row = format!(
             "| <a id=\"{table}.{address}\"></a>`{address}` | {values} | {needed} | {default} | {meaning} |",
@@ -173,7 +189,10 @@ impl Page {
                 Presence::Optional => "",
             },
             default = default(key.default),
-            meaning = meaning(key, location.origin).replace('|', "\\|"),
+            meaning = meaning(key, location.origin).replace('|', "\\|")
+                + &listed.map_or_else(String::new, |first| format!(
+                    " Keys as in [`{first}`](#{first})."
+                )),
         );
         self.line(&row.replace("|  |", "| |").replace("|  |", "| |"));
     }
@@ -239,7 +258,7 @@ fn meaning(key: &Key, section: Origin) -> String {
     let mut meaning = key.what.to_owned();
     // Of a section of our own it has been said.
     if (section, key.origin) == (Origin::GoBroker, Origin::Ours) {
-        meaning.push_str(" **Ours.**");
+        meaning.push_str(" **New.**");
     }
     if key.is_secret {
         meaning.push_str(" **Secret.**");
@@ -290,7 +309,7 @@ mod tests {
             "`port` | 1 to 65535 | yes | | The port that the broker listens on. |",
             "`use_stdin` | boolean | | true | ",
             "`password` | text | yes | | The password that the platform and the errands authenticate with. **Secret.** |",
-            "`bind_address` | text | | | The IP address to listen on; all interfaces unless given. **Ours.** |",
+            "`bind_address` | text | | | The IP address to listen on; all interfaces unless given. **New.** |",
         ] {
             assert!(page.contains(row), "{row}");
         }

@@ -37,7 +37,7 @@ pub(super) enum Halt {
     Stopped,
 }
 
-/// What a verdict is made of.
+/// What a result is made of.
 pub(super) struct Remains<'a> {
     pub(super) tally: Tally,
     /// Why those have failed that have.

@@ -22,22 +22,25 @@ use crate::{
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Cancels the operation that is in progress on a service instance, and waits for its end
+/// Cancel the operation in progress on a service instance, and wait for its end
 ///
-/// Nothing more of the operation is begun, and the Director's task ends at its next checkpoint, or when the Director gives up
-/// a worker that has died. The platform reads that the operation has failed.
+/// The broker begins no further step, and the Director's task ends at its next checkpoint. The platform then shows
+/// the operation as failed.
 ///
-/// Exit status: 0 nothing of it is in progress any more, or, with --no-wait, its cancellation is accepted; 1 it could not be cancelled, or it is not known what came of it; 2 the command
-/// line means nothing.
+/// Exit status: 0 no operation is in progress any more, or, with --no-wait, the cancellation is accepted; 1 the
+/// operation could not be cancelled, or its result is unknown; 2 usage error.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand cancel-operation --config errands.yml --instance 5f3c1a2e"
+)]
 pub struct CancelOperation {
-    /// The configuration, with a section `broker_api`, such as that of `orphan-deployments`.
+    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The id of the service instance (`cf service NAME --guid`).
+    /// Id of the service instance (`cf service NAME --guid`).
     #[arg(long, value_name = "ID", value_parser = instance_id)]
     instance: InstanceId,
-    /// Does not wait for the end.
+    /// Do not wait for the end.
     #[arg(long)]
     no_wait: bool,
 }

@@ -102,15 +102,18 @@ pub struct CommandLine {
     pub errand: Errand,
 }
 
-/// Runs the operator's errands against an on-demand broker.
+/// Run the operator's errands against an on-demand broker.
 ///
-/// Each errand is also a program of its own, under its name, with the flags of the Go program of that name: `ln -s odb-errand
+/// Each errand is also a program under its own name with the flags of the Go program: `ln -s odb-errand
 /// register-broker`. Flags may have one dash or two.
 ///
-/// What programs read goes to standard output, logs to standard error. Exit status: 0 done, 1 not (all) done, 2 the command
-/// line means nothing; 10 is explained where it is used.
+/// Results go to standard output, logs to standard error. Exit status: 0 done, 1 not (all) done, 2 usage error;
+/// errands that use 10 explain it.
 #[derive(Debug, Parser)]
 #[command(name = "odb-errand", version, max_term_width = 100)]
+#[command(
+    after_help = "Examples:\n  odb-errand register-broker --config register.yml\n  odb-errand upgrade-all-service-instances --config upgrade.yml --dry-run\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --follow"
+)]
 struct Program {
     #[command(subcommand)]
     errand: Errand,

@@ -30,23 +30,23 @@ const MOST_ROUNDS: usize = 3;
 /// How it is done.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct How {
-    /// How many instances are deleted at once, instead of `max_in_flight` of the file (10 unless it says so).
+    /// Number of deletions at once, instead of `max_in_flight` of the file (10 unless it says so).
     #[arg(long, value_name = "NUMBER")]
     max_in_flight: Option<NonZeroUsize>,
     /// What one instance may take in all, in seconds or as `90m`, instead of `give_up_after` of the file (4 h unless it says so).
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     give_up_after: Option<Duration>,
-    /// Has the platform forget an instance that could not be deleted. What the broker has made for it may stay; then it is an
+    /// Purge an instance from the platform that could not be deleted. What the broker has made for it may stay; then it is an
     /// orphan, which `orphan-deployments` lists.
     #[arg(long)]
     purge_failed: bool,
-    /// Only lists what would be deleted.
+    /// List what would be deleted, and delete nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Does not ask for the number of instances to be typed. Without a terminal nobody is asked.
+    /// Do not ask for the number of instances. Without a terminal there is no question.
     #[arg(long)]
     yes: bool,
-    /// What goes to standard output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     output: OutputFormat,
 }

@@ -32,20 +32,23 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("Invalid config file"),
 };
 
-/// Deletes the service instances of an offering, with their bindings and keys
+/// Delete the service instances of an offering, with their bindings and keys
 ///
-/// They are deleted through the Cloud Controller, several at a time. All are tried: one that cannot be deleted does not keep
-/// the others. An instance that is being deleted already is waited for; one whose last deletion has failed is deleted again.
-/// Told to stop (SIGTERM, SIGINT), the errand begins no more deletions; those that run go on, and the next run picks them up.
+/// Deletes them through the Cloud Controller, several at a time. An instance that cannot be deleted does not stop
+/// the others. Running deletions are waited for, failed ones are repeated. After SIGTERM or SIGINT the errand
+/// starts no more deletions; running ones continue, and the next run follows them.
 ///
-/// Exit status: 0 all of them are gone, from the platform at least where --purge-failed is given; 1 some are not, and standard error says which and why; 2 the command line means
-/// nothing.
+/// Exit status: 0 all instances are gone (at least from the platform with --purge-failed); 1 some are not, and
+/// standard error lists them with reasons; 2 usage error.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand delete-all-service-instances --config delete.yml --dry-run\n  odb-errand delete-all-service-instances --config delete.yml --space dev --yes"
+)]
 pub struct DeleteAllServiceInstances {
-    /// The configuration file.
+    /// Path of the errand's configuration.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The broker's name in the Cloud Controller; needed only where several brokers offer the same.
+    /// Name of the broker in the Cloud Controller; needed only if several brokers have the offering.
     #[arg(long, alias = "brokerName", value_name = "NAME")]
     broker_name: Option<String>,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) struct Selection {
     /// Only this instance, by its guid.
     #[arg(long = "instance", value_name = "GUID")]
     instances: Vec<String>,
-    /// Only instances whose creation has failed.
+    /// Only instances whose creation failed.
     #[arg(long = "create-failed")]
     create_failed: bool,
 }

@@ -30,18 +30,21 @@ const DELETION: Duration = Duration::from_mins(10);
 /// For how long a deletion is tried again that fails for a transient reason.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Makes the platform forget the broker
+/// Remove the broker from the platform
 ///
-/// A broker that the platform does not know is forgotten already. One that has service instances is not forgotten: run
-/// delete-all-service-instances before.
+/// A broker that the platform does not have counts as removed. A broker with service instances cannot be removed:
+/// run delete-all-service-instances first.
 ///
-/// Exit status: 0 the platform does not know the broker; 1 it does.
+/// Exit status: 0 the platform does not have the broker; 1 it does.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand deregister-broker --config deregister.yml --broker-name redis"
+)]
 pub struct DeregisterBroker {
-    /// The errand's configuration file.
+    /// Path of the errand's configuration.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<OsString>,
-    /// The broker's name in the platform; `broker_name` of the configuration file unless it is given.
+    /// Name of the broker in the platform. Default: `broker_name` of the configuration.
     #[arg(long, alias = "brokerName", value_name = "NAME")]
     broker_name: Option<String>,
 }

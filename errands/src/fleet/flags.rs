@@ -11,34 +11,35 @@ use crate::{command_line::go_boolean, report::OutputFormat};
 /// Flags win over the section `run` of the file.
 #[derive(Clone, Debug, Args)]
 pub(super) struct FleetFlags {
-    /// The errand's configuration.
+    /// Path of the errand's configuration.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// What goes to standard output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) output: OutputFormat,
-    /// Go on with the last run, if that has not succeeded: what it has done is left alone, what it has begun is watched.
+    /// Continue the last run if it has not succeeded: finished instances are skipped, running operations are
+    /// followed.
     #[arg(long = "continue", value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     continues: Option<bool>,
-    /// With --continue: try again what has failed in that run.
+    /// With --continue: retry the instances that failed in that run.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     retry_failed: Option<bool>,
-    /// Change nothing, and tell what would change.
+    /// Report what would change, and change nothing.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     dry_run: Option<bool>,
-    /// How many instances may fail before no further one is begun: a number, or a percentage such as 2%.
+    /// Start no further instance after this many failures: a number, or a percentage such as 2%.
     #[arg(long, value_name = "N|N%")]
     max_failures: Option<FailureBudget>,
-    /// Begin the next instances only when those that were just done are healthy.
+    /// Start the next instances only when the finished ones are healthy.
     #[arg(long, value_name = "BOOLEAN", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_boolean)]
     health_gate: Option<bool>,
-    /// With --health-gate: how many instances are done between two looks; without, all that follow the canaries.
+    /// With --health-gate: instances between two health checks. Default: all that follow the canaries.
     #[arg(long, value_name = "N")]
     wave: Option<NonZeroU32>,
-    /// With --health-gate: how long instances may take to become healthy [default: 600].
+    /// With --health-gate: time for instances to become healthy [default: 600].
     #[arg(long, value_name = "SECONDS")]
     health_timeout: Option<u32>,
-    /// Only instances of this plan, by name or id. Can be given several times, as all that follow.
+    /// Only instances of this plan, by name or id; repeatable, like the filters below.
     #[arg(long = "plan", value_name = "PLAN", action = ArgAction::Append)]
     plans: Vec<String>,
     /// Only instances of this organization, by name or guid.
@@ -50,7 +51,7 @@ pub(super) struct FleetFlags {
     /// Only this instance, by id.
     #[arg(long = "instance", value_name = "ID", action = ArgAction::Append)]
     instances: Vec<String>,
-    /// Not this instance, or not those of this plan, space or organization, by name or id.
+    /// Exclude this instance, or the instances of this plan, space or organization, by name or id.
     #[arg(long = "exclude", value_name = "NAME", action = ArgAction::Append)]
     excluded: Vec<String>,
 }

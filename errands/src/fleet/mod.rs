@@ -55,27 +55,33 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: None,
 };
 
-/// Upgrades every service instance to what the operator offers today
+/// Upgrade every service instance to the current plan, releases and adapter
 ///
-/// Canaries first, then all others, some at a time. An instance that is busy is tried again later; one that fails does not
+/// Canaries first, then the others, some at a time. A busy instance is retried later. A failed instance does not
 /// stop the others, unless it is a canary.
 ///
-/// Exit status: 0 every instance is as it should be (those that are gone or have no deployment do not count); 1 one is not,
-/// and the last line says why; 2 the command line means nothing.
+/// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
+/// instance is not, and the last line has the reason; 2 usage error.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand upgrade-all-service-instances --config upgrade.yml --dry-run\n  odb-errand upgrade-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand upgrade-all-service-instances --config upgrade.yml --continue --retry-failed"
+)]
 pub struct UpgradeAll {
     #[command(flatten)]
     flags: FleetFlags,
 }
 
-/// Puts every service instance onto new VMs
+/// Recreate the VMs of every service instance
 ///
-/// Canaries first, then all others, some at a time. An instance that is busy is tried again later; one that fails does not
+/// Canaries first, then the others, some at a time. A busy instance is retried later. A failed instance does not
 /// stop the others, unless it is a canary.
 ///
-/// Exit status: 0 every instance is as it should be (those that are gone or have no deployment do not count); 1 one is not,
-/// and the last line says why; 2 the command line means nothing.
+/// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
+/// instance is not, and the last line has the reason; 2 usage error.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand recreate-all-service-instances --config upgrade.yml --dry-run\n  odb-errand recreate-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand recreate-all-service-instances --config upgrade.yml --continue --retry-failed"
+)]
 pub struct RecreateAll {
     #[command(flatten)]
     flags: FleetFlags,

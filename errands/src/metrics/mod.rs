@@ -28,26 +28,28 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 /// How long it may take in all: whoever collects metrics comes again every minute or so.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Prints how many service instances there are, and what is left of the quotas
+/// Print the number of service instances and what is left of the quotas
 ///
-/// Standard output has the JSON array of metrics that the broker answers. Without such an answer nothing is printed there,
-/// and standard error says why.
+/// Prints the broker's JSON array of metrics to standard output. Without an answer nothing is printed there, and
+/// standard error has the reason.
 ///
-/// Exit status: 0 the metrics are printed; 10 the broker cannot tell now, try again later: it is not reachable, it has failed,
-/// or the platform does not know the offering; 1 anything else, such as wrong credentials; 2 the command line means nothing.
+/// Exit status: 0 the metrics are printed; 10 they are not available now (the broker is unreachable or failing, or
+/// the platform does not know the offering); 1 any other error, such as wrong credentials; 2 usage error.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  odb-errand collect-service-metrics --config errands.yml")]
 pub struct CollectServiceMetrics {
-    /// A file with a section `broker_api`, such as that of `orphan-deployments`. It keeps the password out of the list of
-    /// processes.
+    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`. Keeps the
+    /// password out of the process list.
     #[arg(long, value_name = "FILE", conflicts_with = "broker_url")]
     config: Option<PathBuf>,
-    /// The broker's address.
+    /// URL of the broker.
     #[arg(long = "brokerUrl", value_name = "URL")]
     broker_url: Option<String>,
-    /// `broker.username` of the broker's configuration.
+    /// User name: `broker.username` of the broker's configuration.
     #[arg(long = "brokerUsername", value_name = "NAME")]
     broker_username: Option<String>,
-    /// `broker.password` of the broker's configuration. On the command line everybody on the machine can read it.
+    /// Password: `broker.password` of the broker's configuration. Every user of the machine can read it on the
+    /// command line.
     #[arg(
         long = "brokerPassword",
         value_name = "PASSWORD",
@@ -55,10 +57,10 @@ pub struct CollectServiceMetrics {
         hide_env_values = true
     )]
     broker_password: Option<SecretString>,
-    /// Trust roots beside the operating system's: PEM itself, not a file.
+    /// Additional trusted certificates as PEM text, not a file.
     #[arg(long = "brokerCACert", value_name = "PEM")]
     broker_ca_cert: Option<String>,
-    /// Whether the broker's certificate is left unverified. Never in production.
+    /// Do not verify the broker's certificate. Never in production.
     #[arg(
         long = "disableTLSCertificateVerification",
         value_name = "BOOLEAN",

@@ -32,25 +32,28 @@ pub(crate) const FILE_TEXTS: ConfigTexts = ConfigTexts {
 /// Between two looks. The broker answers from its memory.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Shows what is being done with a service instance: stages, the Director's tasks, and their steps
+/// Show the latest operation of a service instance: stages, Director tasks and steps
 ///
-/// Tells the latest operation, in progress or ended. With --follow it goes on until the operation has ended: each step is a line
-/// on stderr, or stands at a bar where that is a terminal.
+/// With --follow it continues until the operation ends: each step is a line on stderr, or part of a progress bar on
+/// a terminal.
 ///
-/// Exit status: 0 the operation has succeeded; 1 it has failed, or it is not known what came of it; 2 the command line means
-/// nothing; 10 it is in progress (without --follow).
+/// Exit status: 0 the operation succeeded; 1 it failed, or its result is unknown; 2 usage error; 10 it is in
+/// progress (without --follow).
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --follow\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --output json"
+)]
 pub struct ShowOperation {
-    /// The configuration, with a section `broker_api`, such as that of `orphan-deployments`.
+    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The id of the service instance (`cf service NAME --guid`).
+    /// Id of the service instance (`cf service NAME --guid`).
     #[arg(long, value_name = "ID", value_parser = instance_id)]
     instance: InstanceId,
-    /// Shows what goes on until the operation has ended.
+    /// Follow the operation until it ends.
     #[arg(long)]
     follow: bool,
-    /// The form of what is printed on stdout.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     output: Form,
 }

@@ -45,49 +45,51 @@ const NOT_LISTED: &str = "error retrieving orphan deployments";
 const DETECTED: &str = "Orphan BOSH deployments detected with no corresponding service instance in the platform. See why with \
                         --explain before you delete any, and make sure that their data is not needed.";
 
-/// Lists deployments that no service instance of the platform stands behind, and deletes them if wanted
+/// List deployments without a service instance in the platform, and delete them on request
 ///
-/// Standard output has a JSON array of their names. Deployments that another broker has marked are not listed, nor is anything
-/// as long as the broker cannot learn of all service instances.
+/// Prints a JSON array of their names to standard output. Deployments of other brokers are not listed. Nothing is
+/// listed while the broker cannot list all service instances.
 ///
-/// Exit status: 0 there are none, or they have been deleted; 10 there are some; 1 it could not be found out, or not all were
-/// deleted that should have been; 2 the command line means nothing.
+/// Exit status: 0 there are none, or they are deleted; 10 there are some; 1 the list is not available, or not all
+/// were deleted; 2 usage error.
 #[derive(Debug, Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
+#[command(
+    after_help = "Examples:\n  odb-errand orphan-deployments --config errands.yml --explain\n  odb-errand orphan-deployments --config errands.yml --delete --confirm 2"
+)]
 pub struct OrphanDeployments {
-    /// The configuration, with a section `broker_api`.
+    /// Path of a configuration with a section `broker_api`.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Tells of each one whose it is, how it came about and how old it is, in a table on standard error.
+    /// Print a table of owners, causes and ages to standard error.
     #[arg(long)]
     explain: bool,
-    /// Only the deployment of this service instance; can be given several times. One that is no orphan is told of.
+    /// Only the deployment of this service instance; repeatable. An instance that is no orphan is reported.
     #[arg(long = "instance", value_name = "ID", value_parser = instance_id)]
     instances: Vec<InstanceId>,
-    /// How standard output is written; `json` has all that is known of each, or with --delete what became of each.
+    /// Output format; `json` has all details, or with --delete the result of each deletion.
     #[arg(long, value_enum, value_name = "FORM", default_value_t = Output::Names)]
     output: Output,
-    /// Deletes them one by one, as the platform would delete their instances. Deletions that another run has begun are waited
-    /// for. Their number has to be given, or on a terminal to be typed.
+    /// Delete them one by one, as the platform deletes instances. Waits for deletions that another run has begun.
+    /// Needs their number: --confirm, or typed on a terminal.
     #[arg(long, conflicts_with = "explain")]
     delete: bool,
-    /// How many there are to delete. With another number nothing is deleted.
+    /// Expected number of deletions. With another number nothing is deleted.
     #[arg(long, value_name = "COUNT", requires = "delete")]
     confirm: Option<usize>,
-    /// Deletes those too that nobody has marked: they may be another broker's.
+    /// Also delete unmarked deployments, which may belong to another broker.
     #[arg(long, requires = "delete")]
     include_unmarked: bool,
-    /// The plan, by name or id, that those are on that nobody has marked: its pre-delete errands are run on them.
+    /// Plan of the unmarked deployments, by name or id: its pre-delete errands run before the deletion.
     #[arg(long, value_name = "PLAN", requires = "include_unmarked")]
     plan: Option<String>,
-    /// Deletes also where the platform knows no plan of the offering, which makes every deployment look like an orphan.
+    /// Delete even if the platform has no plan of the offering, which makes every deployment look like an orphan.
     #[arg(long, requires = "delete")]
     offering_is_gone: bool,
-    /// Passes over failing pre-delete errands and over VMs that do not answer. On those that nobody has marked none are run,
-    /// unless --plan names their plan.
+    /// Ignore failing pre-delete errands and unresponsive VMs. Unmarked deployments run no errands without --plan.
     #[arg(long, requires = "delete")]
     force: bool,
 }

@@ -119,7 +119,7 @@ mod tests {
             [
                 "deployment                owner        age  why                            last operation",
                 "service-instance_one      this broker  3 d  the platform has forgotten it  create succeeded",
-                "service-instance_another  unknown      ?  unknown",
+                "service-instance_another  unknown      ?    unknown",
             ]
         );
     }

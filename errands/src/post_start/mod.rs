@@ -18,27 +18,30 @@ use crate::{Dependencies, ExitStatus};
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Waits until the broker on this machine serves its catalog
+/// Wait until the broker on this machine serves its catalog
 ///
-/// Everything is read from the broker's own configuration, `broker.yml`, which is checked as the broker does. Over HTTPS the
-/// broker has to show the very certificate that `broker.tls.cert_file` holds.
+/// Reads the broker's own configuration, `broker.yml`, and checks it as the broker does. Over HTTPS the broker must
+/// present the certificate of `broker.tls.cert_file`.
 ///
-/// Exit status: 0 the catalog is served; 1 it is not, or the configuration is of no use; 2 the command line means nothing.
+/// Exit status: 0 the catalog is served; 1 it is not, or the configuration has errors; 2 usage error.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand broker-post-start --config broker.yml --timeout 60"
+)]
 pub struct BrokerPostStart {
-    /// The broker's configuration, `broker.yml`.
+    /// Path of the broker's configuration, `broker.yml`.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How long to wait, in seconds.
+    /// Time to wait, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
-    /// The name to authenticate with, instead of the configuration's.
+    /// User name, instead of the configuration's.
     #[arg(long = "brokerUsername", value_name = "NAME")]
     broker_username: Option<String>,
-    /// The password to authenticate with, instead of the configuration's. Everybody on the machine can read it here.
+    /// Password, instead of the configuration's. Every user of the machine can read it on the command line.
     #[arg(long = "brokerPassword", value_name = "PASSWORD")]
     broker_password: Option<SecretString>,
-    /// The port to ask, instead of the configuration's.
+    /// Port, instead of the configuration's.
     #[arg(long = "brokerPort", value_name = "PORT")]
     broker_port: Option<String>,
 }

@@ -27,20 +27,22 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 /// How long it may take to close the access to one plan, repetitions included.
 const CLOSING: Duration = Duration::from_mins(2);
 
-/// Deletes all service instances of an offering, and makes the platform forget the broker
+/// Delete all service instances of an offering, and remove the broker from the platform
 ///
-/// First the access to all plans is closed, that of single organizations included, so that nobody orders meanwhile. Then all
-/// service instances are deleted as delete-all-service-instances does it, those included that were begun before. The broker is
-/// only forgotten when none is left.
+/// Disables the access to all plans first, for every organization, so that no new instance is ordered. Then deletes
+/// all service instances as delete-all-service-instances does. Removes the broker when none is left.
 ///
-/// Exit status: 0 the instances are gone and the platform does not know the broker; 1 something is left, and standard error
-/// says what and why; 2 the command line means nothing.
+/// Exit status: 0 the instances and the broker are gone; 1 something is left, and standard error has the reason; 2
+/// usage error.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand delete-all-service-instances-and-deregister-broker --config delete.yml --dry-run"
+)]
 pub struct DeleteAllAndDeregister {
-    /// The errand's configuration file.
+    /// Path of the errand's configuration.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The broker's name in the platform; `broker_name` of the configuration file unless it is given.
+    /// Name of the broker in the platform. Default: `broker_name` of the configuration.
     #[arg(long, alias = "brokerName", value_name = "NAME")]
     broker_name: Option<String>,
     #[command(flatten)]

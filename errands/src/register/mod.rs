@@ -39,22 +39,24 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 /// How long a question to the platform may take, repeats included.
 const QUESTION: Duration = Duration::from_mins(2);
 
-/// Registers the broker with the platform, and settles who may use its plans
+/// Register the broker with the platform and set the access to its plans
 ///
-/// Creates the service broker or updates the one of its name, either of which has the platform read its catalog anew, and
-/// gives each plan of the file its access. What is as it should be is left alone. Safe to repeat: when it has failed, run it
-/// again.
+/// Creates the service broker or updates it, which makes the platform read its catalog, and sets the access to each
+/// plan of the configuration. Leaves alone what is already right. Safe to repeat after a failure.
 ///
-/// Exit status: 0 the broker is registered and all access as the file has it; 1 it is not.
+/// Exit status: 0 the broker is registered with all access as configured; 1 it is not.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand register-broker --config register.yml --dry-run\n  odb-errand register-broker --config register.yml"
+)]
 pub struct RegisterBroker {
-    /// The errand's configuration file.
+    /// Path of the errand's configuration.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     config: Option<OsString>,
-    /// Say what would be changed, and change nothing.
+    /// Report what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// How many seconds the broker may take until it serves its catalog, and as many again until the platform has read it.
+    /// Time for the broker to serve its catalog, in seconds, and again for the platform to read it.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait_for_broker: u64,
 }

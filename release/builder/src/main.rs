@@ -16,7 +16,7 @@ use odb_release::{
     version::ReleaseVersion,
 };
 
-/// Builds the BOSH release of the on-demand broker.
+/// Build the BOSH release of the on-demand broker.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct CommandLine {
@@ -26,38 +26,38 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lays a release folder out of the project
+    /// Create a release folder from the project
     Stage(StageArguments),
-    /// Makes a tarball of a release folder
+    /// Create a tarball from a release folder
     Build(BuildArguments),
 }
 
 #[derive(Debug, Args)]
 struct StageArguments {
-    /// The project's folder
+    /// Folder of the project
     #[arg(long, default_value = ".")]
     project: PathBuf,
-    /// Takes the programs of this folder, which are stripped on the way
+    /// Take the executables of this folder, stripped
     #[arg(
         long,
         value_name = "FOLDER",
         required_unless_present = "rust_toolchain"
     )]
     binaries: Option<PathBuf>,
-    /// Takes the sources, and this standalone installer of a Rust toolchain, which compiles them on VMs
+    /// Take the sources and this standalone Rust installer, which compiles them on VMs
     #[arg(long, value_name = "FILE", conflicts_with = "binaries")]
     rust_toolchain: Option<PathBuf>,
-    /// The folder to lay out; it does not exist yet, or is empty
+    /// Folder to create; must not exist, or be empty
     #[arg(long, value_name = "FOLDER")]
     into: PathBuf,
 }
 
 #[derive(Debug, Args)]
 struct BuildArguments {
-    /// The release folder
+    /// Path of the release folder
     #[arg(long, value_name = "FOLDER")]
     release: PathBuf,
-    /// The version of the release; by default that of this program with commit and content
+    /// Version of the release. Default: the version of this program with commit and content
     #[arg(long)]
     version: Option<ReleaseVersion>,
     /// The commit that the folder was made from

@@ -19,7 +19,7 @@ pub struct CfArgs {
     )]
     pub(super) foundation: PathBuf,
 
-    /// Who speaks to the Cloud Controller.
+    /// User of the requests.
     #[arg(long = "as", global = true, value_enum, value_name = "USER", default_value_t = Identity::Developer)]
     pub(super) identity: Identity,
 
@@ -38,57 +38,57 @@ pub(super) enum Identity {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CfCommand {
-    /// Registers a service broker; its password is read from standard input or a file.
+    /// Register a service broker; its password is read from standard input or a file.
     CreateServiceBroker(CreateServiceBroker),
-    /// Has the catalog of a service broker read again, from another address if need be.
+    /// Read the catalog of a service broker again, from another address if given.
     UpdateServiceBroker(CreateServiceBroker),
-    /// Removes a service broker that has no service instances.
+    /// Remove a service broker that has no service instances.
     DeleteServiceBroker(DeleteServiceBroker),
-    /// Lists the service brokers.
+    /// List the service brokers.
     ServiceBrokers,
-    /// Lists who sees which plan.
+    /// List which organizations see which plan.
     ServiceAccess,
-    /// Shows plans of an offering to everybody, or to an organization.
+    /// Show plans of an offering to every organization, or to one.
     EnableServiceAccess(ServiceAccess),
-    /// Hides plans of an offering from everybody, or from an organization.
+    /// Hide plans of an offering from every organization, or from one.
     DisableServiceAccess(ServiceAccess),
-    /// Makes an organization.
+    /// Create an organization.
     CreateOrg(CreateOrg),
-    /// Makes a space in which its user may work.
+    /// Create a space in which its user may work.
     CreateSpace(CreateSpace),
-    /// Makes an app that never runs: something to bind to.
+    /// Create an app to bind to, which never runs.
     CreateApp(NamedApp),
-    /// Lists the plans that can be ordered.
+    /// List the plans that users can order.
     Marketplace,
-    /// Orders a service instance.
+    /// Order a service instance.
     CreateService(CreateService),
-    /// Lists the service instances of the space.
+    /// List the service instances of the space.
     Services,
-    /// Shows one service instance.
+    /// Show one service instance.
     Service(ShowService),
-    /// Changes parameters or plan of a service instance.
+    /// Change parameters or plan of a service instance.
     UpdateService(UpdateService),
-    /// Brings a service instance to its plan's current version.
+    /// Upgrade a service instance to the current version of its plan.
     UpgradeService(UpgradeService),
-    /// Lets another space use a service instance.
+    /// Share a service instance with another space.
     ShareService(ShareService),
-    /// Ends that another space can use a service instance.
+    /// Stop sharing a service instance with another space.
     UnshareService(ShareService),
-    /// Deletes a service instance.
+    /// Delete a service instance.
     DeleteService(DeleteService),
-    /// Forgets a service instance without telling its broker.
+    /// Remove a service instance without a request to its broker.
     PurgeServiceInstance(NamedInstance),
-    /// Binds an app to a service instance.
+    /// Bind an app to a service instance.
     BindService(BindService),
-    /// Ends the binding of an app to a service instance.
+    /// Remove the binding of an app to a service instance.
     UnbindService(UnbindService),
-    /// Creates credentials for a service instance.
+    /// Create credentials for a service instance.
     CreateServiceKey(CreateServiceKey),
-    /// Prints the credentials of a service key.
+    /// Print the credentials of a service key.
     ServiceKey(ShowServiceKey),
-    /// Deletes a service key.
+    /// Delete a service key.
     DeleteServiceKey(DeleteServiceKey),
-    /// Prints what the Cloud Controller answers to GET.
+    /// Print the Cloud Controller's answer to a GET request.
     Curl(Curl),
 }
 
@@ -293,7 +293,7 @@ pub(super) struct Curl {
 /// Whether a command stays until its operation has ended.
 #[derive(Debug, Args)]
 pub(super) struct Waiting {
-    /// Stay until the operation has ended, and tell its steps.
+    /// Wait until the operation ends, and print its steps.
     #[arg(long)]
     pub(super) wait: bool,
     #[command(flatten)]

@@ -64,7 +64,7 @@ impl Default for BrokerBehaviour {
     }
 }
 
-/// The conduct of the moment, shared by all who follow it.
+/// The behaviour of the moment, shared by all who follow it.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedBehaviour(Arc<RwLock<BrokerBehaviour>>);
 

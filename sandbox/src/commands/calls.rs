@@ -17,10 +17,10 @@ use crate::{
 pub struct CallsArgs {
     #[command(flatten)]
     remote: RemoteArgs,
-    /// Those that came after the one with this number.
+    /// Only requests after the one with this number.
     #[arg(long, value_name = "NUMBER", default_value_t)]
     after: CallNumber,
-    /// Those of this server.
+    /// Only requests to this server.
     #[arg(long, value_enum)]
     server: Option<ServerName>,
 }

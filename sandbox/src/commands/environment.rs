@@ -24,10 +24,10 @@ pub struct EnvArgs {
         default_value = "foundation.json"
     )]
     foundation: PathBuf,
-    /// The state folder that holds it.
+    /// State folder with `foundation.json`.
     #[arg(long, value_name = "DIR", conflicts_with = "foundation")]
     state: Option<PathBuf>,
-    /// Whose credentials.
+    /// Owner of the credentials.
     #[arg(long = "as", value_enum, value_name = "WHO", default_value_t)]
     who: Who,
     /// Print even into a file that other users of the machine can read.

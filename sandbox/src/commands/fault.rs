@@ -30,11 +30,11 @@ pub struct FaultArgs {
 
 #[derive(Debug, Subcommand)]
 enum FaultCommand {
-    /// Sets a fault and prints its id.
+    /// Set a fault and print its id.
     Add(Add),
-    /// Lists the faults that are set: id, how many requests it has struck of those that it has met, what it is.
+    /// List the faults: id, affected of matching requests, effect.
     List,
-    /// Clears faults.
+    /// Clear faults.
     Clear(Clear),
 }
 
@@ -50,29 +50,29 @@ struct Add {
 
 #[derive(Debug, Args)]
 struct Whom {
-    /// Strike requests with this method only.
+    /// Only requests with this method.
     #[arg(long, global = true, value_name = "METHOD")]
     method: Option<RequestMethod>,
-    /// Strike requests to this path only; `*` stands for one segment, `**` at the end for all that may follow.
+    /// Only requests to this path; `*` matches one segment, `**` at the end any number.
     #[arg(long, global = true, value_name = "PATTERN")]
     path: Option<PathPattern>,
-    /// Strike requests with this parameter in their query only. Can be repeated.
+    /// Only requests with this query parameter; repeatable.
     #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = parameter)]
     query: Vec<(String, String)>,
-    /// Strike requests with this header field only; without a value, whatever its value.
+    /// Only requests with this header field; without a value, any value matches.
     #[arg(long, global = true, value_name = "NAME[: VALUE]", value_parser = header_match)]
     with_header: Option<HeaderMatch>,
-    /// Let so many of them pass first.
+    /// Skip this many matching requests first.
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     after: u64,
-    /// Strike so many of them, then no more.
+    /// Affect at most this many requests.
     #[arg(long, global = true, value_name = "N")]
     times: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]
 enum EffectCommand {
-    /// Everything takes longer.
+    /// Delay the answer.
     Delay {
         /// How much longer, such as `1s` or `250ms`.
         #[arg(value_parser = durations::parse)]
@@ -81,7 +81,7 @@ enum EffectCommand {
         #[arg(long, value_enum, default_value_t)]
         moment: Moment,
     },
-    /// Something else is answered.
+    /// Replace the answer.
     Answer {
         /// With this status.
         status: Status,
@@ -95,34 +95,34 @@ enum EffectCommand {
         #[arg(long, value_enum, default_value_t)]
         moment: Moment,
     },
-    /// It goes no further until the fault is cleared.
+    /// Hold the request until the fault is cleared.
     Hold {
         /// Whether the server has worked on the request by then.
         #[arg(long, value_enum, default_value_t)]
         moment: Moment,
     },
-    /// The connection is cut.
+    /// Drop the connection.
     Drop {
         /// Whether the server has worked on the request by then.
         #[arg(long, value_enum, default_value_t)]
         moment: Moment,
     },
-    /// The connection is cut within the body of the answer.
+    /// Truncate the body of the answer.
     Truncate {
         /// So many bytes of the body arrive.
         bytes: usize,
     },
-    /// The body of the answer trickles.
+    /// Send the body of the answer slowly.
     Slow {
         /// So many bytes a second.
         bytes_per_second: NonZeroU32,
     },
-    /// The answer says that it is of another type than it is.
+    /// Send a wrong content type.
     ContentType {
         /// What it says.
         value: FieldValue,
     },
-    /// New connections meet a certificate that they should not accept.
+    /// Present an unacceptable certificate to new connections.
     Certificate {
         /// What is wrong with it.
         flaw: CertificateFlaw,

@@ -28,10 +28,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// removed, and the next start makes a fresh one.
 #[derive(Debug, Args)]
 pub struct ResetArgs {
-    /// The state folder of the foundation, running or not.
+    /// State folder of the foundation, running or not.
     #[arg(long, value_name = "DIR", required_unless_present = "control")]
     state: Option<PathBuf>,
-    /// The control API of a foundation that runs.
+    /// URL of the control API of a running foundation.
     #[arg(long, value_name = "URL", conflicts_with = "state")]
     control: Option<Url>,
 }

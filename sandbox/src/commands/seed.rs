@@ -19,19 +19,19 @@ use crate::{
 pub struct SeedArgs {
     #[command(flatten)]
     remote: RemoteArgs,
-    /// The name of the broker, which must be registered.
+    /// Name of the registered broker.
     #[arg(long, value_name = "NAME")]
     broker: String,
-    /// How many service instances.
+    /// Number of service instances.
     #[arg(long, value_name = "N")]
     instances: usize,
-    /// In so many organizations.
+    /// Number of organizations.
     #[arg(long, value_name = "N", default_value_t = 3)]
     organizations: usize,
-    /// With so many spaces each.
+    /// Number of spaces in each organization.
     #[arg(long, value_name = "N", default_value_t = 3)]
     spaces: usize,
-    /// Draw the fleet that this number draws. Without it, one that is printed.
+    /// Seed of the random fleet. Default: a random seed, which is printed.
     #[arg(long, value_name = "N")]
     random_seed: Option<u64>,
 }

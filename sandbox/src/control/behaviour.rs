@@ -1,4 +1,4 @@
-//! `/conduct/…`: how servers behave while they do not fail.
+//! `/behaviour/…`: how servers behave while they do not fail.
 
 use std::time::Duration;
 

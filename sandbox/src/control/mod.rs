@@ -12,7 +12,7 @@
 //! | `/task-faults` | sets, lists and clears what happens to tasks of the Director |
 //! | `/vms` | lists VMs with their processes, kills and revives them |
 //! | `GET /deployments/NAME/processes` | what runs on the VMs of a deployment |
-//! | `/conduct/…` | how servers behave while they do not fail |
+//! | `/behaviour/…` | how servers behave while they do not fail |
 //! | `/tokens/SERVER` | lives, withdrawal and keys of a UAA's tokens |
 //! | `GET /names/NAME` | the addresses that a name of BOSH DNS stands for |
 

@@ -14,7 +14,7 @@ pub(super) struct Demands {
     pub(super) releases: Vec<UploadedRelease>,
     pub(super) stemcells: Vec<UploadedStemcell>,
     /// What cannot be had, and what there is instead.
-    pub(super) faults: Vec<String>,
+    pub(super) errors: Vec<String>,
 }
 
 /// The lists of an instance group that name things of the cloud config, and those things.
@@ -73,7 +73,7 @@ impl Demands {
         for job in wanted.into_iter().filter(|job| !has(job)) {
             match jobs.job(job) {
                 Some(job) => all.get_or_insert_default().push(job.name.clone()),
-                None => self.faults.push(format!(
+                None => self.errors.push(format!(
                     "service_deployment.releases[{location}].jobs: the sandbox knows no job `{job}`, which release \
                      `{name}` is to have; put its folder into `jobs` beside `broker.yml`, or name another with --jobs; \
                      there are {}",
@@ -120,7 +120,7 @@ impl Demands {
                 .filter_map(Value::as_str)
                 .filter(|name| !name.is_empty() && !there.iter().any(|known| known == name));
             for name in missing {
-                self.faults.push(format!(
+                self.errors.push(format!(
                     "{key}.{member}: the foundation has no {thing} `{name}`; there are {}, and --config FILE can name \
                      others",
                     listed(&there)

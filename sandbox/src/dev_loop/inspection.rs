@@ -30,11 +30,11 @@ const TRIALS: &str = "ODB-30";
 /// What was found, in the author's words: with the author's file and lines.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    pub(super) faults: Vec<String>,
+    pub(super) errors: Vec<String>,
     pub(super) warnings: Vec<String>,
     /// Whether the adapter did not do what it should.
     pub(super) is_adapters: bool,
-    /// What the adapter said, if that is so, apart from what the faults quote.
+    /// What the adapter said, if that is so, apart from what the errors quote.
     pub(super) adapter_words: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum InspectionError {
 
 #[derive(Deserialize)]
 struct Report {
-    faults: Vec<Finding>,
+    errors: Vec<Finding>,
     warnings: Vec<Finding>,
 }
 
@@ -129,11 +129,11 @@ pub(super) async fn inspect(
         InspectionError::Report { executable, source }
     })?;
     // An author sees for himself what orders come to; the broker that has them runs all the same.
-    let (trials, faults) = report.faults.into_iter().partition(Finding::is_of_trial);
+    let (trials, errors) = report.errors.into_iter().partition(Finding::is_of_trial);
     let mut warnings: Vec<Finding> = trials;
     warnings.extend(report.warnings);
-    let faults: Vec<Finding> = faults;
-    let is_adapters = faults.iter().any(Finding::is_adapters);
+    let errors: Vec<Finding> = errors;
+    let is_adapters = errors.iter().any(Finding::is_adapters);
     if !is_adapters {
         adapter_words.clear();
     }
@@ -143,11 +143,11 @@ pub(super) async fn inspect(
             .map(|one| one.reported(composition, author))
             .collect()
     };
-    let (faults, warnings) = (reported(faults), reported(warnings));
+    let (errors, warnings) = (reported(errors), reported(warnings));
     // A fault quotes the adapter's last words.
-    adapter_words.retain(|words| !faults.iter().any(|fault| fault.contains(words.as_str())));
+    adapter_words.retain(|words| !errors.iter().any(|fault| fault.contains(words.as_str())));
     Ok(Findings {
-        faults,
+        errors,
         warnings,
         is_adapters,
         adapter_words,

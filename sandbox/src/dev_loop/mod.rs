@@ -1,4 +1,4 @@
-//! A service author's workshop: a broker beside the foundation, with the author's adapter and `broker.yml`, started again
+//! A service author's dev loop: a broker beside the foundation, with the author's adapter and `broker.yml`, started again
 //! whenever one of them changes (`docs/authors/sandbox.md`, "For authors").
 //!
 //! | module | what it does |
@@ -52,7 +52,7 @@ pub use self::{
 };
 use crate::foundation::FileError;
 
-/// A workshop cannot be set up.
+/// A dev loop cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum DevLoopError {
     /// The folder for the broker's files cannot be made.

@@ -36,7 +36,7 @@ pub struct DevLoopArgs {
     broker_executable: Option<PathBuf>,
 }
 
-/// What a workshop is set up with.
+/// What a dev loop is set up with.
 #[derive(Clone, Debug)]
 pub struct DevLoopOptions {
     pub(super) broker_file: PathBuf,
@@ -46,7 +46,7 @@ pub struct DevLoopOptions {
     pub(super) state: PathBuf,
 }
 
-/// There can be no workshop.
+/// There can be no dev loop.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     /// There is no such file.

@@ -65,9 +65,9 @@ enum Unusable {
     #[error("could not check it")]
     Inspection(#[source] InspectionError),
     /// All that is wrong with it, each with its place.
-    #[error("{}", faults.join("; "))]
+    #[error("{}", errors.join("; "))]
     Faults {
-        faults: Vec<String>,
+        errors: Vec<String>,
         /// Whether the adapter did not do what it should.
         is_adapters: bool,
         /// What the adapter said, if that is so.
@@ -204,13 +204,13 @@ impl<'f> DevLoop<'f> {
             report(&format!("warning: {warning}"));
         }
         let demanded = demands
-            .faults
+            .errors
             .iter()
             .map(|fault| format!("{author}: {fault}"));
-        let faults: Vec<String> = findings.faults.into_iter().chain(demanded).collect();
-        if !faults.is_empty() {
+        let errors: Vec<String> = findings.errors.into_iter().chain(demanded).collect();
+        if !errors.is_empty() {
             return Err(Unusable::Faults {
-                faults,
+                errors,
                 is_adapters: findings.is_adapters,
                 adapter_words: findings.adapter_words,
             });
@@ -305,11 +305,11 @@ impl<'f> DevLoop<'f> {
         let author = self.author_file();
         let is_adapters = match error {
             Unusable::Faults {
-                faults,
+                errors,
                 is_adapters,
                 adapter_words,
             } => {
-                report_all(faults);
+                report_all(errors);
                 report_all(adapter_words);
                 *is_adapters
             }

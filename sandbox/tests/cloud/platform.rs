@@ -58,7 +58,7 @@ impl Platform {
         Self::adapted(&Store::in_memory(), |settings| settings.brokers = brokers).await
     }
 
-    /// A Cloud Controller in a hurry, with the generations of an era.
+    /// A Cloud Controller in a hurry, with one generation of the API.
     pub(crate) async fn of_generation(generation: ApiGeneration) -> Self {
         Self::adapted(&Store::in_memory(), |settings| {
             settings.generation = generation

@@ -14,82 +14,83 @@ use uuid::Uuid;
 /// Holds the password where no file does.
 pub(crate) const PASSWORD_VARIABLE: &str = "ODB_CONFORMANCE_PASSWORD";
 
-/// Shows whether a service broker keeps the Open Service Broker API 2.17.
+/// Check a service broker against the Open Service Broker API 2.17.
 ///
-/// Orders real service instances from the broker, and deletes them at the end, at Ctrl-C too. A second Ctrl-C ends it at
-/// once, and leaves them behind.
+/// Orders real service instances from the broker and deletes them at the end, also after Ctrl-C. A second Ctrl-C
+/// ends the run at once and leaves them behind.
 ///
-/// Exit status: 0 when no rule that binds is broken, 1 when one is, when something could not be deleted, when the run was
-/// stopped or when a report could not be written to its end, 2 when the command line, or a file that it names, is of no
-/// use: nothing was ordered then.
+/// Exit status: 0 no mandatory rule is broken; 1 one is, an instance could not be deleted, the run was stopped, or
+/// a report could not be written; 2 usage error, or an unusable file: nothing was ordered.
 #[derive(Debug, Parser)]
 #[command(name = "odb-conformance", version, max_term_width = 100)]
+#[command(
+    after_help = "Examples:\n  odb-conformance --url https://broker.example:8080 --username admin --password-file password\n  odb-conformance --list"
+)]
 pub(crate) struct Arguments {
-    /// Prints the rules that there are checks for, with level (M, S, O or - for advice), and does nothing else.
+    /// List the rules with their level (M, S, O or - for advice), and exit.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Where the broker is; the address may have a path.
+    /// URL of the broker; may have a path.
     #[arg(long, value_name = "URL", required_unless_present = "list")]
     url: Option<Url>,
     /// The user name of the broker.
     #[arg(long, value_name = "NAME", required_unless_present = "list")]
     username: Option<String>,
-    /// The file with the password; one newline at its end does not count. Without it the password is taken from
-    /// `ODB_CONFORMANCE_PASSWORD`.
+    /// File with the password; one newline at its end is ignored. Default: `ODB_CONFORMANCE_PASSWORD`.
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// The certificate authority of the broker, in PEM. Without it those of this machine are trusted.
+    /// Certificate authority of the broker, in PEM. Default: the authorities of this machine.
     #[arg(long, value_name = "FILE")]
     ca_cert: Option<PathBuf>,
-    /// Trusts whoever answers: whoever is in between can read the password.
+    /// Do not verify the certificate: anyone in between can read the password.
     #[arg(long, conflicts_with = "ca_cert")]
     insecure_skip_verify: bool,
-    /// What is announced as X-Broker-API-Version.
+    /// Value of X-Broker-API-Version.
     #[arg(long, value_name = "VERSION", default_value = "2.17")]
     api_version: String,
-    /// The offering to order, by name; else the first in the catalog.
+    /// Offering to order, by name. Default: the first of the catalog.
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// The plan to order, by name; else the first of the offering.
+    /// Plan to order, by name. Default: the first of the offering.
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// The plan to move to, by name; else the next of the offering.
+    /// Plan to change to, by name. Default: the next of the offering.
     #[arg(long, value_name = "NAME")]
     other_plan: Option<String>,
-    /// Parameters of orders, a JSON object.
+    /// File with the parameters of orders, a JSON object.
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
-    /// Parameters of changes, a JSON object. Where the offering has one plan only, changes need them.
+    /// File with the parameters of updates, a JSON object. Needed if the offering has one plan only.
     #[arg(long, value_name = "FILE")]
     update_parameters: Option<PathBuf>,
-    /// Parameters of bindings, a JSON object.
+    /// File with the parameters of bindings, a JSON object.
     #[arg(long, value_name = "FILE")]
     bind_parameters: Option<PathBuf>,
-    /// The organization that orders; else one that does not exist.
+    /// Organization of the orders. Default: a random id.
     #[arg(long, value_name = "GUID")]
     organization: Option<String>,
-    /// The space that orders; else one that does not exist.
+    /// Space of the orders. Default: a random id.
     #[arg(long, value_name = "GUID")]
     space: Option<String>,
-    /// Looks at these rules only: ids such as P-01, or a whole group such as P. Can be given several times.
+    /// Check these rules only: ids such as P-01, or a group such as P; repeatable.
     #[arg(long, value_name = "RULE", value_delimiter = ',', action = ArgAction::Append)]
     only: Vec<String>,
-    /// Leaves these rules out.
+    /// Skip these rules.
     #[arg(long, value_name = "RULE", value_delimiter = ',', action = ArgAction::Append)]
     skip: Vec<String>,
-    /// text, json or junit, to stdout or into a file. Can be given several times. Where none goes to stdout, the text does.
+    /// Report as text, json or junit, to stdout or a file; repeatable. Default: text to stdout.
     #[arg(long, value_name = "FORMAT[:FILE]", action = ArgAction::Append)]
     pub(crate) report: Vec<ReportTo>,
-    /// How long the broker may take for an answer, in seconds.
+    /// Timeout of a request, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 65)]
     request_timeout: u64,
-    /// How long an operation may take, in seconds.
+    /// Timeout of an operation, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
     operation_timeout: u64,
-    /// The pause between two polls where the broker does not say, in seconds.
+    /// Pause between two polls without `Retry-After`, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     poll_interval: u64,
-    /// How long the whole run may take, in seconds. What was made is deleted after that, too.
+    /// Time limit of the whole run, in seconds. Instances are deleted after that, too.
     #[arg(long, value_name = "SECONDS", default_value_t = 4 * 3600)]
     time_limit: u64,
 }

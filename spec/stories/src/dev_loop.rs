@@ -1,4 +1,4 @@
-//! A service author's workshop: `odb-sandbox up --broker … --adapter …` in a folder of the test's own.
+//! A service author's dev loop: `odb-sandbox up --broker … --adapter …` in a folder of the test's own.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
 //! The black-box suite: binaries of this project, spoken to as their users would, against the sandbox.
 //!
-//! This library is the workshop of its tests. [`Foundation`] starts a sandbox of its own for each test, [`Broker`] a
+//! This library is the dev loop of its tests. [`Foundation`] starts a sandbox of its own for each test, [`Broker`] a
 //! broker on it, [`Platform`] orders from that broker, [`Director`] shows what became of it, [`Redis`] uses it.
 //! What a test starts ends with it; when the test fails, its logs are printed.
 //!
@@ -80,7 +80,8 @@ pub use errand::{Errand, ErrandConfiguration, ErrandRun, RunningErrand};
 pub use eventually::eventually;
 pub use foundation::{Foundation, FoundationSetup, Upstream};
 pub use guide::{
-    Desk, Document, Fence, Link, ProjectTests, Reader, broker_texts, fences, properties_page,
+    Desk, Document, Fence, Link, ProjectTests, Reader, broker_texts, fences, messages_of,
+    properties_page,
 };
 pub use instances_api::InstancesApi;
 pub use platform::{Ended, Order, Platform, new_id};

@@ -18,24 +18,24 @@ pub struct CheckArguments {
     /// The adapter: an executable in any language, or a folder of templates.
     #[arg(value_name = "PATH")]
     pub adapter: PathBuf,
-    /// What to ask the adapter with. Without it `adapter-check.yml` in the adapter's folder, beside it,
-    /// or in one of the folders above.
+    /// Inputs of the requests. Default: `adapter-check.yml` in the adapter's folder, beside it, or in a folder
+    /// above.
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
     /// Take service deployment and plans from a broker's configuration.
     #[arg(long, value_name = "FILE")]
     pub broker_config: Option<PathBuf>,
-    /// A plan to check with alone: the name of one of the inputs, or a file with a plan as adapters get
-    /// it, in YAML or JSON; may be given more than once.
+    /// Check with this plan only: a name from the inputs, or a file with a plan as adapters get it, in YAML or
+    /// JSON; repeatable.
     #[arg(long = "plan", value_name = "NAME|FILE")]
     pub plans: Vec<PathBuf>,
     /// The service deployment as adapters get it, in YAML or JSON.
     #[arg(long, value_name = "FILE")]
     pub service_deployment: Option<PathBuf>,
-    /// The time for each call.
+    /// Timeout of each call, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=55))]
     pub deadline: Option<u64>,
-    /// How the report is printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
     /// Keep the input of calls that findings speak of in this folder, so that `odb-adapter run` can

@@ -10,14 +10,14 @@ use super::{Language, NewAdapter, Sdk};
 /// What `odb-adapter new` takes.
 #[derive(Debug, Args)]
 pub struct NewArguments {
-    /// The folder to make; its name is that of the adapter: lower-case letters, digits and hyphens.
+    /// Folder to create, named like the adapter: lower-case letters, digits and hyphens.
     #[arg(value_name = "NAME")]
     pub folder: PathBuf,
-    /// Makes an adapter of templates, without code. Else it is one in Rust.
+    /// Create an adapter of templates, without code. Default: an adapter in Rust.
     #[arg(long)]
     pub template: bool,
-    /// The folder `adapter-sdk` of a checkout, for an adapter in Rust. Else that of the checkout in which this executable was
-    /// built.
+    /// Folder `adapter-sdk` of a checkout, for an adapter in Rust. Default: that of the checkout this executable
+    /// was built in.
     #[arg(long, value_name = "FOLDER", conflicts_with = "template")]
     pub sdk: Option<PathBuf>,
 }

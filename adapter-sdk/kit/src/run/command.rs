@@ -21,14 +21,14 @@ use crate::process::{AdapterProcess, Program};
 /// What is not given comes from `adapter-check.yml` beside the adapter, or is made up.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// What the adapter is asked for, such as `generate-manifest`.
+    /// Subcommand of the adapter, such as `generate-manifest`.
     #[arg(value_name = "SUBCOMMAND", value_parser = subcommands())]
     pub subcommand: Subcommand,
     /// The adapter: an executable, or a folder of templates.
     #[arg(long, value_name = "PATH")]
     pub adapter: PathBuf,
-    /// Where service deployment, plans and environment stand. Else `adapter-check.yml` beside the adapter, or in a folder
-    /// above it.
+    /// Inputs: service deployment, plans and environment. Default: `adapter-check.yml` beside the adapter or in a
+    /// folder above.
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
     /// A `broker.yml`, for service deployment and plans.
@@ -38,16 +38,16 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub service_deployment: Option<PathBuf>,
 
-    /// The plan: the name of one of the inputs, or a file (JSON or YAML). Else the first of the inputs.
+    /// Plan: a name from the inputs, or a file (JSON or YAML). Default: the first plan of the inputs.
     #[arg(long, value_name = "NAME|FILE", help_heading = "The question")]
     pub plan: Option<String>,
-    /// The plan before an update. Else the same plan.
+    /// Plan before an update. Default: the same plan.
     #[arg(long, value_name = "NAME|FILE", help_heading = "The question")]
     pub previous_plan: Option<String>,
-    /// The manifest that is deployed; asks for another one, and shows where the two differ.
+    /// Deployed manifest; shows how the new one differs from it.
     #[arg(long, value_name = "FILE", help_heading = "The question")]
     pub previous_manifest: Option<PathBuf>,
-    /// What a manifest is wanted for. Else an order, or an update where there is a previous manifest.
+    /// Operation of the manifest. Default: an order, or an update if there is a previous manifest.
     #[arg(long, value_enum, help_heading = "The question")]
     pub operation: Option<Operation>,
     /// The parameters of the user, as JSON or in a file.
@@ -56,10 +56,10 @@ pub struct RunArguments {
     /// The UAA client of the instance.
     #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
     pub uaa_client: Option<String>,
-    /// The secrets by reference, which manifests hold or held. Else values that are made up.
+    /// Secrets by reference. Default: generated values.
     #[arg(long, value_name = "FILE", help_heading = "The question")]
     pub secrets: Option<PathBuf>,
-    /// The manifest of the instance that is bound or has a dashboard. Else the adapter is asked for one first.
+    /// Manifest of the instance to bind or show. Default: the adapter generates one first.
     #[arg(long, value_name = "FILE", help_heading = "The question")]
     pub manifest: Option<PathBuf>,
     /// The id of the service instance.
@@ -78,29 +78,29 @@ pub struct RunArguments {
         help_heading = "The question"
     )]
     pub binding_id: String,
-    /// The addresses of the VMs by instance group. Else some of 10.0.0.0/8 for each.
+    /// Addresses of the VMs by instance group. Default: addresses of 10.0.0.0/8.
     #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
     pub bosh_vms: Option<String>,
     /// The DNS addresses by name.
     #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
     pub dns_addresses: Option<String>,
-    /// Asks with this document on stdin, or, where it is a JSON list, with these arguments.
+    /// Send this document on stdin, or, if it is a JSON list, these arguments.
     #[arg(long, value_name = "FILE", help_heading = "The question")]
     pub document: Option<PathBuf>,
-    /// Asks in arguments, as brokers with `use_stdin: false` do.
+    /// Send the request as arguments, as brokers with `use_stdin: false` do.
     #[arg(long, help_heading = "The question")]
     pub arguments: bool,
 
-    /// How long the adapter may take, in seconds.
+    /// Timeout of the adapter, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 55, value_parser = clap::value_parser!(u64).range(1..=55))]
     pub deadline: u64,
-    /// Writes the manifest into a file as it would be deployed, for a later --previous-manifest or --manifest.
+    /// Write the manifest to a file as it would be deployed, for a later --previous-manifest or --manifest.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Shows secrets instead of numbers in their places.
+    /// Show secrets instead of placeholders.
     #[arg(long)]
     pub show_secrets: bool,
-    /// How the answer is shown.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
 }

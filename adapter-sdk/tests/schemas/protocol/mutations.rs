@@ -20,7 +20,7 @@ struct Change {
     changed: Value,
 }
 
-/// Changes by the verdict on them, from the table of changes.
+/// Changes by the result on them, from the table of changes.
 fn changes(result: &str) -> Vec<Change> {
     type Locations = BTreeMap<String, Vec<Value>>;
     let table: BTreeMap<String, BTreeMap<String, Locations>> =

@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use super::{Client, ConnectionLimit, GuardedStream, Timeouts, stream::Transport};
 
 /// What somebody is told who speaks HTTP where TLS is spoken.
-const SPEAK_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 97\r\n\
+const SPEAK_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 95\r\n\
     connection: close\r\n\r\n{\"description\":\"This port uses HTTPS. Give the broker's address with https:// \
     in front of it.\"}";
 

@@ -98,7 +98,7 @@ mod tests {
         assert!(!plain.contains('\u{1b}'), "{plain}");
 
         let coloured = shown(source, Colour::On).await;
-        assert!(coloured.contains("\u{1b}[1m\u{1b}[91mfault"), "{coloured}");
+        assert!(coloured.contains("\u{1b}[1m\u{1b}[91merror"), "{coloured}");
     }
 
     #[tokio::test]

@@ -27,7 +27,7 @@ const API_VERSION: &str = "2.15";
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
 const REDIRECTS: usize = 10;
 
-/// Sends requests, each as the conduct of the moment has it.
+/// Sends requests, each as the behaviour of the moment has it.
 #[derive(Clone)]
 pub(super) struct Exchanges {
     verifying: Client,

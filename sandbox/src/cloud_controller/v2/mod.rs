@@ -44,7 +44,7 @@ const JSON: &str = "application/json;charset=utf-8";
 
 type V2Answer = Result<HttpResponse, V2Rejection>;
 
-/// The routes of v2, as an era has them.
+/// The routes of v2, as a generation of the API has them.
 pub(super) fn routes(generation: ApiGeneration) -> impl HttpServiceFactory {
     let scope = web::scope("/v2").configure(move |app| info::routes(generation, app));
     let scope = if generation.has_v2() {

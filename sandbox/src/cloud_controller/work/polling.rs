@@ -47,7 +47,7 @@ pub(super) enum GoneMeans {
 }
 
 impl Operation {
-    /// Polls at the interval of the Cloud Controller or the broker's, whichever is longer. The conduct may change
+    /// Polls at the interval of the Cloud Controller or the broker's, whichever is longer. The behaviour may change
     /// meanwhile.
     pub(super) async fn poll(
         &self,

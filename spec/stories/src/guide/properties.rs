@@ -8,11 +8,10 @@ use serde_json::Value;
 use crate::release::Jobs;
 
 const PREFACE: &str = "\
-# The properties of the jobs
+# Properties of the BOSH jobs
 
-This page is made of the specifications in `release/jobs`; a test fails when the two differ, and says how to make it anew. The
-properties of job `broker` become `broker.yml`: the third column leads to the [key](configuration.md) that each one becomes, where
-values, bounds and what is below the key are told. Properties that are not declared here a Director drops without a word.
+This page lists the properties of the job specifications in `release/jobs`. A property of the job `broker` becomes a
+[key](configuration.md) of `broker.yml`, which describes it. A Director silently drops properties that are not declared here.
 ";
 
 /// Where a property of job `broker` is called otherwise in `broker.yml`. What is in none of its sections stands in `broker`.
@@ -95,17 +94,21 @@ pub fn properties_page() -> String {
                 Value::Null => String::new(),
                 value => format!(" `{value}`"),
             };
-            let key = match key(property) {
+            let link = match key(property) {
                 _ if !is_broker => String::new(),
                 Some(key) if key == *property => format!(" [the same](configuration.md#{key}) |"),
                 Some(key) => format!(" [`{key}`](configuration.md#{key}) |"),
                 None => " |".to_owned(),
             };
-            let meaning = meaning(declared);
+            // The page of the keys describes those that become one.
+            let meaning = match key(property) {
+                Some(_) if is_broker => example(declared),
+                _ => meaning(declared),
+            };
             add(
                 &mut page,
                 &format!(
-                    "| <a id=\"{name}.{property}\"></a>`{property}` |{default} |{key} {meaning} |\n"
+                    "| <a id=\"{name}.{property}\"></a>`{property}` |{default} |{link} {meaning} |\n"
                 ),
             );
         }
@@ -153,9 +156,15 @@ fn links(specification: &Value) -> String {
 
 fn meaning(declared: &Value) -> String {
     let description = one_line(&declared["description"]).replace('|', "\\|");
+    format!("{description} {}", example(declared))
+        .trim_end()
+        .to_owned()
+}
+
+fn example(declared: &Value) -> String {
     match &declared["example"] {
-        Value::Null => description,
-        example => format!("{description} Example: `{}`.", inline(example)),
+        Value::Null => String::new(),
+        example => format!("Example: `{}`.", inline(example)),
     }
 }
 

@@ -3,6 +3,7 @@
 //! | module | which |
 //! | --- | --- |
 //! | `documents` | what all documents tell their readers to do |
+//! | `help` | the `--help` of every program |
 //! | `tarball` | the tarball as a Director and its agents unpack it |
 //! | `migrating` | the manifest of the Go release, with the release's name swapped |
 //! | `manifests` | the manifests that deploy it, and what has to be there before |
@@ -19,6 +20,7 @@
 #![cfg(test)]
 
 mod documents;
+mod help;
 mod manifests;
 mod migrating;
 mod packaged;

@@ -484,7 +484,7 @@ fn a_command_line_without_meaning_ends_with_two_and_help_with_zero() {
         );
     }
     let help = run(&["check", "--help"]).output.replace('\n', " ");
-    assert!(help.contains("No upstream is asked"), "{help}");
+    assert!(help.contains("Nothing is deployed"), "{help}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const ELSEWHERE: [&str; 2] = ["**later", "**declined"];
 
 #[test]
 fn every_difference_from_the_go_broker_is_reported_once_with_a_test_that_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/reference/differences.md"));
+    let document = read(&Path::new(PROJECT).join("spec/coverage/differences.md"));
     let tests = ProjectTests::find();
 
     let rows: Vec<(usize, &str)> = document.lines().filter_map(numbered).collect();
@@ -31,7 +31,7 @@ fn every_difference_from_the_go_broker_is_reported_once_with_a_test_that_exists(
 
 #[test]
 fn every_test_that_the_guide_to_deletions_names_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/delete.md"));
+    let document = read(&Path::new(PROJECT).join("spec/coverage/deletions.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
 }
@@ -46,7 +46,7 @@ fn every_attack_that_security_mentions_is_tried_by_a_test_that_exists() {
 
 #[test]
 fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/stuck.md"));
+    let document = read(&Path::new(PROJECT).join("spec/coverage/stuck.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
     expect_to_be_reported(&document, &tests, "stuck::");
@@ -54,7 +54,7 @@ fn every_way_out_of_a_stuck_state_is_shown_by_a_test_that_exists() {
 
 #[test]
 fn every_promise_of_the_guide_to_migrating_is_shown_by_a_test_that_exists() {
-    let document = read(&Path::new(PROJECT).join("docs/operators/migrate.md"));
+    let document = read(&Path::new(PROJECT).join("spec/coverage/migrating.md"));
     let tests = ProjectTests::find();
     expect_tests_to_exist(&document, &tests);
     expect_to_be_reported(&document, &tests, "migrating::");

@@ -521,20 +521,20 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_is_begun_again_until_one_comes_to_its_end() {
-        let mut fates = VecDeque::from([Some("no such index"), Some("still not"), None, None]);
+        let mut outcomes = VecDeque::from([Some("no such index"), Some("still not"), None, None]);
         let errors = RefCell::new(Vec::new());
 
         begin_until_one_ends(
             || {
-                let fate = fates.pop_front().flatten();
-                Some(async move { assert!(fate.is_none(), "{}", fate.unwrap_or_default()) })
+                let outcome = outcomes.pop_front().flatten();
+                Some(async move { assert!(outcome.is_none(), "{}", outcome.unwrap_or_default()) })
             },
             Duration::ZERO,
             |panic| errors.borrow_mut().push(panic.to_owned()),
         )
         .await;
 
-        assert_eq!(fates.len(), 1, "the third has come to its end");
+        assert_eq!(outcomes.len(), 1, "the third has come to its end");
         assert_eq!(errors.into_inner(), ["no such index", "still not"]);
     }
 }

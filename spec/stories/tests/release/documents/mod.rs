@@ -8,6 +8,8 @@
 //! | `files`, `manifests` | blocks that are files, or parts of some |
 //! | `inline` | commands within the text |
 //! | `links` | links |
+//! | `messages` | every message of every program, as a list in snapshots |
+//! | `prose` | how long sentences are |
 //! | `sentences` | what users are told to expect to read |
 //! | `vocabulary` | retired words |
 //! | `generated` | pages that programs write, and the change log |
@@ -21,6 +23,8 @@ mod generated;
 mod inline;
 mod links;
 mod manifests;
+mod messages;
+mod prose;
 mod sentences;
 mod vocabulary;
 
