@@ -169,7 +169,7 @@ impl Observer for PassObserver<'_> {
             | LogEvent::Ended { .. }
             | LogEvent::TakenUp { .. }
             | LogEvent::UpgradedThroughPlatform { .. } => {
-                self.progress.event(&log_event.to_string())
+                self.progress.event(&log_event.to_string());
             }
             LogEvent::CanariesDoneBefore
             | LogEvent::StartingCanaries { .. }

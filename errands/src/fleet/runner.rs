@@ -75,7 +75,7 @@ pub(super) async fn run<O: Operator>(
                     calls.push(Box::pin(trigger(operator, &underway, location, is_repeat)));
                 }
                 Command::Poll { location } => {
-                    calls.push(Box::pin(poll(operator, &underway, location)))
+                    calls.push(Box::pin(poll(operator, &underway, location)));
                 }
                 Command::Examine { location } => calls.push(Box::pin(async move {
                     let health = operator.examine(location).await;

@@ -61,7 +61,7 @@ impl Platform {
     /// A Cloud Controller in a hurry, with one generation of the API.
     pub(crate) async fn of_generation(generation: ApiGeneration) -> Self {
         Self::adapted(&Store::in_memory(), |settings| {
-            settings.generation = generation
+            settings.generation = generation;
         })
         .await
     }

@@ -40,7 +40,7 @@ async fn ordered(platform: &Platform, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_era_mentions_v2_in_its_own_way() {
+async fn every_generation_mentions_v2_in_its_own_way() {
     // Whether `/` has a link, the version that `/v2/info` tells (or that it is not there), whether other paths answer.
     let table = [
         (ApiGeneration::V2Off, false, Some(""), 404),

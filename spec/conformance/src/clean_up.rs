@@ -62,7 +62,7 @@ impl Session {
                         left.push(LeftBehind {
                             instance: removal.instance,
                             why,
-                        })
+                        });
                     }
                 }
             }

@@ -81,7 +81,7 @@ fn compare(location: &Location, before: &Value, after: &Value, found: &mut Vec<D
             }
         }
         (Value::Array(before), Value::Array(after)) => {
-            compare_lists(location, before, after, found)
+            compare_lists(location, before, after, found);
         }
         (before, after) => note(
             location.clone(),

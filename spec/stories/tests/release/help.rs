@@ -19,11 +19,11 @@ const EXAMPLES: &str = "Examples:\n";
 fn every_help_text_is_in_the_snapshot_of_its_program() {
     for program in PROGRAMS {
         let pages = pages_of(program, &[]);
-        let all: String = pages
+        let all: Vec<String> = pages
             .iter()
             .map(|(call, text)| format!("$ {call} --help\n{text}\n"))
             .collect();
-        insta::assert_snapshot!(format!("help-{program}"), all);
+        insta::assert_snapshot!(format!("help-{program}"), all.concat());
     }
 }
 

@@ -25,7 +25,7 @@ const JOBS: [&str; 9] = [
 ];
 
 #[test]
-fn the_manifest_of_the_go_release_is_ours_after_what_the_guide_reports_to_type() {
+fn the_manifest_of_the_go_release_is_ours_after_the_commands_of_the_guide() {
     let guide = Document::open("docs/operators/migrate.md").fences();
     let changes: Vec<&Fence> = guide
         .iter()
@@ -53,7 +53,7 @@ fn the_manifest_of_the_go_release_is_ours_after_what_the_guide_reports_to_type()
 }
 
 #[test]
-fn the_program_comes_out_of_the_tarball_by_what_the_guide_reports_to_type() {
+fn the_program_comes_out_of_the_tarball_by_the_commands_of_the_guide() {
     let guide = Document::open("docs/operators/migrate.md").fences();
     let block = guide.iter().find(|fence| fence.text.contains("tar -x"));
     let folder = tempfile::tempdir().unwrap();

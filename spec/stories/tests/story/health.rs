@@ -177,7 +177,7 @@ async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_
         .await;
     let down = platform.health(&instance).await;
     let text = down.expect_status(503).description();
-    assert!(text.contains("could not be asked"), "{text}");
+    assert!(text.contains("could not be reached"), "{text}");
     control.clear_faults().await;
 
     platform.health(&new_id()).await.expect_status(404);

@@ -17,7 +17,7 @@ const SIDE_BY_SIDE: usize = 4;
 const BOSH: &str = "sh bosh";
 
 #[tokio::test]
-async fn what_documents_report_to_type_works_in_the_order_in_which_they_report_it() {
+async fn the_commands_of_documents_work_in_their_order() {
     let locations = Rc::new(Semaphore::new(SIDE_BY_SIDE));
     let (mut readers, here) = (JoinSet::new(), LocalSet::new());
     for document in Document::all() {

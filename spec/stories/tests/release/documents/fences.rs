@@ -84,7 +84,7 @@ const BY_A_TEST: [(&str, &[&str], &str); 13] = [
     (
         "docs/authors/sandbox.md",
         &["sh author", "sh order"],
-        "story::author::beginning::what_the_guide_reports_authors_to_do_works_as_it_stands",
+        "story::author::beginning::what_the_guide_shows_authors_works",
     ),
     (
         "docs/authors/sandbox.md",

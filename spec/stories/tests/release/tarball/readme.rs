@@ -10,7 +10,7 @@ const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// With the executables under test in the place of those which the script would compile.
 #[tokio::test]
-async fn the_readme_reports_how_to_make_releases_and_verify_them() {
+async fn the_readme_shows_how_to_make_releases_and_verify_them() {
     let program = Binaries::find().path("odb-release");
     let binaries = program.parent().expect("it is in a folder");
     let script = format!(
@@ -29,7 +29,7 @@ async fn the_readme_reports_how_to_make_releases_and_verify_them() {
         if fence
             .run_by
             .iter()
-            .any(|name| name.ends_with("the_readme_tells_how_to_make_releases_and_verify_them"))
+            .any(|name| name.ends_with("the_readme_shows_how_to_make_releases_and_verify_them"))
         {
             said.push(reader.follow(&fence).await);
         }
@@ -55,7 +55,7 @@ async fn the_readme_reports_how_to_make_releases_and_verify_them() {
 
 /// One program stands in for all: what is compiled takes long, and the version is what is asked about.
 #[tokio::test]
-async fn the_guide_reports_how_to_make_the_release_that_its_manifests_ask_for() {
+async fn the_guide_shows_how_to_make_the_release_that_its_manifests_ask_for() {
     let fence = Document::open(GUIDE).fences().into_iter().find(|fence| {
         let mut names = fence.run_by.iter();
         names.any(|name| name.ends_with("that_its_manifests_ask_for"))

@@ -57,7 +57,7 @@ async fn an_operators_broker_yml_can_be_tried_and_what_does_not_count_is_reporte
         "bosh.authentication",
         "service_adapter.path",
     ] {
-        sandbox.reports(&["does not count here", key], 1).await;
+        sandbox.reports(&["have no effect here", key], 1).await;
     }
     assert!(
         !sandbox.reported().contains("of-production"),
@@ -139,7 +139,7 @@ async fn a_start_without_an_adapter_or_a_broker_yml_ends_with_what_is_missing() 
 }
 
 #[tokio::test]
-async fn what_the_guide_reports_authors_to_do_works_as_it_stands() {
+async fn what_the_guide_shows_authors_works() {
     let dev_loop = DevLoop::new();
     fs::copy(dev_loop.redis_adapter(), dev_loop.folder().join("adapter")).unwrap();
     let guide = format!(
