@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_of_ours_quotes_is_not_repeated() {
+    fn what_an_own_type_quotes_is_not_repeated() {
         assert_eq!(
             without_values("`hunter2` is no percentage"),
             "`…` is no percentage"

@@ -233,8 +233,8 @@ fn load(file: &Path) -> Result<Config, Fatal> {
             for warning in &invalid.warnings {
                 tracing::warn!(%warning, "questionable configuration");
             }
-            for problem in &invalid.problems {
-                tracing::error!(code = %Code::ConfigurationInvalid, %problem, "wrong configuration");
+            for finding in &invalid.findings {
+                tracing::error!(code = %Code::ConfigurationInvalid, %finding, "wrong configuration");
             }
             Err(Fatal)
         }

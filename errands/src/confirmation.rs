@@ -10,11 +10,11 @@ use crate::Dependencies;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// Nobody types anything.
-    Nobody,
+    Program,
     /// Somebody types, and does not see what we say.
     Blind,
     /// Somebody reads and types.
-    Somebody,
+    Person,
 }
 
 impl Audience {
@@ -25,9 +25,9 @@ impl Audience {
 
     fn of(types: bool, reads: bool) -> Self {
         match (types, reads) {
-            (false, _) => Self::Nobody,
+            (false, _) => Self::Program,
             (true, false) => Self::Blind,
-            (true, true) => Self::Somebody,
+            (true, true) => Self::Person,
         }
     }
 }
@@ -39,10 +39,10 @@ impl Audience {
 /// The answer cannot be read, or a signal came first.
 pub(crate) async fn is_typed(
     dependencies: &Dependencies,
-    question: &str,
+    prompt: &str,
     number: usize,
 ) -> anyhow::Result<bool> {
-    dependencies.console.screen().line(question);
+    dependencies.console.screen().line(prompt);
     let typed = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)
@@ -69,10 +69,10 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_see_the_question_is_not_asked() {
-        assert_eq!(Audience::of(true, true), Audience::Somebody);
+    fn without_a_terminal_there_is_no_prompt() {
+        assert_eq!(Audience::of(true, true), Audience::Person);
         assert_eq!(Audience::of(true, false), Audience::Blind);
-        assert_eq!(Audience::of(false, true), Audience::Nobody);
-        assert_eq!(Audience::of(false, false), Audience::Nobody);
+        assert_eq!(Audience::of(false, true), Audience::Program);
+        assert_eq!(Audience::of(false, false), Audience::Program);
     }
 }

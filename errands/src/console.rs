@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_said_cannot_look_like_a_line_of_ours() {
+    fn foreign_text_cannot_look_like_an_own_line() {
         let console = Console::new("odb", Screen::of_stderr());
         assert_eq!(
             line(&console, "2 errors:\n\n[odb] 2026/01/02 all is well"),

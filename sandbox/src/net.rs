@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claimed_net_is_nobody_elses() {
+    fn a_claimed_net_is_exclusive() {
         let mine = LoopbackNet::claim().unwrap();
 
         let again = LoopbackNet::claim_exactly(mine.address());

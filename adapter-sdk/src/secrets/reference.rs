@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_found_wherever_they_stand() {
+    fn references_are_found_at_every_depth() {
         let manifest = "a: ((one))\nb: \"x((two.sub))y((one))\"\n# ((!three))\nc: ((unclosed\nd: ))\ne: (((four)))\n";
         assert_eq!(
             texts(manifest),

@@ -221,7 +221,7 @@ fn several_errors_are_reported_together() {
 }
 
 #[test]
-fn what_is_reported_stays_short_and_on_one_line_whoever_makes_it_long() {
+fn reported_text_stays_short_and_on_one_line() {
     let long = "x\n".repeat(1_000);
     let unknown = (0..1000)
         .map(|nth| (format!("{nth}{long}"), json!(1)))

@@ -63,7 +63,7 @@ fn a_closed_type_refuses_names_that_it_does_not_know() {
 }
 
 #[test]
-fn an_authors_own_check_speaks_like_the_others() {
+fn an_authors_own_check_is_reported_like_the_others() {
     let error = PlanPropertiesError::must_be("nodes", "odd");
     assert_eq!(error.to_string(), "plan property `nodes` must be odd");
 }

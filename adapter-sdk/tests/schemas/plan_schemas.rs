@@ -211,7 +211,7 @@ fn each_request_has_a_schema_of_its_own() {
 }
 
 #[test]
-fn a_schema_from_elsewhere_speaks_like_one_of_a_type() {
+fn a_schema_from_elsewhere_words_its_errors_like_one_of_a_type() {
     let document = json!({
         "$schema": DRAFT_4,
         "properties": {"maxclients": {"type": "integer", "minimum": 1}},

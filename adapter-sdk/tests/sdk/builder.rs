@@ -40,7 +40,7 @@ fn a_manifest_has_all_that_a_director_asks_for() {
 }
 
 #[test]
-fn groups_stand_in_the_order_of_the_plan_and_others_are_left_out() {
+fn groups_keep_the_order_of_the_plan_and_others_are_omitted() {
     let call = create_of(vec![group("backup"), group("unknown"), group("server")]);
     let builder = ManifestBuilder::new(&call)
         .instance_group("server", ["server", "exporter"])

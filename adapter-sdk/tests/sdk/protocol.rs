@@ -223,7 +223,7 @@ fn errors_of_the_input_are_named_by_their_path() {
 }
 
 #[test]
-fn a_percentage_may_stand_for_max_in_flight() {
+fn max_in_flight_may_be_a_percentage() {
     for (json, holds) in [
         ("2", true),
         (r#""25%""#, true),

@@ -176,7 +176,7 @@ fn references_of_any_kind_are_left_alone() {
 }
 
 #[test]
-fn a_placeholder_that_nobody_replaced_is_given_a_secret_again() {
+fn an_unreplaced_placeholder_is_given_a_secret_again() {
     let mut deployed = Deployed::default();
     deployed.manifest = plain("((odb_secret:password))");
     let answer = generate(&deployed.upgrade(create())).unwrap();

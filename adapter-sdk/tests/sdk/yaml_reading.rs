@@ -102,7 +102,7 @@ fn an_error_knows_its_location() {
 }
 
 #[test]
-fn no_error_repeats_what_stands_in_the_document() {
+fn no_error_repeats_content_of_the_document() {
     #[derive(Debug, Deserialize)]
     #[expect(dead_code, reason = "never read, as the documents do not fit")]
     struct Settings {

@@ -41,7 +41,7 @@ pub(crate) enum Shown {
 /// As whom a service is called.
 #[derive(Clone)]
 pub(crate) enum Identity {
-    Nobody,
+    Anonymous,
     Basic(HeaderValue),
     Token(TokenSource),
 }
@@ -73,7 +73,7 @@ impl Connection {
             protocol,
             http: http.of(protocol.service),
             server,
-            identity: Identity::Nobody,
+            identity: Identity::Anonymous,
         }
     }
 
@@ -92,7 +92,7 @@ impl Connection {
     pub(crate) fn tokens(&self) -> Option<&TokenSource> {
         match &self.identity {
             Identity::Token(tokens) => Some(tokens),
-            Identity::Nobody | Identity::Basic(_) => None,
+            Identity::Anonymous | Identity::Basic(_) => None,
         }
     }
 
@@ -144,7 +144,7 @@ impl Connection {
         call: &Call,
         url: Url,
     ) -> Result<T, ServiceError> {
-        self.send_as(call, Request::get(url), &Identity::Nobody)
+        self.send_as(call, Request::get(url), &Identity::Anonymous)
             .await?
             .json()
     }
@@ -175,7 +175,7 @@ impl Connection {
         }
         // Boxed, for it is large and at the bottom of everything that asks.
         let answer = match identity {
-            Identity::Nobody => Box::pin(self.http.send(call, &request)).await,
+            Identity::Anonymous => Box::pin(self.http.send(call, &request)).await,
             Identity::Basic(header) => {
                 let request = request.header(AUTHORIZATION, header.clone());
                 Box::pin(self.http.send(call, &request)).await

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{
-    problems::Faulty,
+    findings::AlreadyReported,
     section::Section,
     timings::{self, Timings},
 };
@@ -272,7 +272,7 @@ fn address(section: &Section<'_>) -> Option<IpAddr> {
     }
 }
 
-pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
+pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, AlreadyReported> {
     let certificate = section.text("cert_file");
     let key = section.text("key_file");
     section.warn_unknown_keys();
@@ -285,7 +285,7 @@ pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
         }
     }
     if !are_paths {
-        return Err(Faulty);
+        return Err(AlreadyReported);
     }
     match (certificate, key) {
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
@@ -303,7 +303,7 @@ pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, Faulty> {
                 missing,
                 ("is missing", "HTTPS needs `cert_file` and `key_file`"),
             );
-            Err(Faulty)
+            Err(AlreadyReported)
         }
     }
 }

@@ -7,10 +7,10 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::{
+    findings::AlreadyReported,
     plan::{self, Plan},
     plan_version::MaintenanceInfo,
     platform_limits,
-    problems::Faulty,
     section::{Found, Section, distinct},
 };
 
@@ -208,7 +208,7 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
     metadata
 }
 
-fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Faulty> {
+fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, AlreadyReported> {
     if !section.holds_a_value() {
         return Ok(None);
     }
@@ -225,7 +225,7 @@ fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Fa
             secret: secret.value.into(),
             redirect_uri: redirect_uri.value,
         })),
-        _ => Err(Faulty),
+        _ => Err(AlreadyReported),
     }
 }
 

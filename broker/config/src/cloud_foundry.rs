@@ -6,7 +6,7 @@ use super::{
     address::{self, Address},
     client_credentials,
     client_definition::{self, ClientDefinition},
-    problems::Faulty,
+    findings::AlreadyReported,
     section::Section,
 };
 
@@ -62,7 +62,7 @@ impl Verification {
 
 /// Reads `cf`. With `broker.disable_cf_startup_checks` it may be left out, or be unfinished: the Go broker does not look
 /// at it then. It may also be left out where `service_instances_api` lists the instances.
-pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
+pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, AlreadyReported> {
     let broker = root.section("broker");
     let section = root.section("cf");
     let (skipped, run) = (CloudFoundryChecks::Skipped, CloudFoundryChecks::Run);
@@ -89,7 +89,7 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, Faulty> {
     let verification = Verification::read([&broker, &section]);
     cloud_foundry(&section, verification, checks)
         .map(Some)
-        .ok_or(Faulty)
+        .ok_or(AlreadyReported)
 }
 
 /// Addresses and credentials are there, right or wrong.

@@ -6,7 +6,7 @@ use odb_clients::credhub::CredHubClient;
 use super::{
     address::{self, Address},
     client_credentials,
-    problems::Faulty,
+    findings::AlreadyReported,
     section::Section,
 };
 
@@ -26,7 +26,9 @@ pub struct CredHubAccess {
 /// its CredHub, too.
 ///
 /// The release renders the section whether or not secure manifests are on: without them it means nothing.
-pub(super) fn read_of_director(root: &Section<'_>) -> Result<Option<CredHubAccess>, Faulty> {
+pub(super) fn read_of_director(
+    root: &Section<'_>,
+) -> Result<Option<CredHubAccess>, AlreadyReported> {
     let broker = root.section("broker");
     let section = root.section("bosh_credhub");
     let Some(enabled) = broker
@@ -43,10 +45,10 @@ pub(super) fn read_of_director(root: &Section<'_>) -> Result<Option<CredHubAcces
                 "set `use_stdin` to true, or this to false",
             ),
         );
-        return Err(Faulty);
+        return Err(AlreadyReported);
     }
     let access = access(&section, root.section("bosh").plain_text("root_ca_cert"));
-    access.map(Some).ok_or(Faulty)
+    access.map(Some).ok_or(AlreadyReported)
 }
 
 fn access(section: &Section<'_>, root_of_director: Option<String>) -> Option<CredHubAccess> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Problem,
+    ConfigFinding,
     document::{Document, Node},
     keys::Keys,
     scalars::{self, Part, Scalar},
@@ -24,8 +24,12 @@ pub struct Excerpt {
 }
 
 /// The line on which a problem stands.
-pub(super) fn of(document: &Document, keys: &'static Keys, problem: &Problem) -> Option<Excerpt> {
-    let (line, column) = problem.location()?;
+pub(super) fn of(
+    document: &Document,
+    keys: &'static Keys,
+    finding: &ConfigFinding,
+) -> Option<Excerpt> {
+    let (line, column) = finding.location()?;
     let start = document.start_of_line(line)?;
     let column = start + usize::try_from(column).ok()?.checked_sub(1)?;
     let source = document.source();
@@ -36,7 +40,7 @@ pub(super) fn of(document: &Document, keys: &'static Keys, problem: &Problem) ->
         .filter(|scalar| scalar.start < end && start < scalar.end && scalar.start < scalar.end)
         .map(|scalar| Shown {
             range: scalar.start.max(start)..scalar.end.min(end),
-            is_visible: is_visible(&scalar, problem),
+            is_visible: is_visible(&scalar, finding),
         })
         .collect();
     shown.sort_by_key(|shown| shown.range.start);
@@ -56,17 +60,17 @@ struct Shown {
 }
 
 /// The problem has been worded so that it gives no secret away: what it names may be shown, and nothing else that could be one.
-fn is_visible(scalar: &Scalar<'_>, problem: &Problem) -> bool {
+fn is_visible(scalar: &Scalar<'_>, finding: &ConfigFinding) -> bool {
     match (scalar.part, scalar.declared) {
         (Part::Name(_), Some(_)) => true,
-        (Part::Name(name), None) => problem
+        (Part::Name(name), None) => finding
             .key()
             .split(['.', '['])
             .any(|segment| segment == name),
         (Part::Value(_), None) => false,
         (Part::Value(_), Some(key)) if key.is_secret => false,
         (Part::Value(node), Some(_)) => match &node.value {
-            Node::Text(text) => problem.sentence().contains(&format!("`{text}`")),
+            Node::Text(text) => finding.sentence().contains(&format!("`{text}`")),
             Node::Null | Node::Boolean(_) | Node::Integer(_) | Node::Large(_) | Node::Float(_) => {
                 true
             }

@@ -6,8 +6,8 @@ use super::{
     Excerpt, Reading, Sections, TlsFiles,
     document::{Document, Location, location},
     excerpt,
+    findings::{ConfigFinding, Message, Problems},
     keys::{self, KeyStatus, Kind},
-    problems::{Message, Problem, Problems},
     read,
     scalars::{self, Part},
     section::{Context, Found, Paths, Section},
@@ -21,9 +21,9 @@ pub struct Inspection {
     /// Certificate and key of the broker, whatever else is wrong.
     pub tls: Option<TlsFiles>,
     /// Everything that is wrong, in the order of the checks.
-    pub errors: Vec<Problem>,
+    pub errors: Vec<ConfigFinding>,
     /// What is odd besides.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<ConfigFinding>,
     /// Every trust root that stands in the file.
     pub certificates: Vec<CertificateText>,
     file: PathBuf,
@@ -40,7 +40,7 @@ pub struct CertificateText {
 }
 
 /// Parses a file, or notes why that is not possible.
-pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
+pub(super) fn parse(source: &str, findings: &Problems) -> Option<Document> {
     match Document::parse(source) {
         Ok(document) => Some(document),
         Err(error) => {
@@ -52,7 +52,7 @@ pub(super) fn parse(source: &str, problems: &Problems) -> Option<Document> {
                 format!("the file cannot be read as YAML: {}", error.message()),
                 "fix it from this place on",
             );
-            problems.refuse(location, "", text)
+            findings.refuse(location, "", text)
         }
     }
 }
@@ -63,7 +63,7 @@ impl Inspection {
         Self {
             sections: Sections::default(),
             tls: None,
-            errors: vec![Problem::of_file(file, message)],
+            errors: vec![ConfigFinding::of_file(file, message)],
             warnings: Vec::new(),
             certificates: Vec::new(),
             file: file.to_owned(),
@@ -78,13 +78,13 @@ impl Inspection {
 
     /// Looks at the text of a configuration. `file` is what problems call it.
     pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
-        let problems = Problems::of(file);
-        let document = parse(source, &problems);
+        let findings = Problems::of(file);
+        let document = parse(source, &findings);
         let (mut reading, mut certificates) = (Reading::default(), Vec::new());
         if let Some(document) = &document {
             let context = Context {
                 document,
-                problems: &problems,
+                findings: &findings,
                 paths,
             };
             if let Some(kind) = document.is_no_map() {
@@ -94,7 +94,7 @@ impl Inspection {
                     format!("the file is {kind}"),
                     "it must be a map of sections such as `broker` and `bosh`",
                 );
-                problems.refuse::<()>(location, "", text);
+                findings.refuse::<()>(location, "", text);
             } else {
                 let root = Section::root(context, &keys::ROOT);
                 reading = read(&root);
@@ -105,7 +105,7 @@ impl Inspection {
                     .collect();
             }
         }
-        let (errors, warnings) = problems.into_parts();
+        let (errors, warnings) = findings.into_parts();
         Self {
             sections: reading.sections,
             tls: reading.tls,
@@ -137,13 +137,13 @@ impl Inspection {
     }
 
     /// The line on which a problem stands, fit to be shown.
-    pub fn excerpt(&self, problem: &Problem) -> Option<Excerpt> {
-        excerpt::of(self.document.as_ref()?, &keys::ROOT, problem)
+    pub fn excerpt(&self, finding: &ConfigFinding) -> Option<Excerpt> {
+        excerpt::of(self.document.as_ref()?, &keys::ROOT, finding)
     }
 
     /// A problem with the value of a key that shows only outside the file: with its place.
-    pub fn problem(&self, key: &str, message: impl Into<Message>) -> Problem {
+    pub fn finding(&self, key: &str, message: impl Into<Message>) -> ConfigFinding {
         let location = self.document.as_ref().map(|document| document.nearest(key));
-        Problems::of(&self.file).problem(location.unwrap_or_default(), key, message.into())
+        Problems::of(&self.file).finding(location.unwrap_or_default(), key, message.into())
     }
 }

@@ -19,12 +19,12 @@ mod dns_binding;
 mod document;
 pub mod errands;
 mod excerpt;
+mod findings;
 mod inspection;
 mod keys;
 mod plan;
 mod plan_version;
 mod platform_limits;
-mod problems;
 mod reference;
 mod runtime_credhub;
 mod scalars;
@@ -54,12 +54,12 @@ pub use credhub::CredHubAccess;
 pub use deployment::ServiceSoftware;
 pub use dns_binding::DnsBinding;
 pub use excerpt::Excerpt;
+pub use findings::{ConfigFinding, InvalidConfig, Message};
 pub use inspection::{CertificateText, Inspection};
 pub use plan::{Plan, PlanQuotas, ResourceQuota, WatchTime};
 pub use plan_version::{
     MaintenanceConflict, MaintenanceInfo, PlanVersion, check_maintenance_version,
 };
-pub use problems::{InvalidConfig, Message, Problem};
 pub use reference::markdown_reference;
 pub use runtime_credhub::RuntimeCredHub;
 pub use schema::json_schema;
@@ -114,7 +114,7 @@ pub struct Loaded<T> {
     /// The checked configuration.
     pub config: T,
     /// Remarks for the operator.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<ConfigFinding>,
 }
 
 impl Config {
@@ -127,18 +127,18 @@ impl Config {
     pub fn parse(file: &Path, source: &str) -> Result<Loaded<Self>, InvalidConfig> {
         let Inspection {
             sections,
-            errors: problems,
+            errors: findings,
             warnings,
             ..
         } = Inspection::of(file, source, Paths::OfThisMachine);
         match sections.complete() {
-            Some(config) if problems.is_empty() => Ok(Loaded { config, warnings }),
+            Some(config) if findings.is_empty() => Ok(Loaded { config, warnings }),
             _ => {
                 debug_assert!(
-                    !problems.is_empty(),
+                    !findings.is_empty(),
                     "a reader that gives nothing has noted why"
                 );
-                Err(InvalidConfig { problems, warnings })
+                Err(InvalidConfig { findings, warnings })
             }
         }
     }

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::{
     dns_binding::{self, DnsBinding},
+    findings::AlreadyReported,
     plan_version::MaintenanceInfo,
     platform_limits,
-    problems::Faulty,
     section::{Found, Section},
 };
 
@@ -119,7 +119,10 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
 }
 
 /// A limit: absent is none, zero means that nothing may be created.
-pub(super) fn limit(section: &Section<'_>, key: &'static str) -> Result<Option<u64>, Faulty> {
+pub(super) fn limit(
+    section: &Section<'_>,
+    key: &'static str,
+) -> Result<Option<u64>, AlreadyReported> {
     let Some(found) = section.number(key) else {
         return Ok(None);
     };
@@ -127,7 +130,7 @@ pub(super) fn limit(section: &Section<'_>, key: &'static str) -> Result<Option<u
         return Ok(Some(limit));
     }
     section.refuse_value::<(), _>(&found, (format!("is {}", found.value), "give zero or more"));
-    Err(Faulty)
+    Err(AlreadyReported)
 }
 
 fn quotas(section: &Section<'_>) -> Option<PlanQuotas> {
@@ -207,9 +210,9 @@ fn vm_count(section: &Section<'_>, key: &'static str) -> Option<u32> {
     }
 }
 
-fn update(section: &Section<'_>) -> Result<Option<PlanUpdate>, Faulty> {
+fn update(section: &Section<'_>) -> Result<Option<PlanUpdate>, AlreadyReported> {
     if section.holds_a_value() {
-        update_block(section).map(Some).ok_or(Faulty)
+        update_block(section).map(Some).ok_or(AlreadyReported)
     } else {
         Ok(None)
     }

@@ -122,7 +122,7 @@ impl Page {
         let _ = writeln!(self.text, "\n### {heading}\n");
         if !table.what.is_empty() {
             let new = match table.origin {
-                Origin::Ours => " **New**, with every key.",
+                Origin::Added => " **New**, with every key.",
                 Origin::GoBroker => "",
             };
             let _ = writeln!(self.text, "{}{new}\n", table.what);
@@ -215,7 +215,7 @@ fn below(key: &Key) -> Option<(&'static Keys, &'static str)> {
 
 fn inherited(section: Origin, own: Origin) -> Origin {
     match section {
-        Origin::Ours => Origin::Ours,
+        Origin::Added => Origin::Added,
         Origin::GoBroker => own,
     }
 }
@@ -257,7 +257,7 @@ fn default(value: Option<DefaultValue>) -> String {
 fn meaning(key: &Key, section: Origin) -> String {
     let mut meaning = key.what.to_owned();
     // Of a section of our own it has been said.
-    if (section, key.origin) == (Origin::GoBroker, Origin::Ours) {
+    if (section, key.origin) == (Origin::GoBroker, Origin::Added) {
         meaning.push_str(" **New.**");
     }
     if key.is_secret {

@@ -5,7 +5,7 @@ use odb_clients::credhub::{CredHubClient, CredentialName};
 use super::{
     address::{self, Address},
     catalog::Offering,
-    problems::Faulty,
+    findings::AlreadyReported,
     section::Section,
 };
 
@@ -23,7 +23,7 @@ pub struct RuntimeCredHub {
 }
 
 /// Reads the section. Any value switches it on, as with the Go broker, and then it has to be complete.
-pub(super) fn read(section: &Section<'_>) -> Result<Option<RuntimeCredHub>, Faulty> {
+pub(super) fn read(section: &Section<'_>) -> Result<Option<RuntimeCredHub>, AlreadyReported> {
     if !section.holds_a_value() {
         return Ok(None);
     }
@@ -50,7 +50,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Option<RuntimeCredHub>, Faul
             ca_cert,
             uaa_ca_cert,
         })),
-        _ => Err(Faulty),
+        _ => Err(AlreadyReported),
     }
 }
 

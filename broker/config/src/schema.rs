@@ -80,7 +80,7 @@ fn described(key: &Key) -> Value {
 fn explained(key: &Key) -> String {
     match key.origin {
         Origin::GoBroker => key.what.to_owned(),
-        Origin::Ours => format!("{} Not a key of the Go broker.", key.what),
+        Origin::Added => format!("{} Not a key of the Go broker.", key.what),
     }
 }
 

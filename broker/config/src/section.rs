@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 use super::{
     document::{Document, Located, Location, Node, location},
+    findings::{Message, Problems},
     keys::{FREE, Key, Keys, Kind},
-    problems::{Message, Problems},
 };
 
 /// A map of the file, or the absence of one: then every key is absent.
@@ -41,7 +41,7 @@ struct Typo {
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) document: &'a Document,
-    pub(super) problems: &'a Problems,
+    pub(super) findings: &'a Problems,
     pub(super) paths: Paths,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Section<'a> {
             Node::Null => &[],
             other => {
                 let text = (format!("is {}", other.kind()), "it must be a map");
-                context.problems.refuse::<()>(location(node), &path, text);
+                context.findings.refuse::<()>(location(node), &path, text);
                 &[]
             }
         };
@@ -141,7 +141,7 @@ impl<'a> Section<'a> {
             let location = self.location_of(key);
             return self
                 .context
-                .problems
+                .findings
                 .refuse(location, &self.key(key), message);
         };
         let Typo {
@@ -161,7 +161,7 @@ impl<'a> Section<'a> {
             wrong,
             format!("write `{meant}` for `{written}` at {line}:{column}"),
         );
-        self.context.problems.refuse(location, &missing, text)
+        self.context.findings.refuse(location, &missing, text)
     }
 
     /// Notes something about a key that is odd, or left out.
@@ -184,7 +184,7 @@ impl<'a> Section<'a> {
     /// Notes something about this section as a whole that is odd.
     pub(super) fn warn_here(&self, message: impl Into<Message>) {
         self.context
-            .problems
+            .findings
             .warning(self.location, &self.path, message);
     }
 
@@ -200,7 +200,7 @@ impl<'a> Section<'a> {
     /// Notes something about a value that was found that is odd.
     pub(super) fn warn_value<V>(&self, found: &Found<V>, message: impl Into<Message>) {
         self.context
-            .problems
+            .findings
             .warning(found.location, &found.key, message);
     }
 
@@ -211,7 +211,7 @@ impl<'a> Section<'a> {
         message: impl Into<Message>,
     ) -> Option<T> {
         self.context
-            .problems
+            .findings
             .refuse(found.location, &found.key, message)
     }
 
@@ -270,7 +270,7 @@ impl<'a> Section<'a> {
 
     fn warn_key(&self, name: &str, location: Location, message: impl Into<Message>) {
         self.context
-            .problems
+            .findings
             .warning(location, &self.key(name), message);
     }
 
@@ -335,7 +335,7 @@ impl<'a> Section<'a> {
             format!("it must be {right}"),
         );
         self.context
-            .problems
+            .findings
             .refuse(location(node), &self.key(key), text)
     }
 }

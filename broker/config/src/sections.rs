@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Adapter, Bosh, Broker, CloudFoundry, Config, CredHubAccess, Offering, RuntimeCredHub,
-    ServiceInstancesApi, ServiceSoftware, problems::Faulty,
+    ServiceInstancesApi, ServiceSoftware, findings::AlreadyReported,
 };
 
 /// What a file says of something.
@@ -60,11 +60,11 @@ impl<T> Reported<T> {
     }
 
     /// What may be left out, but not be wrong.
-    fn optional(self) -> Result<Option<T>, Faulty> {
+    fn optional(self) -> Result<Option<T>, AlreadyReported> {
         match self {
             Self::Right(reported) => Ok(Some(reported)),
             Self::Nothing => Ok(None),
-            Self::Wrong => Err(Faulty),
+            Self::Wrong => Err(AlreadyReported),
         }
     }
 }
@@ -75,12 +75,12 @@ impl<T> From<Option<T>> for Reported<T> {
     }
 }
 
-impl<T> From<Result<Option<T>, Faulty>> for Reported<T> {
-    fn from(read: Result<Option<T>, Faulty>) -> Self {
+impl<T> From<Result<Option<T>, AlreadyReported>> for Reported<T> {
+    fn from(read: Result<Option<T>, AlreadyReported>) -> Self {
         match read {
             Ok(Some(reported)) => Self::Right(reported),
             Ok(None) => Self::Nothing,
-            Err(Faulty) => Self::Wrong,
+            Err(AlreadyReported) => Self::Wrong,
         }
     }
 }

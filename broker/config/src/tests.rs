@@ -69,10 +69,10 @@ fn parse(source: &str) -> Result<Loaded<Config>, InvalidConfig> {
     Config::parse(Path::new("broker.yml"), source)
 }
 
-fn problems(source: &str) -> Vec<String> {
+fn findings(source: &str) -> Vec<String> {
     parse(source)
         .unwrap_err()
-        .problems
+        .findings
         .iter()
         .map(ToString::to_string)
         .collect()
@@ -126,7 +126,7 @@ fn every_error_is_reported_at_once_with_line_and_key() {
         .replace("version: 1.10,", "version: latest,")
         .replace("instances: 1,", "instances: [1],")
         .replace("url: https://uaa.example", "url: ''");
-    let found = problems(&source);
+    let found = findings(&source);
     insta::assert_snapshot!(found.join("\n"), @r"
     broker.yml:2:9: `broker.port` is 70000; a port is a number from 1 to 65535
     broker.yml:2:3: `broker.password` is missing; give the password that the platform authenticates with
@@ -152,7 +152,7 @@ fn a_rejection_never_quotes_a_secret() {
         minimal().replace("port: 8080", "port: x"),
         minimal().replace("hunter2-cf}", "hunter2-cf"),
     ] {
-        let reported = problems(&broken).join("\n");
+        let reported = findings(&broken).join("\n");
         assert!(
             !reported.contains("hunter2") && !reported.contains("zq"),
             "{reported}"
@@ -233,7 +233,7 @@ fn every_key_that_secure_manifests_lack_is_reported_with_its_line() {
         "  username: broker",
         "  username: broker\n  enable_secure_manifests: true",
     );
-    let found = problems(&source);
+    let found = findings(&source);
     for key in [
         "`bosh_credhub.url`",
         "`bosh_credhub.authentication.uaa.client_credentials.client_id`",
@@ -244,7 +244,7 @@ fn every_key_that_secure_manifests_lack_is_reported_with_its_line() {
 
     let source =
         with_secure_manifests().replace("client_secret: hunter2-credhub", "client_secret:");
-    let found = problems(&source);
+    let found = findings(&source);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("broker.yml:23:"), "{found:?}");
     assert!(found[0].contains("client_secret"), "{found:?}");
@@ -297,7 +297,7 @@ fn ceilings_are_numbers_within_reason() {
             "give 1 to 55 seconds, for the platform gives up after 60",
         ),
     ] {
-        let found = problems(&with(wrong));
+        let found = findings(&with(wrong));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].ends_with(remedy), "{found:?}");
     }
@@ -335,7 +335,7 @@ fn what_adapters_read_on_stdin_only_is_refused_where_they_get_arguments() {
             "    description: One VM\n    binding_with_dns: [{name: a, link_provider: b, instance_group: c}]\n",
         ),
     ] {
-        assert_eq!(problems(&source).len(), 1, "{source}");
+        assert_eq!(findings(&source).len(), 1, "{source}");
     }
 }
 
@@ -376,7 +376,7 @@ fn every_error_of_a_dns_address_is_reported_with_its_key() {
           {name: c, link_provider: l, instance_group: g, properties: {azs: z1}}, \
           {name: d, link_provider: l, instance_group: g}, {name: d, link_provider: l, instance_group: h}]",
     );
-    let reported = problems(&source);
+    let reported = findings(&source);
     let key = "`service_catalog.plans[0].binding_with_dns";
     let expected = [
         format!("{key}[0].link_provider` is missing"),
@@ -393,7 +393,7 @@ fn every_error_of_a_dns_address_is_reported_with_its_key() {
 }
 
 #[test]
-fn quotas_without_somebody_to_count_at_refuse_the_start() {
+fn quotas_without_a_source_to_count_prevent_the_start() {
     let source = minimal_without_cf()
         .replace(
             "  username: broker",
@@ -403,7 +403,7 @@ fn quotas_without_somebody_to_count_at_refuse_the_start() {
             "    description: One VM\n",
             "    description: One VM\n    quotas: {service_instance_limit: 5}\n",
         );
-    assert!(problems(&source)[0].contains("cannot be enforced"));
+    assert!(findings(&source)[0].contains("cannot be enforced"));
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn quotas_are_counted_with_the_service_instances_api_where_there_is_no_cloud_con
 
 /// Lists come from it, and quotas are counted at the Cloud Controller.
 #[test]
-fn a_service_instances_api_beside_a_cloud_controller_is_nothing_odd() {
+fn a_service_instances_api_beside_a_cloud_controller_is_no_finding() {
     let source = minimal().replace(
         "service_adapter:\n",
         "service_instances_api: {url: 'https://instances.example'}\nservice_adapter:\n",
@@ -468,7 +468,7 @@ fn a_service_instances_api_without_an_address_is_none() {
 fn both_kinds_of_credentials_are_one_too_many() {
     let source = minimal().replace("    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}", "    basic: {username: a, password: b}\n    uaa:\n      client_credentials: {client_id: odb, client_secret: hunter2-bosh}");
     assert_eq!(
-        problems(&source),
+        findings(&source),
         ["broker.yml:10:5: `bosh.authentication.uaa` conflicts with `basic`; give one of the two"]
     );
 }
@@ -481,7 +481,7 @@ fn the_adapter_has_to_be_an_executable() {
         ("/", "is a directory"),
         ("/etc/passwd", "is not executable"),
     ] {
-        let found = problems(&minimal().replace(&own, path));
+        let found = findings(&minimal().replace(&own, path));
         assert!(found[0].contains(why), "{found:?}");
     }
 }
@@ -513,7 +513,7 @@ fn an_empty_file_and_a_scalar_are_refused_without_a_panic() {
         "\u{0}",
         "a: &a [*a]",
     ] {
-        assert!(!problems(source).is_empty(), "{source:?}");
+        assert!(!findings(source).is_empty(), "{source:?}");
     }
 }
 
@@ -542,7 +542,7 @@ fn a_plans_version_is_semantic() {
 }
 
 #[test]
-fn a_lifecycle_errand_that_nobody_has_is_remarked() {
+fn an_unknown_lifecycle_errand_is_warned_about() {
     for (errand, warnings) in [("redis-server", 0), ("health-chekc", 1)] {
         let source = minimal().replace(
             "    description: One VM\n",
@@ -575,7 +575,7 @@ fn what_platforms_refuse_in_a_catalog_is_refused_at_once() {
                 "d".repeat(2000)
             ),
         );
-    let found = problems(&source);
+    let found = findings(&source);
     insta::assert_snapshot!(found.join("\n"), @r"
     broker.yml:24:17: `service_catalog.service_name` is blank; platforms refuse that
     broker.yml:25:24: `service_catalog.service_description` has 10001 characters; platforms take 10000
@@ -675,7 +675,7 @@ fn what_the_go_broker_does_not_look_at_may_be_unfinished() {
         assert!(loaded.config.cloud_foundry.is_none());
         assert_eq!(loaded.warnings.len(), warnings, "{:?}", loaded.warnings);
     }
-    assert!(!problems(&minimal_without_cf()).is_empty());
+    assert!(!findings(&minimal_without_cf()).is_empty());
 }
 
 #[test]
@@ -708,7 +708,7 @@ fn no_error_of_a_plan_hides_another() {
   - plan_id: plan-1
     name: small",
     );
-    let found = problems(&source);
+    let found = findings(&source);
     let keys: Vec<_> = found
         .iter()
         .filter_map(|reported| {
@@ -756,7 +756,7 @@ fn no_error_of_a_plan_hides_another() {
 }
 
 #[test]
-fn a_key_that_stands_twice_or_is_deprecated_is_warned_about() {
+fn a_duplicate_or_deprecated_key_is_warned_about() {
     let source = minimal().replace(
         "  username: broker",
         "  username: nobody\n  username: broker\n  enable_optimised_upgrades: true",
@@ -796,19 +796,19 @@ fn a_key_that_may_have_a_secret_in_it_is_not_quoted() {
 }
 
 #[test]
-fn whoever_is_reported_what_is_wrong_is_reported_what_would_be_right() {
+fn every_finding_has_a_remedy() {
     let source = minimal()
         .replace("port: 8080", "port: 0\n  tls: {cert_file: x}")
         .replace("plan_updatable: true", "plan_updatable: 5\n  plans_: []")
         .replace("description: One VM", "description: ''");
     let refused = parse(&source).unwrap_err();
-    assert_eq!((refused.problems.len(), refused.warnings.len()), (4, 1));
-    for problem in refused.problems.iter().chain(&refused.warnings) {
+    assert_eq!((refused.findings.len(), refused.warnings.len()), (4, 1));
+    for finding in refused.findings.iter().chain(&refused.warnings) {
         assert!(
-            !problem.wrong().is_empty() && !problem.right().is_empty(),
-            "{problem}"
+            !finding.wrong().is_empty() && !finding.right().is_empty(),
+            "{finding}"
         );
-        assert!(problem.to_string().ends_with(problem.right()));
+        assert!(finding.to_string().ends_with(finding.right()));
     }
 }
 
@@ -833,7 +833,7 @@ fn watch_times_are_what_a_director_takes() {
         ("9-3", "is `9-3`, which ends before it begins; "),
     ] {
         for key in ["canary_watch_time", "update_watch_time"] {
-            let found = problems(&updating(&format!("{{max_in_flight: 1, {key}: {wrong}}}")));
+            let found = findings(&updating(&format!("{{max_in_flight: 1, {key}: {wrong}}}")));
             assert_eq!(found.len(), 1, "{found:?}");
             let reported = format!("`service_catalog.plans[0].update.{key}` {reported}");
             assert!(found[0].contains(&reported), "{found:?}");
@@ -855,7 +855,7 @@ fn max_in_flight_is_a_count_or_a_share_of_all_at_most() {
         "half",
         "99999999999999999999%",
     ] {
-        let found = problems(&updating(&format!("{{max_in_flight: {wrong}}}")));
+        let found = findings(&updating(&format!("{{max_in_flight: {wrong}}}")));
         assert_eq!(found.len(), 1, "{found:?}");
         let reported = format!(
             "`service_catalog.plans[0].update.max_in_flight` is `{wrong}`; give a count of VMs or a percentage such as `25%`, \
@@ -867,7 +867,7 @@ fn max_in_flight_is_a_count_or_a_share_of_all_at_most() {
 
 #[test]
 fn a_plan_has_another_id_than_its_offering() {
-    let found = problems(&minimal().replace("plan_id: plan-1", "plan_id: offering-1"));
+    let found = findings(&minimal().replace("plan_id: plan-1", "plan_id: offering-1"));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
         found[0].ends_with(

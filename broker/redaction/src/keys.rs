@@ -174,8 +174,8 @@ impl<'l> Key<'l> {
         }
         let is_password =
             kind == Kind::Password && !separator.is_after_quote && !self.is_after_phrase(separator);
-        if separator.sign == b':' && !is_password && self.is_in_sentence(separator) {
-            value.span = values::in_sentence(self.line, &value.span)?;
+        if separator.sign == b':' && !is_password && self.is_in_prose(separator) {
+            value.span = values::in_prose(self.line, &value.span)?;
         } else if self.is_header() {
             value.span.end = self.line.len();
         }
@@ -286,7 +286,7 @@ impl<'l> Key<'l> {
     }
 
     /// The word is that of a sentence, or of a path, and not the key of data.
-    fn is_in_sentence(&self, separator: Separator) -> bool {
+    fn is_in_prose(&self, separator: Separator) -> bool {
         let before = &self.line[..self.at.start];
         if before.ends_with('/') || separator.is_after_quote || self.is_after_phrase(separator) {
             return true;

@@ -112,7 +112,7 @@ pub(super) fn is_path(text: &str) -> bool {
 }
 
 /// What of a sentence after a word is a value and not the rest of the sentence: its first word, or nothing.
-pub(super) fn in_sentence(line: &str, span: &Range<usize>) -> Option<Range<usize>> {
+pub(super) fn in_prose(line: &str, span: &Range<usize>) -> Option<Range<usize>> {
     let text = &line[span.clone()];
     let word = text.split_whitespace().next()?;
     let is_alone = word.len() == text.trim().len() && word.len() > 3;

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stands_once_in_each_object() {
+    fn a_name_occurs_once_in_each_object() {
         for (text, fine) in [
             (
                 r#"{"a": 1, "b": {"a": [null, true, -1, 1.5, "a"]}, "c": {"a": 2}}"#,

@@ -15,7 +15,7 @@ impl Engine {
             && self.halt != Some(Halt::Stopped)
             && let Some(at) = self.retry_at(location, now)
         {
-            self.say(LogEvent::AskingAgain {
+            self.say(LogEvent::Retrying {
                 cause: cause.clone(),
                 pause: at.saturating_sub(now),
             });
@@ -67,7 +67,7 @@ impl Engine {
         if let PollAnswer::Unanswered { cause } = answer {
             match self.retry_at(location, now) {
                 Some(at) => {
-                    self.say(LogEvent::AskingAgain {
+                    self.say(LogEvent::Retrying {
                         cause,
                         pause: at.saturating_sub(now),
                     });

@@ -61,7 +61,7 @@ pub enum LogEvent {
         task: Option<u64>,
     },
     /// A call had no answer and is repeated.
-    AskingAgain {
+    Retrying {
         /// Why, naming the instance.
         cause: String,
         /// How long until then.
@@ -149,7 +149,7 @@ impl fmt::Display for LogEvent {
                     of_task(*task)
                 )
             }
-            Self::AskingAgain { cause, pause } => {
+            Self::Retrying { cause, pause } => {
                 write!(f, "{cause}; asking again in {}", in_go_notation(*pause))
             }
             Self::Ended { id, has_succeeded } => {

@@ -382,7 +382,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn every_pass_ends_with_an_exact_account(world in world()) {
+    fn every_pass_ends_with_an_exact_summary(world in world()) {
         let seen = run(&world);
         let tally = seen.result.tally;
         prop_assert_eq!(tally.total(), world.outcomes.len());

@@ -205,7 +205,7 @@ fn as_many_are_in_flight_as_may_be_and_each_is_polled_on_its_own() {
 }
 
 #[test]
-fn every_answer_to_a_trigger_has_its_account() {
+fn every_answer_to_a_trigger_has_its_outcome() {
     let mut pass = Pass::begin(settings(9), untouched(5), None);
     pass.answer(0, TriggerAnswer::Skipped);
     pass.answer(1, TriggerAnswer::Deleted);
@@ -717,7 +717,7 @@ fn a_canary_that_was_not_healthy_is_not_forgotten_by_a_continued_run() {
 }
 
 #[test]
-fn nobody_waits_for_the_health_of_what_was_deleted_meanwhile() {
+fn the_health_of_an_instance_deleted_meanwhile_is_not_waited_for() {
     let mut pass = Pass::begin(gated(1), untouched(2), None);
     pass.succeed(0);
     pass.examine(0, Health::Gone);
@@ -730,7 +730,7 @@ fn nobody_waits_for_the_health_of_what_was_deleted_meanwhile() {
 }
 
 #[test]
-fn nobody_calls_healthy_what_was_not_looked_at() {
+fn an_unchecked_instance_is_never_called_healthy() {
     let mut pass = Pass::begin(gated(1), untouched(1), None);
     pass.fail(0);
     assert_eq!(pass.result().tally.failed, 1);

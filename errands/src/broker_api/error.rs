@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_route_is_reported_by_nobody_or_by_the_broker() {
+    fn an_unknown_route_is_reported_by_the_broker_or_not_at_all() {
         let route = Code::Route.to_string();
         assert!(refused(StatusCode::NOT_FOUND, None).is_unknown_route());
         assert!(refused(StatusCode::NOT_FOUND, Some(&route)).is_unknown_route());

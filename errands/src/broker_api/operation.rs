@@ -117,7 +117,7 @@ pub enum LastOperationError {
     },
     /// The broker said no, or nothing.
     #[error("error getting last operation")]
-    Asking(#[from] ServiceError),
+    Request(#[from] ServiceError),
 }
 
 impl BrokerApi {
@@ -256,7 +256,7 @@ impl LastOperationError {
     pub fn is_transient(&self) -> bool {
         match self {
             // A page of whatever stands before the broker.
-            Self::Asking(error) => {
+            Self::Request(error) => {
                 matches!(error.kind, FailureKind::NotUnderstood { .. }) || error.is_transient()
             }
             Self::UnknownState { .. } => false,

@@ -69,13 +69,13 @@ fn all_errors(invalid: &InvalidConfig, console: &Console) -> String {
     for warning in &invalid.warnings {
         console.say(warning);
     }
-    match invalid.problems.as_slice() {
-        [problem] => problem.to_string(),
-        problems => {
-            for problem in problems {
-                console.say(problem);
+    match invalid.findings.as_slice() {
+        [finding] => finding.to_string(),
+        findings => {
+            for finding in findings {
+                console.say(finding);
             }
-            format!("the configuration has {} errors", problems.len())
+            format!("the configuration has {} errors", findings.len())
         }
     }
 }

@@ -85,7 +85,7 @@ fn a_boolean_takes_its_value_only_with_an_equals_sign() {
 }
 
 #[test]
-fn extra_arguments_are_ignored_in_the_go_form_and_refused_in_ours() {
+fn extra_arguments_are_ignored_in_the_go_form_and_rejected_in_the_new_form() {
     all_mean_the_same(&[
         &["broker-post-start", "-timeout", "5"],
         &["broker-post-start", "-timeout", "5", "extra", "-unknown"],

@@ -107,7 +107,7 @@ impl Fleet {
 
     /// Whether somebody has to see who is meant before anything is changed.
     pub(crate) fn must_be_looked_at_first(&self) -> bool {
-        self.how.dry_run || (!self.how.yes && Audience::of_this_process() != Audience::Nobody)
+        self.how.dry_run || (!self.how.yes && Audience::of_this_process() != Audience::Program)
     }
 
     /// Looks who is meant, and asks whoever sits at a terminal. With `--dry-run` that is all.
@@ -136,16 +136,16 @@ impl Fleet {
             return Ok(());
         }
         match Audience::of_this_process() {
-            Audience::Nobody => return Ok(()),
+            Audience::Program => return Ok(()),
             Audience::Blind => bail!(IGNORED),
-            Audience::Somebody => {}
+            Audience::Person => {}
         }
-        let question = format!(
+        let prompt = format!(
             "{count} service instance(s) of the service offering `{}` will be deleted, with their bindings and keys. This cannot be \
              undone. Type the number of service instances ({count}) to go on:",
             self.config.offering
         );
-        if !is_typed(&self.dependencies, &question, count).await? {
+        if !is_typed(&self.dependencies, &prompt, count).await? {
             bail!("not confirmed: no service instance was deleted");
         }
         Ok(())

@@ -24,7 +24,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 };
 
 /// How long a question to the platform may take, repeats included.
-const QUESTION: Duration = Duration::from_mins(2);
+const REQUEST: Duration = Duration::from_mins(2);
 /// How long a deletion may take, the end of an earlier change of the broker included.
 const DELETION: Duration = Duration::from_mins(10);
 /// For how long a deletion is tried again that fails for a transient reason.
@@ -142,7 +142,7 @@ pub async fn deregister(
     name: &str,
     console: &Console,
 ) -> Result<(), DeregisterError> {
-    let call = Call::within(QUESTION);
+    let call = Call::within(REQUEST);
     let broker = cloud_controller.broker_named(&call, name).await;
     let Some(broker) = broker.map_err(DeregisterError::Brokers)? else {
         console.say(format_args!("No service broker found with name: {name}"));
@@ -190,7 +190,7 @@ async fn instances(
     cloud_controller: &CloudController,
     broker: &BrokerGuid,
 ) -> Result<String, ServiceError> {
-    let call = Call::within(QUESTION);
+    let call = Call::within(REQUEST);
     let plans = cloud_controller.plans_of_broker(&call, broker).await?;
     let guids: Vec<_> = plans.iter().map(|plan| plan.guid.clone()).collect();
     let counts = cloud_controller.count_instances(&call, &guids).await?;

@@ -7,7 +7,7 @@ use crate::broker_api::{BrokerApiRejection, FleetOperation};
 
 impl FleetRun<'_> {
     /// Refuses what the broker has no means for, and what makes no sense, before anything is touched.
-    pub(super) async fn check_wishes(&self) -> anyhow::Result<()> {
+    pub(super) async fn check_options(&self) -> anyhow::Result<()> {
         if self.run.retries_failed && !self.run.continues {
             bail!(
                 "what has failed can be tried again only when a run is continued: give `continue`, too"

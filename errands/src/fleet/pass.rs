@@ -174,7 +174,7 @@ impl Observer for PassObserver<'_> {
             LogEvent::CanariesDoneBefore
             | LogEvent::StartingCanaries { .. }
             | LogEvent::Attempt { .. }
-            | LogEvent::AskingAgain { .. }
+            | LogEvent::Retrying { .. }
             | LogEvent::LookingAtWave { .. }
             | LogEvent::GoneSince { .. }
             | LogEvent::WaveIsHealthy

@@ -119,7 +119,7 @@ impl<'a> FleetRun<'a> {
     }
 
     async fn ended(&self, report: &mut Report) -> anyhow::Result<()> {
-        self.check_wishes().await?;
+        self.check_options().await?;
         if self.run.is_dry {
             let reported = self.dependencies.unless_stopped(self.dry_run(report));
             reported.await.map_err(anyhow::Error::new).flatten()

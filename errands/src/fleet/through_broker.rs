@@ -327,7 +327,7 @@ impl Operator for ThroughBroker<'_> {
             Err(error) => {
                 let is_reported_another_end = matches!(
                     &error,
-                    LastOperationError::Asking(error)
+                    LastOperationError::Request(error)
                         if matches!(error.status(), Some(StatusCode::GONE | StatusCode::NOT_FOUND))
                 );
                 if is_reported_another_end && self.look_up.current(id).await == Ok(Current::Gone) {
@@ -337,7 +337,7 @@ impl Operator for ThroughBroker<'_> {
                 // A router that does not know the broker answers 404.
                 let is_of_a_router = matches!(
                     &error,
-                    LastOperationError::Asking(error) if error.is_unknown_route()
+                    LastOperationError::Request(error) if error.is_unknown_route()
                 );
                 if error.is_transient() || is_of_a_router {
                     PollAnswer::Unanswered { cause }

@@ -43,13 +43,13 @@ pub(super) async fn confirm(
     if let Some(said) = said {
         return Ok(compared(there, said)?);
     }
-    if Audience::of_this_process() != Audience::Somebody {
+    if Audience::of_this_process() != Audience::Person {
         return Err(Unconfirmed::NotGiven { there }.into());
     }
-    let question = format!(
+    let prompt = format!(
         "These {there} deployments will be deleted with all their data. Type their number to go on:"
     );
-    if is_typed(dependencies, &question, there).await? {
+    if is_typed(dependencies, &prompt, there).await? {
         Ok(())
     } else {
         Err(Unconfirmed::NotTyped { there }.into())

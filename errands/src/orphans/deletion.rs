@@ -234,10 +234,12 @@ impl Deletion {
                 OperationState::InProgress => None,
             }),
             // No record is left of a deletion that has succeeded.
-            Err(LastOperationError::Asking(error)) if error.is_gone() => Ok(Some(Outcome::Deleted)),
+            Err(LastOperationError::Request(error)) if error.is_gone() => {
+                Ok(Some(Outcome::Deleted))
+            }
             Err(error) => Err(error),
         };
-        let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Asking(error) if error.is_transient_or_restart());
+        let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Request(error) if error.is_transient_or_restart());
         follow(pauses(), look, is_transient)
             .await
             .unwrap_or_else(|error| Outcome::Failed(Chain(&error).to_string()))

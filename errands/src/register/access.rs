@@ -11,7 +11,7 @@ use odb_clients::{
 };
 use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
 
-use super::{RegisterError, question};
+use super::{RegisterError, request_call};
 use crate::Console;
 
 /// So many organizations are asked for their names one by one.
@@ -86,7 +86,7 @@ pub(super) async fn plans(
     offering: &OfferingId,
 ) -> Result<Vec<OfferedPlan>, RegisterError> {
     let plans = cloud_controller
-        .plans_of_broker(&question(), &broker.guid)
+        .plans_of_broker(&request_call(), &broker.guid)
         .await;
     let mut plans = plans.map_err(|source| RegisterError::Plans {
         name: broker.name.clone(),
@@ -128,7 +128,7 @@ pub(super) async fn settle(
         }
         name_organizations(cloud_controller, &mut before).await;
         cloud_controller
-            .set_plan_visibility(&question(), &plan.guid, visibility)
+            .set_plan_visibility(&request_call(), &plan.guid, visibility)
             .await
             .map_err(|source| failed(plan, source))?;
         console.say(format_args!(
@@ -181,7 +181,7 @@ async fn organization(
     plan: &str,
 ) -> Result<OrganizationGuid, RegisterError> {
     let found = cloud_controller
-        .organization_named(&question(), name)
+        .organization_named(&request_call(), name)
         .await
         .map_err(|source| RegisterError::Organizations {
             name: name.to_owned(),
@@ -198,7 +198,7 @@ async fn visibility_of(
     plan: &OfferedPlan,
 ) -> Result<PlanVisibility, RegisterError> {
     let visibility = cloud_controller
-        .plan_visibility(&question(), &plan.guid)
+        .plan_visibility(&request_call(), &plan.guid)
         .await;
     visibility.map_err(|source| failed(plan, source))
 }
@@ -210,7 +210,9 @@ async fn name_organizations(cloud_controller: &CloudController, visibility: &mut
     };
     let unnamed = organizations.iter_mut().filter(|(_, name)| name.is_none());
     for (guid, name) in unnamed.take(MOST_LOOKED_UP) {
-        let found = cloud_controller.organization_name(&question(), guid).await;
+        let found = cloud_controller
+            .organization_name(&request_call(), guid)
+            .await;
         *name = found.unwrap_or_default();
     }
 }

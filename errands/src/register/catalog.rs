@@ -27,7 +27,7 @@ enum Look {
     /// It is up, and does not take the credentials.
     Refused,
     /// It is up, and there is something about it that waiting does not fix.
-    Odd(String),
+    Unexpected(String),
     /// It may be up later.
     Missing(String),
 }
@@ -80,7 +80,7 @@ pub(super) async fn wait(
                     url: url.to_owned(),
                 });
             }
-            Look::Odd(what) => {
+            Look::Unexpected(what) => {
                 console.say(format_args!(
                     "warning: at `{url}` {what}; going on, for the platform may see it otherwise"
                 ));
@@ -183,7 +183,7 @@ impl Broker {
                 status => Look::Missing(format!("status {}", status.as_u16())),
             },
             Err(error @ TransportError::Handshake { .. }) => {
-                Look::Odd(format!("{:#}", anyhow::Error::from(error)))
+                Look::Unexpected(format!("{:#}", anyhow::Error::from(error)))
             }
             Err(error) => Look::Missing(format!("{:#}", anyhow::Error::from(error))),
         }

@@ -37,7 +37,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 };
 
 /// How long a question to the platform may take, repeats included.
-const QUESTION: Duration = Duration::from_mins(2);
+const REQUEST: Duration = Duration::from_mins(2);
 
 /// Register the broker with the platform and set the access to its plans
 ///
@@ -121,7 +121,7 @@ async fn rehearse(
     catalog::wait(config, console, timeout).await?;
     let name = &config.broker_name;
     let broker = cloud_controller
-        .broker_named(&question(), name)
+        .broker_named(&request_call(), name)
         .await
         .map_err(RegisterError::Brokers)?;
     let url = config.broker_url.as_written();
@@ -148,8 +148,8 @@ fn registration(config: &errands::RegisterBroker) -> BrokerRegistration {
     }
 }
 
-fn question() -> Call {
-    Call::within(QUESTION)
+fn request_call() -> Call {
+    Call::within(REQUEST)
 }
 
 fn counted(plans: usize) -> String {

@@ -8,7 +8,7 @@ use odb_clients::{
     http::Call,
 };
 
-use super::{RegisterError, question};
+use super::{RegisterError, request_call};
 use crate::{Console, waiting::retry};
 
 /// How long the platform may take to read a catalog: it waits a minute for the broker, in a queue.
@@ -77,7 +77,7 @@ async fn find(
     cloud_controller: &CloudController,
     name: &str,
 ) -> Result<Option<CfBroker>, RegisterError> {
-    let found = cloud_controller.broker_named(&question(), name).await;
+    let found = cloud_controller.broker_named(&request_call(), name).await;
     found.map_err(RegisterError::Brokers)
 }
 

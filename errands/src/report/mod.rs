@@ -157,7 +157,7 @@ impl Report {
         let rows: Vec<&Row> = self
             .instances
             .iter()
-            .filter(|row| shown == Shown::All || row.outcome.is_for_somebody())
+            .filter(|row| shown == Shown::All || row.outcome.is_attended())
             .collect();
         let mut text = table::of(&rows);
         let _ = write!(text, "{}", self.summary());

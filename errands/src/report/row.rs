@@ -85,7 +85,7 @@ impl Row {
 
 impl Outcome {
     /// Somebody has to look at it.
-    pub fn is_for_somebody(self) -> bool {
+    pub fn is_attended(self) -> bool {
         self == Self::Purged || !self.is_success()
     }
 

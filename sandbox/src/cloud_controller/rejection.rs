@@ -18,13 +18,13 @@ pub(crate) struct ErrorEntry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub(crate) struct Rejection {
-    fault: Fault,
+    kind: ErrorKind,
     detail: String,
 }
 
 /// The errors in use. Each has a status, a code and a title of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ErrorKind {
     NotAuthenticated,
     InvalidAuthToken,
     NotAuthorized,
@@ -63,7 +63,7 @@ pub(crate) enum Fault {
     JobTimeout,
 }
 
-impl Fault {
+impl ErrorKind {
     fn parts(self) -> (StatusCode, u32, &'static str) {
         const TOO_MANY: StatusCode = StatusCode::TOO_MANY_REQUESTS;
         const UNAVAILABLE: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
@@ -169,7 +169,7 @@ impl Fault {
     /// The error with what the client is told.
     pub(crate) fn with(self, detail: impl Into<String>) -> Rejection {
         Rejection {
-            fault: self,
+            kind: self,
             detail: detail.into(),
         }
     }
@@ -177,28 +177,28 @@ impl Fault {
 
 impl Rejection {
     pub(crate) fn not_authenticated() -> Self {
-        Fault::NotAuthenticated.with("Authentication error")
+        ErrorKind::NotAuthenticated.with("Authentication error")
     }
 
     pub(crate) fn not_authorized() -> Self {
-        Fault::NotAuthorized.with("You are not authorized to perform the requested action")
+        ErrorKind::NotAuthorized.with("You are not authorized to perform the requested action")
     }
 
     /// There is no such thing, or the caller must not know of it.
     pub(crate) fn no_such(kind: &str) -> Self {
-        Fault::ResourceNotFound.with(format!("{kind} not found"))
+        ErrorKind::ResourceNotFound.with(format!("{kind} not found"))
     }
 
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
-        Fault::UnprocessableEntity.with(detail)
+        ErrorKind::UnprocessableEntity.with(detail)
     }
 
-    pub(crate) fn fault(&self) -> Fault {
-        self.fault
+    pub(crate) fn kind(&self) -> ErrorKind {
+        self.kind
     }
 
     pub(crate) fn entry(&self) -> ErrorEntry {
-        let (_, code, title) = self.fault.parts();
+        let (_, code, title) = self.kind.parts();
         ErrorEntry {
             code,
             title: title.to_owned(),
@@ -209,7 +209,7 @@ impl Rejection {
 
 impl ResponseError for Rejection {
     fn status_code(&self) -> StatusCode {
-        self.fault.parts().0
+        self.kind.parts().0
     }
 
     fn error_response(&self) -> HttpResponse {

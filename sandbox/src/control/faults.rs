@@ -36,20 +36,20 @@ async fn add(control: Data<Control>, fault: Json<Fault>) -> Result<HttpResponse,
 
 async fn show(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Rejection> {
     let found = control.controls.faults.get(*id);
-    found.map(Json).ok_or_else(|| no_fault(*id))
+    found.map(Json).ok_or_else(|| no_error(*id))
 }
 
 /// Answers with what was cleared: how often it has struck is known for the last time.
 async fn clear(control: Data<Control>, id: Path<FaultId>) -> Result<Json<SetFault>, Rejection> {
     let cleared = control.controls.faults.clear(*id);
-    cleared.map(Json).ok_or_else(|| no_fault(*id))
+    cleared.map(Json).ok_or_else(|| no_error(*id))
 }
 
 async fn clear_all(control: Data<Control>) -> impl Responder {
     Json(control.controls.faults.clear_all())
 }
 
-fn no_fault(id: FaultId) -> Rejection {
+fn no_error(id: FaultId) -> Rejection {
     Rejection::not_found("fault", &id)
 }
 

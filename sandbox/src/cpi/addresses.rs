@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_asked_for_is_lent_to_nobody_else() {
+    fn a_requested_address_is_assigned_to_no_other_vm() {
         let [first, second] = [11, 12].map(|last| Ipv4Addr::new(127, 0, 7, last));
         let pool = AddressPool::new(first, second);
 

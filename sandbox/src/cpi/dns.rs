@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_stands_for_the_instances_that_meet_its_criteria() {
+    fn a_query_selects_the_instances_that_match_its_criteria() {
         let of = |query: &str| {
             hosts(&format!(
                 "{query}.redis-server.default.service-instance-d4.bosh"

@@ -156,7 +156,7 @@ impl Ward {
         let _inside = runtime.enter();
         let process = Process::start(command, log)?;
         self.table
-            .remember_process(&self.vm, &self.key, process.identity().clone());
+            .record_process(&self.vm, &self.key, process.identity().clone());
         Ok(process)
     }
 

@@ -102,7 +102,7 @@ impl VmTable {
     }
 
     /// Remembers by what a process is known again.
-    pub(super) fn remember_process(&self, vm: &VmCid, key: &ProcessKey, identity: ProcessIdentity) {
+    pub(super) fn record_process(&self, vm: &VmCid, key: &ProcessKey, identity: ProcessIdentity) {
         self.change(vm, |row| {
             row.forget_process(key);
             row.processes.push(KnownProcess {

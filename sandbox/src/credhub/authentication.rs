@@ -19,7 +19,7 @@ use uuid::Uuid;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
 use super::{Actor, CredHub, Session};
-use crate::{instance_identity::PeerCertificate, uaa::TokenFault};
+use crate::{instance_identity::PeerCertificate, uaa::TokenError};
 
 /// By so many seconds the clocks of UAA and CredHub may differ.
 const SKEW: i64 = 60;
@@ -103,9 +103,9 @@ fn app_id(unit: &str) -> Option<Uuid> {
 fn bearer(credhub: &CredHub, request: &HttpRequest) -> Result<Actor, AuthenticationRejection> {
     let token = bearer_token(request).ok_or(AuthenticationRejection::NoCredentials)?;
     let tokens = &credhub.inner.tokens;
-    let claims: Claims = tokens.signed_claims(token).map_err(|fault| {
-        AuthenticationRejection::TokenInvalid(match fault {
-            TokenFault::BadSignature => "Signed JWT rejected: Invalid signature",
+    let claims: Claims = tokens.signed_claims(token).map_err(|error| {
+        AuthenticationRejection::TokenInvalid(match error {
+            TokenError::BadSignature => "Signed JWT rejected: Invalid signature",
             _ => "Malformed token",
         })
     })?;

@@ -40,7 +40,7 @@ use semver::Version;
 pub use self::{
     actor::Actor,
     generate::Mode,
-    name::{CredentialName, NameFault},
+    name::{CredentialName, NameError},
     permissions::{ALL_OPERATIONS, Operation, Permission, PermissionPath},
     settings::{Acls, CredHubSettings, Side, VERSION, director_actor},
 };

@@ -14,7 +14,7 @@ pub struct CredentialName(String);
 
 /// Why a text is no name for a new credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameFault {
+pub enum NameError {
     /// There is nothing after the first slash.
     #[error("the name is empty")]
     Missing,
@@ -31,20 +31,20 @@ pub enum NameFault {
 
 impl CredentialName {
     /// A name for a credential that may have to be made. A leading slash is added when there is none.
-    pub fn parse(text: &str) -> Result<Self, NameFault> {
+    pub fn parse(text: &str) -> Result<Self, NameError> {
         let Self(name) = Self::sought(text);
         if name == "/" {
-            return Err(NameFault::Missing);
+            return Err(NameError::Missing);
         }
         if name.contains("//") || name.ends_with('/') {
-            return Err(NameFault::Slash);
+            return Err(NameError::Slash);
         }
         let allowed = |letter: char| letter.is_ascii_alphanumeric() || PUNCTUATION.contains(letter);
         if !name.chars().all(allowed) {
-            return Err(NameFault::Character);
+            return Err(NameError::Character);
         }
         if name.len() > MAXIMUM_LENGTH {
-            return Err(NameFault::TooLong);
+            return Err(NameError::TooLong);
         }
         Ok(Self(name))
     }
@@ -89,14 +89,14 @@ mod tests {
     #[test]
     fn a_name_is_refused_for_what_is_wrong_with_it() {
         let cases = [
-            ("", Err(NameFault::Missing)),
-            ("/", Err(NameFault::Missing)),
-            ("/a//b", Err(NameFault::Slash)),
-            ("/a/", Err(NameFault::Slash)),
-            ("/a b", Err(NameFault::Character)),
-            ("/ä", Err(NameFault::Character)),
-            ("/a*", Err(NameFault::Character)),
-            (&"a".repeat(1024), Err(NameFault::TooLong)),
+            ("", Err(NameError::Missing)),
+            ("/", Err(NameError::Missing)),
+            ("/a//b", Err(NameError::Slash)),
+            ("/a/", Err(NameError::Slash)),
+            ("/a b", Err(NameError::Character)),
+            ("/ä", Err(NameError::Character)),
+            ("/a*", Err(NameError::Character)),
+            (&"a".repeat(1024), Err(NameError::TooLong)),
             (&"a".repeat(1023), Ok(())),
             ("/A-z_0.9:,()[]+", Ok(())),
         ];

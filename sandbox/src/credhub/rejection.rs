@@ -4,7 +4,7 @@ use std::error::Error;
 
 use actix_web::http::StatusCode;
 
-use super::name::NameFault;
+use super::name::NameError;
 
 /// A request turned down. The texts are a real CredHub's, which clients read and show.
 #[derive(Debug, thiserror::Error)]
@@ -324,13 +324,13 @@ impl PermissionRejection {
     }
 }
 
-impl From<NameFault> for Rejection {
-    fn from(fault: NameFault) -> Self {
-        match fault {
-            NameFault::Missing => Self::NameMissing,
-            NameFault::Slash => Self::NameSlash,
-            NameFault::Character => Self::NameCharacter,
-            NameFault::TooLong => Self::NameTooLong,
+impl From<NameError> for Rejection {
+    fn from(error: NameError) -> Self {
+        match error {
+            NameError::Missing => Self::NameMissing,
+            NameError::Slash => Self::NameSlash,
+            NameError::Character => Self::NameCharacter,
+            NameError::TooLong => Self::NameTooLong,
         }
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_comes_before_the_broker_waits_for_it() {
+    async fn a_client_that_connects_before_the_broker_waits_for_it() {
         let (front, behind) = addresses().await;
         let gate = Gate::new(front, behind).unwrap();
         gate.set(GateState::Soon);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_a_broker_that_does_not_come() {
+    async fn a_broker_that_does_not_start_is_not_waited_for() {
         let (front, behind) = addresses().await;
         let gate = Gate::new(front, behind).unwrap();
         gate.set(GateState::Soon);

@@ -145,7 +145,7 @@ pub(super) async fn inspect(
     };
     let (errors, warnings) = (reported(errors), reported(warnings));
     // A fault quotes the adapter's last words.
-    adapter_words.retain(|words| !errors.iter().any(|fault| fault.contains(words.as_str())));
+    adapter_words.retain(|words| !errors.iter().any(|error| error.contains(words.as_str())));
     Ok(Findings {
         errors,
         warnings,

@@ -71,7 +71,7 @@ pub(super) enum Owners {
     /// Those of these teams.
     Teams(BTreeSet<TeamName>),
     /// Those of these teams and those that belong to nobody.
-    TeamsAndNobody(BTreeSet<TeamName>),
+    TeamsAndUnowned(BTreeSet<TeamName>),
 }
 
 /// A config as the API shows it.
@@ -179,7 +179,7 @@ impl Configs {
 
     /// The latest versions of one type, as a deployment of these teams is subject to them.
     pub(super) fn in_force(&self, kind: &str, teams: &[TeamName]) -> Vec<Config> {
-        let owners = Owners::TeamsAndNobody(teams.iter().cloned().collect());
+        let owners = Owners::TeamsAndUnowned(teams.iter().cloned().collect());
         let table = self.lock();
         let of_kind = table
             .index
@@ -296,9 +296,9 @@ impl ConfigFilter {
 impl Owners {
     fn include(&self, config: &Config) -> bool {
         match (self, &config.team) {
-            (Self::All, _) | (Self::TeamsAndNobody(_), None) => true,
+            (Self::All, _) | (Self::TeamsAndUnowned(_), None) => true,
             (Self::Teams(_), None) => false,
-            (Self::Teams(teams) | Self::TeamsAndNobody(teams), Some(team)) => teams.contains(team),
+            (Self::Teams(teams) | Self::TeamsAndUnowned(teams), Some(team)) => teams.contains(team),
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct FaultId(u64);
 
 /// The fault could never do what it says.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnusableFault {
+pub enum UnusableError {
     /// A certificate belongs to a connection, not to requests.
     #[error("a certificate is chosen before there is a request: `requests` has no meaning here")]
     CertificateForRequests,
@@ -101,16 +101,16 @@ impl Fault {
         self
     }
 
-    pub(super) fn check(&self) -> Result<(), UnusableFault> {
+    pub(super) fn check(&self) -> Result<(), UnusableError> {
         if self.times == Some(0) {
-            return Err(UnusableFault::Never);
+            return Err(UnusableError::Never);
         }
         match &self.effect {
             Effect::Certificate { .. } if !self.requests.are_all() => {
-                Err(UnusableFault::CertificateForRequests)
+                Err(UnusableError::CertificateForRequests)
             }
             Effect::Answer(answer) if answer.body.len() > BODY_LIMIT => {
-                Err(UnusableFault::LongBody(answer.body.len()))
+                Err(UnusableError::LongBody(answer.body.len()))
             }
             _ => Ok(()),
         }

@@ -24,7 +24,7 @@ mod words;
 
 pub(crate) use connection::Connection;
 pub use effect::{Answer, CertificateFlaw, Effect, Moment};
-pub use fault::{Fault, FaultId, ServerName, UnusableFault};
+pub use fault::{Fault, FaultId, ServerName, UnusableError};
 pub(crate) use injection::inject;
 pub(crate) use presented::Presented;
 pub use requests::{HeaderMatch, Requests};

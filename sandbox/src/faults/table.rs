@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{
     effect::{CertificateFlaw, Effect},
-    fault::{Fault, FaultId, ServerName, UnusableFault},
+    fault::{Fault, FaultId, ServerName, UnusableError},
 };
 
 /// How many faults can be set at the same time, those that have struck as often as they may included.
@@ -55,7 +55,7 @@ pub struct SetFault {
 pub enum AddFaultError {
     /// It makes no sense.
     #[error(transparent)]
-    Unusable(#[from] UnusableFault),
+    Unusable(#[from] UnusableError),
     /// There are as many as there can be.
     #[error("{LIMIT} faults are set, which is as many as there can be; clear some")]
     TooMany,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_lets_pass_first_and_strikes_so_many_times() {
+    fn a_fault_skips_the_first_calls_and_is_injected_a_set_number_of_times() {
         let faults = Faults::default();
         let set = faults
             .add(Fault::new(ServerName::Director, DROP).after(1).times(2))
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_could_not_do_what_it_says_is_refused() {
+    fn a_fault_that_cannot_take_effect_is_rejected() {
         let faults = Faults::default();
         let for_requests = Fault::new(
             ServerName::Director,
@@ -280,7 +280,7 @@ mod tests {
 
         assert_eq!(
             faults.add(for_requests).unwrap_err(),
-            AddFaultError::Unusable(UnusableFault::CertificateForRequests)
+            AddFaultError::Unusable(UnusableError::CertificateForRequests)
         );
         let never = Fault::new(ServerName::Director, DROP).times(0);
         assert!(faults.add(never).is_err());

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_one_segment_and_two_for_all_that_follow() {
+    fn a_star_matches_one_segment_and_two_match_all_that_follow() {
         let matches = |pattern: &str, path| pattern.parse::<PathPattern>().unwrap().matches(path);
 
         assert!(matches("/deployments", "/deployments"));

@@ -169,13 +169,9 @@ pub(super) fn instance_identity(
         key: options.state.join(INSTANCE_IDENTITY_KEY),
     };
     let key = identity.key().expose_secret();
-    files::write(
-        &access.certificate,
-        identity.certificate(),
-        Readers::Everybody,
-    )
-    .and_then(|()| files::write(&access.key, key, Readers::Owner))
-    .map_err(StartError::File)?;
+    files::write(&access.certificate, identity.certificate(), Readers::World)
+        .and_then(|()| files::write(&access.key, key, Readers::Owner))
+        .map_err(StartError::File)?;
     Ok((identity, access))
 }
 

@@ -28,14 +28,14 @@ impl FileError {
 /// Who may read a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Readers {
-    Everybody,
+    World,
     Owner,
 }
 
 /// Writes a file in one step: whoever looks finds all of it or none, and never with wider rights than it is to have.
 pub(super) fn write(path: &Path, content: &str, readers: Readers) -> Result<(), FileError> {
     let mode = match readers {
-        Readers::Everybody => 0o644,
+        Readers::World => 0o644,
         Readers::Owner => 0o600,
     };
     let unfinished = path.with_extension("unfinished");

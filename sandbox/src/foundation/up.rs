@@ -391,8 +391,8 @@ fn write_certificates(
         options.state.join("broker.crt"),
         options.state.join("broker.key"),
     );
-    files::write(&ca_certificate, authority.certificate(), Readers::Everybody)
-        .and_then(|()| files::write(&certificate, &broker.certificate, Readers::Everybody))
+    files::write(&ca_certificate, authority.certificate(), Readers::World)
+        .and_then(|()| files::write(&certificate, &broker.certificate, Readers::World))
         .and_then(|()| files::write(&key, broker.key.expose_secret(), Readers::Owner))
         .map_err(StartError::File)?;
     Ok(ca_certificate)

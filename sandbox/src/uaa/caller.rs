@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{
     Uaa,
     answer::{JSON, joined},
-    tokens::{Problem, Purpose},
+    tokens::{InvalidToken, Purpose},
 };
 
 /// The bearer of a token of this UAA.
@@ -33,7 +33,7 @@ pub(super) enum Denied {
     #[error("Full authentication is required to access this resource")]
     NoToken,
     #[error(transparent)]
-    Token(#[from] Problem),
+    Token(#[from] InvalidToken),
     #[error("Insufficient scope for this resource")]
     Scope(&'static [&'static str]),
     #[error("Access is denied")]

@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 pub use directory::{Client, DEFAULT_GROUPS, Grant, User};
 pub use tokens::{
-    InvalidKey, KeysError, RevokeKeyError, Signer, SignerError, SigningAlgorithm, TokenFault,
+    InvalidKey, KeysError, RevokeKeyError, Signer, SignerError, SigningAlgorithm, TokenError,
     TokenVerifier, Tokens, VerifiedToken,
 };
 

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn an_ordered_instance_stands_before_the_broker_answers_and_shows_its_progress() {
+async fn an_ordered_instance_exists_before_the_broker_answers_and_shows_its_progress() {
     let (platform, broker) = Platform::with_broker().await;
     broker.takes_its_time();
 

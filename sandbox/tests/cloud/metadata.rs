@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::platform::Platform;
 
 #[tokio::test]
-async fn labels_are_set_and_removed_without_asking_the_broker() {
+async fn labels_are_set_and_removed_without_a_call_to_the_broker() {
     let (platform, broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "labelled").await;
     let path = format!("/v3/service_instances/{guid}");

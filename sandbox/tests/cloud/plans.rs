@@ -134,7 +134,7 @@ async fn the_marketplace_of_the_cf_command_line_comes_in_one_answer() {
 }
 
 #[tokio::test]
-async fn offering_and_plan_show_what_stands_in_the_catalog() {
+async fn offering_and_plan_show_what_the_catalog_contains() {
     let (platform, _broker) = Platform::with_broker().await;
 
     let offering = &platform

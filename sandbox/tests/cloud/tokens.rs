@@ -89,7 +89,7 @@ async fn the_cloud_controller_reports_a_missing_token_from_a_bad_one_and_from_on
 }
 
 #[tokio::test]
-async fn anybody_may_read_where_things_are() {
+async fn endpoints_are_public() {
     let platform = Platform::start().await;
 
     let root = platform.anonymous().get("/").await;

@@ -313,7 +313,7 @@ async fn what_the_broker_refuses_is_reported_in_its_words() {
 }
 
 #[tokio::test]
-async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
+async fn bindings_and_keys_prevent_a_delete() {
     let (platform, broker) = started().await;
     let guid = ordered(&platform, "db").await;
     let app = platform.app("shop").await;
@@ -369,7 +369,7 @@ async fn bindings_and_keys_stand_in_the_way_of_a_delete() {
 }
 
 #[tokio::test]
-async fn routes_and_shares_stand_in_the_way_of_a_delete_too() {
+async fn routes_and_shares_prevent_a_delete_too() {
     let (platform, _) = start().await;
     let mut catalog = catalog();
     catalog["services"][0]["metadata"]["shareable"] = json!(true);

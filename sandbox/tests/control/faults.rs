@@ -246,7 +246,7 @@ async fn flawed_certificates_are_met_by_new_connections_only() {
 }
 
 #[tokio::test]
-async fn faults_strike_the_server_that_they_are_for_and_no_other() {
+async fn faults_are_injected_only_at_the_server_that_they_name() {
     let sandbox = Sandbox::start().await;
     let client = sandbox.client();
     let fault = json!({"server": "bosh-uaa", "effect": {"kind": "drop"}});
@@ -307,7 +307,7 @@ async fn what_makes_no_sense_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_held_request_goes_on_when_the_fault_is_cleared() {
+async fn a_held_request_continues_when_the_fault_is_cleared() {
     for (moment, meanwhile) in [(Moment::Before, 0), (Moment::After, 1)] {
         let sandbox = Sandbox::start().await;
         let director = &sandbox.description().director;

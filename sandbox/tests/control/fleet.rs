@@ -190,7 +190,7 @@ async fn the_same_random_seed_draws_the_same_fleet() {
 }
 
 #[tokio::test]
-async fn a_fleet_of_a_broker_that_nobody_registered_is_refused() {
+async fn a_fleet_of_an_unregistered_broker_is_rejected() {
     let sandbox = Sandbox::start().await;
     let order = json!({"broker": "nobody", "instances": 5, "random_seed": 7});
 

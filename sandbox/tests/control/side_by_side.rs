@@ -62,7 +62,7 @@ async fn a_token_of_one_foundation_opens_nothing_in_the_other() {
 }
 
 #[tokio::test]
-async fn a_fault_in_one_foundation_is_not_felt_in_the_other() {
+async fn a_fault_in_one_foundation_does_not_affect_the_other() {
     let (one, other) = (Sandbox::start().await, Sandbox::start().await);
     let drop = Effect::Drop {
         moment: Moment::Before,

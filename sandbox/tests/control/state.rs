@@ -59,7 +59,7 @@ async fn a_wiped_folder_makes_a_fresh_foundation_and_keeps_what_is_not_the_sandb
 }
 
 #[tokio::test]
-async fn the_state_of_a_running_foundation_is_nobody_elses() {
+async fn the_state_of_a_running_foundation_is_exclusive() {
     let sandbox = Sandbox::kept().await;
 
     let second = Foundation::start(settings(), sandbox.options()).await;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::foundation::Platform;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_is_reported_where_tokens_are_and_nobody_the_version() {
+async fn the_token_endpoint_is_public_and_the_version_is_not() {
     let platform = Platform::start().await;
     for access in [platform.bosh(), platform.runtime()] {
         let no_user = platform.no_user(&access);
@@ -68,7 +68,7 @@ async fn a_token_must_be_there_be_right_and_have_both_scopes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_of_the_other_uaa_is_not_believed() {
+async fn a_token_of_the_other_uaa_is_not_accepted() {
     let platform = Platform::start().await;
     let (bosh, runtime) = (platform.bosh(), platform.runtime());
     let mut mixed = bosh.clone();

@@ -262,7 +262,7 @@ async fn permissions_of_a_credential_are_merged_and_taken_by_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_acls_whoever_is_known_may_do_everything() {
+async fn without_acls_every_authenticated_client_may_do_everything() {
     let Stage {
         other, platform, ..
     } = stage("    acls: disabled\n").await;

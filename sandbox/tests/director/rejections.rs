@@ -43,7 +43,7 @@ async fn who_is_not_known_is_challenged_in_plain_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_is_reported_what_the_director_is() {
+async fn the_info_of_the_director_is_public() {
     let foundation = Foundation::without_processes();
     let anonymous = foundation.unauthenticated_client().get("/info").await;
     assert_eq!(

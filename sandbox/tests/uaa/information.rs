@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::server::{Answer, BROKER, Server};
 
 #[tokio::test]
-async fn anybody_may_read_what_logging_in_takes() {
+async fn login_prompts_are_public() {
     let server = Server::start();
     let login = |accept: &'static str| {
         Answer::to(
@@ -72,7 +72,7 @@ async fn a_shared_secret_is_shown_to_resource_servers_alone() {
 
     let anybody = as_client("/token_key", None).await;
     let resource = as_client("/token_key", Some(("resource", "r"))).await;
-    let keys_of_anybody = as_client("/token_keys", None).await;
+    let keys_of_any_client = as_client("/token_keys", None).await;
     let keys_of_resource = as_client("/token_keys", Some(("resource", "r"))).await;
     let liar = as_client("/token_keys", Some(("resource", "wrong"))).await;
 
@@ -81,7 +81,7 @@ async fn a_shared_secret_is_shown_to_resource_servers_alone() {
         (&resource.body["kty"], &resource.body["alg"]),
         (&json!("MAC"), &json!("HS256"))
     );
-    assert_eq!(keys_of_anybody.body["keys"].as_array().unwrap().len(), 1);
+    assert_eq!(keys_of_any_client.body["keys"].as_array().unwrap().len(), 1);
     assert_eq!(keys_of_resource.body["keys"].as_array().unwrap().len(), 2);
     assert_eq!(liar.status, 401);
     let token = server.client_token(BROKER).await;

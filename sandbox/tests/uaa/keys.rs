@@ -1,6 +1,6 @@
 //! New keys, and who notices.
 
-use odb_sandbox::uaa::{RevokeKeyError, SigningAlgorithm, TokenFault};
+use odb_sandbox::uaa::{RevokeKeyError, SigningAlgorithm, TokenError};
 
 use crate::server::{BROKER, Server, decoded};
 
@@ -16,7 +16,7 @@ async fn a_new_key_is_noticed_by_servers_that_look_keys_up_and_by_no_other() {
     assert_eq!(decoded(&new, 0)["kid"], id);
     assert!(controller.verify(&old).is_ok() && controller.verify(&new).is_ok());
     assert!(director.verify(&old).is_ok());
-    assert_eq!(director.verify(&new), Err(TokenFault::BadSignature));
+    assert_eq!(director.verify(&new), Err(TokenError::BadSignature));
     let redeployed = server.uaa.configured_verifier();
     assert!(redeployed.verify(&new).is_ok());
 }
@@ -30,7 +30,7 @@ async fn a_withdrawn_keys_tokens_are_good_only_for_servers_that_keep_the_key() {
 
     server.uaa.revoke_key("key-1").unwrap();
 
-    assert_eq!(controller.verify(&old), Err(TokenFault::BadSignature));
+    assert_eq!(controller.verify(&old), Err(TokenError::BadSignature));
     assert!(director.verify(&old).is_ok());
     assert_eq!(
         server.get("/oauth/clients", &old).await.rejection(),

@@ -1,6 +1,6 @@
 //! Tokens that end before their time.
 
-use odb_sandbox::uaa::{TokenFault, Tokens};
+use odb_sandbox::uaa::{TokenError, Tokens};
 use reqwest::Method;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ async fn what_is_revoked_at_once_is_refused_everywhere_and_a_new_token_is_not() 
     let new = server.client_token(BROKER).await;
 
     for verifier in &verifiers {
-        assert_eq!(verifier.verify(&old), Err(TokenFault::Revoked));
+        assert_eq!(verifier.verify(&old), Err(TokenError::Revoked));
         assert!(verifier.verify(&new).is_ok() && verifier.verify(&admin).is_ok());
     }
     assert_eq!(
@@ -29,7 +29,7 @@ async fn what_is_revoked_at_once_is_refused_everywhere_and_a_new_token_is_not() 
 
     server.uaa.revoke_tokens(&Tokens::All);
     for token in [&new, &admin] {
-        assert_eq!(verifiers[0].verify(token), Err(TokenFault::Revoked));
+        assert_eq!(verifiers[0].verify(token), Err(TokenError::Revoked));
     }
     assert!(
         verifiers[0]

@@ -71,7 +71,7 @@ enum Users {
     /// Whoever runs the test.
     Own,
     /// Somebody who is not root.
-    AnybodyButRoot,
+    NonRoot,
 }
 
 /// `foundation.json`, which the sandbox writes.
@@ -505,7 +505,7 @@ impl FoundationSetup {
 
     /// With a Director's CredHub that keeps no permissions, as a Director's often does.
     #[must_use]
-    pub fn with_bosh_credhub_for_everybody(self) -> Self {
+    pub fn with_open_bosh_credhub(self) -> Self {
         self.with("/director/credhub/acls", "disabled")
     }
 
@@ -551,7 +551,7 @@ impl FoundationSetup {
     #[must_use]
     pub fn with_programs_that_refuse_root(self) -> Self {
         Self {
-            users: Users::AnybodyButRoot,
+            users: Users::NonRoot,
             ..self
         }
     }
@@ -593,7 +593,7 @@ impl FoundationSetup {
         if self.processes == Processes::None {
             command.arg("--no-processes");
         }
-        if self.users == Users::AnybodyButRoot && geteuid().is_root() {
+        if self.users == Users::NonRoot && geteuid().is_root() {
             command.args(["--job-user", "nobody"]);
             // Where VMs are is for others to pass through, not to look into.
             fs::set_permissions(folder.path(), Permissions::from_mode(0o711))

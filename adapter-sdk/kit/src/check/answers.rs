@@ -2,8 +2,8 @@ use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
+use super::adapter_request::{AdapterRequest, Shape};
 use super::deployed::Deployed;
-use super::question::{Question, Shape};
 use super::rules::{manifest, streams};
 use super::session::{CallId, Called, Manners, Session};
 use crate::process::ProcessCall;
@@ -62,9 +62,13 @@ impl<A> Outcome<A> {
 
 impl Session<'_> {
     /// Asks in the form that brokers use unless told otherwise.
-    pub(super) fn ask(&mut self, purpose: &str, question: &Question) -> Outcome<(CallId, Value)> {
-        let call = self.call_of(question);
-        self.ask_as(purpose, question.subcommand(), call)
+    pub(super) fn ask(
+        &mut self,
+        purpose: &str,
+        adapter_request: &AdapterRequest,
+    ) -> Outcome<(CallId, Value)> {
+        let call = self.call_of(adapter_request);
+        self.ask_as(purpose, adapter_request.subcommand(), call)
     }
 
     /// Asks with a call of the caller's making for one JSON value.
@@ -99,11 +103,15 @@ impl Session<'_> {
     }
 
     /// Asks for a manifest.
-    pub(super) fn generate(&mut self, purpose: &str, question: &Question) -> Outcome<Generated> {
+    pub(super) fn generate(
+        &mut self,
+        purpose: &str,
+        adapter_request: &AdapterRequest,
+    ) -> Outcome<Generated> {
         if self.asks_on_stdin() {
-            self.generate_as(purpose, question.on_stdin(Shape::AllSections))
+            self.generate_as(purpose, adapter_request.on_stdin(Shape::AllSections))
         } else {
-            self.generate_in_arguments(purpose, question)
+            self.generate_in_arguments(purpose, adapter_request)
         }
     }
 
@@ -117,9 +125,13 @@ impl Session<'_> {
     pub(super) fn generate_in_arguments(
         &mut self,
         purpose: &str,
-        question: &Question,
+        adapter_request: &AdapterRequest,
     ) -> Outcome<Generated> {
-        let called = self.attempt(purpose, question.subcommand(), question.in_arguments());
+        let called = self.attempt(
+            purpose,
+            adapter_request.subcommand(),
+            adapter_request.in_arguments(),
+        );
         called.and_then(|called| {
             let text = String::from_utf8_lossy(&called.stdout).into_owned();
             let manifest = self.manifest(called.id, &text)?;
@@ -185,12 +197,12 @@ impl Session<'_> {
     }
 
     fn manifest(&mut self, id: CallId, text: &str) -> Option<Value> {
-        let fault = match yaml::from_str::<Value>(text) {
+        let error = match yaml::from_str::<Value>(text) {
             Ok(manifest) if manifest.is_object() => return Some(manifest),
             Ok(other) => format!("it is {}, not a map", super::difference::kind(&other)),
             Err(error) => format!("it cannot be read: {error}"),
         };
-        self.find(&manifest::NOT_A_MANIFEST, "", fault, Some(id));
+        self.find(&manifest::NOT_A_MANIFEST, "", error, Some(id));
         None
     }
 

@@ -20,6 +20,7 @@
 //! | `location`, `difference` | places in documents, and where two of them differ |
 //! | `known_secrets` | values that must not be seen |
 
+mod adapter_request;
 mod answers;
 pub mod command;
 mod deployed;
@@ -29,7 +30,6 @@ mod location;
 mod manifest_rules;
 mod probes;
 mod purpose;
-mod question;
 mod report;
 mod report_text;
 mod requests;

@@ -81,7 +81,7 @@ pub struct Finding {
     /// In which part of the check it was found first.
     pub area: Area,
     /// What is wrong.
-    pub fault: &'static str,
+    pub error: &'static str,
     /// Where and how, in this adapter. No secrets stand in it.
     pub detail: String,
     /// What the adapter said last on stderr, if it is a call that failed. No secrets stand in it.
@@ -135,7 +135,7 @@ impl Finding {
             id: rule.id,
             severity: rule.severity,
             area,
-            fault: rule.fault,
+            error: rule.error,
             detail,
             stderr: None,
             times: 1,

@@ -43,7 +43,7 @@ impl fmt::Display for Finding {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(f, "{severity} {}: {}", self.id, self.fault)?;
+        write!(f, "{severity} {}: {}", self.id, self.error)?;
         match &self.stderr {
             Some(line) => writeln!(f, ": {line}")?,
             None => writeln!(f)?,

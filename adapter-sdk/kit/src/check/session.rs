@@ -7,10 +7,10 @@ use std::time::Duration;
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use serde_json::Value;
 
+use super::adapter_request::{AdapterRequest, Shape};
 use super::answers::Refused;
 use super::known_secrets::KnownSecrets;
 use super::purpose::Purpose;
-use super::question::{Question, Shape};
 use super::report::{Area, AreaReport, Finding};
 use super::rules::{Rule, calls, process, streams};
 use crate::inputs::Inputs;
@@ -106,11 +106,11 @@ impl<'i> Session<'i> {
     }
 
     /// The call that asks a question in the form that the adapter is asked in.
-    pub(super) fn call_of(&self, question: &Question) -> ProcessCall {
+    pub(super) fn call_of(&self, adapter_request: &AdapterRequest) -> ProcessCall {
         if self.on_stdin {
-            question.on_stdin(Shape::AllSections)
+            adapter_request.on_stdin(Shape::AllSections)
         } else {
-            question.in_arguments()
+            adapter_request.in_arguments()
         }
     }
 

@@ -8,9 +8,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use odb_adapter_sdk::protocol::Subcommand;
 
+use super::adapter_request::AdapterRequest;
 use super::idle;
 use super::masking::Masking;
-use super::question::Question;
 use super::report::{Report, chain};
 use super::request::Operation;
 use crate::inputs::{Inputs, InputsError, Sources, near};
@@ -153,14 +153,14 @@ fn ask(arguments: &RunArguments) -> Result<Report, Box<dyn Error>> {
     for (name, value) in inputs.iter().flat_map(|inputs| &inputs.environment) {
         adapter = adapter.with_variable(name, value);
     }
-    let question = Question::new(arguments, inputs.as_ref(), &adapter)?;
-    let ended = adapter.run(question.call())?;
+    let adapter_request = AdapterRequest::new(arguments, inputs.as_ref(), &adapter)?;
+    let ended = adapter.run(adapter_request.call())?;
     let masking = if arguments.show_secrets {
         Masking::Off
     } else {
         Masking::on()
     };
-    let report = Report::new(&question, &ended, masking);
+    let report = Report::new(&adapter_request, &ended, masking);
     if let (Some(file), Some(manifest)) = (&arguments.save, report.deployable()) {
         save(file, manifest)?;
     }

@@ -14,7 +14,7 @@ use crate::process::StartError;
 
 /// Why there is no question.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoQuestion {
+pub(super) enum RequestError {
     #[error("could not read `{}`", file.display())]
     ReadFile {
         file: PathBuf,
@@ -78,8 +78,8 @@ fn hint(file: Option<&str>) -> String {
 }
 
 /// JSON or YAML, or the name of a file with it after an @.
-pub(super) fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, NoQuestion> {
-    yaml::from_str(&text_or_file(text)?).map_err(|source| NoQuestion::NotReadable {
+pub(super) fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, RequestError> {
+    yaml::from_str(&text_or_file(text)?).map_err(|source| RequestError::NotReadable {
         what: what.to_owned(),
         file: file_meant(text),
         source,
@@ -103,30 +103,30 @@ pub(super) fn file_meant(text: &str) -> Option<String> {
 }
 
 /// YAML, of which JSON is a part.
-pub(super) fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, NoQuestion> {
-    yaml::from_str(text).map_err(|source| NoQuestion::NotReadable {
+pub(super) fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, RequestError> {
+    yaml::from_str(text).map_err(|source| RequestError::NotReadable {
         what: what.to_owned(),
         file: None,
         source,
     })
 }
 
-pub(super) fn typed<T: DeserializeOwned>(what: &str, document: &Value) -> Result<T, NoQuestion> {
-    json::from_str(&document.to_string()).map_err(|source| NoQuestion::NotTyped {
+pub(super) fn typed<T: DeserializeOwned>(what: &str, document: &Value) -> Result<T, RequestError> {
+    json::from_str(&document.to_string()).map_err(|source| RequestError::NotTyped {
         what: what.to_owned(),
         source,
     })
 }
 
-pub(super) fn text_or_file(text: &str) -> Result<String, NoQuestion> {
+pub(super) fn text_or_file(text: &str) -> Result<String, RequestError> {
     match text.strip_prefix('@') {
         Some(file) => read(Path::new(file)),
         None => Ok(text.to_owned()),
     }
 }
 
-pub(super) fn read(file: &Path) -> Result<String, NoQuestion> {
-    fs::read_to_string(file).map_err(|source| NoQuestion::ReadFile {
+pub(super) fn read(file: &Path) -> Result<String, RequestError> {
+    fs::read_to_string(file).map_err(|source| RequestError::ReadFile {
         file: file.to_owned(),
         source,
     })

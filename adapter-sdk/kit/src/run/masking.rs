@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_found_wherever_it_stands() {
+    fn known_values_are_found_everywhere() {
         let mut masking = Masking::on();
         masking.learn(["hunter2", "hunter2-and-more", "x"]);
         assert_eq!(

@@ -15,6 +15,7 @@
 //! | `secret_names`, `secrets_in_text` | what is likely to be a secret |
 //! | `report` | all of it, for people and for machines |
 
+mod adapter_request;
 mod answer;
 mod command;
 mod deployed;
@@ -23,7 +24,6 @@ mod given;
 mod idle;
 mod masking;
 mod prompt;
-mod question;
 mod report;
 mod request;
 mod secret_names;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::answer::{Answer, Form};
 use super::command::RunArguments;
 use super::deployed::Deployed;
-use super::given::{NoQuestion, file_meant, given, parsed, read, text_or_file, typed};
+use super::given::{RequestError, file_meant, given, parsed, read, text_or_file, typed};
 use super::request::{self, Operation};
 use crate::inputs::{Inputs, NamedPlan};
 use crate::process::{AdapterProcess, ProcessCall};
@@ -24,7 +24,7 @@ pub(super) struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    pub(super) fn generate_manifest(&self) -> Result<GenerateManifest, NoQuestion> {
+    pub(super) fn generate_manifest(&self) -> Result<GenerateManifest, RequestError> {
         let arguments = self.arguments;
         let previous = arguments
             .previous_manifest
@@ -59,7 +59,7 @@ impl Prompt<'_> {
     }
 
     /// What a binding is made with, or ends with.
-    pub(super) fn binding(&self, subcommand: Subcommand) -> Result<CreateBinding, NoQuestion> {
+    pub(super) fn binding(&self, subcommand: Subcommand) -> Result<CreateBinding, RequestError> {
         let deployed = self.deployed()?;
         let parameters = match subcommand {
             Subcommand::DeleteBinding => Map::new(),
@@ -77,7 +77,7 @@ impl Prompt<'_> {
         Ok(call)
     }
 
-    pub(super) fn dashboard_url(&self) -> Result<GenerateDashboardUrl, NoQuestion> {
+    pub(super) fn dashboard_url(&self) -> Result<GenerateDashboardUrl, RequestError> {
         let manifest = self.deployed()?.manifest;
         Ok(GenerateDashboardUrl::new(
             &self.arguments.instance_id,
@@ -87,7 +87,7 @@ impl Prompt<'_> {
     }
 
     /// The manifest that was given, else the one that the adapter makes for an order of the plan.
-    fn deployed(&self) -> Result<Deployed, NoQuestion> {
+    fn deployed(&self) -> Result<Deployed, RequestError> {
         if let Some(file) = &self.arguments.manifest {
             return Ok(Deployed::from_text(ManifestText::from(read(file)?)));
         }
@@ -103,35 +103,35 @@ impl Prompt<'_> {
         let ended = self
             .adapter
             .run(&call)
-            .map_err(NoQuestion::StartForManifest)?;
+            .map_err(RequestError::StartForManifest)?;
         if !ended.is_success() {
             let why = ended.end.to_string();
-            return Err(NoQuestion::NoManifest { why });
+            return Err(RequestError::NoManifest { why });
         }
         match Answer::of(subcommand, Form::Stdin, &ended) {
             Ok(Answer::Manifest { generated, .. }) => Ok(Deployed::of(&generated, &name)),
-            Ok(Answer::Document(_) | Answer::Nothing) => Err(NoQuestion::NoManifest {
+            Ok(Answer::Document(_) | Answer::Nothing) => Err(RequestError::NoManifest {
                 why: "answered something else".to_owned(),
             }),
-            Err(error) => Err(NoQuestion::NoManifest {
+            Err(error) => Err(RequestError::NoManifest {
                 why: format!("gave no answer that can be read: {error}"),
             }),
         }
     }
 
-    fn service_deployment(&self) -> Result<ServiceDeployment, NoQuestion> {
+    fn service_deployment(&self) -> Result<ServiceDeployment, RequestError> {
         let document = self.inputs.service_deployment(&self.arguments.instance_id);
         typed("the service deployment", &document)
     }
 
-    pub(super) fn plan(&self) -> Result<Plan, NoQuestion> {
+    pub(super) fn plan(&self) -> Result<Plan, RequestError> {
         match &self.arguments.plan {
             Some(plan) => self.plan_called(plan),
             None => plan(self.inputs.first_plan()),
         }
     }
 
-    fn plan_called(&self, name: &str) -> Result<Plan, NoQuestion> {
+    fn plan_called(&self, name: &str) -> Result<Plan, RequestError> {
         if let Some(named) = self.inputs.plan(name) {
             return plan(named);
         }
@@ -140,24 +140,24 @@ impl Prompt<'_> {
             return parsed(&format!("the plan in `{name}`"), &read(file)?);
         }
         let plans = &self.inputs.plans;
-        Err(NoQuestion::NoSuchPlan {
+        Err(RequestError::NoSuchPlan {
             name: name.to_owned(),
             plans: plans.iter().map(|plan| plan.name.clone()).collect(),
         })
     }
 
-    fn parameters(&self) -> Result<Map<String, Value>, NoQuestion> {
+    fn parameters(&self) -> Result<Map<String, Value>, RequestError> {
         match &self.arguments.parameters {
             None => Ok(Map::new()),
             Some(text) => json::from_str(&text_or_file(text)?).map_err(|source| {
                 let file = file_meant(text);
-                NoQuestion::NoParameters { file, source }
+                RequestError::NoParameters { file, source }
             }),
         }
     }
 
     /// Those that were given, over those that were made up.
-    fn secrets(&self, made_up: Secrets) -> Result<Secrets, NoQuestion> {
+    fn secrets(&self, made_up: Secrets) -> Result<Secrets, RequestError> {
         let mut secrets = made_up;
         if let Some(file) = &self.arguments.secrets {
             let given: BTreeMap<String, String> = parsed(
@@ -171,14 +171,14 @@ impl Prompt<'_> {
         Ok(secrets)
     }
 
-    fn bosh_vms(&self, manifest: &ManifestText) -> Result<BoshVms, NoQuestion> {
+    fn bosh_vms(&self, manifest: &ManifestText) -> Result<BoshVms, RequestError> {
         match &self.arguments.bosh_vms {
             Some(text) => given("the addresses of VMs", text),
             None => Ok(made_up_vms(manifest)),
         }
     }
 
-    fn dns_addresses(&self) -> Result<DnsAddresses, NoQuestion> {
+    fn dns_addresses(&self) -> Result<DnsAddresses, RequestError> {
         match &self.arguments.dns_addresses {
             Some(text) => given("the DNS addresses", text),
             None => Ok(DnsAddresses::new()),
@@ -205,6 +205,6 @@ fn made_up_vms(manifest: &ManifestText) -> BoshVms {
         .collect()
 }
 
-fn plan(named: &NamedPlan) -> Result<Plan, NoQuestion> {
+fn plan(named: &NamedPlan) -> Result<Plan, RequestError> {
     typed(&format!("plan `{}`", named.name), &named.document)
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
+use super::adapter_request::AdapterRequest;
 use super::answer::{Answer, Form, NoAnswer, objection};
 use super::deployed::Deployed;
 use super::explanation::{self, Explanation, UserText};
 use super::masking::Masking;
-use super::question::Question;
 use crate::check::difference::manifest_differences;
 use crate::process::{End, Ended};
 
@@ -68,30 +68,34 @@ struct ShownDifference {
 }
 
 impl Report {
-    pub(super) fn new(question: &Question, ended: &Ended, mut masking: Masking) -> Self {
-        masking.learn(question.secrets());
+    pub(super) fn new(
+        adapter_request: &AdapterRequest,
+        ended: &Ended,
+        mut masking: Masking,
+    ) -> Self {
+        masking.learn(adapter_request.secrets());
         let understood = ended
             .is_success()
-            .then(|| Answer::of(question.subcommand(), question.form(), ended));
+            .then(|| Answer::of(adapter_request.subcommand(), adapter_request.form(), ended));
         if let Some(Ok(Answer::Manifest { generated, .. })) = &understood {
             for secret in generated.secrets.iter().flatten() {
                 masking.learn_all_of(secret.1);
             }
         }
-        let (explanation, is_an_answer) = explained(question, ended, understood.as_ref());
+        let (explanation, is_an_answer) = explained(adapter_request, ended, understood.as_ref());
         let answer = understood.and_then(Result::ok);
         let failed_text = Some(ended.stdout_text()).filter(|_| has_words_for_user(ended));
         Self {
-            subcommand: question.subcommand().name(),
+            subcommand: adapter_request.subcommand().name(),
             end: ended.end.to_string(),
             exit_code: exit_code(ended.end),
             milliseconds: ended.duration.as_millis(),
             is_an_answer,
             explanation,
-            warnings: warnings(question, ended),
-            difference: difference(question, answer.as_ref(), &mut masking),
-            deployable: deployable(question, answer.as_ref()),
-            answer: answer.map(|answer| shown(question.subcommand(), answer, &mut masking)),
+            warnings: warnings(adapter_request, ended),
+            difference: difference(adapter_request, answer.as_ref(), &mut masking),
+            deployable: deployable(adapter_request, answer.as_ref()),
+            answer: answer.map(|answer| shown(adapter_request.subcommand(), answer, &mut masking)),
             for_user: failed_text
                 .filter(|text| !text.is_empty())
                 .map(|text| masking.text(&text)),
@@ -195,11 +199,11 @@ fn as_yaml(document: &Value) -> String {
 }
 
 fn explained(
-    question: &Question,
+    adapter_request: &AdapterRequest,
     ended: &Ended,
     understood: Option<&Result<Answer, NoAnswer>>,
 ) -> (Explanation, bool) {
-    let subcommand = question.subcommand();
+    let subcommand = adapter_request.subcommand();
     match understood {
         None => {
             let text = if has_words_for_user(ended) {
@@ -211,7 +215,7 @@ fn explained(
         }
         Some(Err(error)) => (explanation::not_understood(&chain(error)), false),
         Some(Ok(Answer::Manifest { document, .. })) => {
-            let objection = question
+            let objection = adapter_request
                 .deployment()
                 .and_then(|deployment| objection(document, deployment));
             match objection {
@@ -237,7 +241,7 @@ fn has_words_for_user(ended: &Ended) -> bool {
     is_a_rejection && !ended.stdout_text().trim().is_empty()
 }
 
-fn warnings(question: &Question, ended: &Ended) -> Vec<String> {
+fn warnings(adapter_request: &AdapterRequest, ended: &Ended) -> Vec<String> {
     let mut warnings = Vec::new();
     if ended.left_behind > 0 {
         warnings.push(format!(
@@ -248,7 +252,7 @@ fn warnings(question: &Question, ended: &Ended) -> Vec<String> {
     if ended.left_input_unread {
         warnings.push("it did not read its stdin to the end".to_owned());
     }
-    if question.form() == Form::Arguments {
+    if adapter_request.form() == Form::Arguments {
         warnings.push(
             "in this form there is no room for secrets, configs, labels, DNS addresses and the UAA client"
                 .to_owned(),
@@ -293,14 +297,16 @@ fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown
 }
 
 fn difference(
-    question: &Question,
+    adapter_request: &AdapterRequest,
     answer: Option<&Answer>,
     masking: &mut Masking,
 ) -> Option<ShownDifference> {
     let Some(Answer::Manifest { document, .. }) = answer else {
         return None;
     };
-    let previous = question.previous_manifest().map(ManifestText::as_str)?;
+    let previous = adapter_request
+        .previous_manifest()
+        .map(ManifestText::as_str)?;
     let previous: Value = yaml::from_str(previous).ok()?;
     let (before, after) = (
         normal_form(masking.document(&previous)),
@@ -325,11 +331,11 @@ fn normal_form(mut document: Value) -> String {
     as_yaml(&document)
 }
 
-fn deployable(question: &Question, answer: Option<&Answer>) -> Option<String> {
+fn deployable(adapter_request: &AdapterRequest, answer: Option<&Answer>) -> Option<String> {
     let Some(Answer::Manifest { generated, .. }) = answer else {
         return None;
     };
-    let deployment = question.deployment().unwrap_or_default();
+    let deployment = adapter_request.deployment().unwrap_or_default();
     Some(Deployed::of(generated, deployment).manifest.into_string())
 }
 

@@ -67,7 +67,7 @@ impl Scan {
         let (tokens, inside, end) = tokens(source, start, "}}");
         let is_component = matches!(
             tokens.first().map(|token| &token.kind),
-            Some(Kind::Mark("<"))
+            Some(Kind::Marker("<"))
         );
         if !is_component {
             self.holes.push(inside);
@@ -225,7 +225,7 @@ struct Token<'s> {
 
 enum Kind<'s> {
     Ident(&'s str),
-    Mark(&'s str),
+    Marker(&'s str),
     Literal(&'s str),
 }
 
@@ -239,7 +239,7 @@ impl<'s> Token<'s> {
 
     fn mark(&self) -> Option<&'s str> {
         match self.kind {
-            Kind::Mark(mark) => Some(mark),
+            Kind::Marker(mark) => Some(mark),
             _ => None,
         }
     }
@@ -275,7 +275,7 @@ fn tokens<'s>(source: &'s str, start: usize, close: &str) -> (Vec<Token<'s>>, Ra
         } else {
             let long = MARKS.into_iter().find(|mark| rest.starts_with(mark));
             let length = long.map_or(c.len_utf8(), str::len);
-            (Kind::Mark(&rest[..length]), length)
+            (Kind::Marker(&rest[..length]), length)
         };
         tokens.push(Token { kind, offset: at });
         at += length;

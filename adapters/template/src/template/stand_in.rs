@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_cannot_stand_inside_one() {
+    fn only_text_is_allowed_inside_text() {
         let mut stand_ins = StandIns::new();
         let map = stand_ins.put(Some(json!({"a": 1})));
         let error = stand_ins

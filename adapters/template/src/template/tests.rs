@@ -182,7 +182,7 @@ fn a_map_inside_a_text_is_an_error_without_its_value() {
 }
 
 #[test]
-fn omit_leaves_nothing_behind_wherever_it_is_and_nobody_else_can_spell_it() {
+fn omit_removes_its_key_everywhere_and_no_value_can_spell_it() {
     let lone = engine("{{ omit }}");
     let read = lone.value("t", &with_omit(&lone, &Value::Null, ""));
     assert_eq!(read.unwrap(), None);

@@ -32,7 +32,7 @@ fn values_in_json_keep_their_type_and_never_become_syntax() {
 }
 
 #[test]
-fn a_binding_has_no_members_that_nobody_knows() {
+fn a_binding_has_no_unknown_members() {
     let folder = Folder::example();
     folder.write("binding.json.tera", r#"{"credential": "hunter2"}"#);
     let run = folder.run(

@@ -102,7 +102,7 @@ fn templates_refuse_for_users_and_for_operators() {
 }
 
 #[test]
-fn what_the_plan_lacks_is_for_the_operator_and_the_user_reads_the_folders_sentence() {
+fn what_the_plan_lacks_is_for_the_operator_and_the_user_reads_the_folders_message() {
     let folder = Folder::example();
     let mut other = plan();
     other["instance_groups"][0]["name"] = "queues".into();

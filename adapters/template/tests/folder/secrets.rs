@@ -203,7 +203,7 @@ fn what_moves_to_the_store_is_text_without_references_or_a_map() {
 }
 
 #[test]
-fn placeholders_stand_in_the_manifest_only() {
+fn placeholders_occur_in_the_manifest_only() {
     let secret =
         "secrets:\n  token: {kept_at: ".to_owned() + AT + ", generate: {characters: 16}}\n";
     let properties = "token: {{ secret(name=\"token\") }}";

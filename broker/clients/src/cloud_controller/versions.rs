@@ -74,7 +74,7 @@ impl fmt::Display for ApiVersion {
 
 /// Asks for the versions. Needs no token.
 ///
-/// `/` tells of both, but keeps telling of version 2 where that is switched off, and is missing on
+/// `/` tells of both, but keeps with_instances_api of version 2 where that is switched off, and is missing on
 /// the oldest foundations; so `/v2/info` is asked unless version 3 will do.
 pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersions, ServiceError> {
     let root: Result<Root, _> = connection

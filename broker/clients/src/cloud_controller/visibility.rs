@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_three_rights_let_somebody_see_everything() {
+    fn only_three_scopes_let_a_client_see_everything() {
         let visibility = |scopes: &[&str]| {
             let scopes: Vec<_> = scopes.iter().map(|&scope| scope.to_owned()).collect();
             Visibility::of(&scopes)

@@ -82,7 +82,7 @@ impl CredHub {
         limits: Limits,
     ) -> Result<Self, ConnectCredHubError> {
         let server = address::server(url).map_err(ConnectCredHubError::Client)?;
-        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Nobody, limits)
+        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Anonymous, limits)
             .map_err(ConnectCredHubError::Client)?;
         let info: Info = connection
             .read(call, &["info"], &[])

@@ -123,7 +123,7 @@ impl Director {
         limits: Limits,
     ) -> Result<Self, ConnectError> {
         let server = Self::server_at(url).map_err(|source| ConnectError::Client { source })?;
-        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Nobody, limits)
+        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Anonymous, limits)
             .map_err(|source| ConnectError::Client { source })?;
         let info = Info::read_by(&connection, call)
             .await

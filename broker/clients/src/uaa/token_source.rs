@@ -84,7 +84,7 @@ impl TokenSource {
         limits: Limits,
     ) -> Result<Self, ClientError> {
         let server = address::server(url)?;
-        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Nobody, limits)?;
+        let connection = Connection::new(&PROTOCOL, server, trust, Identity::Anonymous, limits)?;
         Ok(Self::over(connection, grant))
     }
 

@@ -87,7 +87,7 @@ fn plans(guids: &[&str]) -> Vec<PlanGuid> {
 }
 
 #[tokio::test]
-async fn the_versions_are_asked_to_anybody() {
+async fn the_versions_are_public() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |_| Reply::status(500, "")).await;
 

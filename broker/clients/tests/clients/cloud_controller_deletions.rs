@@ -38,7 +38,7 @@ fn kinds(bindings: &[CfBinding]) -> Vec<(&str, &CfBindingKind)> {
 }
 
 #[tokio::test]
-async fn how_an_instance_is_doing_is_reported_with_the_brokers_words() {
+async fn the_state_of_an_instance_is_reported_in_the_brokers_words() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |_| {
         Reply::ok(
@@ -83,7 +83,7 @@ async fn an_instance_of_which_nothing_is_known_is_there_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_instance_is_gone_when_the_cloud_controller_says_so_and_nobody_else() {
+async fn an_instance_is_gone_only_when_the_cloud_controller_reports_it() {
     let uaa = uaa(1199).await;
     for (status, body, is_gone) in [
         (404, GONE_V3, true),
@@ -226,7 +226,7 @@ async fn shares_are_listed_and_removed_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_purge_asks_no_broker_and_finds_nothing_odd_about_an_instance_that_is_gone() {
+async fn a_purge_calls_no_broker_and_accepts_an_instance_that_is_gone() {
     let uaa = uaa(1199).await;
     let (server, client) = cloud_controller(&uaa, |_| Reply::status(404, GONE_V3)).await;
     client.purge_instance(&call(), &instance()).await.unwrap();

@@ -139,7 +139,7 @@ async fn the_waiting_ends_with_its_deadline_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_job_that_nobody_knows_ends_the_waiting() {
+async fn an_unknown_job_ends_the_wait() {
     let uaa = uaa(1199).await;
     let (_server, client) = cloud_controller(&uaa, |_| {
         Reply::status(
@@ -155,7 +155,7 @@ async fn a_job_that_nobody_knows_ends_the_waiting() {
 }
 
 #[tokio::test]
-async fn one_look_reports_how_a_job_is_doing() {
+async fn one_look_reports_the_state_of_a_job() {
     let uaa = uaa(1199).await;
     let (_server, client) = cloud_controller(&uaa, |_| job("POLLING", "", "")).await;
 

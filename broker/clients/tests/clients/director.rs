@@ -536,7 +536,7 @@ async fn a_config_is_written_under_the_condition_that_is_asked_for() {
 const STALE: &str = r#"{"latest_id":"5","expected_latest_id":"4","description":"Latest Id: '5' does not match expected latest id"}"#;
 
 #[tokio::test]
-async fn a_config_that_somebody_else_has_written_is_stale() {
+async fn a_config_written_by_another_client_is_stale() {
     let (_server, director) = director(|request| match request.method.as_str() {
         "POST" => Reply::status(412, STALE),
         _ => Reply::ok(format!("[{}]", config(5, "b: 2"))),

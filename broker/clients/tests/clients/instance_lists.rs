@@ -305,7 +305,7 @@ async fn one_deleted_and_one_added_between_two_pages_hide_nothing() {
 }
 
 #[tokio::test]
-async fn a_list_that_never_stands_still_is_an_error_in_the_end() {
+async fn a_list_that_keeps_changing_becomes_an_error() {
     for version in BOTH {
         let list = List::of(30);
         let answer = {
@@ -629,7 +629,7 @@ async fn organizations_and_spaces_are_found_by_any_name() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_is_no_error() {
+async fn an_unused_name_is_no_error() {
     for version in BOTH {
         let foundation = Foundation::start(version, move |_| {
             Reply::ok(match version {

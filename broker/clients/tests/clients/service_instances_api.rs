@@ -46,7 +46,7 @@ async fn the_list_is_read_under_its_own_query_and_with_basic_authentication() {
 }
 
 #[tokio::test]
-async fn parameters_join_the_query_of_the_address_and_stand_in_for_those_of_their_names() {
+async fn parameters_join_the_query_of_the_address_and_replace_those_of_the_same_name() {
     let server = Server::start(|_| Reply::ok("[]")).await;
     let parameters = [("space", "a b"), ("kind", "x&y")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -79,7 +79,7 @@ async fn a_rejection_is_reported_with_its_description_and_without_the_query() {
 }
 
 #[tokio::test]
-async fn an_authority_that_nobody_trusts_is_distinguished_from_other_failures() {
+async fn an_untrusted_authority_is_distinguished_from_other_failures() {
     let server = Server::start(|_| Reply::ok("[]")).await;
     let mut unauthenticated_client = rcgen::CertificateParams::default();
     unauthenticated_client

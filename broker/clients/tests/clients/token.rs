@@ -233,7 +233,7 @@ async fn a_missing_scope_is_reported_and_no_new_token_is_asked_for() {
 }
 
 #[tokio::test]
-async fn whom_the_director_takes_the_broker_for_is_asked_with_a_fresh_token_before_it_is_nobody() {
+async fn the_brokers_identity_at_the_director_is_checked_again_with_a_fresh_token() {
     let uaa = uaa(43199).await;
     let url = uaa.url.clone();
     let (_server, director) = uaa_director(&uaa, move |request| {

@@ -48,7 +48,7 @@ async fn a_certificate_of_another_authority_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_server_is_believed_by_its_authority_beside_the_systems_or_when_verification_is_off() {
+async fn a_server_is_trusted_by_its_own_authority_by_the_systems_or_without_verification() {
     let server = Server::start(|_| Reply::ok(BASIC_INFO)).await;
 
     for trust in [

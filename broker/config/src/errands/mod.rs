@@ -28,9 +28,9 @@ pub use shared::{BrokerApi, CloudFoundryAccess};
 use super::{
     InvalidConfig, LoadError, Loaded, Paths,
     document::location,
+    findings::Problems,
     inspection,
     keys::Keys,
-    problems::Problems,
     read_file,
     section::{Context, Section},
 };
@@ -49,17 +49,17 @@ fn parse<T>(
     keys: &'static Keys,
     read: fn(&Section<'_>) -> Option<T>,
 ) -> Result<Loaded<T>, InvalidConfig> {
-    let problems = Problems::of(file);
-    let document = inspection::parse(source, &problems);
+    let findings = Problems::of(file);
+    let document = inspection::parse(source, &findings);
     let mut config = None;
     if let Some(document) = &document {
         if let Some(kind) = document.is_no_map() {
             let text = format!("the file is {kind}; it must be a map");
-            problems.refuse::<()>(location(&document.root), "", text);
+            findings.refuse::<()>(location(&document.root), "", text);
         } else {
             let context = Context {
                 document,
-                problems: &problems,
+                findings: &findings,
                 paths: Paths::OfAnother,
             };
             let root = Section::root(context, keys);
@@ -67,9 +67,9 @@ fn parse<T>(
             root.warn_unknown_keys();
         }
     }
-    let (problems, warnings) = problems.into_parts();
+    let (findings, warnings) = findings.into_parts();
     match config {
-        Some(config) if problems.is_empty() => Ok(Loaded { config, warnings }),
-        _ => Err(InvalidConfig { problems, warnings }),
+        Some(config) if findings.is_empty() => Ok(Loaded { config, warnings }),
+        _ => Err(InvalidConfig { findings, warnings }),
     }
 }

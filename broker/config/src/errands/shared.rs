@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use crate::{
     Address, Verification, address,
     cloud_foundry::{credentials, servers},
-    problems::Faulty,
+    findings::AlreadyReported,
     section::Section,
 };
 
@@ -84,12 +84,14 @@ pub(super) fn required_cloud_foundry(root: &Section<'_>) -> Option<CloudFoundryA
             "cf",
             ("is missing", "give `url`, `uaa.url` and credentials"),
         ),
-        Err(Faulty) => None,
+        Err(AlreadyReported) => None,
     }
 }
 
 /// Reads `cf`, which may be missing: a file that was rendered without one has all keys, with nulls.
-pub(super) fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAccess>, Faulty> {
+pub(super) fn cloud_foundry(
+    root: &Section<'_>,
+) -> Result<Option<CloudFoundryAccess>, AlreadyReported> {
     let section = root.section("cf");
     let uaa = section.section("uaa");
     let is_empty =
@@ -119,5 +121,5 @@ pub(super) fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAcc
             credentials: credentials?,
         })
     };
-    complete().map(Some).ok_or(Faulty)
+    complete().map(Some).ok_or(AlreadyReported)
 }

@@ -13,8 +13,8 @@ use crate::{
 };
 
 fn errors<T: std::fmt::Debug>(read: Result<Loaded<T>, InvalidConfig>) -> Vec<String> {
-    let problems = read.unwrap_err().problems;
-    problems.iter().map(ToString::to_string).collect()
+    let findings = read.unwrap_err().findings;
+    findings.iter().map(ToString::to_string).collect()
 }
 
 fn warnings<T>(loaded: &Loaded<T>) -> Vec<String> {
@@ -111,7 +111,7 @@ fn numbers_of_the_iterator_are_refused_with_their_location_and_the_go_errands_wo
 }
 
 #[test]
-fn what_a_run_may_do_beyond_the_go_errands_stands_in_a_section_of_its_own() {
+fn what_a_run_may_do_beyond_the_go_errands_has_a_section_of_its_own() {
     let more = "run: {continue: true, max_failures: 5%, wave: 20, exclude: [small], answer_timeout: 0}\n\
                 bosh: {url: 'https://10.0.0.6:25555'}\n";
     let loaded = fleet(&format!("{FLEET_WITHOUT_CF}{more}")).unwrap();
@@ -226,7 +226,7 @@ fn a_cloud_controller_that_is_missing_is_refused() {
 }
 
 #[test]
-fn access_to_a_plan_is_one_of_four_words_and_a_typo_takes_it_from_nobody() {
+fn access_to_a_plan_is_one_of_four_words_and_a_typo_revokes_no_access() {
     let with = |plan: &str| {
         register(&format!(
             "broker_name: redis\nbroker_username: broker\nbroker_password: hunter2\n\

@@ -98,7 +98,7 @@ pub(crate) enum Origin {
     /// The Go programs have it, too.
     GoBroker,
     /// They do not, and ignore it.
-    Ours,
+    Added,
 }
 
 /// Who reads a key.
@@ -257,7 +257,7 @@ impl Key {
 
     /// The Go programs do not have it.
     pub(super) const fn of_our_own(mut self) -> Self {
-        self.origin = Origin::Ours;
+        self.origin = Origin::Added;
         self
     }
 

@@ -3,8 +3,8 @@
 use super::{Section, Typo, has_value};
 use crate::{
     document::{Location, Node, location},
+    findings::Message,
     keys::{Key, KeyStatus, Kind},
-    problems::Message,
 };
 
 /// The most letters of an unknown key that is quoted. Of the known ones none is longer.
@@ -96,7 +96,7 @@ impl Section<'_> {
 
     fn warn_unknown(&self, name: &str, location: Location) {
         // The fault of what is missing names the typo already.
-        if self.context.problems.are_refused_at(location) {
+        if self.context.findings.are_refused_at(location) {
             return;
         }
         let nearest = self.nearest(name);
@@ -122,7 +122,7 @@ impl Section<'_> {
 
     /// A remark on a key that is not named.
     fn warn_anonymously(&self, location: Location, message: impl Into<Message>) {
-        self.context.problems.warning(location, &self.path, message);
+        self.context.findings.warning(location, &self.path, message);
     }
 }
 

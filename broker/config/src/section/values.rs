@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::{Found, Section};
 use crate::{
     document::{Located, Node, location},
+    findings::AlreadyReported,
     keys::{Key, Kind},
-    problems::Faulty,
 };
 
 /// The first number that is no `i64` any more, 2^63.
@@ -33,7 +33,7 @@ impl Section<'_> {
             return self.text(key);
         }
         self.text(key).or_else(|| match node {
-            Some(node) => self.context.problems.refuse(
+            Some(node) => self.context.findings.refuse(
                 location(node),
                 &self.key(key),
                 ("is empty", format!("give {right}")),
@@ -80,7 +80,7 @@ impl Section<'_> {
         };
         let text = (format!("is {written}"), right);
         self.context
-            .problems
+            .findings
             .refuse(location(node), &self.key(key), text)
     }
 
@@ -89,10 +89,10 @@ impl Section<'_> {
         &self,
         key: &'static str,
         unit: &str,
-    ) -> Result<Option<u64>, Faulty> {
+    ) -> Result<Option<u64>, AlreadyReported> {
         let Some(found) = self.number(key) else {
             return if self.has_value(key) {
-                Err(Faulty)
+                Err(AlreadyReported)
             } else {
                 Ok(None)
             };
@@ -110,7 +110,7 @@ impl Section<'_> {
                     format!("give {least} to {most}{unit}"),
                 );
                 self.refuse_value::<(), _>(&found, text);
-                Err(Faulty)
+                Err(AlreadyReported)
             }
         }
     }
@@ -155,7 +155,7 @@ impl Section<'_> {
                     }),
                     None => {
                         let text = (format!("is {}", node.value.kind()), "it must be text");
-                        self.context.problems.refuse(location(node), &key, text)
+                        self.context.findings.refuse(location(node), &key, text)
                     }
                 }
             })
@@ -177,7 +177,7 @@ impl Section<'_> {
             .filter_map(|(name, node)| {
                 let Some(value) = self.context.document.spelling(node) else {
                     let text = (format!("is {}", node.value.kind()), "it must be text");
-                    return self.context.problems.refuse(
+                    return self.context.findings.refuse(
                         location(node),
                         &section.key(&name.value),
                         text,

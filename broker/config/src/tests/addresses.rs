@@ -27,7 +27,7 @@ fn everywhere(address: &str) -> String {
 }
 
 #[test]
-fn an_address_at_which_nobody_can_be_called_is_a_error_wherever_it_stands() {
+fn an_unusable_address_is_an_error_in_every_section() {
     for address in [
         "https://host:99999",
         "not a host",
@@ -36,7 +36,7 @@ fn an_address_at_which_nobody_can_be_called_is_a_error_wherever_it_stands() {
         "https://hunter2@host/?q=hunter2",
         "https://[hunter2]",
     ] {
-        let found = problems(&everywhere(address));
+        let found = findings(&everywhere(address));
 
         let keys: Vec<_> = found
             .iter()
@@ -64,7 +64,7 @@ fn an_address_at_which_nobody_can_be_called_is_a_error_wherever_it_stands() {
 
 #[test]
 fn only_the_director_is_taken_with_any_scheme() {
-    let found = problems(&everywhere("ftp://host"));
+    let found = findings(&everywhere("ftp://host"));
 
     assert_eq!(found.len(), 5, "{found:?}");
     assert!(!found.iter().any(|error| error.contains("`bosh.url`")));
@@ -112,7 +112,7 @@ fn quotas_are_not_blamed_for_a_wrong_address_of_whom_they_are_counted_at() {
     );
     let source = format!("{source}service_instances_api: {{url: 'https://host:99999'}}\n");
 
-    let found = problems(&source);
+    let found = findings(&source);
 
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(

@@ -71,15 +71,15 @@ fn a_client_definition_that_no_uaa_takes_is_refused_with_its_location() {
             "`cf.uaa.client_definition.scopes` is a list; it must be text",
         ),
     ] {
-        let problems = problems(&with_client_definition(definition));
-        assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].starts_with("broker.yml:15:"), "{problems:?}");
-        assert!(problems[0].contains(rejection), "{problems:?}");
+        let findings = findings(&with_client_definition(definition));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].starts_with("broker.yml:15:"), "{findings:?}");
+        assert!(findings[0].contains(rejection), "{findings:?}");
     }
 }
 
 #[test]
-fn what_is_odd_about_a_client_definition_is_said() {
+fn findings_about_a_client_definition_are_reported() {
     for (definition, warning) in [
         (
             "{authorized_grant_types: client_credential}",

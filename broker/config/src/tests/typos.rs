@@ -11,7 +11,7 @@ fn warnings(source: &str) -> Vec<String> {
 fn a_pem_in_the_location_of_its_path_is_reported_and_not_repeated() {
     let with = |certificate: &str, key: &str| {
         let tls = format!("  port: 8080\n  tls: {{cert_file: {certificate}, key_file: {key}}}\n");
-        problems(&minimal().replace("  port: 8080\n", &tls))
+        findings(&minimal().replace("  port: 8080\n", &tls))
     };
     let whole = r#""-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n""#;
     let folded = "'-----BEGIN PRIVATE KEY----- hunter2'";
@@ -36,7 +36,7 @@ fn a_pem_in_the_location_of_its_path_is_reported_and_not_repeated() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_is_named_only_if_it_looks_like_one() {
+fn an_unknown_key_is_named_only_if_it_looks_like_one() {
     let long = "a".repeat(41);
     for (key, is_named) in [
         ("relases", true),
@@ -72,7 +72,7 @@ fn a_file_that_is_no_map_has_one_error() {
         ("- hunter2\n", "the file is a list; "),
         ("12", "the file is a whole number; "),
     ] {
-        let found = problems(source);
+        let found = findings(source);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains(reported), "{found:?}");
         assert!(
@@ -85,18 +85,18 @@ fn a_file_that_is_no_map_has_one_error() {
 #[test]
 fn a_number_beyond_all_bounds_is_reported_as_it_is_written() {
     for written in ["99999999999999999999", "18446744073709551615", "-1.5e+30"] {
-        let found = problems(&minimal().replace("port: 8080", &format!("port: {written}")));
+        let found = findings(&minimal().replace("port: 8080", &format!("port: {written}")));
         let reported = format!("broker.yml:2:9: `broker.port` is {written}; give 1 to 65535");
         assert_eq!(found, [reported]);
     }
     let timings = "port: 8080\n  timings: {adapter_processes: 99999999999999999999}";
-    let found = problems(&minimal().replace("port: 8080", timings));
+    let found = findings(&minimal().replace("port: 8080", timings));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("is 99999999999999999999; "), "{found:?}");
 }
 
 #[test]
-fn what_is_missing_is_reported_where_its_misspelt_key_stands_and_once() {
+fn a_missing_key_is_reported_once_at_its_misspelt_key() {
     for (section, written) in [
         ("service_deployment", "service_deploymnt"),
         ("service_catalog", "service_catalogue"),
@@ -108,7 +108,7 @@ fn what_is_missing_is_reported_where_its_misspelt_key_stands_and_once() {
             .position(|line| line.starts_with(&format!("{written}:")))
             .unwrap();
         let invalid = Config::parse(Path::new("broker.yml"), &whole).unwrap_err();
-        let found: Vec<_> = invalid.problems.iter().map(ToString::to_string).collect();
+        let found: Vec<_> = invalid.findings.iter().map(ToString::to_string).collect();
         let reported = format!(
             "broker.yml:{line}:1: `{section}` is missing; write `{section}` for `{written}` at {line}:1"
         );
@@ -117,7 +117,7 @@ fn what_is_missing_is_reported_where_its_misspelt_key_stands_and_once() {
     }
 
     let found =
-        problems(&minimal().replace("  password: hunter2-broker", "  pasword: hunter2-broker"));
+        findings(&minimal().replace("  password: hunter2-broker", "  pasword: hunter2-broker"));
     assert_eq!(
         found,
         ["broker.yml:4:3: `broker.password` is missing; write `password` for `pasword` at 4:3"]

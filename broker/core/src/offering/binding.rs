@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_nobody_can_read_are_named_and_others_stay_as_they_are() {
+    fn unreadable_numbers_are_named_and_others_stay_as_they_are() {
         let check = |answer: &str| {
             let binding: Binding = serde_json::from_str(answer).unwrap();
             check_binding(&binding, &[])

@@ -22,6 +22,6 @@ pub use parameter_schema::{InvalidParameters, ParameterSchema, SchemaError};
 pub use plan_schemas::{BrokenSchema, ParametersOf, PlanSchemas, Schemas};
 pub use quotas::{QuotaExceeded, Total, Usage, check_quotas, totals_needed};
 pub use update::{
-    PlanMovement, RequestedParameters, UpdateMeaning, UpdateQuestion, UpdateRefused,
+    PlanMovement, ProposedUpdate, RequestedParameters, UpdateMeaning, UpdateRefused,
     meaning_of_update,
 };

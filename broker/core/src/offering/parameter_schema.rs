@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reported_stays_short_whoever_makes_it_long() {
+    fn reported_text_stays_short() {
         let long = "x".repeat(100_000);
         let mut unknown: Map<String, Value> = (0..1000)
             .map(|number| (format!("{number}{long}"), json!(1)))

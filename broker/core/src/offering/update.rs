@@ -7,7 +7,7 @@ use super::{MaintenanceConflict, PlanVersion, catalog::CatalogError, check_maint
 
 /// Everything that decides what an update request means.
 #[derive(Clone, Copy, Debug)]
-pub struct UpdateQuestion<'a> {
+pub struct ProposedUpdate<'a> {
     /// The plan that the request names; absent: the plan stays.
     pub plan: Option<&'a PlanId>,
     /// The plan that the instance has been on, from the platform or from what the broker remembers.
@@ -89,19 +89,19 @@ pub enum UpdateRefused {
 /// Sorts an update request.
 pub fn meaning_of_update(
     offering: &Offering,
-    question: &UpdateQuestion<'_>,
+    proposed: &ProposedUpdate<'_>,
 ) -> Result<UpdateMeaning, UpdateRefused> {
-    let plan = question
+    let plan = proposed
         .plan
-        .or(question.previous_plan)
+        .or(proposed.previous_plan)
         .ok_or(UpdateRefused::PlanUnknown)?;
     let offered = offering
         .plan(plan)
         .ok_or_else(|| CatalogError::UnknownPlan { plan: plan.clone() })?;
     let published = PlanVersion::of(&offered.maintenance_info);
-    let asked = said(question.version);
+    let asked = said(proposed.version);
     check_maintenance_version(published.as_ref(), asked)?;
-    let movement = if question.previous_plan == Some(plan) {
+    let movement = if proposed.previous_plan == Some(plan) {
         PlanMovement::Stays
     } else {
         PlanMovement::Moves
@@ -113,13 +113,13 @@ pub fn meaning_of_update(
     let names_the_version = asked.is_some() || published.is_none();
     if names_the_version
         && movement == PlanMovement::Stays
-        && question.parameters == RequestedParameters::None
-        && asked != said(question.previous_version)
+        && proposed.parameters == RequestedParameters::None
+        && asked != said(proposed.previous_version)
     {
         return Ok(UpdateMeaning::Upgrade { plan: plan.clone() });
     }
-    check_is_current(offering, question)?;
-    if movement == PlanMovement::Stays && question.parameters == RequestedParameters::None {
+    check_is_current(offering, proposed)?;
+    if movement == PlanMovement::Stays && proposed.parameters == RequestedParameters::None {
         return Ok(UpdateMeaning::Nothing);
     }
     Ok(UpdateMeaning::Update {
@@ -132,11 +132,11 @@ pub fn meaning_of_update(
 /// the platform remembers nothing, or the plan has no version, there is nothing to upgrade to.
 fn check_is_current(
     offering: &Offering,
-    question: &UpdateQuestion<'_>,
+    proposed: &ProposedUpdate<'_>,
 ) -> Result<(), UpdateRefused> {
-    let previous = question.previous_plan.and_then(|plan| offering.plan(plan));
+    let previous = proposed.previous_plan.and_then(|plan| offering.plan(plan));
     let published = previous.and_then(|plan| PlanVersion::of(&plan.maintenance_info));
-    match (said(question.previous_version), published) {
+    match (said(proposed.previous_version), published) {
         (Some(recorded), Some(published)) if !published.is_recorded_as(recorded) => {
             Err(UpdateRefused::UpgradeFirst {
                 recorded: recorded.to_owned(),
@@ -216,8 +216,8 @@ mod tests {
         NotUpdatable,
     }
 
-    fn meant(offering: &Offering, question: &UpdateQuestion<'_>) -> Meant {
-        match meaning_of_update(offering, question) {
+    fn meant(offering: &Offering, proposed: &ProposedUpdate<'_>) -> Meant {
+        match meaning_of_update(offering, proposed) {
             Ok(UpdateMeaning::Update {
                 movement: PlanMovement::Stays,
                 ..
@@ -279,31 +279,31 @@ mod tests {
             ("one", "", Given, "1.0.0", "", Move),
         ] {
             let (plan, previous) = (id(plan), id(previous));
-            let question = UpdateQuestion {
+            let proposed = ProposedUpdate {
                 plan: plan.as_ref(),
                 previous_plan: previous.as_ref(),
                 parameters,
                 version: Some(version),
                 previous_version: Some(recorded),
             };
-            assert_eq!(meant(&offering, &question), meaning, "{question:?}");
+            assert_eq!(meant(&offering, &proposed), meaning, "{proposed:?}");
         }
     }
 
     #[test]
     fn an_instance_stays_on_its_plan_where_the_operator_says_so() {
         let (one, two) = (id("one"), id("two"));
-        let question = UpdateQuestion {
+        let proposed = ProposedUpdate {
             plan: two.as_ref(),
             previous_plan: one.as_ref(),
             parameters: Given,
             version: None,
             previous_version: None,
         };
-        assert_eq!(meant(&offering(false), &question), Meant::NotUpdatable);
-        let stays = UpdateQuestion {
+        assert_eq!(meant(&offering(false), &proposed), Meant::NotUpdatable);
+        let stays = ProposedUpdate {
             plan: one.as_ref(),
-            ..question
+            ..proposed
         };
         assert_eq!(meant(&offering(false), &stays), Meant::Update);
     }
@@ -323,26 +323,26 @@ mod tests {
             plan_updatable in any::<bool>(),
         ) {
             let (plan, previous) = (plan.map(PlanId::from), previous.map(PlanId::from));
-            let question = UpdateQuestion {
+            let proposed = ProposedUpdate {
                 plan: plan.as_ref(),
                 previous_plan: previous.as_ref(),
                 parameters: if given { Given } else { RequestedParameters::None },
                 version: version.as_deref(),
                 previous_version: recorded.as_deref(),
             };
-            match meaning_of_update(&offering(plan_updatable), &question) {
+            match meaning_of_update(&offering(plan_updatable), &proposed) {
                 Ok(UpdateMeaning::Upgrade { plan: upgraded }) => {
                     prop_assert!(!given);
-                    prop_assert_eq!(Some(&upgraded), question.previous_plan);
+                    prop_assert_eq!(Some(&upgraded), proposed.previous_plan);
                 }
                 Ok(UpdateMeaning::Update { plan: updated, movement }) => {
-                    prop_assert_eq!(Some(&updated), question.plan.or(question.previous_plan));
-                    prop_assert_eq!(movement == PlanMovement::Stays, Some(&updated) == question.previous_plan);
+                    prop_assert_eq!(Some(&updated), proposed.plan.or(proposed.previous_plan));
+                    prop_assert_eq!(movement == PlanMovement::Stays, Some(&updated) == proposed.previous_plan);
                     prop_assert!(movement == PlanMovement::Stays || plan_updatable);
                 }
                 Ok(UpdateMeaning::Nothing) => {
                     prop_assert!(!given);
-                    prop_assert!(question.plan.is_none() || question.plan == question.previous_plan);
+                    prop_assert!(proposed.plan.is_none() || proposed.plan == proposed.previous_plan);
                 }
                 Err(_) => {}
             }

@@ -21,7 +21,7 @@ use super::LockTimeout;
 use crate::metrics::{Queue, metrics};
 
 /// Locks are swept out when there are more than this.
-const SWEEP_ABOVE: usize = 256;
+const PRUNE_ABOVE: usize = 256;
 
 /// The locks of all instances and bindings that requests work on.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl<Key: Eq + Hash> Semaphores<Key> {
         if let Some(semaphore) = used.get(&key).and_then(Weak::upgrade) {
             return semaphore;
         }
-        if used.len() > SWEEP_ABOVE {
+        if used.len() > PRUNE_ABOVE {
             used.retain(|_, semaphore| semaphore.strong_count() > 0);
         }
         let permits = usize::try_from(permits.get()).unwrap_or(Semaphore::MAX_PERMITS);

@@ -12,7 +12,7 @@
 //! | `orphans` | deployments that no service instance of the platform stands behind |
 //! | `instance_counter` | the number of instances, for the metrics |
 //! | `instance_source` | who knows the instances |
-//! | `usage` | telling collectors of telemetry how many instances there are |
+//! | `usage` | with_instances_api collectors of telemetry how many instances there are |
 //! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
 //! | `locks` | one operation on an instance at a time, several bindings of it, all instances at once |
 

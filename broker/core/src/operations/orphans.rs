@@ -278,7 +278,7 @@ fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
     } else if latest.as_ref().is_some_and(OperationView::is_in_progress) {
         OrphanReason::BeingDeleted
     } else if owner == Owner::ThisBroker {
-        reason_of_ours(latest.as_ref())
+        reason_of_own(latest.as_ref())
     } else {
         OrphanReason::Unknown
     };
@@ -300,7 +300,7 @@ fn is_made_or_changed(latest: &OperationView) -> bool {
 }
 
 /// What the marker of an instance that is at rest tells.
-fn reason_of_ours(latest: Option<&OperationView>) -> OrphanReason {
+fn reason_of_own(latest: Option<&OperationView>) -> OrphanReason {
     let Some((kind, state)) = latest.and_then(|latest| Some((latest.kind?, latest.state))) else {
         return OrphanReason::Unknown;
     };
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_how_an_unmarked_one_came_about() {
+    fn the_origin_of_an_unmarked_one_is_unknown() {
         for latest in [
             None,
             Some(latest(None, OperationState::Failed)),

@@ -9,7 +9,7 @@ use super::{AcceptsIncomplete, Operations, Refused, RequestContext, provision::o
 use crate::{
     engine::Upgraded,
     offering::{
-        ParametersOf, PlanMovement, RequestedParameters, UpdateMeaning, UpdateQuestion,
+        ParametersOf, PlanMovement, ProposedUpdate, RequestedParameters, UpdateMeaning,
         meaning_of_update,
     },
 };
@@ -68,7 +68,7 @@ impl Operations {
             Some(plan) => Some(plan.clone()),
             None => self.engine.current_plan(&call, &request.instance).await?,
         };
-        let question = UpdateQuestion {
+        let proposed = ProposedUpdate {
             plan: request.plan.as_ref(),
             previous_plan: from.as_ref(),
             parameters: if parameters.is_empty() {
@@ -79,7 +79,7 @@ impl Operations {
             version: request.maintenance_version.as_deref(),
             previous_version: request.previous.maintenance_version.as_deref(),
         };
-        match self.meaning(&call, &request.instance, &question).await? {
+        match self.meaning(&call, &request.instance, &proposed).await? {
             UpdateMeaning::Update { plan, movement } => {
                 let _reservation = match &self.counting {
                     Some(counting) if movement == PlanMovement::Moves => Some(
@@ -132,10 +132,10 @@ impl Operations {
         &self,
         call: &Call,
         instance: &InstanceId,
-        question: &UpdateQuestion<'_>,
+        proposed: &ProposedUpdate<'_>,
     ) -> Result<UpdateMeaning, Refused> {
-        let meaning = meaning_of_update(&self.offering, question)?;
-        let plan = question.plan.or(question.previous_plan);
+        let meaning = meaning_of_update(&self.offering, proposed)?;
+        let plan = proposed.plan.or(proposed.previous_plan);
         let (UpdateMeaning::Nothing, Some(plan)) = (&meaning, plan) else {
             return Ok(meaning);
         };

@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use super::{Client, ConnectionLimit, GuardedStream, Timeouts, stream::Transport};
 
 /// What somebody is told who speaks HTTP where TLS is spoken.
-const SPEAK_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 95\r\n\
+const USE_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 95\r\n\
     connection: close\r\n\r\n{\"description\":\"This port uses HTTPS. Give the broker's address with https:// \
     in front of it.\"}";
 
@@ -76,7 +76,7 @@ async fn shake_hands(
         // What is not read would reset the connection before the answer is.
         let mut request = [0; 4096];
         let _ = stream.read(&mut request).await?;
-        stream.write_all(SPEAK_TLS.as_bytes()).await?;
+        stream.write_all(USE_TLS.as_bytes()).await?;
         stream.shutdown().await?;
         return Err(io::ErrorKind::InvalidData.into());
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_answer_to_plain_http_is_as_long_as_it_says() {
-        let (head, body) = SPEAK_TLS.split_once("\r\n\r\n").unwrap();
+        let (head, body) = USE_TLS.split_once("\r\n\r\n").unwrap();
         let length = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length: "));

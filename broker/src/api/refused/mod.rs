@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_that_never_stands_still_is_worth_another_try() {
+    fn a_count_that_keeps_changing_is_worth_another_try() {
         let response = unsteady_count().error_response();
 
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);

@@ -17,7 +17,7 @@ use crate::preflight::{
     adapter::schemas,
     doctor::{
         chart::Chart,
-        context::{Context, FAULTY, timed},
+        context::{Context, FILE_HAS_ERRORS, timed},
         subject::{Probe, Subject},
     },
 };
@@ -36,7 +36,7 @@ pub(crate) async fn look(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Chart {
     let Some(adapter) = context.sections.adapter.right() else {
-        return context.left_out(Subject::Adapter, FAULTY);
+        return context.left_out(Subject::Adapter, FILE_HAS_ERRORS);
     };
     let mut chart = context.chart(Subject::Adapter);
     let path = adapter.path.display();

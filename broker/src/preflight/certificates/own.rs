@@ -14,7 +14,7 @@ use crate::{
         certificates::{day, days_left},
         doctor::{
             chart::Chart,
-            context::{Context, FAULTY},
+            context::{Context, FILE_HAS_ERRORS},
             subject::{Probe, Subject},
         },
         start::Checked,
@@ -94,7 +94,7 @@ fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
 /// Reads certificate and key as a start does, for the doctor.
 pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
     let Reported::Right(broker) = &context.sections.broker else {
-        return context.left_out(Subject::OwnCertificate, FAULTY);
+        return context.left_out(Subject::OwnCertificate, FILE_HAS_ERRORS);
     };
     let mut chart = context.chart(Subject::OwnCertificate);
     let Some(files) = &broker.tls else {

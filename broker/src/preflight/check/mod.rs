@@ -14,14 +14,14 @@ use std::{ffi::OsString, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
-use odb_config::{Config, Inspection, Paths, PlanSchemaSupport, Problem};
+use odb_config::{Config, ConfigFinding, Inspection, Paths, PlanSchemaSupport};
 use odb_core::finding::{Finding, Severity};
 use odb_engine_bosh::{adapter::ServiceAdapter, has_reference, is_reference};
 
 use crate::preflight::{adapter::trial, certificates::of_file as certificates, start};
 
 pub use report::Format;
-pub(crate) use report::{count, problem_line, problems_json};
+pub(crate) use report::{count, finding_line, findings_json};
 pub use snippet::Colour;
 
 /// How far a check goes.
@@ -83,21 +83,21 @@ impl Findings {
     pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Finding>) {
         for finding in found {
             let key = finding.key.unwrap_or_default();
-            let problem = self
+            let located = self
                 .inspection
-                .problem(&key, (finding.found, finding.remedy))
+                .finding(&key, (finding.found, finding.remedy))
                 .with_code(finding.code);
             match finding.severity {
-                Severity::Error => self.inspection.errors.push(problem),
-                Severity::Warning => self.inspection.warnings.push(problem),
+                Severity::Error => self.inspection.errors.push(located),
+                Severity::Warning => self.inspection.warnings.push(located),
             }
         }
     }
 
     /// In the order of the file.
     pub(crate) fn sorted(mut self) -> Self {
-        for problems in [&mut self.inspection.errors, &mut self.inspection.warnings] {
-            problems.sort_by_key(|problem| problem.location().unwrap_or_default());
+        for findings in [&mut self.inspection.errors, &mut self.inspection.warnings] {
+            findings.sort_by_key(|finding| finding.location().unwrap_or_default());
         }
         self
     }
@@ -173,8 +173,8 @@ fn check_mode(file: &Path, findings: &mut Findings) {
             "the file holds secrets and can be read by every user of this machine",
             "`chmod o-r` it",
         );
-        let problem = Problem::of_file(file, text);
-        findings.inspection.warnings.push(problem);
+        let finding = ConfigFinding::of_file(file, text);
+        findings.inspection.warnings.push(finding);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What has been found, for people and for programs.
 
-use odb_config::Problem;
+use odb_config::ConfigFinding;
 use odb_core::finding::Severity;
 use serde_json::{Value, json};
 
@@ -25,17 +25,17 @@ impl Findings {
     /// What to print.
     pub fn report(&self, format: Format) -> String {
         match format {
-            Format::Text => self.text(problem_line),
-            Format::Snippets(colour) => self.text(|severity, problem| {
-                let excerpt = self.inspection.excerpt(problem);
+            Format::Text => self.text(finding_line),
+            Format::Snippets(colour) => self.text(|severity, finding| {
+                let excerpt = self.inspection.excerpt(finding);
                 // A blank line sets them apart.
-                snippet(severity, problem, excerpt.as_ref(), colour) + "\n"
+                snippet(severity, finding, excerpt.as_ref(), colour) + "\n"
             }),
             Format::Json => format!("{:#}\n", self.json()),
         }
     }
 
-    fn text(&self, show: impl Fn(Severity, &Problem) -> String) -> String {
+    fn text(&self, show: impl Fn(Severity, &ConfigFinding) -> String) -> String {
         let not_checked = self.not_checked.iter();
         let not_checked = not_checked.map(|what| format!("not checked: {what}"));
         let mut lines: Vec<String> = self.lines(show).chain(not_checked).collect();
@@ -48,7 +48,7 @@ impl Findings {
     /// All faults, then all remarks.
     pub(crate) fn lines(
         &self,
-        show: impl Fn(Severity, &Problem) -> String,
+        show: impl Fn(Severity, &ConfigFinding) -> String,
     ) -> impl Iterator<Item = String> {
         let errors = self.inspection.errors.iter();
         let errors = errors.map(|error| (Severity::Error, error));
@@ -56,7 +56,7 @@ impl Findings {
         let warnings = warnings.map(|warning| (Severity::Warning, warning));
         errors
             .chain(warnings)
-            .map(move |(severity, problem)| show(severity, problem))
+            .map(move |(severity, finding)| show(severity, finding))
     }
 
     pub(crate) fn file(&self) -> String {
@@ -68,8 +68,8 @@ impl Findings {
             "format": 1,
             "file": self.file(),
             "fine": self.is_fine(),
-            "errors": problems_json(&self.inspection.errors),
-            "warnings": problems_json(&self.inspection.warnings),
+            "errors": findings_json(&self.inspection.errors),
+            "warnings": findings_json(&self.inspection.warnings),
             "not_checked": self.not_checked,
         })
     }
@@ -84,31 +84,31 @@ pub(super) fn name(severity: Severity) -> &'static str {
 }
 
 /// `FILE:LINE:COLUMN: SEVERITY: KEY what is wrong; what would be right [CODE]`.
-pub(crate) fn problem_line(severity: Severity, problem: &Problem) -> String {
-    let file = problem.file().display();
-    let location = match problem.location() {
+pub(crate) fn finding_line(severity: Severity, finding: &ConfigFinding) -> String {
+    let file = finding.file().display();
+    let location = match finding.location() {
         Some((line, column)) => format!("{file}:{line}:{column}"),
         None => file.to_string(),
     };
-    let code = problem.code().map(|code| format!(" [{code}]"));
+    let code = finding.code().map(|code| format!(" [{code}]"));
     let (name, code) = (name(severity), code.unwrap_or_default());
-    format!("{location}: {name}: {}{code}", problem.sentence())
+    format!("{location}: {name}: {}{code}", finding.sentence())
 }
 
 /// Problems as a JSON document has them.
-pub(crate) fn problems_json(problems: &[Problem]) -> Value {
-    let json = |problem: &Problem| {
-        let (line, column) = problem.location().unzip();
+pub(crate) fn findings_json(findings: &[ConfigFinding]) -> Value {
+    let json = |finding: &ConfigFinding| {
+        let (line, column) = finding.location().unzip();
         json!({
             "line": line,
             "column": column,
-            "key": problem.key(),
-            "wrong": problem.wrong(),
-            "right": problem.right(),
-            "code": problem.code().map(|code| code.to_string()),
+            "key": finding.key(),
+            "wrong": finding.wrong(),
+            "right": finding.right(),
+            "code": finding.code().map(|code| code.to_string()),
         })
     };
-    problems.iter().map(json).collect()
+    findings.iter().map(json).collect()
 }
 
 /// `1 error`, `2 errors`.

@@ -1,7 +1,7 @@
 //! A problem with the line of the file that it is about, for people at a terminal.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use odb_config::{Excerpt, Problem};
+use odb_config::{ConfigFinding, Excerpt};
 use odb_core::finding::Severity;
 
 use crate::preflight::check::report::name;
@@ -18,7 +18,7 @@ pub enum Colour {
 /// The problem, the line with a caret below what is wrong, and the remedy.
 pub(crate) fn snippet(
     severity: Severity,
-    problem: &Problem,
+    finding: &ConfigFinding,
     excerpt: Option<&Excerpt>,
     colour: Colour,
 ) -> String {
@@ -26,16 +26,16 @@ pub(crate) fn snippet(
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let wrong = match problem.key() {
-        "" => problem.wrong().to_owned(),
-        key => format!("`{key}` {}", problem.wrong()),
+    let wrong = match finding.key() {
+        "" => finding.wrong().to_owned(),
+        key => format!("`{key}` {}", finding.wrong()),
     };
     let title = level.with_name(name(severity)).primary_title(wrong);
-    let title = match problem.code() {
+    let title = match finding.code() {
         Some(code) => title.id(code.to_string()),
         None => title,
     };
-    let file = problem.file().to_string_lossy();
+    let file = finding.file().to_string_lossy();
     let group = Group::with_title(title);
     let group = match excerpt {
         Some(excerpt) => group.element(
@@ -45,7 +45,7 @@ pub(crate) fn snippet(
                 .fold(false)
                 .annotation(AnnotationKind::Primary.span(excerpt.marked.clone())),
         ),
-        None => group.element(match problem.location() {
+        None => group.element(match finding.location() {
             Some((line, column)) => {
                 let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
                 Origin::path(&*file)
@@ -55,7 +55,7 @@ pub(crate) fn snippet(
             None => Origin::path(&*file),
         }),
     };
-    let group = match problem.right() {
+    let group = match finding.right() {
         "" => group,
         right => group.element(Level::HELP.with_name("remedy").message(right)),
     };
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_problem_is_shown_with_its_line_a_caret_and_the_remedy() {
+    async fn a_finding_is_shown_with_its_line_a_caret_and_the_remedy() {
         let source = "broker:\n  port: 70000 # too many\n";
         let plain = shown(source, Colour::Off).await;
         let expected = "error: `broker.port` is 70000
@@ -116,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_part_of_a_secret_is_shown_wherever_it_slipped_to() {
-        let planted = include_str!("../../../../spec/stories/tests/story/check/twenty-faults.yml");
+        let planted = include_str!("../../../../spec/stories/tests/story/check/twenty-errors.yml");
         for source in [
             planted,
             "broker: {password: &hunter2 }",

@@ -16,7 +16,7 @@ use crate::preflight::{
     cloud_controller::connection as start,
     doctor::{
         chart::Chart,
-        context::{Context, FAULTY, timed},
+        context::{Context, FILE_HAS_ERRORS, timed},
         subject::{Probe, Subject},
     },
     server::{
@@ -58,7 +58,7 @@ async fn look_into(
     let Some(server) = Server::configured(url, "cf.url", authorities, chart) else {
         // The same authorities count for both.
         let why = match chart.findings().next() {
-            None => FAULTY,
+            None => FILE_HAS_ERRORS,
             Some(_) => "not asked, because there are no trusted authorities",
         };
         of_uaa.not_asked(Probe::Answer, why);

@@ -17,7 +17,7 @@ use crate::preflight::{
     director::{connection as start, features},
     doctor::{
         chart::Chart,
-        context::{Context, FAULTY, timed},
+        context::{Context, FILE_HAS_ERRORS, timed},
         subject::{Probe, Subject},
     },
     server::{
@@ -53,7 +53,7 @@ pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<Credent
 /// Looks at the Director, and at its UAA where it has one.
 pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let subjects = [Subject::Director, Subject::DirectorUaa];
-    let bosh = match context.section(&context.sections.bosh, &subjects, FAULTY) {
+    let bosh = match context.section(&context.sections.bosh, &subjects, FILE_HAS_ERRORS) {
         Ok(bosh) => bosh,
         Err(charts) => return charts,
     };

@@ -14,7 +14,7 @@ use crate::preflight::doctor::{
 /// After so many steps that take all their time the rest is not asked.
 const STEPS: u32 = 5;
 
-pub(crate) const FAULTY: &str = "not asked, because of the errors in the file";
+pub(crate) const FILE_HAS_ERRORS: &str = "not asked, because of the errors in the file";
 
 /// How long each step may take, and all of them together.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ impl Context<'_> {
         let (subjects, why) = match section {
             Reported::Right(section) => return Ok(section),
             Reported::Nothing => (subjects.get(..1).unwrap_or_default(), not_configured),
-            Reported::Wrong => (subjects, FAULTY),
+            Reported::Wrong => (subjects, FILE_HAS_ERRORS),
         };
         let charts = subjects.iter().map(|subject| self.left_out(*subject, why));
         Err(charts.collect())

@@ -7,7 +7,7 @@ use odb_core::finding::{Finding, Severity};
 use serde_json::{Value, json};
 
 use crate::preflight::{
-    check::{Format, count, problem_line, problems_json},
+    check::{Format, count, finding_line, findings_json},
     doctor::{
         Diagnosis,
         chart::{Outcome, Row},
@@ -28,7 +28,7 @@ impl Diagnosis {
     }
 
     fn text(&self) -> String {
-        let mut lines: Vec<String> = self.configuration.lines(problem_line).collect();
+        let mut lines: Vec<String> = self.configuration.lines(finding_line).collect();
         let rows: Vec<[String; 5]> = self
             .rows()
             .map(|(subject, row)| cells(subject, row))
@@ -71,8 +71,8 @@ impl Diagnosis {
             "file": self.configuration.file(),
             "well": self.is_well(),
             "configuration": {
-                "errors": problems_json(&inspection.errors),
-                "warnings": problems_json(&inspection.warnings),
+                "errors": findings_json(&inspection.errors),
+                "warnings": findings_json(&inspection.warnings),
             },
             "probes": self.rows().map(|(subject, row)| row_json(subject, row)).collect::<Value>(),
             "findings": self.findings().map(finding_json).collect::<Value>(),

@@ -11,7 +11,7 @@ use crate::preflight::{
     certificates::{of_server as certificate, trust::Authorities},
     doctor::{
         chart::Chart,
-        context::{FAULTY, TooSlow},
+        context::{FILE_HAS_ERRORS, TooSlow},
         subject::Probe,
     },
     start::Checked,
@@ -216,7 +216,7 @@ fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
             };
             chart.found(Probe::Certificate, None, finding);
         } else if chart.rows.is_empty() {
-            chart.not_asked(Probe::Answer, FAULTY);
+            chart.not_asked(Probe::Answer, FILE_HAS_ERRORS);
         }
     }
     None

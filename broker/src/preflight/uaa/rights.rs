@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_permitted_already_stays_and_nothing_is_permitted_that_nobody_needs() {
+    fn existing_permissions_stay_and_no_needless_permission_is_given() {
         let all = ["read", "write", "delete", "read_acl"];
         assert_eq!(to_permit(&WITH_SECRETS, &BTreeSet::new()), all);
         let permitted = [PermittedOperation::Read, PermittedOperation::WriteAcl].into();

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_job_is_the_end_unless_somebody_else_was_at_it() {
+    fn a_failed_job_is_final_unless_another_client_started_it() {
         let again = |code| match ending_of_failed_job(&[error(code)]) {
             Ending::Refused(again, _) => Some(again),
             Ending::Failed(_) | Ending::Gone => None,

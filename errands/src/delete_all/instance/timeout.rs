@@ -12,7 +12,7 @@ use super::{
 };
 
 /// How long one question may take, its repetitions included.
-const QUESTION: Duration = Duration::from_mins(2);
+const REQUEST: Duration = Duration::from_mins(2);
 /// The shortest pause between two looks: an interval of 0 is no reason to keep the Cloud Controller busy.
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause before something is tried again, however long the polling interval.
@@ -24,7 +24,7 @@ const MOST_REJECTIONS: u32 = 5;
 
 /// The call of one question.
 pub(super) fn call() -> Call {
-    Call::within(QUESTION)
+    Call::within(REQUEST)
 }
 
 impl Deleter {

@@ -157,7 +157,7 @@ async fn a_server_with_another_authority_is_not_called() {
 }
 
 #[tokio::test]
-async fn a_question_is_repeated_when_the_platform_stumbles_and_an_order_is_not() {
+async fn a_read_request_is_retried_when_the_platform_fails_and_an_order_is_not() {
     let stumble = || {
         refused(
             502,

@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         App, AppGuid, AppKey, BindingKey, Job, JobOperation, JobResource, JobState, Metadata,
         MetadataChange, SpaceGuid, Tables,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -125,7 +125,7 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
                 "Deletion of app {name} failed because one or more associated resources could not be deleted.\n\n\
                  \tThe app is still bound to service instances."
             );
-            job.fails(Fault::AppDeletionFailed.with(detail).entry());
+            job.fails(ErrorKind::AppDeletionFailed.with(detail).entry());
         } else {
             tables.apps.remove(&guid);
             job.becomes(JobState::Complete);

@@ -15,7 +15,7 @@ use crate::cloud_controller::{
     CloudController,
     broker_client::Identity,
     model::{Plan, SpaceGuid, Tables, User, UserName, Visibility},
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 const AUDIENCE: [&str; 2] = ["cloud_controller", "cloud_controller_service_permissions"];
@@ -61,7 +61,7 @@ impl Caller {
 
     /// Whoever has a valid token, whatever it is good for.
     pub(super) fn of_any_scope(request: &HttpRequest) -> Result<Self, Rejection> {
-        let invalid = || Fault::InvalidAuthToken.with("Invalid Auth Token");
+        let invalid = || ErrorKind::InvalidAuthToken.with("Invalid Auth Token");
         let header = request
             .headers()
             .get(AUTHORIZATION)

@@ -11,7 +11,7 @@ use super::{Answer, caller::Caller, message::message, ok, query::Query};
 use crate::cloud_controller::{
     CloudController,
     model::Tables,
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 /// The flags, and how they are by default.
@@ -116,7 +116,7 @@ impl Tables {
         if self.is_enabled(name) {
             Ok(())
         } else {
-            Err(Fault::FeatureDisabled.with(format!("Feature Disabled: {name}")))
+            Err(ErrorKind::FeatureDisabled.with(format!("Feature Disabled: {name}")))
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::cloud_controller::{
         BindingKind, Feature, Instance, InstanceGuid, InstanceKey, OperationKind, OperationState,
         Plan, PlanGuid, SpaceGuid, Tables, UserProvidedKey, Visibility,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
     work::Change,
 };
 
@@ -142,7 +142,7 @@ pub(in crate::cloud_controller) fn effective(
     if let Some(guid) = &change.plan {
         check_plan_change(tables, instance, guid)?;
         if change.maintenance_version.is_some() {
-            return Err(Fault::MaintenanceInfoNotUpdatableWhenChangingPlan
+            return Err(ErrorKind::MaintenanceInfoNotUpdatableWhenChangingPlan
                 .with("maintenance_info should not be changed when switching to different plan."));
         }
     }
@@ -194,7 +194,7 @@ fn upgrade(
         .plan_of(instance)
         .and_then(|plan| plan.maintenance_info.as_ref());
     let offered = offered.ok_or_else(|| {
-        Fault::MaintenanceInfoNotSupported.with(
+        ErrorKind::MaintenanceInfoNotSupported.with(
             "The service broker does not support upgrades for service instances created from this plan.",
         )
     })?;
@@ -204,7 +204,7 @@ fn upgrade(
     } else if offered.version == version {
         Ok(Some(version))
     } else {
-        Err(Fault::MaintenanceInfoConflict.with(
+        Err(ErrorKind::MaintenanceInfoConflict.with(
             "maintenance_info.version requested is invalid. Please ensure the catalog is up to date and you are \
              providing a version supported by this service plan.",
         ))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cloud_controller::{
     model::MetadataChange,
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 const KEY_LIMIT: usize = 63;
@@ -18,7 +18,8 @@ const ANNOTATION_VALUE_LIMIT: usize = 5_000;
 /// Reads a body. What is not JSON is one error, what has other members than it may have another.
 pub(super) fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, Rejection> {
     let value: Value = serde_json::from_slice(body).map_err(|_| {
-        Fault::MessageParseError.with("Request invalid due to parse error: invalid request body")
+        ErrorKind::MessageParseError
+            .with("Request invalid due to parse error: invalid request body")
     })?;
     serde_json::from_value(value).map_err(|error| {
         let text = error.to_string();
@@ -71,30 +72,30 @@ pub(super) fn checked_name(name: &str) -> Result<String, Rejection> {
 
 /// Labels and annotations that can be kept (v3 API, "Metadata").
 pub(super) fn checked_metadata(change: MetadataChange) -> Result<MetadataChange, Rejection> {
-    check(&change.labels, "label", label_value_fault)?;
-    check(&change.annotations, "annotation", annotation_value_fault)?;
+    check(&change.labels, "label", label_value_error)?;
+    check(&change.annotations, "annotation", annotation_value_error)?;
     Ok(change)
 }
 
 fn check(
     entries: &BTreeMap<String, Option<String>>,
     kind: &str,
-    value_fault: fn(&str) -> Option<String>,
+    value_error: fn(&str) -> Option<String>,
 ) -> Result<(), Rejection> {
     for (key, value) in entries {
-        let fault = key_fault(key)
-            .map(|fault| ("key", fault))
-            .or_else(|| Some(("value", value_fault(value.as_deref()?)?)));
-        if let Some((part, fault)) = fault {
+        let error = key_error(key)
+            .map(|error| ("key", error))
+            .or_else(|| Some(("value", value_error(value.as_deref()?)?)));
+        if let Some((part, error)) = error {
             return Err(Rejection::unprocessable(format!(
-                "Metadata {kind} {part} error: {fault}"
+                "Metadata {kind} {part} error: {error}"
             )));
         }
     }
     Ok(())
 }
 
-fn key_fault(key: &str) -> Option<String> {
+fn key_error(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -122,24 +123,24 @@ fn key_fault(key: &str) -> Option<String> {
     if name.is_empty() {
         return Some("key cannot be empty string".to_owned());
     }
-    word_fault(name, KEY_LIMIT)
+    word_error(name, KEY_LIMIT)
 }
 
-fn label_value_fault(value: &str) -> Option<String> {
+fn label_value_error(value: &str) -> Option<String> {
     if value.is_empty() {
         None
     } else {
-        word_fault(value, LABEL_VALUE_LIMIT)
+        word_error(value, LABEL_VALUE_LIMIT)
     }
 }
 
-fn annotation_value_fault(value: &str) -> Option<String> {
+fn annotation_value_error(value: &str) -> Option<String> {
     let start: String = value.chars().take(8).collect();
     (value.chars().count() > ANNOTATION_VALUE_LIMIT)
         .then(|| format!("'{start}...' is greater than {ANNOTATION_VALUE_LIMIT} characters"))
 }
 
-fn word_fault(word: &str, limit: usize) -> Option<String> {
+fn word_error(word: &str, limit: usize) -> Option<String> {
     let inner = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let outer = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
     if !word.chars().all(inner) {
@@ -190,7 +191,7 @@ mod tests {
             ("a b", Some("'a b' contains invalid characters")),
             ("-a", Some("'-a' starts or ends with invalid characters")),
         ] {
-            assert_eq!(key_fault(key).as_deref(), wanted, "{key}");
+            assert_eq!(key_error(key).as_deref(), wanted, "{key}");
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) use rate_limits::RequestCounts;
 pub(super) use caller::Caller;
 pub(super) use instance_rules::{effective, needs_broker};
 
-use super::rejection::{Fault, JSON, Rejection};
+use super::rejection::{ErrorKind, JSON, Rejection};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
 /// A longer id of a client is not passed on.
@@ -121,7 +121,7 @@ pub(super) async fn with_request_id(
 }
 
 fn unknown() -> Rejection {
-    Fault::NotFound.with("Unknown request")
+    ErrorKind::NotFound.with("Unknown request")
 }
 
 type Answer = Result<HttpResponse, Rejection>;

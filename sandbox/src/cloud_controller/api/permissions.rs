@@ -8,7 +8,7 @@ use crate::cloud_controller::{
         Binding, Instance, OrganizationGuid, OrganizationStatus, Plan, RoleKey, RoleKind,
         RoleScope, SpaceGuid, Tables, Visibility,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 /// The roles of one caller, as they are at one moment.
@@ -165,7 +165,7 @@ impl Permissions {
 fn must_be_active(tables: &Tables, organization: &OrganizationGuid) -> Result<(), Rejection> {
     match tables.organizations.get(organization) {
         Some(row) if row.status == OrganizationStatus::Suspended => {
-            Err(Fault::OrganizationSuspended.with("The organization is suspended"))
+            Err(ErrorKind::OrganizationSuspended.with("The organization is suspended"))
         }
         _ => Ok(()),
     }

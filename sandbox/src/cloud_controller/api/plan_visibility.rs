@@ -16,7 +16,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{OrganizationGuid, Plan, PlanGuid, Tables, Visibility},
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -148,14 +148,14 @@ fn must_change(tables: &Tables, caller: &Caller, guid: &str) -> Result<(), Rejec
 }
 
 fn wanted(body: &[u8]) -> Result<Wanted, Rejection> {
-    message(body).map_err(|rejection| match rejection.fault() {
-        Fault::UnprocessableEntity => bad_request(&rejection.to_string()),
+    message(body).map_err(|rejection| match rejection.kind() {
+        ErrorKind::UnprocessableEntity => bad_request(&rejection.to_string()),
         _ => rejection,
     })
 }
 
 fn bad_request(detail: &str) -> Rejection {
-    Fault::BadRequest.with(format!("Bad request: {detail}"))
+    ErrorKind::BadRequest.with(format!("Bad request: {detail}"))
 }
 
 impl Wanted {

@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::listing::Listed;
-use crate::cloud_controller::rejection::{Fault, Rejection};
+use crate::cloud_controller::rejection::{ErrorKind, Rejection};
 
 const DEFAULT_PER_PAGE: usize = 50;
 const MAXIMUM_PER_PAGE: usize = 5000;
@@ -68,7 +68,7 @@ impl Query {
         for (name, value) in form_urlencoded::parse(request.query_string().as_bytes()) {
             if !allowed.contains(&name.as_ref()) {
                 let detail = match name.split_once('[') {
-                    Some(("fields", resource)) => field_fault(resource, allowed),
+                    Some(("fields", resource)) => field_error(resource, allowed),
                     _ => None,
                 };
                 return Err(bad_query(&detail.unwrap_or_else(|| {
@@ -193,11 +193,11 @@ impl Query {
 }
 
 pub(super) fn bad_query(detail: &str) -> Rejection {
-    Fault::BadQueryParameter.with(format!("The query parameter is invalid: {detail}"))
+    ErrorKind::BadQueryParameter.with(format!("The query parameter is invalid: {detail}"))
 }
 
 /// `fields[…]` of a resource that has none here.
-fn field_fault(resource: &str, allowed: &[&str]) -> Option<String> {
+fn field_error(resource: &str, allowed: &[&str]) -> Option<String> {
     let known: Vec<_> = allowed
         .iter()
         .filter_map(|name| name.strip_prefix("fields[")?.strip_suffix(']'))

@@ -25,7 +25,7 @@ use serde_json::json;
 use super::caller::{Caller, Rights};
 use crate::cloud_controller::{
     CloudController,
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
     settings::RateLimits,
 };
 
@@ -98,8 +98,8 @@ pub(super) async fn limited(
         headers = counted;
         if !admitted {
             let rejection = match party {
-                Party::User(_) => Fault::RateLimitExceeded.with("Rate Limit Exceeded"),
-                Party::Address(_) => Fault::AddressRateLimitExceeded.with(
+                Party::User(_) => ErrorKind::RateLimitExceeded.with("Rate Limit Exceeded"),
+                Party::Address(_) => ErrorKind::AddressRateLimitExceeded.with(
                     "Rate Limit Exceeded: Unauthenticated requests from this IP address have exceeded the limit. \
                      Please log in.",
                 ),
@@ -115,7 +115,7 @@ pub(super) async fn limited(
             let Some(location) = controller.place_with_broker(user, limit.get()) else {
                 let timeout = settings.brokers.timeout;
                 headers.insert(RETRY_AFTER, retry_after(timeout).into());
-                let rejection = Fault::BrokerRateLimitExceeded
+                let rejection = ErrorKind::BrokerRateLimitExceeded
                     .with("Service broker concurrent request limit exceeded");
                 return Ok(request.into_response(too_many(&rejection, headers)));
             };

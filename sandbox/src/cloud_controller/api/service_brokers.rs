@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         Broker, BrokerAddress, BrokerGuid, BrokerKey, BrokerState, Job, JobOperation, JobResource,
         JobState, Metadata, MetadataChange, Tables,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -214,7 +214,7 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
                 "Can not remove brokers that have associated service instances: {}",
                 broker.name
             );
-            return Err(Fault::BrokerNotRemovable.with(detail));
+            return Err(ErrorKind::BrokerNotRemovable.with(detail));
         }
         if let Some(broker) = tables.brokers.get_mut(&guid) {
             broker.state = BrokerState::Deleting;

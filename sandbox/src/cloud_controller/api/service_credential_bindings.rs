@@ -26,7 +26,7 @@ use crate::cloud_controller::{
         App, AppGuid, Binding, BindingGuid, BindingKey, BindingKind, InstanceGuid, OperationKind,
         Tables,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 const FILTERS: [&str; 10] = [
@@ -116,7 +116,7 @@ async fn details(controller: Data<CloudController>, caller: Caller, guid: Path<S
     if is_key {
         let resolved = controller.key_credentials(credentials.take());
         *credentials = resolved.map_err(|rejection| {
-            Fault::ServiceUnavailable.with(format!(
+            ErrorKind::ServiceUnavailable.with(format!(
                 "Fetching credentials from CredHub failed; reason: {rejection}"
             ))
         })?;
@@ -134,7 +134,7 @@ async fn parameters(
         Ok(tables.fetchable_binding(binding))
     })?;
     let Some(target) = target else {
-        return Err(Fault::BindingParametersNotSupported
+        return Err(ErrorKind::BindingParametersNotSupported
             .with("This service does not support fetching service binding parameters."));
     };
     let body = controller.fetched(&target, &caller.identity).await?;
@@ -189,7 +189,7 @@ fn is_credential(binding: &Binding) -> bool {
     !matches!(binding.kind, BindingKind::Route(_))
 }
 
-/// The bindings among which those asked for are, found by the most telling filter.
+/// The bindings among which those asked for are, found by the most with_instances_api filter.
 pub(super) fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<&'a Binding> {
     let with = |guids: &[String], key: fn(&str) -> BindingKey| {
         let guids: BTreeSet<_> = guids.iter().collect();

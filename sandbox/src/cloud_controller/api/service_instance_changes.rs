@@ -27,7 +27,7 @@ use crate::cloud_controller::{
         Broker, Instance, InstanceGuid, JobOperation, JobResource, Metadata, MetadataChange,
         OperationKind, OperationState, PlanGuid,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
     work::{Change, NewInstance, must_have_room},
 };
 
@@ -230,7 +230,7 @@ async fn update(
                 "An operation for service instance {} is in progress.",
                 instance.name
             );
-            return Err(Fault::AsyncInstanceOperationInProgress.with(detail));
+            return Err(ErrorKind::AsyncInstanceOperationInProgress.with(detail));
         }
         if !needs_broker(tables, &instance, &change) {
             if !is_metadata_only {

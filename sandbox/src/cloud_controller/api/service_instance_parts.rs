@@ -12,7 +12,7 @@ use super::{
 use crate::cloud_controller::{
     CloudController,
     model::{InstanceGuid, OperationKind, OperationState},
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -46,7 +46,7 @@ async fn parameters(
         Ok(tables.fetchable(instance))
     })?;
     let Some(target) = target else {
-        return Err(Fault::ParametersNotSupported
+        return Err(ErrorKind::ParametersNotSupported
             .with("This service does not support fetching service instance parameters."));
     };
     let body = controller.fetched(&target, &caller.identity).await?;

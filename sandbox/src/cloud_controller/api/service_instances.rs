@@ -115,7 +115,7 @@ pub(super) fn missing() -> Rejection {
     Rejection::no_such("Service instance")
 }
 
-/// The instances among which those asked for are, found by the most telling filter.
+/// The instances among which those asked for are, found by the most with_instances_api filter.
 fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<ServiceInstance<'a>> {
     if let Some(guids) = query.wanted("guids") {
         let guids: BTreeSet<_> = guids.iter().map(|guid| InstanceGuid::given(guid)).collect();

@@ -153,7 +153,7 @@ pub(super) fn sees_plan(permissions: Option<&Permissions>, plan: &Plan) -> bool 
     }
 }
 
-/// The plans among which those asked for are, found by the most telling filter.
+/// The plans among which those asked for are, found by the most with_instances_api filter.
 fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<&'a Plan> {
     if let Some(guids) = query.wanted("service_instance_guids") {
         let plans: BTreeSet<_> = guids

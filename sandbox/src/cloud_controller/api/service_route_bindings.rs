@@ -26,7 +26,7 @@ use crate::cloud_controller::{
         Binding, BindingGuid, BindingKey, BindingKind, InstanceGuid, JobOperation, JobResource,
         Metadata, MetadataChange, OperationKind, OperationState, RouteGuid, Tables,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -98,7 +98,7 @@ async fn parameters(
         Ok(tables.fetchable_binding(binding))
     })?;
     let Some(target) = target else {
-        return Err(Fault::BindingParametersNotSupported
+        return Err(ErrorKind::BindingParametersNotSupported
             .with("This service does not support fetching service binding parameters."));
     };
     let body = controller.fetched(&target, &caller.identity).await?;
@@ -232,9 +232,8 @@ fn must_be_unbound(
         return Ok(());
     }
     if there.instance == *instance {
-        return Err(
-            Fault::AlreadyBoundToRoute.with("The route and service instance are already bound.")
-        );
+        return Err(ErrorKind::AlreadyBoundToRoute
+            .with("The route and service instance are already bound."));
     }
     Err(Rejection::unprocessable(
         "A route may only be bound to a single service instance",

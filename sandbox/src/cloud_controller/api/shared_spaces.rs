@@ -24,7 +24,7 @@ use crate::cloud_controller::{
         Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid, Tables,
         UserProvidedKey, Visibility,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -137,25 +137,25 @@ fn reachable<'a>(
             _ => unseen.push(format!("'{guid}'")),
         }
     }
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     if !unseen.is_empty() {
-        faults.push(format!(
+        errors.push(format!(
             "Unable to share service instance {name} with spaces [{}]. Ensure the spaces exist and that you have \
              access to them.",
             unseen.join(", ")
         ));
     }
     if !unwritable.is_empty() {
-        faults.push(format!(
+        errors.push(format!(
             "Unable to share service instance {name} with spaces [{}]. Write permission is required in order to share \
              a service instance with a space and the containing organization must not be suspended.",
             unwritable.join(", ")
         ));
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(spaces)
     } else {
-        Err(Rejection::unprocessable(faults.join("\n")))
+        Err(Rejection::unprocessable(errors.join("\n")))
     }
 }
 
@@ -268,13 +268,13 @@ async fn unshare(
         Some(Ok(())) => Ok(no_content()),
         Some(Err(reasons)) => {
             let reasons: Vec<_> = reasons.iter().map(|why| format!("\t{why}")).collect();
-            Err(Fault::UnshareFailed.with(format!(
+            Err(ErrorKind::UnshareFailed.with(format!(
                 "Unshare of service instance failed: \n\nUnshare of service instance failed because one or more \
                  bindings could not be deleted.\n\n {}",
                 reasons.join("\n\n")
             )))
         }
-        None => Err(Fault::ServiceUnavailable.with("The Cloud Controller is stopping")),
+        None => Err(ErrorKind::ServiceUnavailable.with("The Cloud Controller is stopping")),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     binding_details,
-    failure::{BrokerFailure, BrokerFault},
+    failure::{BrokerError, BrokerFailure},
     raw::{RawAnswer, Silence},
     shape::Shape,
 };
@@ -47,10 +47,10 @@ pub(crate) enum Mitigation {
 
 impl Answer {
     pub(super) fn of(call: Call<'_>, raw: Result<RawAnswer, Silence>) -> Self {
-        let judged = raw
+        let outcome = raw
             .map_err(BrokerFailure::from)
             .and_then(|raw| success(call, &raw));
-        match judged {
+        match outcome {
             Ok(Success::Done(body)) => Self::Done(body),
             Ok(Success::Accepted(body)) => Self::Accepted {
                 operation: body
@@ -122,11 +122,11 @@ fn unprocessable(call: Call<'_>, raw: &RawAnswer) -> BrokerFailure {
     let coded = raw
         .object()
         .and_then(|body| BrokerFailure::coded(raw, &body));
-    let known = coded.filter(|failure| match (failure.fault, call) {
-        (BrokerFault::AsyncRequired, _) => true,
-        (BrokerFault::Concurrency, call) => call != Call::Update,
-        (BrokerFault::AppRequired, call) => matches!(call, Call::Bind(_)),
-        (BrokerFault::MaintenanceInfoConflict, call) => {
+    let known = coded.filter(|failure| match (failure.kind, call) {
+        (BrokerError::AsyncRequired, _) => true,
+        (BrokerError::Concurrency, call) => call != Call::Update,
+        (BrokerError::AppRequired, call) => matches!(call, Call::Bind(_)),
+        (BrokerError::MaintenanceInfoConflict, call) => {
             matches!(call, Call::Provision | Call::Update)
         }
         _ => false,
@@ -140,27 +140,27 @@ fn unprocessable(call: Call<'_>, raw: &RawAnswer) -> BrokerFailure {
 /// Only what was to come into being can be left over: after an answer that does not say whether it did.
 fn mitigation(call: Call<'_>, failure: &BrokerFailure) -> Mitigation {
     let creates = matches!(call, Call::Provision | Call::Bind(_));
-    let unclear = match failure.fault {
-        BrokerFault::Timeout
-        | BrokerFault::BadResponse
-        | BrokerFault::InvalidSyslogDrain
-        | BrokerFault::InvalidVolumeMounts => true,
+    let unclear = match failure.kind {
+        BrokerError::Timeout
+        | BrokerError::BadResponse
+        | BrokerError::InvalidSyslogDrain
+        | BrokerError::InvalidVolumeMounts => true,
         // With a 200 it was there before.
-        BrokerFault::Malformed => failure
+        BrokerError::Malformed => failure
             .exchange
             .as_ref()
             .is_none_or(|exchange| exchange.status != 200),
-        BrokerFault::Unreachable
-        | BrokerFault::Disconnected
-        | BrokerFault::AuthenticationFailed
-        | BrokerFault::AnsweredTimeout
-        | BrokerFault::Conflict
-        | BrokerFault::Rejected
-        | BrokerFault::AsyncRequired
-        | BrokerFault::AppRequired
-        | BrokerFault::Concurrency
-        | BrokerFault::MaintenanceInfoConflict
-        | BrokerFault::BindingNotRetrievable => false,
+        BrokerError::Unreachable
+        | BrokerError::Disconnected
+        | BrokerError::AuthenticationFailed
+        | BrokerError::AnsweredTimeout
+        | BrokerError::Conflict
+        | BrokerError::Rejected
+        | BrokerError::AsyncRequired
+        | BrokerError::AppRequired
+        | BrokerError::Concurrency
+        | BrokerError::MaintenanceInfoConflict
+        | BrokerError::BindingNotRetrievable => false,
     };
     if creates && unclear {
         Mitigation::Needed

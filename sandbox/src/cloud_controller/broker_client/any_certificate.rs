@@ -10,7 +10,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 /// The same settings, but any certificate will do.
-pub(super) fn trusting_anybody(mut tls: ClientConfig) -> ClientConfig {
+pub(super) fn trusting_any_certificate(mut tls: ClientConfig) -> ClientConfig {
     let verifier = AnyCertificate(tls.crypto_provider().clone());
     tls.dangerous().set_certificate_verifier(Arc::new(verifier));
     tls

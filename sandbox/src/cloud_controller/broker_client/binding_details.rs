@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    failure::{BrokerFailure, BrokerFault},
+    failure::{BrokerError, BrokerFailure},
     raw::RawAnswer,
 };
 
@@ -26,7 +26,7 @@ pub(super) fn check(
         let text = "The service is attempting to stream logs from your application, but is not registered as a \
                     logging service. Please contact the service provider.";
         return Err(BrokerFailure::of(
-            BrokerFault::InvalidSyslogDrain,
+            BrokerError::InvalidSyslogDrain,
             text,
             raw,
         ));
@@ -51,7 +51,7 @@ pub(super) fn check(
         Some(wrong) => {
             let text = format!("The service broker returned an invalid response: {wrong}");
             Err(BrokerFailure::of(
-                BrokerFault::InvalidVolumeMounts,
+                BrokerError::InvalidVolumeMounts,
                 text,
                 raw,
             ))

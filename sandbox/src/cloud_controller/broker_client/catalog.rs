@@ -1,10 +1,10 @@
 //! A broker's catalog, and what a Cloud Controller takes of it (`spec/contracts/osb-api.md`, "What CF checks in a
 //! catalog"; `spec/contracts/platform-apis.md`, "Catalog rule").
 
+mod errors;
 mod members;
 mod metaschema;
 mod plan;
-mod problems;
 mod schemas;
 mod service;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::cloud_controller::model::{Feature, MaintenanceInfo};
 
-pub(in crate::cloud_controller) use problems::Problems;
+pub(in crate::cloud_controller) use errors::CatalogErrors;
 
 /// A catalog in which everything is as it must be.
 #[derive(Debug)]
@@ -110,45 +110,45 @@ impl Catalog {
         object: &Map<String, Value>,
         broker_name: &str,
         registered: &[RegisteredService],
-    ) -> Result<Self, Problems> {
-        let mut below = Problems::default();
+    ) -> Result<Self, CatalogErrors> {
+        let mut below = CatalogErrors::default();
         let services: Vec<_> = objects(object, &mut below)
             .into_iter()
             .map(|service| read_service(service, &mut below))
             .collect();
-        let mut problems = Problems::default();
+        let mut errors = CatalogErrors::default();
         if services.is_empty() {
-            problems.say("Service broker must provide at least one service");
+            errors.say("Service broker must provide at least one service");
         }
         if !repeated(services.iter().map(|service| &service.id)).is_empty() {
-            problems.say("Service ids must be unique");
+            errors.say("Service ids must be unique");
         }
-        refuse_names(&services, registered, &mut problems);
-        refuse_plan_ids(&services, broker_name, registered, &mut problems);
+        refuse_names(&services, registered, &mut errors);
+        refuse_plan_ids(&services, broker_name, registered, &mut errors);
         let clients = services
             .iter()
             .filter_map(|service| service.dashboard_client.as_ref());
         if !repeated(clients).is_empty() {
-            problems.say("Service dashboard_client id must be unique");
+            errors.say("Service dashboard_client id must be unique");
         }
-        problems.append(below);
-        if problems.are_none() {
+        errors.append(below);
+        if errors.are_none() {
             Ok(Self { services })
         } else {
-            Err(problems)
+            Err(errors)
         }
     }
 }
 
 fn objects<'a>(
     object: &'a Map<String, Value>,
-    problems: &mut Problems,
+    errors: &mut CatalogErrors,
 ) -> Vec<&'a Map<String, Value>> {
     let items = object.get("services").and_then(Value::as_array);
     let items = items.map_or(&[][..], Vec::as_slice);
     let found: Vec<_> = items.iter().filter_map(Value::as_object).collect();
     if found.len() < items.len() {
-        problems.say("Service broker services must be an array of hashes");
+        errors.say("Service broker services must be an array of hashes");
     }
     found
 }
@@ -157,10 +157,10 @@ fn objects<'a>(
 fn refuse_names(
     services: &[CatalogService],
     registered: &[RegisteredService],
-    problems: &mut Problems,
+    errors: &mut CatalogErrors,
 ) {
     if !repeated(services.iter().map(|service| &service.name)).is_empty() {
-        problems.say("Service names must be unique within a broker");
+        errors.say("Service names must be unique within a broker");
     }
     let taken: Vec<String> = registered
         .iter()
@@ -173,7 +173,7 @@ fn refuse_names(
         .map(|there| format!("\"{}\"", there.name))
         .collect();
     if !taken.is_empty() {
-        problems.say(format!(
+        errors.say(format!(
             "Service names must be unique within a broker. Services with names [{}] already exist",
             taken.join(", ")
         ));
@@ -184,7 +184,7 @@ fn refuse_plan_ids(
     services: &[CatalogService],
     broker_name: &str,
     registered: &[RegisteredService],
-    problems: &mut Problems,
+    errors: &mut CatalogErrors,
 ) {
     let mut seen: BTreeMap<&str, (&CatalogService, &CatalogPlan)> = BTreeMap::new();
     let plans = services
@@ -194,7 +194,7 @@ fn refuse_plan_ids(
     for (service, plan) in plans {
         let unable = unable_to_register(service, plan);
         if let Some((of, there)) = seen.insert(&plan.id, (service, plan)) {
-            problems.say(format!(
+            errors.say(format!(
                 "{unable} because it uses the same id as another plan in the catalog (plan name '{}', service name \
                  '{}')",
                 there.name, of.name
@@ -207,7 +207,7 @@ fn refuse_plan_ids(
                 continue;
             };
             if service.id != there.id {
-                problems.say(format!(
+                errors.say(format!(
                     "{} because it uses the same id as an existing plan (plan name '{name}', service name '{}', \
                      broker name '{broker_name}')",
                     unable_to_register(service, plan),

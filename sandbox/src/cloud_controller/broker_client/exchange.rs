@@ -14,7 +14,7 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    any_certificate::trusting_anybody,
+    any_certificate::trusting_any_certificate,
     client::Identity,
     raw::{RawAnswer, Silence},
 };
@@ -31,7 +31,7 @@ const REDIRECTS: usize = 10;
 #[derive(Clone)]
 pub(super) struct Exchanges {
     verifying: Client,
-    trusting_anybody: Client,
+    trusting_any_certificate: Client,
     behaviour: SharedBehaviour,
     info_location: String,
 }
@@ -56,7 +56,7 @@ impl Exchanges {
         info_location: String,
     ) -> Result<Self, BrokerClientError> {
         Ok(Self {
-            trusting_anybody: client(trusting_anybody(tls.clone()))?,
+            trusting_any_certificate: client(trusting_any_certificate(tls.clone()))?,
             verifying: client(tls)?,
             behaviour,
             info_location,
@@ -79,7 +79,7 @@ impl Exchanges {
         let behaviour = self.behaviour.now();
         let client = match behaviour.certificates {
             BrokerCertificates::Verified => &self.verifying,
-            BrokerCertificates::Ignored => &self.trusting_anybody,
+            BrokerCertificates::Ignored => &self.trusting_any_certificate,
         };
         let mut sent = client
             .request(request.method.clone(), url.clone())
@@ -162,7 +162,7 @@ fn silence(error: &reqwest::Error, url: &str) -> Silence {
         .last()
         .map_or_else(|| error.to_string(), ToString::to_string);
     tracing::info!(url, error = cause, "a broker did not answer");
-    let nobody_there = |cause: &&(dyn Error + 'static)| {
+    let nothing_there = |cause: &&(dyn Error + 'static)| {
         let refused = cause
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
@@ -171,7 +171,7 @@ fn silence(error: &reqwest::Error, url: &str) -> Silence {
     let url = url.to_owned();
     if error.is_timeout() {
         Silence::Timeout { url }
-    } else if causes.iter().any(nobody_there) {
+    } else if causes.iter().any(nothing_there) {
         Silence::Unreachable { url }
     } else {
         Silence::Disconnected { cause }

@@ -17,7 +17,7 @@ const CUT: &str = "...This message has been truncated due to size. To read the f
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct BrokerFailure {
-    pub(crate) fault: BrokerFault,
+    pub(crate) kind: BrokerError,
     text: String,
     /// The answer that said so, if there was one.
     pub(crate) exchange: Option<Exchange>,
@@ -32,7 +32,7 @@ pub(crate) struct Exchange {
 
 /// The kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BrokerFault {
+pub(crate) enum BrokerError {
     /// Nobody answered in time.
     Timeout,
     /// Nobody is there.
@@ -61,7 +61,7 @@ pub(crate) enum BrokerFault {
     BindingNotRetrievable,
 }
 
-impl BrokerFault {
+impl BrokerError {
     /// What a request that waited for the broker is answered with, and the error's name.
     pub(crate) fn presented(self) -> (StatusCode, &'static str) {
         match self {
@@ -98,9 +98,9 @@ impl BrokerFault {
 }
 
 impl BrokerFailure {
-    pub(super) fn of(fault: BrokerFault, text: impl Into<String>, answer: &RawAnswer) -> Self {
+    pub(super) fn of(kind: BrokerError, text: impl Into<String>, answer: &RawAnswer) -> Self {
         Self {
-            fault,
+            kind,
             text: text.into(),
             exchange: Some(answer.exchange()),
         }
@@ -109,7 +109,7 @@ impl BrokerFailure {
     /// The broker took its time for a binding that cannot be fetched afterwards.
     pub(crate) fn binding_not_retrievable() -> Self {
         Self {
-            fault: BrokerFault::BindingNotRetrievable,
+            kind: BrokerError::BindingNotRetrievable,
             text: "The broker responded asynchronously but does not support fetching binding data"
                 .to_owned(),
             exchange: None,
@@ -119,7 +119,7 @@ impl BrokerFailure {
     /// The body is not what it must be.
     pub(super) fn malformed(answer: &RawAnswer, what: &str) -> Self {
         Self::of(
-            BrokerFault::Malformed,
+            BrokerError::Malformed,
             format!("The service broker returned an invalid response: {what}"),
             answer,
         )
@@ -130,13 +130,13 @@ impl BrokerFailure {
         let text = answer
             .described()
             .unwrap_or_else(|| invalid_response(answer));
-        Self::of(BrokerFault::BadResponse, cut(text), answer)
+        Self::of(BrokerError::BadResponse, cut(text), answer)
     }
 
     /// The status alone is wrong. A description would be one of success.
     pub(super) fn wrong_success(answer: &RawAnswer) -> Self {
         Self::of(
-            BrokerFault::BadResponse,
+            BrokerError::BadResponse,
             cut(invalid_response(answer)),
             answer,
         )
@@ -150,65 +150,65 @@ impl BrokerFailure {
                 answer.body
             )
         });
-        Self::of(BrokerFault::Rejected, text, answer)
+        Self::of(BrokerError::Rejected, text, answer)
     }
 
     pub(super) fn conflict(answer: &RawAnswer) -> Self {
         let text = answer
             .described()
             .map_or_else(|| "Resource conflict".to_owned(), cut);
-        Self::of(BrokerFault::Conflict, text, answer)
+        Self::of(BrokerError::Conflict, text, answer)
     }
 
     pub(super) fn unauthenticated(answer: &RawAnswer) -> Self {
         let text = "Authentication with the service broker failed. Double-check that the username and password are \
                     correct.";
-        Self::of(BrokerFault::AuthenticationFailed, text, answer)
+        Self::of(BrokerError::AuthenticationFailed, text, answer)
     }
 
     pub(super) fn answered_timeout(answer: &RawAnswer) -> Self {
-        Self::of(BrokerFault::AnsweredTimeout, timed_out(&answer.url), answer)
+        Self::of(BrokerError::AnsweredTimeout, timed_out(&answer.url), answer)
     }
 
     /// The errors that the specification gives a code.
     pub(super) fn coded(answer: &RawAnswer, body: &Map<String, Value>) -> Option<Self> {
-        let (fault, text) = match body.get("error")?.as_str()? {
+        let (kind, text) = match body.get("error")?.as_str()? {
             "AsyncRequired" => (
-                BrokerFault::AsyncRequired,
+                BrokerError::AsyncRequired,
                 "This service plan requires client support for asynchronous service operations."
                     .to_owned(),
             ),
             "ConcurrencyError" => (
-                BrokerFault::Concurrency,
+                BrokerError::Concurrency,
                 "The service broker could not perform this operation in parallel with other running operations"
                     .to_owned(),
             ),
             "RequiresApp" => (
-                BrokerFault::AppRequired,
+                BrokerError::AppRequired,
                 "This service supports generation of credentials through binding an application only.".to_owned(),
             ),
             "MaintenanceInfoConflict" => (
-                BrokerFault::MaintenanceInfoConflict,
+                BrokerError::MaintenanceInfoConflict,
                 maintenance_info_conflict(body),
             ),
             _ => return None,
         };
-        Some(Self::of(fault, text, answer))
+        Some(Self::of(kind, text, answer))
     }
 }
 
 impl From<Silence> for BrokerFailure {
     fn from(silence: Silence) -> Self {
-        let (fault, text) = match silence {
-            Silence::Timeout { url } => (BrokerFault::Timeout, timed_out(&url)),
+        let (kind, text) = match silence {
+            Silence::Timeout { url } => (BrokerError::Timeout, timed_out(&url)),
             Silence::Unreachable { url } => (
-                BrokerFault::Unreachable,
+                BrokerError::Unreachable,
                 format!("The service broker could not be reached: {url}"),
             ),
-            Silence::Disconnected { cause } => (BrokerFault::Disconnected, cause),
+            Silence::Disconnected { cause } => (BrokerError::Disconnected, cause),
         };
         Self {
-            fault,
+            kind,
             text,
             exchange: None,
         }

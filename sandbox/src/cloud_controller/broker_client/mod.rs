@@ -27,5 +27,5 @@ pub(crate) use body::{BindBody, Context, PreviousValues, ProvisionBody, UpdateBo
 pub(crate) use catalog::{Catalog, CatalogFailure, CatalogPlan, CatalogService, RegisteredService};
 pub(crate) use client::{AcceptsIncomplete, BrokerClient, Identity, Target};
 pub use exchange::BrokerClientError;
-pub(crate) use failure::{BrokerFailure, BrokerFault};
+pub(crate) use failure::{BrokerError, BrokerFailure};
 pub(crate) use progress::Progress;

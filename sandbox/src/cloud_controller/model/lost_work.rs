@@ -4,7 +4,7 @@ use super::{
     BrokerState, JobGuid, JobOperation, JobResource, JobState, OperationKind, OperationState,
     Tables,
 };
-use crate::cloud_controller::rejection::Fault;
+use crate::cloud_controller::rejection::ErrorKind;
 
 impl Tables {
     /// Fails the jobs that were at work when the Cloud Controller stopped, and the operations that they stood for, so
@@ -22,7 +22,7 @@ impl Tables {
             let Some(job) = self.jobs.get_mut(&guid) else {
                 continue;
             };
-            let error = Fault::JobTimeout.with("The job execution has timed out.");
+            let error = ErrorKind::JobTimeout.with("The job execution has timed out.");
             job.fails(error.entry());
             let (resource, operation) = (job.resource.clone(), job.operation);
             if let JobResource::Broker(broker) = &resource {

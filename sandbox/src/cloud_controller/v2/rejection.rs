@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::JSON;
 use crate::cloud_controller::{
-    broker_client::{BrokerFailure, BrokerFault},
+    broker_client::{BrokerError, BrokerFailure},
     rejection::Rejection,
 };
 
@@ -13,7 +13,7 @@ use crate::cloud_controller::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{description}")]
 pub(super) struct V2Rejection {
-    fault: V2Fault,
+    kind: V2Error,
     description: String,
     /// Method and status of the broker's answer that is at the bottom of it.
     exchange: Option<(String, u16)>,
@@ -21,13 +21,13 @@ pub(super) struct V2Rejection {
 
 /// The errors in use: status, code and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct V2Fault {
+pub(super) struct V2Error {
     status: StatusCode,
     code: u32,
     name: String,
 }
 
-macro_rules! faults {
+macro_rules! errors {
     ($($(#[$doc:meta])* $name:ident: $status:ident $code:literal $title:literal $text:literal;)*) => {
         impl V2Rejection {$(
             $(#[$doc])*
@@ -38,7 +38,7 @@ macro_rules! faults {
     };
 }
 
-faults! {
+errors! {
     no_such_instance: NOT_FOUND 60004 "CF-ServiceInstanceNotFound" "The service instance could not be found: %s";
     no_such_plan: NOT_FOUND 110_003 "CF-ServicePlanNotFound" "The service plan could not be found: %s";
     no_such_service: NOT_FOUND 120_003 "CF-ServiceNotFound" "The service could not be found: %s";
@@ -72,7 +72,7 @@ faults! {
 impl V2Rejection {
     fn new(status: StatusCode, code: u32, name: &str, description: String) -> Self {
         Self {
-            fault: V2Fault {
+            kind: V2Error {
                 status,
                 code,
                 name: name.to_owned(),
@@ -90,10 +90,10 @@ impl V2Rejection {
 
     /// What the broker of an instance refused, with its name before the reason where v2 has it there.
     pub(super) fn broker(failure: &BrokerFailure, instance_name: Option<&str>) -> Self {
-        if let (BrokerFault::Concurrency, Some(name)) = (failure.fault, instance_name) {
+        if let (BrokerError::Concurrency, Some(name)) = (failure.kind, instance_name) {
             return Self::in_progress(name);
         }
-        let (status, name) = failure.fault.presented();
+        let (status, name) = failure.kind.presented();
         let description = match instance_name {
             Some(instance) => format!("Service instance {instance}: {failure}"),
             None => failure.to_string(),
@@ -121,19 +121,19 @@ impl From<Rejection> for V2Rejection {
 
 impl ResponseError for V2Rejection {
     fn status_code(&self) -> StatusCode {
-        self.fault.status
+        self.kind.status
     }
 
     fn error_response(&self) -> HttpResponse {
         let mut body = json!({
             "description": self.description,
-            "error_code": self.fault.name,
-            "code": self.fault.code,
+            "error_code": self.kind.name,
+            "code": self.kind.code,
         });
         if let Some((method, status)) = &self.exchange {
             body["http"] = json!({"method": method, "status": status});
         }
-        HttpResponse::build(self.fault.status)
+        HttpResponse::build(self.kind.status)
             .content_type(JSON)
             .body(body.to_string())
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::cloud_controller::{
     broker_client::{Answer, BrokerFailure, Mitigation, Target},
     model::{BindingGuid, BindingKind, Feature},
-    rejection::Fault,
+    rejection::ErrorKind,
 };
 
 const DETAILS: [&str; 4] = [
@@ -52,7 +52,7 @@ impl Operation {
                 let failure = BrokerFailure::binding_not_retrievable();
                 self.failed(Failure {
                     description: failure.to_string(),
-                    error: Fault::ServiceBindingInvalid
+                    error: ErrorKind::ServiceBindingInvalid
                         .with(format!("The service binding is invalid: {failure}")),
                 });
             }
@@ -91,7 +91,7 @@ impl Operation {
             // The broker's reason stands in the last operation only, as on a real foundation.
             Ok(PollEnd::Failed { description }) => self.failed(Failure {
                 description: description.unwrap_or_default(),
-                error: Fault::UnableToPerform
+                error: ErrorKind::UnableToPerform
                     .with("bind could not be completed: VCAP::CloudController::V3::LastOperationFailedState"),
             }),
             Ok(PollEnd::TimedOut | PollEnd::Gone) => {

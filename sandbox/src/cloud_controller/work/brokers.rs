@@ -16,7 +16,7 @@ use crate::cloud_controller::{
         Broker, BrokerGuid, BrokerState, InstanceKey, JobGuid, JobState, Metadata, Offering,
         OfferingGuid, OfferingKey, Plan, PlanGuid, PlanKey, Tables, Visibility,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 /// What the operator should be warned of, or why the catalog was not taken over.
@@ -124,12 +124,12 @@ fn end(tables: &mut Tables, guid: &BrokerGuid, before: Option<Broker>, state: Br
 }
 
 fn rejection(failure: &CatalogFailure) -> Rejection {
-    let fault = match failure {
-        CatalogFailure::Rejected { .. } => Fault::BrokerRequestRejected,
-        CatalogFailure::Malformed => Fault::BrokerRequestMalformed,
-        CatalogFailure::Broker(_) => Fault::BrokerFailed,
+    let kind = match failure {
+        CatalogFailure::Rejected { .. } => ErrorKind::BrokerRequestRejected,
+        CatalogFailure::Malformed => ErrorKind::BrokerRequestMalformed,
+        CatalogFailure::Broker(_) => ErrorKind::BrokerFailed,
     };
-    fault.with(failure.to_string())
+    kind.with(failure.to_string())
 }
 
 /// Takes a catalog over. Returns what the operator should be warned of.
@@ -144,8 +144,8 @@ fn take(
         .brokers
         .get(broker)
         .map_or("", |broker| broker.name.as_str());
-    let catalog = Catalog::checked(catalog, name, &registered).map_err(|problems| {
-        Fault::CatalogInvalid.with(format!("Service broker catalog is invalid: \n{problems}"))
+    let catalog = Catalog::checked(catalog, name, &registered).map_err(|errors| {
+        ErrorKind::CatalogInvalid.with(format!("Service broker catalog is invalid: \n{errors}"))
     })?;
     refuse_taken_plan_names(tables, broker, &catalog)?;
     let (mut offerings, mut plans) = (BTreeSet::new(), BTreeSet::new());
@@ -204,7 +204,7 @@ fn refuse_taken_plan_names(
                      catalog: Plan names must be unique within a service. Service {} already has a plan named {}",
                     service.name, plan.name
                 );
-                return Err(Fault::BrokerSyncFailed.with(detail));
+                return Err(ErrorKind::BrokerSyncFailed.with(detail));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::cloud_controller::{
         InstanceGuid, InstanceKey, JobGuid, JobState, OrganizationGuid, SpaceGuid, SpaceKey,
         Tables, UserProvidedKey,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 impl CloudController {
@@ -63,7 +63,7 @@ impl CloudController {
             return None;
         }
         let errors: Vec<_> = errors.iter().map(Rejection::to_string).collect();
-        Some(Fault::OrganizationDeletionFailed.with(format!(
+        Some(ErrorKind::OrganizationDeletionFailed.with(format!(
             "Deletion of organization {name} failed because one or more resources within could not be deleted.\n\n{}",
             errors.join("\n\n")
         )))
@@ -165,7 +165,7 @@ fn failed(space: &str, reasons: &[String]) -> Option<Rejection> {
         return None;
     }
     let reasons: Vec<_> = reasons.iter().map(|why| format!("\t{why}")).collect();
-    Some(Fault::SpaceDeletionFailed.with(format!(
+    Some(ErrorKind::SpaceDeletionFailed.with(format!(
         "Deletion of space {space} failed because one or more resources within could not be deleted.\n\n{}",
         reasons.join("\n\n")
     )))

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{AcceptsIncomplete, Answer, BrokerFailure, BrokerFault, Identity},
+    broker_client::{AcceptsIncomplete, Answer, BrokerError, BrokerFailure, Identity},
     model::{
         BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
         OperationState, Tables,
     },
-    rejection::Fault,
+    rejection::ErrorKind,
 };
 
 impl CloudController {
@@ -155,7 +155,7 @@ impl Operation {
         );
         self.delete_failed(Failure {
             description: detail.clone(),
-            error: Fault::DeprovisionFailed.with(detail.clone()),
+            error: ErrorKind::DeprovisionFailed.with(detail.clone()),
         });
         detail
     }
@@ -217,10 +217,10 @@ impl Operation {
 
 /// What a broker's refusal to delete an instance means.
 fn refused(name: &str, failure: &BrokerFailure) -> Failure {
-    if failure.fault == BrokerFault::Concurrency {
+    if failure.kind == BrokerError::Concurrency {
         let detail = in_progress(name);
         return Failure {
-            error: Fault::AsyncInstanceOperationInProgress.with(detail.clone()),
+            error: ErrorKind::AsyncInstanceOperationInProgress.with(detail.clone()),
             description: detail,
         };
     }

@@ -7,7 +7,7 @@ use crate::cloud_controller::{
     CloudController,
     broker_client::{Answer, Identity, Target},
     model::{Binding, Feature, Instance, Tables},
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 impl Tables {
@@ -46,9 +46,9 @@ impl CloudController {
     ) -> Result<Map<String, Value>, Rejection> {
         match self.0.broker_client.fetch(target, identity).await {
             Answer::Done(body) => Ok(body),
-            Answer::Failed(failure, _) => Err(Fault::BrokerFailed.with(failure.to_string())),
+            Answer::Failed(failure, _) => Err(ErrorKind::BrokerFailed.with(failure.to_string())),
             Answer::Accepted { .. } => {
-                Err(Fault::BrokerFailed.with("The service broker answered a question with 202"))
+                Err(ErrorKind::BrokerFailed.with("The service broker answered a question with 202"))
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::cloud_controller::{
         JobGuid, JobOperation, JobResource, JobState, LastOperation, OperationKind, OperationState,
         Tables,
     },
-    rejection::{Fault, Rejection},
+    rejection::{ErrorKind, Rejection},
 };
 
 /// An operation that a job carries out.
@@ -95,7 +95,7 @@ impl Operation {
                 .get(&self.job)
                 .map_or("update", |job| verb(job.operation));
             match tables.last_operation_mut(&self.resource) {
-                Some(later) => Fault::UnableToPerform.with(format!(
+                Some(later) => ErrorKind::UnableToPerform.with(format!(
                     "{verb} could not be completed: {} in progress",
                     word(later.kind)
                 )),
@@ -144,7 +144,7 @@ impl Failure {
     pub(super) fn timed_out(verb: &str) -> Self {
         Self {
             description: format!("Service Broker failed to {verb} within the required time."),
-            error: Fault::JobTimeout.with("The job execution has timed out."),
+            error: ErrorKind::JobTimeout.with("The job execution has timed out."),
         }
     }
 
@@ -152,7 +152,7 @@ impl Failure {
     pub(super) fn reported(verb: &str, description: Option<String>) -> Self {
         let description = description.unwrap_or_default();
         Self {
-            error: Fault::UnableToPerform
+            error: ErrorKind::UnableToPerform
                 .with(format!("{verb} could not be completed: {description}")),
             description,
         }
@@ -211,5 +211,5 @@ fn gone(resource: &JobResource) -> Rejection {
         JobResource::Broker(guid) => format!("The service broker could not be found: {guid}"),
         JobResource::Gone => "The resource could not be found".to_owned(),
     };
-    Fault::ResourceNotFound.with(detail)
+    ErrorKind::ResourceNotFound.with(detail)
 }

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_are_the_longer_of_both_wishes_and_grow() {
+    fn pauses_are_the_longer_of_both_settings_and_grow() {
         let minute = Duration::from_mins(1);
         let mut pauses = Pauses::default();
         assert_eq!(pauses.next(minute, 1.0), minute);

@@ -11,12 +11,12 @@ use super::{
 };
 use crate::cloud_controller::{
     CloudController,
-    broker_client::{AcceptsIncomplete, Answer, BrokerFailure, BrokerFault, Identity, Target},
+    broker_client::{AcceptsIncomplete, Answer, BrokerError, BrokerFailure, Identity, Target},
     model::{
         BindingGuid, BindingKind, Job, JobOperation, JobResource, OperationKind, OperationState,
         Tables,
     },
-    rejection::Fault,
+    rejection::ErrorKind,
 };
 
 /// What a user is told whose request would delete a binding that is just being made or deleted.
@@ -153,11 +153,11 @@ impl Operation {
                 });
                 Unbound::Begun
             }
-            Answer::Failed(failure, _) if failure.fault == BrokerFault::Concurrency => {
+            Answer::Failed(failure, _) if failure.kind == BrokerError::Concurrency => {
                 let reported = "The service broker rejected the request due to an operation being in progress for the \
                             service binding.";
                 self.failed_without_trace(
-                    &Fault::UnableToPerform
+                    &ErrorKind::UnableToPerform
                         .with(format!("unbind could not be completed: {reported}")),
                 );
                 Unbound::Refused(reported.to_owned(), failure)

@@ -97,8 +97,8 @@ pub(super) fn read(folder: &Path) -> Result<Job, CatalogError> {
         path: path.clone(),
         source,
     })?;
-    if let Err(fault) = raw.check(folder) {
-        return Err(CatalogError::Contradiction { path, fault });
+    if let Err(error) = raw.check(folder) {
+        return Err(CatalogError::Contradiction { path, error });
     }
     let processes = raw.processes.into_iter();
     Ok(Job {
@@ -215,12 +215,12 @@ fn template(path: PathBuf, file: RawTemplate) -> Result<Template, CatalogError> 
         RawTemplate::File(RawFile { to, mode }) => (to, u32::from_str_radix(&mode, 8).ok()),
     };
     if !is_file_name(&to) {
-        let fault = format!("is rendered as `{to}`, which is not a file's name");
-        return Err(CatalogError::Contradiction { path, fault });
+        let error = format!("is rendered as `{to}`, which is not a file's name");
+        return Err(CatalogError::Contradiction { path, error });
     }
     let Some(mode) = mode.filter(|mode| *mode <= 0o777) else {
-        let fault = "is given a `mode` that is not of the form \"0640\"".to_owned();
-        return Err(CatalogError::Contradiction { path, fault });
+        let error = "is given a `mode` that is not of the form \"0640\"".to_owned();
+        return Err(CatalogError::Contradiction { path, error });
     };
     Ok(Template {
         to,

@@ -198,12 +198,12 @@ pub enum CatalogError {
         source: yaml::Error,
     },
     /// A `job.yml` has the right keys, but they contradict each other.
-    #[error("`{path}` {fault}")]
+    #[error("`{path}` {error}")]
     Contradiction {
         /// Which.
         path: PathBuf,
         /// The contradiction.
-        fault: String,
+        error: String,
     },
 }
 

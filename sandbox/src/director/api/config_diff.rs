@@ -80,7 +80,7 @@ pub(super) async fn diff(
 
 /// A content. What is wrong with it is told as the fault of the diff.
 fn diffable(content: &str) -> Result<Content, Rejection> {
-    hash(content).map_err(|fault| Rejection::NotDiffable(Box::new(fault)))
+    hash(content).map_err(|error| Rejection::NotDiffable(Box::new(error)))
 }
 
 impl<'a> Wanted<'a> {

@@ -216,7 +216,7 @@ impl DeploySwitches {
             skip_drain: self
                 .skip_drain
                 .as_deref()
-                .map_or(SkipDrain::Nobody, SkipDrain::read),
+                .map_or(SkipDrain::None, SkipDrain::read),
             overrides: UpdateOverrides {
                 canaries: self.canaries,
                 max_in_flight: self.max_in_flight,

@@ -175,7 +175,7 @@ impl Change<'_> {
             skip_drain: if is_set(switches.skip_drain.as_ref()) {
                 SkipDrain::read(&self.group)
             } else {
-                SkipDrain::Nobody
+                SkipDrain::None
             },
             overrides: UpdateOverrides {
                 canaries: switches.canaries,

@@ -135,8 +135,8 @@ fn external_link(document: &Value) -> Result<ExternalLink, Rejection> {
     })
 }
 
-fn bad(fault: &'static str) -> Rejection {
-    Rejection::BadLink(fault)
+fn bad(error: &'static str) -> Rejection {
+    Rejection::BadLink(error)
 }
 
 fn address_query(director: &Director, parameters: &Parameters) -> Result<AddressQuery, Rejection> {

@@ -7,8 +7,8 @@ use super::answer;
 use crate::director::{
     configs::StaleConfig,
     ids::DeploymentName,
-    links::{AddressFault, DeleteFault, LinkFault},
-    psych::YamlFault,
+    links::{AddressError, DeleteError, LinkError},
+    psych::YamlError,
     tasks::{CannotCancel, QueueFull, TaskFailure},
 };
 
@@ -40,7 +40,7 @@ pub(super) enum Rejection {
     #[error("Manifest should not be empty")]
     EmptyManifest,
     #[error("Incorrect YAML structure of the uploaded manifest: {0}")]
-    ManifestNotYaml(YamlFault),
+    ManifestNotYaml(YamlError),
     #[error("Manifest should be a hash")]
     ManifestNotAHash,
     #[error("Deployment manifest must have a 'name' key")]
@@ -70,7 +70,7 @@ pub(super) enum Rejection {
     #[error("Invalid JSON request body: unexpected token at '{0}'")]
     NotJson(String),
     #[error("Config must be valid YAML: {0}")]
-    ConfigNotYaml(YamlFault),
+    ConfigNotYaml(YamlError),
     /// Psych reads text alone.
     #[error("Config must be valid YAML: no implicit conversion of {0} into String")]
     ConfigNotText(&'static str),
@@ -96,11 +96,11 @@ pub(super) enum Rejection {
     #[error("Invalid link_provider_id: {0}")]
     NoSuchLinkProvider(String),
     #[error("{0}")]
-    Link(#[from] LinkFault),
+    Link(#[from] LinkError),
     #[error("{0}")]
-    DeleteLink(#[from] DeleteFault),
+    DeleteLink(#[from] DeleteError),
     #[error("{0}")]
-    LinkAddress(#[from] AddressFault),
+    LinkAddress(#[from] AddressError),
     #[error("Link id is required")]
     LinkIdMissing,
     #[error("`azs` param must be array type: `azs[]=`")]
@@ -180,19 +180,19 @@ impl Rejection {
             }
             Self::NoSuchConfig(_) => not_found(440_012),
             Self::StaleConfig(_) => Form::Text(StatusCode::PRECONDITION_FAILED),
-            Self::DeleteLink(DeleteFault::NoSuchLink(_)) | Self::LinkAddress(_) => {
+            Self::DeleteLink(DeleteError::NoSuchLink(_)) | Self::LinkAddress(_) => {
                 not_found(810_000)
             }
             Self::BadLink(_) => bad_request(810_001),
-            Self::NoSuchLinkProvider(_) | Self::Link(LinkFault::NoSuchProvider(_)) => {
+            Self::NoSuchLinkProvider(_) | Self::Link(LinkError::NoSuchProvider(_)) => {
                 bad_request(810_002)
             }
-            Self::Link(LinkFault::NoSuchNetwork { .. }) => bad_request(810_003),
-            Self::DeleteLink(DeleteFault::NotExternal) => bad_request(810_005),
+            Self::Link(LinkError::NoSuchNetwork { .. }) => bad_request(810_003),
+            Self::DeleteLink(DeleteError::NotExternal) => bad_request(810_005),
             Self::LinkIdMissing => bad_request(810_006),
             Self::NoSuchHealth => bad_request(810_007),
             Self::AzsNotAList | Self::NoSuchAz(_) => bad_request(810_008),
-            Self::Link(LinkFault::NotShared) => Form::Error(StatusCode::FORBIDDEN, 810_009),
+            Self::Link(LinkError::NotShared) => Form::Error(StatusCode::FORBIDDEN, 810_009),
             Self::Planning(failure) => bad_request(failure.code()),
             Self::Busy(_) => Form::Error(StatusCode::INTERNAL_SERVER_ERROR, 500_000),
             Self::Unreadable => Form::Empty(StatusCode::INTERNAL_SERVER_ERROR),

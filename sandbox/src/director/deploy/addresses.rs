@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::Value;
 
-use super::fault::ManifestFault;
+use super::error::ManifestError;
 use crate::director::ids::GroupName;
 
 /// So many addresses are read from one list; more would be a slip of the pen.
@@ -21,12 +21,12 @@ pub(super) struct AddressRange {
 pub(super) fn static_addresses(
     said: &Value,
     group: &GroupName,
-) -> Result<Vec<Ipv4Addr>, ManifestFault> {
+) -> Result<Vec<Ipv4Addr>, ManifestError> {
     let mut addresses = Vec::new();
     for range in ranges(said)? {
         for address in range.addresses().take(LIMIT) {
             if addresses.contains(&address) {
-                return Err(ManifestFault::RepeatedStaticAddress {
+                return Err(ManifestError::RepeatedStaticAddress {
                     group: group.clone(),
                     address,
                 });
@@ -38,7 +38,7 @@ pub(super) fn static_addresses(
 }
 
 /// The ranges of a list, or of a single text.
-pub(super) fn ranges(said: &Value) -> Result<Vec<AddressRange>, ManifestFault> {
+pub(super) fn ranges(said: &Value) -> Result<Vec<AddressRange>, ManifestError> {
     match said {
         Value::Array(items) => items.iter().map(range).collect(),
         Value::Null => Ok(Vec::new()),
@@ -46,8 +46,8 @@ pub(super) fn ranges(said: &Value) -> Result<Vec<AddressRange>, ManifestFault> {
     }
 }
 
-fn range(said: &Value) -> Result<AddressRange, ManifestFault> {
-    let unreadable = || ManifestFault::UnreadableAddress(said.as_str().unwrap_or("?").to_owned());
+fn range(said: &Value) -> Result<AddressRange, ManifestError> {
+    let unreadable = || ManifestError::UnreadableAddress(said.as_str().unwrap_or("?").to_owned());
     let text = said.as_str().ok_or_else(unreadable)?;
     let address = |text: &str| text.trim().parse::<Ipv4Addr>().map_err(|_| unreadable());
     if let Some((network, bits)) = text.split_once('/') {

@@ -12,7 +12,7 @@ use crate::{
 
 /// An agent did not do what it was asked to. The texts are a real Director's, which clients read and show.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::director) enum AgentFault {
+pub(in crate::director) enum AgentError {
     #[error(
         "Timed out sending '{method}' to instance: '{instance}', agent-id: '{agent}' after {seconds} seconds"
     )]
@@ -45,7 +45,7 @@ pub(super) struct AgentClient<'a> {
     instance: String,
 }
 
-impl AgentFault {
+impl AgentError {
     /// The number that stands with the text in the event log.
     pub(in crate::director) fn code(&self) -> u32 {
         match self {
@@ -85,7 +85,7 @@ impl<'a> AgentClient<'a> {
         let ended = cpi.agent(self.vm).run_script(script).await;
         self.result(ended, |source| {
             let task = Uuid::new_v4();
-            AgentFault::Script { task, source }.into()
+            AgentError::Script { task, source }.into()
         })
     }
 
@@ -108,13 +108,13 @@ impl<'a> AgentClient<'a> {
         self.result(started, |error| match error {
             StartError::NotRunning { jobs } => {
                 let jobs: Vec<&str> = jobs.iter().map(AsRef::as_ref).collect();
-                AgentFault::NotRunning {
+                AgentError::NotRunning {
                     instance: label.to_owned(),
                     jobs: jobs.join(", "),
                 }
                 .into()
             }
-            other => AgentFault::Start(other).into(),
+            other => AgentError::Start(other).into(),
         })
     }
 
@@ -123,7 +123,7 @@ impl<'a> AgentClient<'a> {
         let cpi = &self.run.director.inner.cpi;
         let agent = cpi.agent(self.vm);
         let ended = self.run.unless_cancelled(agent.run_errand(job)).await?;
-        self.result(ended, |error| AgentFault::Errand(error).into())
+        self.result(ended, |error| AgentError::Errand(error).into())
     }
 
     fn result<T, E: std::error::Error + 'static>(
@@ -138,7 +138,7 @@ impl<'a> AgentClient<'a> {
     }
 
     fn silent(&self, silent: &Unresponsive) -> TaskFailure {
-        AgentFault::TimedOut {
+        AgentError::TimedOut {
             method: silent.method,
             instance: self.instance.clone(),
             agent: silent.agent_id,

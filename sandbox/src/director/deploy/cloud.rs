@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     addresses::{AddressRange, ranges},
-    fault::{CloudThing, ManifestFault},
+    error::{CloudThing, ManifestError},
     spec::Spec,
 };
 use crate::director::{configs::Config, tasks::TaskFailure};
@@ -71,7 +71,7 @@ impl CloudConfig {
             merged.add(&Spec::new(&content))?;
         }
         if merged.networks.is_empty() {
-            return Err(ManifestFault::NoNetworksInCloudConfig.into());
+            return Err(ManifestError::NoNetworksInCloudConfig.into());
         }
         Ok(merged)
     }
@@ -146,7 +146,7 @@ impl Network {
             Some("dynamic") => NetworkKind::Dynamic,
             Some("vip") => NetworkKind::Vip,
             Some(other) => {
-                return Err(ManifestFault::InvalidNetworkType(other.to_owned()).into());
+                return Err(ManifestError::InvalidNetworkType(other.to_owned()).into());
             }
         };
         let subnets = spec.optional_list("subnets")?;
@@ -191,7 +191,7 @@ fn add<T>(
 ) -> Result<(), TaskFailure> {
     let name = spec.text("name")?;
     if known.contains_key(&name) {
-        return Err(ManifestFault::DuplicateInCloudConfig { what, name }.into());
+        return Err(ManifestError::DuplicateInCloudConfig { what, name }.into());
     }
     known.insert(name, read(spec)?);
     Ok(())

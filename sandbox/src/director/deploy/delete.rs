@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     deleting::{Force, delete_instances},
-    fault::ManifestFault,
+    error::ManifestError,
 };
 use crate::director::{
     audit::Deed,
@@ -45,7 +45,7 @@ async fn delete_recorded(run: &TaskRun, order: DeleteOrder) -> Result<String, Ta
         .iter()
         .any(|instance| instance.attention == Attention::Ignored)
     {
-        return Err(ManifestFault::DeletesIgnoredDeployment(run.deployment.clone()).into());
+        return Err(ManifestError::DeletesIgnoredDeployment(run.deployment.clone()).into());
     }
     let stage = run.events.stage("Deleting instances", row.instances.len());
     delete_instances(run, stage, &row.instances, order.force, AT_ONCE).await?;

@@ -252,7 +252,7 @@ async fn run_at(
     create_missing_vms(run, &targets).await?;
     for location in own_vm {
         let instance: [Ready<'_>; 1] = [(&location.target, &location.rendered)];
-        update_group(run, location.group, &instance, &SkipDrain::Nobody).await?;
+        update_group(run, location.group, &instance, &SkipDrain::None).await?;
     }
     let mut runs = Vec::new();
     for location in locations {

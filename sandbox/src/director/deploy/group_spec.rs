@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     addresses::static_addresses,
-    fault::ManifestFault,
+    error::ManifestError,
     job_spec::JobSpec,
     spec::Spec,
     states::{Requested, StateChange},
@@ -70,7 +70,7 @@ impl GroupSpec {
         let name: GroupName = spec.text("name")?.into();
         let lifecycle = lifecycle(spec, &name)?;
         if spec.value("jobs").is_none() {
-            return Err(ManifestFault::NoJobs(name).into());
+            return Err(ManifestError::NoJobs(name).into());
         }
         let mut properties = global.clone();
         merge(&mut properties, spec.optional_map("properties")?);
@@ -132,7 +132,7 @@ fn jobs(
         let job = JobSpec::read(&spec, properties)?;
         if jobs.iter().any(|known| known.name == job.name) {
             let (group, job) = (group.clone(), job.name);
-            return Err(ManifestFault::DuplicateJob { group, job }.into());
+            return Err(ManifestError::DuplicateJob { group, job }.into());
         }
         jobs.push(job);
     }
@@ -149,14 +149,14 @@ fn disk(spec: &Spec<'_>, group: &GroupName) -> Result<DiskSpec, TaskFailure> {
         .count()
         > 1
     {
-        return Err(ManifestFault::SeveralDisks(group.clone()).into());
+        return Err(ManifestError::SeveralDisks(group.clone()).into());
     }
     match (disk_type, size) {
         (Some(disk_type), _) => Ok(DiskSpec::OfType(disk_type)),
         (None, None | Some(0)) => Ok(DiskSpec::None),
         (None, Some(size)) => match u64::try_from(size) {
             Ok(size) => Ok(DiskSpec::OfSize(size)),
-            Err(_) => Err(ManifestFault::InvalidDiskSize {
+            Err(_) => Err(ManifestError::InvalidDiskSize {
                 group: group.clone(),
                 size,
             }
@@ -172,15 +172,15 @@ fn machine(spec: &Spec<'_>, group: &GroupName) -> Result<Machine, TaskFailure> {
     ) {
         (Some(vm_type), None) => Ok(Machine::OfType(vm_type)),
         (None, Some(resources)) => Ok(Machine::WithResources(resources)),
-        (None, None) => Err(ManifestFault::NoVmType(group.clone()).into()),
-        (Some(_), Some(_)) => Err(ManifestFault::SeveralVmTypes(group.clone()).into()),
+        (None, None) => Err(ManifestError::NoVmType(group.clone()).into()),
+        (Some(_), Some(_)) => Err(ManifestError::SeveralVmTypes(group.clone()).into()),
     }
 }
 
 fn networks(spec: &Spec<'_>, group: &GroupName) -> Result<Vec<NetworkSpec>, TaskFailure> {
     let specs = spec.list("networks")?;
     if specs.is_empty() {
-        return Err(ManifestFault::NoNetworks(group.clone()).into());
+        return Err(ManifestError::NoNetworks(group.clone()).into());
     }
     specs
         .iter()

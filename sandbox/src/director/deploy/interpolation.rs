@@ -61,7 +61,7 @@ fn interpolated_text<E>(
     resolve: &mut impl FnMut(&str) -> Result<Value, E>,
 ) -> Result<Value, Vec<E>> {
     let mut result = String::new();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut rest = text;
     while let Some((before, name, after)) = next_reference(rest) {
         match resolve(name) {
@@ -70,15 +70,15 @@ fn interpolated_text<E>(
             }
             Ok(Value::String(value)) => result.extend([before, &value]),
             Ok(value) => result.extend([before, &value.to_string()]),
-            Err(fault) => faults.push(fault),
+            Err(error) => errors.push(error),
         }
         rest = after;
     }
     result.push_str(rest);
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(Value::String(result))
     } else {
-        Err(faults)
+        Err(errors)
     }
 }
 
@@ -90,15 +90,15 @@ fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn collected<T, E, C: FromIterator<T>>(results: Vec<Result<T, Vec<E>>>) -> Result<C, Vec<E>> {
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let values: Vec<T> = results
         .into_iter()
-        .filter_map(|result| result.map_err(|more| faults.extend(more)).ok())
+        .filter_map(|result| result.map_err(|more| errors.extend(more)).ok())
         .collect();
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(values.into_iter().collect())
     } else {
-        Err(faults)
+        Err(errors)
     }
 }
 

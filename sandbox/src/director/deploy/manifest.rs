@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    fault::ManifestFault,
+    error::ManifestError,
     group_spec::GroupSpec,
     job_spec::JobSpec,
     spec::Spec,
@@ -101,7 +101,7 @@ impl Manifest {
 fn refuse_cloud_sections(spec: &Spec<'_>) -> Result<(), TaskFailure> {
     for section in ["vm_types", "azs", "disk_types", "compilation"] {
         if spec.0.contains_key(section) {
-            return Err(ManifestFault::SectionOfCloudConfig(section).into());
+            return Err(ManifestError::SectionOfCloudConfig(section).into());
         }
     }
     Ok(())
@@ -112,7 +112,7 @@ fn stemcells(spec: &Spec<'_>) -> Result<Vec<StemcellRef>, TaskFailure> {
     for spec in spec.optional_list("stemcells")? {
         let stemcell = stemcell(&spec)?;
         if stemcells.iter().any(|known| known.alias == stemcell.alias) {
-            return Err(ManifestFault::DuplicateStemcellAlias(stemcell.alias).into());
+            return Err(ManifestError::DuplicateStemcellAlias(stemcell.alias).into());
         }
         stemcells.push(stemcell);
     }
@@ -126,11 +126,11 @@ fn stemcell(spec: &Spec<'_>) -> Result<StemcellRef, TaskFailure> {
         (None, Some(os)) => WantedStemcell::Os(os),
         (Some(_), Some(_)) => {
             let said = Value::Object(spec.0.clone());
-            return Err(ManifestFault::StemcellBothNameAndOs(said).into());
+            return Err(ManifestError::StemcellBothNameAndOs(said).into());
         }
         (None, None) => {
             let said = Value::Object(spec.0.clone());
-            return Err(ManifestFault::StemcellNeitherNameNorOs(said).into());
+            return Err(ManifestError::StemcellNeitherNameNorOs(said).into());
         }
     };
     Ok(StemcellRef {
@@ -148,7 +148,7 @@ fn releases(spec: &Spec<'_>) -> Result<Vec<NameVersion>, TaskFailure> {
             version: spec.text("version")?,
         };
         if releases.iter().any(|known| known.name == release.name) {
-            return Err(ManifestFault::DuplicateRelease(release.name).into());
+            return Err(ManifestError::DuplicateRelease(release.name).into());
         }
         releases.push(release);
     }
@@ -161,7 +161,7 @@ fn refuse_equal_names(groups: &[GroupSpec]) -> Result<(), TaskFailure> {
             .iter()
             .any(|earlier| canonical(&earlier.name) == canonical(&group.name))
         {
-            return Err(ManifestFault::DuplicateGroup(group.name.clone()).into());
+            return Err(ManifestError::DuplicateGroup(group.name.clone()).into());
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ mod delete;
 mod deleting;
 mod diff;
 mod errand;
-mod fault;
+mod error;
 mod group_spec;
 mod interpolation;
 mod job_spec;
@@ -48,12 +48,12 @@ mod vm_state;
 mod vms;
 
 pub(super) use self::{
-    agents::AgentFault,
+    agents::AgentError,
     delete::{DeleteOrder, delete},
     deleting::Force,
     diff::{DiffLine, ManifestVersion, Redaction, changes, document_changes},
     errand::{AfterErrand, ErrandOrder, RunWhen, errand_names, run_errand},
-    fault::ManifestFault,
+    error::ManifestError,
     options::{
         DeployOptions, DiskRequest, Extent, SilentAgents, SkipDrain, UpdateAction, VmRequest,
     },

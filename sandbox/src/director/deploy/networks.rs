@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::{
     cloud::{CloudConfig, Network, NetworkKind},
-    fault::ManifestFault,
+    error::ManifestError,
     group_spec::{GroupSpec, NetworkSpec},
 };
 use crate::director::{
@@ -44,7 +44,7 @@ pub(super) fn networks(
     let zones = group.azs.as_deref().unwrap_or_default();
     for (spec, network) in &known {
         if !network.reaches(zones) {
-            return Err(ManifestFault::NetworkOfOtherZones {
+            return Err(ManifestError::NetworkOfOtherZones {
                 group: group.name.clone(),
                 network: spec.name.clone(),
             }
@@ -63,10 +63,10 @@ pub(super) fn networks(
 }
 
 /// Of several networks exactly one is the default for each property.
-fn check_defaults(group: &GroupName, networks: &[NetworkSpec]) -> Result<(), ManifestFault> {
+fn check_defaults(group: &GroupName, networks: &[NetworkSpec]) -> Result<(), ManifestError> {
     let mut said = networks.iter().flat_map(|network| &network.defaults);
     if let Some(property) = said.find(|property| !DEFAULTS.contains(&property.as_str())) {
-        return Err(ManifestFault::InvalidNetworkDefault {
+        return Err(ManifestError::InvalidNetworkDefault {
             group: group.clone(),
             property: property.clone(),
         });
@@ -89,7 +89,7 @@ fn check_defaults(group: &GroupName, networks: &[NetworkSpec]) -> Result<(), Man
         })
         .collect();
     if !several.is_empty() {
-        return Err(ManifestFault::SeveralNetworkDefaults {
+        return Err(ManifestError::SeveralNetworkDefaults {
             group: group.clone(),
             defaults: several,
         });
@@ -101,7 +101,7 @@ fn check_defaults(group: &GroupName, networks: &[NetworkSpec]) -> Result<(), Man
     if missing.is_empty() {
         Ok(())
     } else {
-        Err(ManifestFault::NoNetworkDefault {
+        Err(ManifestError::NoNetworkDefault {
             group: group.clone(),
             properties: missing,
         })
@@ -112,12 +112,12 @@ fn check_static_addresses(
     group: &GroupSpec,
     spec: &NetworkSpec,
     network: &Network,
-) -> Result<(), ManifestFault> {
+) -> Result<(), ManifestError> {
     let Some(addresses) = &spec.static_addresses else {
         return Ok(());
     };
     if u32::try_from(addresses.len()) != Ok(group.instances) {
-        return Err(ManifestFault::StaticAddressCount {
+        return Err(ManifestError::StaticAddressCount {
             group: group.name.clone(),
             network: spec.name.clone(),
             instances: group.instances,
@@ -134,14 +134,14 @@ fn check_static_addresses(
             ranges.any(|range| range.contains(*address))
         });
         let Some(subnet) = subnet else {
-            return Err(ManifestFault::StaticAddressOutside {
+            return Err(ManifestError::StaticAddressOutside {
                 group: group.name.clone(),
                 network: spec.name.clone(),
                 address: *address,
             });
         };
         if !zones.is_empty() && !zones.iter().any(|zone| subnet.zones.contains(zone)) {
-            return Err(ManifestFault::StaticAddressOfOtherZone {
+            return Err(ManifestError::StaticAddressOfOtherZone {
                 group: group.name.clone(),
                 address: *address,
             });
@@ -165,7 +165,7 @@ mod tests {
     fn message(networks: &[NetworkSpec]) -> String {
         check_defaults(&GroupName::from("g".to_owned()), networks)
             .err()
-            .map_or_else(String::new, |fault| fault.to_string())
+            .map_or_else(String::new, |error| error.to_string())
     }
 
     #[test]

@@ -79,8 +79,8 @@ pub(in crate::director) enum SilentAgents {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum SkipDrain {
     #[default]
-    Nobody,
-    Everybody,
+    None,
+    All,
     Groups(BTreeSet<GroupName>),
 }
 
@@ -99,7 +99,7 @@ impl SkipDrain {
     /// Reads `*` or a list of groups.
     pub(in crate::director) fn read(text: &str) -> Self {
         if text == "*" {
-            return Self::Everybody;
+            return Self::All;
         }
         let groups = text.split(',').filter(|name| !name.is_empty());
         Self::Groups(groups.map(|name| name.to_owned().into()).collect())
@@ -108,8 +108,8 @@ impl SkipDrain {
     /// Whether the jobs of this group are stopped without a warning.
     pub(super) fn applies_to(&self, group: &GroupName) -> bool {
         match self {
-            Self::Nobody => false,
-            Self::Everybody => true,
+            Self::None => false,
+            Self::All => true,
             Self::Groups(groups) => groups.contains(group),
         }
     }

@@ -1,7 +1,7 @@
 //! Which instances a group keeps, which it loses, and where new ones go.
 
 use super::{
-    fault::ManifestFault,
+    error::ManifestError,
     plan::{Plan, PlannedGroup},
     states::Requested,
 };
@@ -52,7 +52,7 @@ pub(super) fn migrate(run: &TaskRun, plan: &Plan) {
 }
 
 /// Instances of groups that the manifest does not have.
-pub(super) fn obsolete(plan: &Plan, row: &Deployment) -> Result<Vec<Instance>, ManifestFault> {
+pub(super) fn obsolete(plan: &Plan, row: &Deployment) -> Result<Vec<Instance>, ManifestError> {
     let obsolete: Vec<Instance> = row
         .instances
         .iter()
@@ -60,7 +60,7 @@ pub(super) fn obsolete(plan: &Plan, row: &Deployment) -> Result<Vec<Instance>, M
         .cloned()
         .collect();
     match obsolete.iter().find(|instance| is_ignored(instance)) {
-        Some(ignored) => Err(ManifestFault::DeletesIgnoredGroup(ignored.group.clone())),
+        Some(ignored) => Err(ManifestError::DeletesIgnoredGroup(ignored.group.clone())),
         None => Ok(obsolete),
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn settle(
     run: &TaskRun,
     group: &PlannedGroup,
     row: &Deployment,
-) -> Result<Settled, ManifestFault> {
+) -> Result<Settled, ManifestError> {
     let existing = row.group(&group.name);
     check_ignored(group, &existing)?;
     let (mut kept, mut surplus): (Vec<Instance>, Vec<Instance>) = existing
@@ -105,12 +105,12 @@ pub(super) fn settle(
     Ok(Settled { kept, surplus })
 }
 
-fn check_ignored(group: &PlannedGroup, existing: &[Instance]) -> Result<(), ManifestFault> {
+fn check_ignored(group: &PlannedGroup, existing: &[Instance]) -> Result<(), ManifestError> {
     let ignored: Vec<&Instance> = existing.iter().filter(|one| is_ignored(one)).collect();
     if let Requested::OfOne(index, _) = group.requested
         && let Some(instance) = ignored.iter().find(|instance| instance.index == index)
     {
-        return Err(ManifestFault::StateOfIgnored {
+        return Err(ManifestError::StateOfIgnored {
             group: group.name.clone(),
             id: instance.id,
         });
@@ -118,7 +118,7 @@ fn check_ignored(group: &PlannedGroup, existing: &[Instance]) -> Result<(), Mani
     if u32::try_from(ignored.len()).is_ok_and(|ignored| ignored <= group.instances) {
         return Ok(());
     }
-    Err(ManifestFault::DeletesIgnoredInstances {
+    Err(ManifestError::DeletesIgnoredInstances {
         group: group.name.clone(),
         ignored: ignored.len(),
         wanted: group.instances,

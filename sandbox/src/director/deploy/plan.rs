@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     cloud::CloudConfig,
-    fault::ManifestFault,
+    error::ManifestError,
     group_spec::{DiskSpec, GroupSpec, Machine},
     interpolation::declared,
     job_spec::{CustomProvider, JobSpec},
@@ -267,7 +267,7 @@ fn zones(spec: &GroupSpec, cloud: &CloudConfig) -> Result<Vec<String>, TaskFailu
         return Ok(Vec::new());
     };
     if zones.is_empty() {
-        return Err(ManifestFault::NoZones(spec.name.clone()).into());
+        return Err(ManifestError::NoZones(spec.name.clone()).into());
     }
     match zones.iter().find(|zone| !cloud.zones.contains_key(*zone)) {
         Some(zone) => unknown(spec, Reference::AvailabilityZone, zone),
@@ -291,7 +291,7 @@ fn release_of<'a>(
 ) -> Result<&'a UploadedRelease, TaskFailure> {
     match (&job.release, releases) {
         (None, [only]) => Ok(only),
-        (None, _) => Err(ManifestFault::ReleaseNotSpecified {
+        (None, _) => Err(ManifestError::ReleaseNotSpecified {
             group: group.clone(),
             job: job.name.clone(),
         }
@@ -338,7 +338,7 @@ fn add(
         for job in &addon.jobs {
             if group.jobs.iter().any(|present| present.name == job.name) {
                 let (group, job) = (group.name.clone(), job.name.clone());
-                return Err(ManifestFault::DuplicateJob { group, job }.into());
+                return Err(ManifestError::DuplicateJob { group, job }.into());
             }
             let release = release_of(job, &group.name, releases)?;
             group.jobs.push(planned_job(job.clone(), release, catalog)?);
@@ -348,7 +348,7 @@ fn add(
 }
 
 /// The instances of a former group go to one group, which takes its place.
-fn check_migrations(groups: &[PlannedGroup]) -> Result<(), ManifestFault> {
+fn check_migrations(groups: &[PlannedGroup]) -> Result<(), ManifestError> {
     for group in groups {
         for from in &group.migrated_from {
             let names = || (from.clone(), group.name.clone());
@@ -357,14 +357,14 @@ fn check_migrations(groups: &[PlannedGroup]) -> Result<(), ManifestFault> {
                 .any(|other| other.name == *from && other.name != group.name);
             if is_specified {
                 let (from, to) = names();
-                return Err(ManifestFault::MigratesAndSpecifies { from, to });
+                return Err(ManifestError::MigratesAndSpecifies { from, to });
             }
             let goes_elsewhere = groups
                 .iter()
                 .any(|other| other.name != group.name && other.migrated_from.contains(from));
             if goes_elsewhere {
                 let (from, to) = names();
-                return Err(ManifestFault::MigratesTwice { from, to });
+                return Err(ManifestError::MigratesTwice { from, to });
             }
         }
     }

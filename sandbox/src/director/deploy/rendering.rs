@@ -19,7 +19,7 @@ use crate::{
         deployments::Digest,
         ids::DeploymentName,
         tasks::{TaskFailure, chain},
-        variables::{Reference, ResolutionFault, Variables},
+        variables::{Reference, ResolutionError, Variables},
     },
 };
 
@@ -178,12 +178,12 @@ impl Renderer<'_> {
             used.insert(reference.name, id);
             Ok(value)
         });
-        resolved.map_err(|faults| fault_lines(&faults))
+        resolved.map_err(|faults| error_lines(&faults))
     }
 }
 
 /// A fault that the Director comes upon at once hides those that it collects.
-fn fault_lines(faults: &[ResolutionFault]) -> Vec<String> {
+fn error_lines(faults: &[ResolutionError]) -> Vec<String> {
     match faults.iter().find(|fault| !fault.is_collected()) {
         Some(fault) => vec![fault.to_string()],
         None => faults.iter().map(|fault| format!("- {fault}")).collect(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    fault::ManifestFault,
+    error::ManifestError,
     plan::{Plan, PlannedGroup},
 };
 use crate::{
@@ -94,7 +94,7 @@ pub(super) fn errand<'a>(name: &str, plan: &'a Plan) -> Result<Errand<'a>, TaskF
     let no_such = || TaskFailure::NoSuchErrand(name.to_owned());
     let group = group.ok_or_else(no_such)?;
     if group.lifecycle != Lifecycle::Errand {
-        return Err(ManifestFault::NotAnErrand(group.name.clone()).into());
+        return Err(ManifestError::NotAnErrand(group.name.clone()).into());
     }
     let job = group.jobs.iter().find(|job| job.job.is_errand());
     let job = job.ok_or_else(no_such)?.name.clone();
@@ -121,7 +121,7 @@ impl Matched {
 
     /// No errand runs while one of these instances is stopped, whether it would run there or not (cloudfoundry/bosh,
     /// pull request 2339).
-    pub(super) fn must_not_be_stopped(&self, row: &Deployment) -> Result<(), ManifestFault> {
+    pub(super) fn must_not_be_stopped(&self, row: &Deployment) -> Result<(), ManifestError> {
         let is_stopped = |instance: &&Instance| {
             self.ids.contains(&instance.id) && instance.state == InstanceState::Stopped
         };
@@ -132,7 +132,7 @@ impl Matched {
         if names.is_empty() {
             Ok(())
         } else {
-            Err(ManifestFault::StoppedInstances(names))
+            Err(ManifestError::StoppedInstances(names))
         }
     }
 }
@@ -148,14 +148,14 @@ pub(super) fn selected<'a>(
     let (job, groups) = match errand {
         Errand::Job { job, groups, .. } => (job, groups),
         Errand::Group { group, .. } if row.group(&group.name).is_empty() => {
-            return Err(ManifestFault::NoErrandInstance {
+            return Err(ManifestError::NoErrandInstance {
                 deployment: deployment.clone(),
                 errand: group.name.to_string(),
             }
             .into());
         }
         Errand::Group { .. } if !selectors.is_empty() => {
-            return Err(ManifestFault::FilterOnErrandGroup.into());
+            return Err(ManifestError::FilterOnErrandGroup.into());
         }
         Errand::Group { job, group } => (job, vec![group]),
     };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fault::ManifestFault;
+use super::error::ManifestError;
 use crate::director::{deployments::InstanceState, ids::GroupName};
 
 /// A wish for the instances of one group or of all.
@@ -42,7 +42,7 @@ pub(super) enum Action {
 
 impl StateChange {
     /// What is wanted of this group.
-    pub(super) fn of_group(&self, group: &GroupName) -> Result<Requested, ManifestFault> {
+    pub(super) fn of_group(&self, group: &GroupName) -> Result<Requested, ManifestError> {
         let action = Action::read(&self.state);
         match &self.groups {
             ChangedGroups::Group(other) | ChangedGroups::Instance(other, _) if other != group => {
@@ -50,14 +50,14 @@ impl StateChange {
             }
             ChangedGroups::All | ChangedGroups::Group(_) => match action {
                 Some(action) => Ok(Requested::OfAll(action)),
-                None => Err(ManifestFault::InvalidGroupState {
+                None => Err(ManifestError::InvalidGroupState {
                     group: group.clone(),
                     state: self.state.clone(),
                 }),
             },
             ChangedGroups::Instance(_, index) => match action {
                 Some(action) => Ok(Requested::OfOne(*index, action)),
-                None => Err(ManifestFault::InvalidInstanceState {
+                None => Err(ManifestError::InvalidInstanceState {
                     group: group.clone(),
                     index: *index,
                     state: self.state.clone(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     deleting::{Force, delete_instances},
-    fault::ManifestFault,
+    error::ManifestError,
     options::{DeployOptions, Extent},
     plan::{Plan, PlannedGroup, Stemcells},
     planning::planned,
@@ -86,7 +86,7 @@ async fn deploy_recorded(run: &TaskRun, order: DeployOrder) -> Result<String, Ta
     director
         .deployments
         .ensure(&run.deployment, &order.teams, &options.cloud_configs);
-    let text = order.text.ok_or(ManifestFault::NoManifest)?;
+    let text = order.text.ok_or(ManifestError::NoManifest)?;
     let document: Value =
         yaml::from_str(&text).map_err(|error| TaskFailure::Unexpected(error.to_string()))?;
     let plan = planned(&run.director, &document, options)?;

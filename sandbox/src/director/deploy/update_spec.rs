@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{fault::ManifestFault, spec::Spec};
+use super::{error::ManifestError, spec::Spec};
 use crate::director::tasks::TaskFailure;
 
 /// How the instances of a group are updated.
@@ -124,7 +124,7 @@ impl UpdateOverrides {
                 .as_ref()
                 .is_some_and(|value| Amount::read(value) == Amount::Neither)
             {
-                return Err(ManifestFault::NotANumberOrPercent(key).into());
+                return Err(ManifestError::NotANumberOrPercent(key).into());
             }
         }
         Ok(())
@@ -150,26 +150,26 @@ impl Amount {
         match self {
             Self::Count(count) => Ok(count),
             Self::Percent(percent) => Ok((percent.saturating_mul(size) / 100).min(size)),
-            Self::Neither => Err(ManifestFault::AmountNotCalculable.into()),
+            Self::Neither => Err(ManifestError::AmountNotCalculable.into()),
         }
     }
 }
 
 /// Watch times are milliseconds, one number or a range. Processes here tell by themselves when they
 /// are ready, so the times are read and not kept.
-fn check_watch_time(text: &str) -> Result<(), ManifestFault> {
-    let number = |text: &str| -> Result<u64, ManifestFault> {
+fn check_watch_time(text: &str) -> Result<(), ManifestError> {
+    let number = |text: &str| -> Result<u64, ManifestError> {
         let text = text.trim();
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
             Ok(number) if digits => Ok(number),
-            _ => Err(ManifestFault::WatchTimeUnreadable),
+            _ => Err(ManifestError::WatchTimeUnreadable),
         }
     };
     match text.split_once('-') {
         None => number(text).map(|_| ()),
         Some((least, most)) if number(least)? > number(most)? => {
-            Err(ManifestFault::WatchTimeReversed)
+            Err(ManifestError::WatchTimeReversed)
         }
         Some(_) => Ok(()),
     }

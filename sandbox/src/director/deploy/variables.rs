@@ -13,7 +13,7 @@ use super::{
 use crate::director::{
     audit::Deed,
     tasks::{TaskFailure, TaskRun},
-    variables::{GenerationFault, VariableRequest, absolute_name, check_declared},
+    variables::{GenerationError, VariableRequest, absolute_name, check_declared},
 };
 
 /// Makes sure that every declared variable has a value, in the order of the manifest: authorities come first there.
@@ -43,7 +43,7 @@ pub(super) async fn generate(
             mode: variable.mode,
         };
         let id = director.variables.ensure(request).await;
-        let id = id.map_err(|fault| failure(&name, &variable.kind, fault))?;
+        let id = id.map_err(|error| failure(&name, &variable.kind, error))?;
         if known.get(&name) != Some(&id) {
             run.record(
                 Deed::new("create", "variable")
@@ -84,14 +84,14 @@ fn add_addresses(
     }
 }
 
-fn failure(name: &str, kind: &str, fault: GenerationFault) -> TaskFailure {
-    match fault {
-        GenerationFault::Refused { code, error } => TaskFailure::VariableGeneration {
+fn failure(name: &str, kind: &str, error: GenerationError) -> TaskFailure {
+    match error {
+        GenerationError::Refused { code, error } => TaskFailure::VariableGeneration {
             name: name.to_owned(),
             kind: kind.to_owned(),
             code,
             error,
         },
-        GenerationFault::Off => TaskFailure::ConfigServerOff,
+        GenerationError::Off => TaskFailure::ConfigServerOff,
     }
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::{
-    fault::ManifestFault,
+    error::ManifestError,
     plan::PlannedDisk,
     target::{DiskPlan, TargetInstance},
 };
@@ -33,7 +33,7 @@ pub(super) fn reserve(
     let cpi = &run.director.inner.cpi;
     if let Some(address) = static_address {
         return cpi.reserve_vm_at(address).map_err(|_| {
-            ManifestFault::StaticAddressTaken {
+            ManifestError::StaticAddressTaken {
                 address,
                 instance: instance.label(),
             }
@@ -132,7 +132,7 @@ pub(super) async fn settle_disk(run: &TaskRun, target: &TargetInstance) -> Resul
                 moved.map_err(disk_failed)?;
             }
             attach(run, target, &new).await?;
-            remember_disk(run, target, Some(new));
+            record_disk(run, target, Some(new));
             orphan(run, target);
             Ok(())
         }
@@ -141,7 +141,7 @@ pub(super) async fn settle_disk(run: &TaskRun, target: &TargetInstance) -> Resul
                 let detached = cpi.detach_disk(&target.vm.cid, &previous.cid).await;
                 detached.map_err(disk_failed)?;
             }
-            remember_disk(run, target, None);
+            record_disk(run, target, None);
             orphan(run, target);
             Ok(())
         }
@@ -190,7 +190,7 @@ async fn attach(
     Ok(())
 }
 
-fn remember_disk(run: &TaskRun, target: &TargetInstance, disk: Option<PersistentDisk>) {
+fn record_disk(run: &TaskRun, target: &TargetInstance, disk: Option<PersistentDisk>) {
     let deployments = &run.director.inner.deployments;
     deployments.update_instance(&run.deployment, target.id, |instance| instance.disk = disk);
 }

@@ -27,7 +27,7 @@ pub(in crate::director) enum Health {
 /// Why there is no address. The text is a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Could not find a link with id {0}")]
-pub(in crate::director) struct AddressFault(String);
+pub(in crate::director) struct AddressError(String);
 
 impl Links {
     /// The DNS name behind a link.
@@ -35,7 +35,7 @@ impl Links {
         &self,
         id: &str,
         query: &AddressQuery,
-    ) -> Result<String, AddressFault> {
+    ) -> Result<String, AddressError> {
         let mut table = self.lock();
         let link = id
             .parse()
@@ -45,7 +45,7 @@ impl Links {
             .as_ref()
             .and_then(|link| table.providers.get(&link.provider).cloned());
         let (Some(link), Some(provider)) = (link, provider) else {
-            return Err(AddressFault(id.to_owned()));
+            return Err(AddressError(id.to_owned()));
         };
         let network = link
             .network

@@ -16,7 +16,7 @@ pub(in crate::director) struct ExternalLink {
 
 /// Why a link cannot be made. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::director) enum LinkFault {
+pub(in crate::director) enum LinkError {
     /// There is no such provider.
     #[error("Invalid link_provider_id: {0}")]
     NoSuchProvider(String),
@@ -37,7 +37,7 @@ pub(in crate::director) enum LinkFault {
 
 /// Why a link cannot be deleted. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::director) enum DeleteFault {
+pub(in crate::director) enum DeleteError {
     /// There is no such link.
     #[error("Invalid link id: {0}")]
     NoSuchLink(String),
@@ -48,19 +48,19 @@ pub(in crate::director) enum DeleteFault {
 
 impl Links {
     /// Makes a link, or finds the one that was made for the same consumer before.
-    pub(in crate::director) fn create(&self, wanted: ExternalLink) -> Result<Value, LinkFault> {
+    pub(in crate::director) fn create(&self, wanted: ExternalLink) -> Result<Value, LinkError> {
         let mut table = self.lock();
         let id = wanted.provider;
         let Some(provider) = table.providers.get(&id).cloned() else {
-            return Err(LinkFault::NoSuchProvider(id.to_string()));
+            return Err(LinkError::NoSuchProvider(id.to_string()));
         };
         if !provider.shared {
-            return Err(LinkFault::NotShared);
+            return Err(LinkError::NotShared);
         }
         if let Some(network) = &wanted.network
             && !provider.networks.contains(network)
         {
-            return Err(LinkFault::NoSuchNetwork {
+            return Err(LinkError::NoSuchNetwork {
                 network: network.clone(),
                 provider: id.to_string(),
                 consumer: wanted.consumer,
@@ -100,14 +100,14 @@ impl Links {
     }
 
     /// Deletes a link that was made for an outsider.
-    pub(in crate::director) fn delete(&self, id: &str) -> Result<(), DeleteFault> {
+    pub(in crate::director) fn delete(&self, id: &str) -> Result<(), DeleteError> {
         let mut table = self.lock();
-        let no_such_link = || DeleteFault::NoSuchLink(id.to_owned());
+        let no_such_link = || DeleteError::NoSuchLink(id.to_owned());
         let link_id: LinkId = id.parse().map_err(|_| no_such_link())?;
         let link = table.links.get(&link_id).ok_or_else(no_such_link)?;
         let consumer = table.consumers.get(&link.consumer);
         if !consumer.is_some_and(|consumer| matches!(consumer.owner, Owner::External(_))) {
-            return Err(DeleteFault::NotExternal);
+            return Err(DeleteError::NotExternal);
         }
         table.links.remove(&link_id);
         table.remove_dangling();

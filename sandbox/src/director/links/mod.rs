@@ -30,8 +30,8 @@ pub(super) use self::deployed::{
     DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames, ProviderKey, SettledLinks,
 };
 pub(super) use self::{
-    address::{AddressFault, AddressQuery, Health},
-    external::{DeleteFault, ExternalLink, LinkFault},
+    address::{AddressError, AddressQuery, Health},
+    external::{DeleteError, ExternalLink, LinkError},
     ids::{ConsumerId, LinkId, ProviderId},
     numbers::DnsNumbers,
 };

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    AddressQuery, DeleteFault, DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames,
-    ExternalLink, Health, LinkFault, Links, Owner, SettledLinks, deployed::ProviderKey,
+    AddressQuery, DeleteError, DeployedConsumer, DeployedLinks, DeployedProvider, DnsNames,
+    ExternalLink, Health, LinkError, Links, Owner, SettledLinks, deployed::ProviderKey,
 };
 use crate::{director::ids::DeploymentName, store::Store};
 
@@ -65,7 +65,7 @@ fn ids(links: &Links) -> Vec<String> {
     links.links(&name(DEPLOYMENT)).iter().map(id_of).collect()
 }
 
-fn external(links: &Links, consumer: &str, network: Option<&str>) -> Result<Value, LinkFault> {
+fn external(links: &Links, consumer: &str, network: Option<&str>) -> Result<Value, LinkError> {
     let provider = links.providers(&name(DEPLOYMENT))[0]["id"].clone();
     links.create(ExternalLink {
         provider: provider.as_str().unwrap().parse().unwrap(),
@@ -165,9 +165,9 @@ fn an_outsider_gets_the_same_link_again_until_it_is_deleted() {
     assert_ne!(external(&links, "other", None).unwrap(), first);
     let id = id_of(&first);
     assert_eq!(links.delete(&id), Ok(()));
-    assert_eq!(links.delete(&id), Err(DeleteFault::NoSuchLink(id)));
+    assert_eq!(links.delete(&id), Err(DeleteError::NoSuchLink(id)));
     let internal = id_of(&links.links(&name(DEPLOYMENT))[0]);
-    assert_eq!(links.delete(&internal), Err(DeleteFault::NotExternal));
+    assert_eq!(links.delete(&internal), Err(DeleteError::NotExternal));
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_link_is_refused_to_what_is_not_shared_and_on_a_network_that_is_not_there() 
         consumers: Vec::new(),
     };
     links.settle(&name(DEPLOYMENT), found);
-    assert_eq!(external(&links, "binding", None), Err(LinkFault::NotShared));
+    assert_eq!(external(&links, "binding", None), Err(LinkError::NotShared));
 }
 
 #[test]

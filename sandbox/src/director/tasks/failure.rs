@@ -6,10 +6,10 @@ use uuid::Uuid;
 use crate::{
     cpi::{JobName, VmError},
     director::{
-        deploy::{AgentFault, ManifestFault},
+        deploy::{AgentError, ManifestError},
         ids::{DeploymentName, GroupName, TaskId},
         ruby,
-        variables::ReferenceFault,
+        variables::ReferenceError,
     },
 };
 
@@ -86,7 +86,7 @@ pub(in crate::director) enum TaskFailure {
     )]
     ConfigServerOff,
     #[error(transparent)]
-    VariableName(ReferenceFault),
+    VariableName(ReferenceError),
     #[error("Unable to render instance groups for deployment. Errors are:\n{0}")]
     Rendering(String),
     #[error(
@@ -109,9 +109,9 @@ pub(in crate::director) enum TaskFailure {
     #[error("{message}")]
     Armed { code: u32, message: String },
     #[error(transparent)]
-    Manifest(#[from] ManifestFault),
+    Manifest(#[from] ManifestError),
     #[error(transparent)]
-    Agent(#[from] AgentFault),
+    Agent(#[from] AgentError),
     #[error("{0}")]
     Unexpected(String),
 }

@@ -6,7 +6,7 @@ mod reference;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub(super) use self::reference::{Reference, ReferenceFault, absolute_name, check_declared};
+pub(super) use self::reference::{Reference, ReferenceError, absolute_name, check_declared};
 use crate::credhub::{
     CredHub, CredentialName, Generation, Mode, Rejection, Session, director_actor,
 };
@@ -41,7 +41,7 @@ pub(super) struct VariableRequest {
 
 /// Why a reference means nothing. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum LookupFault {
+pub(super) enum LookupError {
     #[error("Failed to find variable '{name}'{version} from config server: HTTP Code '{code}', Error: '{error}'", version = with_id(*.id))]
     Refused {
         name: String,
@@ -70,16 +70,16 @@ pub(super) enum LookupFault {
 
 /// Why nothing can stand in the place of a reference.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ResolutionFault {
+pub(super) enum ResolutionError {
     #[error(transparent)]
-    Reference(#[from] ReferenceFault),
+    Reference(#[from] ReferenceError),
     #[error(transparent)]
-    Lookup(#[from] LookupFault),
+    Lookup(#[from] LookupError),
 }
 
 /// Why no value could be generated.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum GenerationFault {
+pub(super) enum GenerationError {
     #[error("HTTP Code '{code}', Error: '{error}'")]
     Refused { code: u16, error: String },
     #[error(
@@ -88,15 +88,15 @@ pub(super) enum GenerationFault {
     Off,
 }
 
-impl ResolutionFault {
+impl ResolutionError {
     /// Whether a Director goes on after it, to report all faults of its kind together.
     pub(super) fn is_collected(&self) -> bool {
         match self {
-            Self::Reference(_) | Self::Lookup(LookupFault::Off(_)) => false,
+            Self::Reference(_) | Self::Lookup(LookupError::Off(_)) => false,
             Self::Lookup(
-                LookupFault::Refused { .. }
-                | LookupFault::NotAHash { .. }
-                | LookupFault::NoSuchKey { .. },
+                LookupError::Refused { .. }
+                | LookupError::NotAHash { .. }
+                | LookupError::NoSuchKey { .. },
             ) => true,
         }
     }
@@ -113,14 +113,14 @@ impl Variables {
     }
 
     /// Makes sure that a variable has a value, and tells the id of the version to use.
-    pub(super) async fn ensure(&self, request: VariableRequest) -> Result<Uuid, GenerationFault> {
-        let session = self.session.as_ref().ok_or(GenerationFault::Off)?;
+    pub(super) async fn ensure(&self, request: VariableRequest) -> Result<Uuid, GenerationError> {
+        let session = self.session.as_ref().ok_or(GenerationError::Off)?;
         let options = Value::Object(request.options);
         let generation = Generation::asked(&request.name, &request.kind, options, request.mode);
         let generated = async { session.generate(generation?).await }.await;
         generated
             .map(|stored| stored.id)
-            .map_err(|rejection| GenerationFault::Refused {
+            .map_err(|rejection| GenerationError::Refused {
                 code: rejection.status().as_u16(),
                 error: rejection.to_string(),
             })
@@ -132,11 +132,11 @@ impl Variables {
         &self,
         reference: &Reference,
         in_use: Option<Uuid>,
-    ) -> Result<(Uuid, Value), LookupFault> {
+    ) -> Result<(Uuid, Value), LookupError> {
         let session = self
             .session
             .as_ref()
-            .ok_or_else(|| LookupFault::Off(reference.name.clone()))?;
+            .ok_or_else(|| LookupError::Off(reference.name.clone()))?;
         let found = match in_use {
             Some(id) => session.version(id),
             None => session.current(&CredentialName::sought(&reference.name)),
@@ -146,8 +146,8 @@ impl Variables {
     }
 }
 
-fn refused(reference: &Reference, in_use: Option<Uuid>, rejection: &Rejection) -> LookupFault {
-    LookupFault::Refused {
+fn refused(reference: &Reference, in_use: Option<Uuid>, rejection: &Rejection) -> LookupError {
+    LookupError::Refused {
         name: reference.name.clone(),
         id: in_use,
         code: rejection.status().as_u16(),
@@ -283,7 +283,7 @@ mod tests {
         ];
         for (kind, options, expected, text) in cases {
             let wanted = request("/d/a/x", kind, &options, Mode::NoOverwrite);
-            let Err(GenerationFault::Refused { code, error }) = variables.ensure(wanted).await
+            let Err(GenerationError::Refused { code, error }) = variables.ensure(wanted).await
             else {
                 panic!("{kind} was generated")
             };
@@ -305,7 +305,7 @@ mod tests {
         let wanted = request("/d/a/pw", "password", &json!({}), Mode::NoOverwrite);
         assert!(matches!(
             variables.ensure(wanted).await,
-            Err(GenerationFault::Off)
+            Err(GenerationError::Off)
         ));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::LookupFault;
+use super::LookupError;
 
 /// What stands between the parentheses, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(in crate::director) struct Reference {
 
 /// Why a text is no reference. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::director) enum ReferenceFault {
+pub(in crate::director) enum ReferenceError {
     #[error(
         "Variable name '{0}' must only contain alphanumeric, underscores, dashes, or forward slash characters"
     )]
@@ -44,12 +44,12 @@ impl Reference {
         text: &str,
         director: &str,
         deployment: &str,
-    ) -> Result<Self, ReferenceFault> {
+    ) -> Result<Self, ReferenceError> {
         check(text, |letter| matches!(letter, '.' | '!'))?;
         check_dots(text)?;
         let name = text.strip_prefix('!').unwrap_or(text);
         if name.is_empty() || name.contains('!') {
-            return Err(ReferenceFault::Bang(text.to_owned()));
+            return Err(ReferenceError::Bang(text.to_owned()));
         }
         let absolute = absolute_name(name, director, deployment);
         let mut parts = absolute.split('.').map(str::to_owned);
@@ -60,19 +60,19 @@ impl Reference {
     }
 
     /// The part of a value that is meant.
-    pub(super) fn part_of(&self, value: Value) -> Result<Value, LookupFault> {
+    pub(super) fn part_of(&self, value: Value) -> Result<Value, LookupError> {
         let mut parent = self.name.clone();
         let mut part = value;
         for member in &self.members {
             let Value::Object(mut members) = part else {
-                return Err(LookupFault::NotAHash {
+                return Err(LookupError::NotAHash {
                     name: self.name.clone(),
                     parent,
                 });
             };
             part = members
                 .shift_remove(member)
-                .ok_or_else(|| LookupFault::NoSuchKey {
+                .ok_or_else(|| LookupError::NoSuchKey {
                     name: self.name.clone(),
                     parent: parent.clone(),
                     key: member.clone(),
@@ -93,39 +93,39 @@ pub(in crate::director) fn absolute_name(name: &str, director: &str, deployment:
 }
 
 /// Checks the name under which a manifest declares a variable.
-pub(in crate::director) fn check_declared(name: &str) -> Result<(), ReferenceFault> {
+pub(in crate::director) fn check_declared(name: &str) -> Result<(), ReferenceError> {
     check(name, |_| false)
 }
 
-fn check(name: &str, also: impl Fn(char) -> bool) -> Result<(), ReferenceFault> {
+fn check(name: &str, also: impl Fn(char) -> bool) -> Result<(), ReferenceError> {
     let allowed = |letter: char| {
         letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '/') || also(letter)
     };
     if name.is_empty() || !name.chars().all(allowed) {
-        return Err(ReferenceFault::Character(name.to_owned()));
+        return Err(ReferenceError::Character(name.to_owned()));
     }
     if name.ends_with('/') {
-        return Err(ReferenceFault::SlashAtEnd(name.to_owned()));
+        return Err(ReferenceError::SlashAtEnd(name.to_owned()));
     }
     if name.contains("//") {
-        return Err(ReferenceFault::SlashTwice(name.to_owned()));
+        return Err(ReferenceError::SlashTwice(name.to_owned()));
     }
     Ok(())
 }
 
-fn check_dots(name: &str) -> Result<(), ReferenceFault> {
+fn check_dots(name: &str) -> Result<(), ReferenceError> {
     let (before, last) = name.rsplit_once('/').unwrap_or(("", name));
     if before.contains('.') {
-        return Err(ReferenceFault::DotBeforeSlash(name.to_owned()));
+        return Err(ReferenceError::DotBeforeSlash(name.to_owned()));
     }
     if last.starts_with('.') {
-        return Err(ReferenceFault::DotAtStart(name.to_owned()));
+        return Err(ReferenceError::DotAtStart(name.to_owned()));
     }
     if last.ends_with('.') {
-        return Err(ReferenceFault::DotAtEnd(name.to_owned()));
+        return Err(ReferenceError::DotAtEnd(name.to_owned()));
     }
     if last.contains("..") {
-        return Err(ReferenceFault::DotTwice(name.to_owned()));
+        return Err(ReferenceError::DotTwice(name.to_owned()));
     }
     Ok(())
 }
@@ -160,20 +160,20 @@ mod tests {
 
     #[test]
     fn what_is_no_reference_is_refused_for_its_reason() {
-        let fault = |text: &str| Reference::parse(text, "d", "a").unwrap_err();
+        let error = |text: &str| Reference::parse(text, "d", "a").unwrap_err();
         for (text, expected) in [
-            ("a b", ReferenceFault::Character("a b".to_owned())),
-            ("", ReferenceFault::Character(String::new())),
-            ("a/", ReferenceFault::SlashAtEnd("a/".to_owned())),
-            ("a//b", ReferenceFault::SlashTwice("a//b".to_owned())),
-            ("a.b/c", ReferenceFault::DotBeforeSlash("a.b/c".to_owned())),
-            (".a", ReferenceFault::DotAtStart(".a".to_owned())),
-            ("a.", ReferenceFault::DotAtEnd("a.".to_owned())),
-            ("a..b", ReferenceFault::DotTwice("a..b".to_owned())),
-            ("a!", ReferenceFault::Bang("a!".to_owned())),
-            ("!", ReferenceFault::Bang("!".to_owned())),
+            ("a b", ReferenceError::Character("a b".to_owned())),
+            ("", ReferenceError::Character(String::new())),
+            ("a/", ReferenceError::SlashAtEnd("a/".to_owned())),
+            ("a//b", ReferenceError::SlashTwice("a//b".to_owned())),
+            ("a.b/c", ReferenceError::DotBeforeSlash("a.b/c".to_owned())),
+            (".a", ReferenceError::DotAtStart(".a".to_owned())),
+            ("a.", ReferenceError::DotAtEnd("a.".to_owned())),
+            ("a..b", ReferenceError::DotTwice("a..b".to_owned())),
+            ("a!", ReferenceError::Bang("a!".to_owned())),
+            ("!", ReferenceError::Bang("!".to_owned())),
         ] {
-            assert_eq!(fault(text), expected);
+            assert_eq!(error(text), expected);
         }
         assert!(check_declared("a/b-c_1").is_ok());
         assert!(check_declared("a.b").is_err());

@@ -131,7 +131,7 @@ mod tests {
     use super::covers;
 
     #[test]
-    fn a_wildcard_stands_for_one_segment() {
+    fn a_wildcard_matches_one_segment() {
         assert!(covers("bosh.teams.*.admin", "bosh.teams.odb.admin"));
         assert!(covers("openid", "openid"));
         assert!(!covers("bosh.*", "bosh.teams.odb.admin"));

@@ -9,7 +9,7 @@ use super::{
     claims::{Claims, token_id},
     client_authentication::{AuthenticatedClient, Form},
     rejection::Rejection,
-    validation::{Problem, Purpose},
+    validation::{InvalidToken, Purpose},
 };
 use crate::uaa::{
     RefreshTokens, Uaa,
@@ -125,7 +125,7 @@ impl Uaa {
             .user
             .as_ref()
             .and_then(|user| self.directory().users.get(&user.user_id).cloned())
-            .ok_or(Rejection::BadRefreshToken(Problem::UnknownUser))?;
+            .ok_or(Rejection::BadRefreshToken(InvalidToken::UnknownUser))?;
         let asked = asked(form);
         if !asked.is_subset(&shown.scope) {
             return Err(Rejection::ScopeNotNarrowed {

@@ -22,11 +22,11 @@ mod verifier;
 pub use key_ring::{KeysError, RevokeKeyError, SigningAlgorithm};
 pub use revocations::Tokens;
 pub use signer::{Signer, SignerError};
-pub use verifier::{InvalidKey, TokenFault, TokenVerifier, VerifiedToken};
+pub use verifier::{InvalidKey, TokenError, TokenVerifier, VerifiedToken};
 
 pub(super) use client_authentication::{Form, authenticated};
 pub(super) use endpoint::routes;
 pub(super) use key_ring::KeyRing;
 pub(super) use rejection::Rejection;
 pub(super) use revocations::Revocations;
-pub(super) use validation::{Problem, Purpose};
+pub(super) use validation::{InvalidToken, Purpose};

@@ -8,7 +8,7 @@ use actix_web::{
 };
 use serde_json::json;
 
-use super::{SignerError, validation::Problem};
+use super::{SignerError, validation::InvalidToken};
 use crate::uaa::answer::{JSON, joined};
 
 /// Why no token was given.
@@ -54,7 +54,7 @@ pub(in crate::uaa) enum Rejection {
     #[error("{0} is missing")]
     ParameterMissing(&'static str),
     #[error("Invalid refresh token: {0}")]
-    BadRefreshToken(Problem),
+    BadRefreshToken(InvalidToken),
     #[error("Wrong client for this refresh token: {0}")]
     RefreshTokenOfAnother(String),
     #[error("Request method '{0}' not supported")]

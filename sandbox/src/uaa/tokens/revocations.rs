@@ -39,7 +39,7 @@ struct Recent {
     client: String,
 }
 
-const EVERYBODY: &str = "";
+const ALL_CLIENTS: &str = "";
 
 impl Revocations {
     pub(in crate::uaa) fn open(store: &Store, tables: &TableNames) -> Result<Self, StoreError> {
@@ -70,7 +70,7 @@ impl Revocations {
                 Tokens::All => {
                     // All but those of this very second are older than what is noted below.
                     inner.ids.clear();
-                    EVERYBODY
+                    ALL_CLIENTS
                 }
                 Tokens::OfClient(client) => client,
             };
@@ -80,7 +80,7 @@ impl Revocations {
             let concerned = inner
                 .recent
                 .iter()
-                .filter(|recent| client == EVERYBODY || recent.client == client)
+                .filter(|recent| client == ALL_CLIENTS || recent.client == client)
                 .map(|recent| recent.token.clone());
             inner.ids.extend(concerned);
         });
@@ -95,7 +95,7 @@ impl Revocations {
                     .get(client)
                     .is_some_and(|until| issued <= *until)
             };
-            until(EVERYBODY) || until(client) || inner.ids.contains(token)
+            until(ALL_CLIENTS) || until(client) || inner.ids.contains(token)
         })
     }
 

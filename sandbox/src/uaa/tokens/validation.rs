@@ -3,7 +3,7 @@
 
 use super::{
     claims::{Claims, issuer},
-    verifier::TokenFault,
+    verifier::TokenError,
 };
 use crate::uaa::Uaa;
 
@@ -16,7 +16,7 @@ pub(in crate::uaa) enum Purpose {
 
 /// What is wrong with a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::uaa) enum Problem {
+pub(in crate::uaa) enum InvalidToken {
     #[error("The token expired, was revoked, or the token ID is incorrect.")]
     UnknownId,
     #[error("Invalid token (could not decode)")]
@@ -45,34 +45,34 @@ impl Uaa {
         &self,
         token: &str,
         purpose: Purpose,
-    ) -> Result<Claims, Problem> {
+    ) -> Result<Claims, InvalidToken> {
         // A JWT has two dots, the id of an opaque token has none.
         if !token.contains('.') {
-            return Err(Problem::UnknownId);
+            return Err(InvalidToken::UnknownId);
         }
         let directory = self.directory();
-        let claims: Claims = self.verifier().claims(token).map_err(Problem::from)?;
+        let claims: Claims = self.verifier().claims(token).map_err(InvalidToken::from)?;
         let shown_for = if claims.jti.ends_with("-r") {
             Purpose::Refresh
         } else {
             Purpose::Access
         };
         if shown_for != purpose {
-            return Err(Problem::OtherPurpose);
+            return Err(InvalidToken::OtherPurpose);
         }
         if claims.iss != issuer(self.url()) {
-            return Err(Problem::OtherIssuer);
+            return Err(InvalidToken::OtherIssuer);
         }
         let client = directory
             .clients
             .get(&claims.client_id)
-            .ok_or(Problem::UnknownClient)?;
+            .ok_or(InvalidToken::UnknownClient)?;
         let user = match &claims.user {
             Some(user) => Some(
                 directory
                     .users
                     .get(&user.user_id)
-                    .ok_or(Problem::UnknownUser)?,
+                    .ok_or(InvalidToken::UnknownUser)?,
             ),
             None => None,
         };
@@ -80,24 +80,24 @@ impl Uaa {
             .revocations()
             .concern(&claims.jti, &claims.client_id, claims.iat);
         if withdrawn || !claims.is_recognised(client, user) {
-            return Err(Problem::Revoked);
+            return Err(InvalidToken::Revoked);
         }
         if claims.scope.is_subset(&client.allowed(user)) {
             Ok(claims)
         } else {
-            Err(Problem::ScopesRevoked)
+            Err(InvalidToken::ScopesRevoked)
         }
     }
 }
 
-impl From<TokenFault> for Problem {
-    fn from(fault: TokenFault) -> Self {
-        match fault {
-            TokenFault::Malformed => Self::Malformed,
-            TokenFault::BadSignature => Self::BadSignature,
-            TokenFault::Expired => Self::Expired,
-            TokenFault::RefreshToken => Self::OtherPurpose,
-            TokenFault::Revoked => Self::Revoked,
+impl From<TokenError> for InvalidToken {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Malformed => Self::Malformed,
+            TokenError::BadSignature => Self::BadSignature,
+            TokenError::Expired => Self::Expired,
+            TokenError::RefreshToken => Self::OtherPurpose,
+            TokenError::Revoked => Self::Revoked,
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct VerifiedToken {
 
 /// Why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TokenFault {
+pub enum TokenError {
     /// Not a JWT, or one without the claims that every token has.
     #[error("the token is malformed")]
     Malformed,
@@ -106,24 +106,24 @@ impl TokenVerifier {
     }
 
     /// Checks an access token.
-    pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenFault> {
+    pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
         let claims: Claims = self.claims(token)?;
         if claims.jti.ends_with("-r") {
-            return Err(TokenFault::RefreshToken);
+            return Err(TokenError::RefreshToken);
         }
         if self.is_withdrawn(&claims) {
-            return Err(TokenFault::Revoked);
+            return Err(TokenError::Revoked);
         }
         Ok(VerifiedToken {
             subject: claims
                 .user_name
                 .or_else(|| claims.client_id.clone())
-                .ok_or(TokenFault::Malformed)?,
+                .ok_or(TokenError::Malformed)?,
             subject_id: claims
                 .user_id
                 .clone()
                 .or_else(|| claims.client_id.clone())
-                .ok_or(TokenFault::Malformed)?,
+                .ok_or(TokenError::Malformed)?,
             scopes: claims.scope,
             audience: claims.aud,
             client_id: claims.client_id,
@@ -136,15 +136,15 @@ impl TokenVerifier {
     }
 
     /// Checks the signature of any token and reads its claims. Whether it still lives is for the caller to say.
-    pub fn signed_claims<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenFault> {
+    pub fn signed_claims<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenError> {
         let all: Value = self.read(token, Life::Any)?;
         let read = |error: serde_json::Error| {
             tracing::debug!(%error, "a token without the claims that every token has");
-            TokenFault::Malformed
+            TokenError::Malformed
         };
         let claims = Claims::deserialize(&all).map_err(read)?;
         if self.is_withdrawn(&claims) {
-            return Err(TokenFault::Revoked);
+            return Err(TokenError::Revoked);
         }
         C::deserialize(all).map_err(read)
     }
@@ -153,18 +153,18 @@ impl TokenVerifier {
     pub(in crate::uaa) fn claims<C: DeserializeOwned + Clone>(
         &self,
         token: &str,
-    ) -> Result<C, TokenFault> {
+    ) -> Result<C, TokenError> {
         self.read(token, Life::Checked)
     }
 
-    fn read<C: DeserializeOwned + Clone>(&self, token: &str, life: Life) -> Result<C, TokenFault> {
+    fn read<C: DeserializeOwned + Clone>(&self, token: &str, life: Life) -> Result<C, TokenError> {
         match &self.keys {
             Keys::Configured(key) => key.claims(token, life),
             Keys::ConfiguredOf(key) => key.verifying().claims(token, life),
             Keys::Published(keys) => {
-                let header = decode_header(token).map_err(|_| TokenFault::Malformed)?;
+                let header = decode_header(token).map_err(|_| TokenError::Malformed)?;
                 let key = match header.kid {
-                    Some(id) => keys.key(&id).ok_or(TokenFault::BadSignature)?,
+                    Some(id) => keys.key(&id).ok_or(TokenError::BadSignature)?,
                     None => keys.active(),
                 };
                 key.verifying().claims(token, life)
@@ -222,7 +222,7 @@ impl VerifyingKey {
         &self,
         token: &str,
         life: Life,
-    ) -> Result<C, TokenFault> {
+    ) -> Result<C, TokenError> {
         let validation = match life {
             Life::Checked => &self.alive,
             Life::Any => &self.signed,
@@ -230,11 +230,11 @@ impl VerifyingKey {
         decode::<C>(token, &self.key, validation)
             .map(|token| token.claims)
             .map_err(|error| match error.kind() {
-                ErrorKind::ExpiredSignature => TokenFault::Expired,
+                ErrorKind::ExpiredSignature => TokenError::Expired,
                 ErrorKind::InvalidSignature | ErrorKind::InvalidAlgorithm => {
-                    TokenFault::BadSignature
+                    TokenError::BadSignature
                 }
-                _ => TokenFault::Malformed,
+                _ => TokenError::Malformed,
             })
     }
 }
@@ -277,23 +277,23 @@ mod tests {
             ("odb", true)
         );
 
-        let faults = [
+        let errors = [
             (
                 signer.sign(&token("1", later - 120)).unwrap(),
-                TokenFault::Expired,
+                TokenError::Expired,
             ),
             (
                 signer.sign(&token("1-r", later)).unwrap(),
-                TokenFault::RefreshToken,
+                TokenError::RefreshToken,
             ),
             (
                 unauthenticated_client.sign(&token("1", later)).unwrap(),
-                TokenFault::BadSignature,
+                TokenError::BadSignature,
             ),
-            ("abc".to_owned(), TokenFault::Malformed),
+            ("abc".to_owned(), TokenError::Malformed),
         ];
-        for (token, fault) in faults {
-            assert_eq!(verifier.verify(&token), Err(fault));
+        for (token, error) in errors {
+            assert_eq!(verifier.verify(&token), Err(error));
         }
     }
 
@@ -311,6 +311,6 @@ mod tests {
             verifier.signed_claims::<Value>(&unauthenticated_client.sign(&claims).unwrap());
 
         assert_eq!(read, claims);
-        assert_eq!(forged, Err(TokenFault::BadSignature));
+        assert_eq!(forged, Err(TokenError::BadSignature));
     }
 }

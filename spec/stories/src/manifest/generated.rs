@@ -47,7 +47,7 @@ pub enum GenerationError {
     #[error(
         "certificate `{0}` has neither `ca` nor `is_ca`, or no `common_name` and no `alternative_names`"
     )]
-    Nobody(String),
+    UnknownAuthority(String),
     /// The library refuses.
     #[error("certificate or key `{name}` cannot be made")]
     Key {
@@ -238,7 +238,7 @@ impl Authorities {
     ) -> Result<Value, GenerationError> {
         let says_nothing = options.common_name.is_none() && options.alternative_names.is_empty();
         if says_nothing || !(options.is_ca || options.ca.is_some()) {
-            return Err(GenerationError::Nobody(name.to_owned()));
+            return Err(GenerationError::UnknownAuthority(name.to_owned()));
         }
         if let Some(ca) = options.ca.as_deref().filter(|ca| ca.starts_with('/')) {
             self.make_foreign(ca)?;
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_nobody_asks_for_is_reported() {
+    fn an_unused_variable_is_reported() {
         let document = json!({"variables": [{"name": "password", "type": "password"}]});
         let completed = Manifest::from(document)
             .complete(&Variables::new())
@@ -456,7 +456,10 @@ mod tests {
         assert!(matches!(refused(late), GenerationError::NoAuthority { .. }));
         let unsigned =
             json!([{"name": "a", "type": "certificate", "options": {"common_name": "a"}}]);
-        assert!(matches!(refused(unsigned), GenerationError::Nobody(_)));
+        assert!(matches!(
+            refused(unsigned),
+            GenerationError::UnknownAuthority(_)
+        ));
         let unknown = json!([{"name": "a", "type": "token"}]);
         assert!(matches!(
             refused(unknown),

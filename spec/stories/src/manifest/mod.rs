@@ -27,7 +27,7 @@ use serde_json::Value;
 
 pub use example::find;
 pub use generated::GenerationError;
-pub use operations::{OperationError, OpsFile, Problem};
+pub use operations::{OperationError, OperationErrorKind, OpsFile};
 pub use pointer::{Pointer, PointerError};
 pub use variables::{Interpolation, VariableError, Variables};
 

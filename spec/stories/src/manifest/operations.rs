@@ -28,12 +28,12 @@ pub struct OperationError {
     number: usize,
     path: String,
     #[source]
-    problem: Problem,
+    kind: OperationErrorKind,
 }
 
 /// What is wrong with an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum OperationErrorKind {
     /// There are `replace` and `remove`.
     #[error("`{0}` is no type of operation: there are `replace` and `remove`")]
     UnknownType(String),
@@ -130,13 +130,13 @@ impl OpsFile {
             let path = definition.path.clone().unwrap_or_default();
             definition
                 .understood()
-                .map_err(|problem| FileError::Operation {
+                .map_err(|kind| FileError::Operation {
                     file: name.to_owned(),
                     source: Box::new(OperationError {
                         file: name.to_owned(),
                         number: index + 1,
                         path,
-                        problem,
+                        kind,
                     }),
                 })
         };
@@ -150,14 +150,12 @@ impl OpsFile {
     /// Carries all of them out, or those before the first that cannot be.
     pub fn apply(&self, document: &mut Value) -> Result<(), OperationError> {
         for (index, operation) in self.operations.iter().enumerate() {
-            operation
-                .apply(document)
-                .map_err(|problem| OperationError {
-                    file: self.name.clone(),
-                    number: index + 1,
-                    path: operation.pointer.to_string(),
-                    problem,
-                })?;
+            operation.apply(document).map_err(|kind| OperationError {
+                file: self.name.clone(),
+                number: index + 1,
+                path: operation.pointer.to_string(),
+                kind,
+            })?;
         }
         Ok(())
     }
@@ -175,24 +173,26 @@ impl OpsFile {
 
 impl OperationError {
     /// What is wrong.
-    pub fn problem(&self) -> &Problem {
-        &self.problem
+    pub fn kind(&self) -> &OperationErrorKind {
+        &self.kind
     }
 }
 
 impl Definition {
-    fn understood(self) -> Result<Operation, Problem> {
+    fn understood(self) -> Result<Operation, OperationErrorKind> {
         let path = self
             .path
-            .ok_or(Problem::Member("an operation has a `path`"))?;
+            .ok_or(OperationErrorKind::Member("an operation has a `path`"))?;
         let pointer: Pointer = path.parse()?;
         let action = match (self.kind.as_str(), self.value) {
             // To the CLI, too, a null is no value.
             ("replace", Some(value)) if !value.is_null() => Action::Replace(value),
-            ("replace", _) => return Err(Problem::Member("`replace` has a `value`")),
+            ("replace", _) => return Err(OperationErrorKind::Member("`replace` has a `value`")),
             ("remove", None | Some(Value::Null)) => Action::Remove,
-            ("remove", Some(_)) => return Err(Problem::Member("`remove` has no `value`")),
-            (other, _) => return Err(Problem::UnknownType(other.to_owned())),
+            ("remove", Some(_)) => {
+                return Err(OperationErrorKind::Member("`remove` has no `value`"));
+            }
+            (other, _) => return Err(OperationErrorKind::UnknownType(other.to_owned())),
         };
         Ok(Operation {
             pointer,
@@ -203,19 +203,19 @@ impl Definition {
 }
 
 impl Operation {
-    fn apply(&self, document: &mut Value) -> Result<(), Problem> {
+    fn apply(&self, document: &mut Value) -> Result<(), OperationErrorKind> {
         let steps = self.pointer.steps();
         let location = Location(String::new());
         let done = match &self.action {
             Action::Replace(value) => replace(document, steps, &location, value),
-            Action::Remove if steps.is_empty() => {
-                Err(Problem::Member("the whole document cannot be removed"))
-            }
+            Action::Remove if steps.is_empty() => Err(OperationErrorKind::Member(
+                "the whole document cannot be removed",
+            )),
             Action::Remove => remove(document, steps, &location),
         };
-        done.map_err(|problem| match &self.error {
-            Some(text) => Problem::Reported(text.clone()),
-            None => problem,
+        done.map_err(|kind| match &self.error {
+            Some(text) => OperationErrorKind::Reported(text.clone()),
+            None => kind,
         })
     }
 }
@@ -241,7 +241,7 @@ fn replace(
     steps: &[Step],
     location: &Location,
     value: &Value,
-) -> Result<(), Problem> {
+) -> Result<(), OperationErrorKind> {
     let Some((step, rest)) = steps.split_first() else {
         *target = value.clone();
         return Ok(());
@@ -302,7 +302,7 @@ fn put(
     rest: &[Step],
     here: &Location,
     value: &Value,
-) -> Result<(), Problem> {
+) -> Result<(), OperationErrorKind> {
     let at = position(list, index, upstreams.shift, here)?;
     match upstreams.insertion {
         None => replace(&mut list[at], rest, here, value),
@@ -318,7 +318,11 @@ fn put(
     }
 }
 
-fn remove(target: &mut Value, steps: &[Step], location: &Location) -> Result<(), Problem> {
+fn remove(
+    target: &mut Value,
+    steps: &[Step],
+    location: &Location,
+) -> Result<(), OperationErrorKind> {
     let Some((step, rest)) = steps.split_first() else {
         return Ok(());
     };
@@ -352,7 +356,7 @@ fn remove(target: &mut Value, steps: &[Step], location: &Location) -> Result<(),
             }
             take(list, only(&matching, &here)?, *upstreams, rest, &here)
         }
-        Step::End => Err(Problem::Member(
+        Step::End => Err(OperationErrorKind::Member(
             "behind the last item nothing can be removed",
         )),
     }
@@ -365,9 +369,11 @@ fn take(
     upstreams: Upstreams,
     rest: &[Step],
     here: &Location,
-) -> Result<(), Problem> {
+) -> Result<(), OperationErrorKind> {
     if upstreams.insertion.is_some() {
-        return Err(Problem::Member("between two items nothing can be removed"));
+        return Err(OperationErrorKind::Member(
+            "between two items nothing can be removed",
+        ));
     }
     let at = position(list, index, upstreams.shift, here)?;
     if rest.is_empty() {
@@ -381,21 +387,24 @@ fn take(
 fn map<'v>(
     value: &'v mut Value,
     location: &Location,
-) -> Result<&'v mut Map<String, Value>, Problem> {
+) -> Result<&'v mut Map<String, Value>, OperationErrorKind> {
     match value {
         Value::Object(map) => Ok(map),
         other => Err(wrong_kind(other, location, "a map")),
     }
 }
 
-fn list<'v>(value: &'v mut Value, location: &Location) -> Result<&'v mut Vec<Value>, Problem> {
+fn list<'v>(
+    value: &'v mut Value,
+    location: &Location,
+) -> Result<&'v mut Vec<Value>, OperationErrorKind> {
     match value {
         Value::Array(list) => Ok(list),
         other => Err(wrong_kind(other, location, "a list")),
     }
 }
 
-fn wrong_kind(value: &Value, location: &Location, expected: &'static str) -> Problem {
+fn wrong_kind(value: &Value, location: &Location, expected: &'static str) -> OperationErrorKind {
     let found = match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -409,21 +418,21 @@ fn wrong_kind(value: &Value, location: &Location, expected: &'static str) -> Pro
     } else {
         &location.0
     };
-    Problem::Kind {
+    OperationErrorKind::Kind {
         location: location.to_owned(),
         expected,
         found,
     }
 }
 
-fn missing(map: &Map<String, Value>, here: &Location) -> Problem {
+fn missing(map: &Map<String, Value>, here: &Location) -> OperationErrorKind {
     let keys: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
     let siblings = if keys.is_empty() {
         "an empty map".to_owned()
     } else {
         keys.join(", ")
     };
-    Problem::NoKey {
+    OperationErrorKind::NoKey {
         location: here.0.clone(),
         siblings,
     }
@@ -444,22 +453,27 @@ fn positions(list: &[Value], key: &str, value: &str) -> Vec<i64> {
     items.map(|(position, _)| position).collect()
 }
 
-fn only(matching: &[i64], here: &Location) -> Result<i64, Problem> {
+fn only(matching: &[i64], here: &Location) -> Result<i64, OperationErrorKind> {
     match matching {
         [index] => Ok(*index),
-        _ => Err(Problem::Matches {
+        _ => Err(OperationErrorKind::Matches {
             location: here.0.clone(),
             count: matching.len(),
         }),
     }
 }
 
-fn position(list: &[Value], index: i64, shift: i64, here: &Location) -> Result<usize, Problem> {
+fn position(
+    list: &[Value],
+    index: i64,
+    shift: i64,
+    here: &Location,
+) -> Result<usize, OperationErrorKind> {
     let length = i64::try_from(list.len()).unwrap_or(i64::MAX);
     let from_start = if index < 0 { length + index } else { index };
     let at = usize::try_from(from_start + shift).ok();
     at.filter(|at| *at < list.len())
-        .ok_or_else(|| Problem::NoItem {
+        .ok_or_else(|| OperationErrorKind::NoItem {
             location: here.0.clone(),
             length: list.len(),
         })

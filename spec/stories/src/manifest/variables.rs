@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_cannot_stand_within_a_text() {
+    fn a_map_is_rejected_within_a_text() {
         let variables = Variables::new().with("tls", json!({}));
         let error = variables.interpolate(&json!("a ((tls))")).unwrap_err();
         assert_eq!(error, VariableError::NotText("tls".to_owned()));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct Rejection {
     job: String,
-    faults: Vec<Fault>,
+    errors: Vec<Fault>,
 }
 
 /// One thing that is wrong.
@@ -23,10 +23,10 @@ pub struct Fault {
 }
 
 impl Rejection {
-    pub(super) fn new(job: &str, faults: Vec<Fault>) -> Self {
+    pub(super) fn new(job: &str, errors: Vec<Fault>) -> Self {
         Self {
             job: job.to_owned(),
-            faults,
+            errors,
         }
     }
 
@@ -36,15 +36,15 @@ impl Rejection {
     }
 
     /// All that is wrong, in the order of templates.
-    pub fn faults(&self) -> &[Fault] {
-        &self.faults
+    pub fn errors(&self) -> &[Fault] {
+        &self.errors
     }
 
     /// What templates say, in their order.
     pub fn texts(&self) -> Vec<&str> {
-        self.faults
+        self.errors
             .iter()
-            .map(|fault| fault.text.as_str())
+            .map(|error| error.text.as_str())
             .collect()
     }
 }
@@ -52,9 +52,9 @@ impl Rejection {
 impl fmt::Display for Rejection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "could not render job `{}`", self.job)?;
-        for (position, fault) in self.faults.iter().enumerate() {
+        for (position, error) in self.errors.iter().enumerate() {
             let separator = if position == 0 { ": " } else { "; " };
-            write!(formatter, "{separator}{fault}")?;
+            write!(formatter, "{separator}{error}")?;
         }
         Ok(())
     }

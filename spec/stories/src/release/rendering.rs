@@ -104,10 +104,10 @@ pub fn render_all(
     pairs
         .map(|(rendering, answer)| {
             let job = rendering.job();
-            if answer.faults.is_empty() {
+            if answer.errors.is_empty() {
                 Ok(Rendered::new(job, answer.files))
             } else {
-                Err(Rejection::new(job, answer.faults))
+                Err(Rejection::new(job, answer.errors))
             }
         })
         .collect()

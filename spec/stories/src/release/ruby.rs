@@ -24,7 +24,7 @@ const ANSWER_LIMIT: u64 = 256 * 1024 * 1024;
 #[derive(Debug, Deserialize)]
 pub(super) struct Answer {
     pub(super) files: BTreeMap<String, String>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) errors: Vec<Fault>,
 }
 
 /// The answers, in the order of the renderings.

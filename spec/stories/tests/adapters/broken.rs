@@ -30,7 +30,7 @@ fn is_found(name: &str, errors: &[&str]) {
 }
 
 #[test]
-fn an_adapter_without_a_fault_passes() {
+fn an_adapter_without_an_error_passes() {
     let report = report("faultless", Duration::from_secs(50));
     let ids: Vec<_> = report.findings.iter().map(|finding| finding.id).collect();
     // On a busy machine any interpreter may take its time.

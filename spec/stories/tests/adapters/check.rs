@@ -25,7 +25,7 @@ fn broken(name: &str) -> String {
 }
 
 #[test]
-fn a_fault_is_reported_with_its_reason_and_remedy_and_the_command_to_see_it_again() {
+fn an_error_is_reported_with_its_reason_its_remedy_and_the_command_to_reproduce_it() {
     let kept = tempfile::tempdir().unwrap();
     let adapter = broken("wrong_name");
     let folder = kept.path().join("kept");
@@ -254,7 +254,7 @@ fn every_finding_is_documented() {
                 rules::Severity::Error => "error",
                 rules::Severity::Warning => "warning",
             };
-            format!("| {} | {kind} | {} |", rule.id, rule.fault)
+            format!("| {} | {kind} | {} |", rule.id, rule.error)
         })
         .collect();
     rules.sort_unstable();

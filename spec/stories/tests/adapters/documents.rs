@@ -153,11 +153,11 @@ fn holds(schema: &str, location: &str, text: &str) {
         .with_retriever(OtherSchemas)
         .build(&schema)
         .expect("it is a schema");
-    let faults: Vec<String> = validator
+    let errors: Vec<String> = validator
         .iter_errors(&document)
-        .map(|fault| fault.to_string())
+        .map(|error| error.to_string())
         .collect();
-    assert_eq!(faults, Vec::<String>::new(), "{location}");
+    assert_eq!(errors, Vec::<String>::new(), "{location}");
 }
 
 /// Schemas refer to others of their folder.

@@ -26,25 +26,25 @@ fn in_project(folder: &str) -> PathBuf {
 }
 
 #[test]
-fn the_adapter_for_redis_has_no_fault() {
+fn the_adapter_for_redis_has_no_error() {
     let adapter = Binaries::find().path("redis-service-adapter");
     passes(&adapter, "adapters/redis");
 }
 
 #[test]
-fn the_adapter_for_kafka_has_no_fault() {
+fn the_adapter_for_kafka_has_no_error() {
     let adapter = Binaries::find().path("kafka-service-adapter");
     passes(&adapter, "adapters/kafka");
 }
 
 #[test]
-fn the_folder_for_redis_has_no_fault() {
+fn the_folder_for_redis_has_no_error() {
     let folder = "adapters/template/examples/redis";
     passes(&in_project(folder), folder);
 }
 
 #[test]
-fn the_folder_for_postgresql_has_no_fault() {
+fn the_folder_for_postgresql_has_no_error() {
     let folder = "adapters/template/examples/postgres";
     passes(&in_project(folder), folder);
 }

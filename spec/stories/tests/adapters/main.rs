@@ -8,7 +8,7 @@
 //! | `beginnings`, `by_hand` | what `odb-adapter` makes, and asks, for an author |
 //! | `check` | `odb-adapter check`: the command, the report, its document |
 //! | `faultless` | our own adapters pass it |
-//! | `broken`, `small_faults` | adapters that break one thing each, and what the check says of them |
+//! | `broken`, `small_errors` | adapters that break one thing each, and what the check says of them |
 //! | `documents` | what authors read |
 //! | `redis` | what every adapter for Redis does, in Rust or as a folder |
 //! | `kafka` | what the adapter for Kafka does |
@@ -30,4 +30,4 @@ mod faultless;
 mod kafka;
 mod properties;
 mod samples;
-mod small_faults;
+mod small_errors;

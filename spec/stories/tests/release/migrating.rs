@@ -25,7 +25,7 @@ const JOBS: [&str; 9] = [
 ];
 
 #[test]
-fn the_manifest_of_the_go_release_is_ours_after_the_commands_of_the_guide() {
+fn the_commands_of_the_guide_turn_the_manifest_of_the_go_release_into_one_for_this_release() {
     let guide = Document::open("docs/operators/migrate.md").fences();
     let changes: Vec<&Fence> = guide
         .iter()

@@ -143,7 +143,7 @@ fn an_advisory_fails_and_so_does_a_machine_of_ci_without_a_database() {
 #[test]
 fn an_exception_has_a_reason_and_an_end_and_expires_after_it() {
     let folder = folder();
-    for (ignored, fault) in [
+    for (ignored, error) in [
         ("", None),
         (
             r#"{ id = "RUSTSEC-2026-0001", reason = "we do not parse; until 2026-11-22" }"#,
@@ -180,11 +180,11 @@ fn an_exception_has_a_reason_and_an_end_and_expires_after_it() {
         let said = text(&checked.stderr);
         assert_eq!(
             checked.status.success(),
-            fault.is_none(),
+            error.is_none(),
             "{ignored}: {said}"
         );
         assert!(
-            said.contains(fault.unwrap_or_default()),
+            said.contains(error.unwrap_or_default()),
             "{ignored}: {said}"
         );
     }

@@ -51,9 +51,9 @@ fn secure_manifests(properties: &mut Value, credhub: Value) {
 /// What the configuration's template says.
 fn said(outcome: &Result<Rendered, Rejection>) -> Option<&str> {
     let rejection = outcome.as_ref().err()?;
-    let mut faults = rejection.faults().iter();
-    let fault = faults.find(|fault| fault.template.as_deref() == Some("broker.yml.erb"));
-    fault.map(|fault| fault.text.as_str())
+    let mut errors = rejection.errors().iter();
+    let error = errors.find(|error| error.template.as_deref() == Some("broker.yml.erb"));
+    error.map(|error| error.text.as_str())
 }
 
 fn expect_said(outcome: &Result<Rendered, Rejection>, expected: &str) {
@@ -67,20 +67,20 @@ fn expect_said(outcome: &Result<Rendered, Rejection>, expected: &str) {
     }
 }
 
-fn spoiled<'a>(faults: impl IntoIterator<Item = &'a Wrong>) -> Value {
+fn spoiled<'a>(errors: impl IntoIterator<Item = &'a Wrong>) -> Value {
     let mut properties = smallest();
-    for fault in faults {
-        (fault.spoil)(&mut properties);
+    for error in errors {
+        (error.spoil)(&mut properties);
     }
     properties
 }
 
 #[test]
-fn each_fault_is_refused_in_the_words_of_the_go_release() {
-    let faults: Vec<&Wrong> = IN_ORDER.iter().chain(FURTHER).collect();
-    let renderings = faults.iter().map(|fault| broker(spoiled([*fault])));
-    for (fault, outcome) in faults.iter().zip(render_all(renderings)) {
-        expect_said(&outcome, fault.text);
+fn each_error_is_rejected_in_the_words_of_the_go_release() {
+    let errors: Vec<&Wrong> = IN_ORDER.iter().chain(FURTHER).collect();
+    let renderings = errors.iter().map(|error| broker(spoiled([*error])));
+    for (error, outcome) in errors.iter().zip(render_all(renderings)) {
+        expect_said(&outcome, error.text);
     }
 }
 
@@ -107,21 +107,21 @@ fn what_is_no_number_is_refused_by_its_name() {
             "Invalid shutdown_timeout_in_seconds - must be a whole number of seconds, and is \"-1\"",
         ),
     ];
-    for (template, faults) in [("bpm.yml.erb", of_bpm), ("drain.erb", of_drain)] {
-        let renderings = faults.iter().map(|fault| broker(spoiled([fault])));
-        for (wrong, outcome) in faults.iter().zip(render_all(renderings)) {
+    for (template, errors) in [("bpm.yml.erb", of_bpm), ("drain.erb", of_drain)] {
+        let renderings = errors.iter().map(|error| broker(spoiled([error])));
+        for (wrong, outcome) in errors.iter().zip(render_all(renderings)) {
             let rejection = outcome.expect_err(wrong.text);
-            let mut faults = rejection.faults().iter();
-            let fault = faults.find(|fault| fault.template.as_deref() == Some(template));
-            let fault = fault.unwrap_or_else(|| panic!("{rejection}"));
-            assert_eq!(fault.text, wrong.text);
+            let mut errors = rejection.errors().iter();
+            let error = errors.find(|error| error.template.as_deref() == Some(template));
+            let error = error.unwrap_or_else(|| panic!("{rejection}"));
+            assert_eq!(error.text, wrong.text);
         }
     }
 }
 
 /// Everything is wrong; what is said is put right, and the next is said.
 #[test]
-fn of_several_faults_the_first_in_the_order_of_the_go_release_is_reported() {
+fn of_several_errors_the_first_in_the_order_of_the_go_release_is_reported() {
     let renderings = (0..IN_ORDER.len()).map(|first| {
         // The last faults first: some are put into what an earlier one replaces.
         let mut properties = spoiled(IN_ORDER[first..].iter().rev());
@@ -131,8 +131,8 @@ fn of_several_faults_the_first_in_the_order_of_the_go_release_is_reported() {
         }
         broker(properties)
     });
-    for (fault, outcome) in IN_ORDER.iter().zip(render_all(renderings)) {
-        expect_said(&outcome, fault.text);
+    for (error, outcome) in IN_ORDER.iter().zip(render_all(renderings)) {
+        expect_said(&outcome, error.text);
     }
 }
 

@@ -176,7 +176,7 @@ async fn the_errands_take_the_files_that_their_jobs_render() {
         let mut document = deployment.job(job).document("config/config.yml");
         let flag = document.pointer_mut(pointer);
         *flag.unwrap_or_else(|| panic!("`{job}` has no {pointer}")) = json!("perhaps");
-        expect_one_fault(&machine, job, &document, pointer).await;
+        expect_one_error(&machine, job, &document, pointer).await;
     }
 }
 
@@ -213,11 +213,11 @@ async fn the_errands_take_what_the_go_release_does_not_have() {
             "`{job}` has no {pointer}"
         );
         *document.pointer_mut(pointer).expect("it is there") = json!("perhaps");
-        expect_one_fault(&machine, job, &document, pointer).await;
+        expect_one_error(&machine, job, &document, pointer).await;
     }
 }
 
-async fn expect_one_fault(machine: &Machine, job: &str, document: &Value, pointer: &str) {
+async fn expect_one_error(machine: &Machine, job: &str, document: &Value, pointer: &str) {
     let name = match job {
         "service-metrics-adapter" => "collect-service-metrics",
         name => name,

@@ -77,7 +77,7 @@ fn instances_are_watched_against_their_limits() {
 
 /// A file without a port is passed over.
 #[test]
-fn nobody_collects_the_metrics_of_the_broker_unless_reported() {
+fn the_metrics_of_the_broker_are_collected_only_when_configured() {
     let rendered = rendered(smallest());
     assert_eq!(
         rendered.document("config/prom_scraper_config.yml"),

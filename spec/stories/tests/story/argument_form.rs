@@ -182,7 +182,7 @@ async fn what_users_and_operators_write_reaches_arguments_to_the_letter() {
 }
 
 #[tokio::test]
-async fn the_operator_is_warned_that_arguments_can_be_read_by_everybody() {
+async fn the_operator_is_warned_that_arguments_are_world_readable() {
     let foundation = Foundation::start().await;
     let warning = "everybody on the machine can read manifests";
     let warned = |log: &[LogLine]| log.iter().any(|line| line.mentions(warning));
@@ -200,7 +200,7 @@ async fn the_operator_is_warned_that_arguments_can_be_read_by_everybody() {
 }
 
 #[tokio::test]
-async fn a_question_that_no_argument_holds_is_explained_to_the_operator() {
+async fn a_request_too_large_for_an_argument_is_explained_to_the_operator() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()

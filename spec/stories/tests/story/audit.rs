@@ -85,7 +85,7 @@ async fn every_change_leaves_one_line_that_says_who_what_and_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_unauthenticated_client_speaks_for_nobody_in_the_audit_lines() {
+async fn an_unauthenticated_client_names_no_user_in_the_audit_lines() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()

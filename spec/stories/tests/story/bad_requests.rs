@@ -319,7 +319,7 @@ async fn what_is_not_there_cannot_be_changed_bound_or_deleted() {
 }
 
 #[tokio::test]
-async fn health_is_asked_to_everybody_and_reports_nothing_else() {
+async fn health_is_public_and_reports_nothing_else() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();

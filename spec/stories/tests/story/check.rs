@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::start_up::expect_no_secrets;
 
-const TWENTY_FAULTS: &str = include_str!("check/twenty-faults.yml");
+const TWENTY_ERRORS: &str = include_str!("check/twenty-errors.yml");
 const GUIDE: &str = include_str!("../../../../docs/operators/configure.md");
 const SCHEMA: &str = include_str!("../../../schemas/broker.schema.json");
 
@@ -73,16 +73,16 @@ fn check_in(folder: &Path, text: &str, arguments: &[&str]) -> Ran {
     )
 }
 
-fn twenty_faults(folder: &Path, arguments: &[&str]) -> Ran {
+fn twenty_errors(folder: &Path, arguments: &[&str]) -> Ran {
     fs::write(folder.join("no-key.pem"), "hunter2 is no key").expect("the test made the folder");
-    let text = TWENTY_FAULTS.replace("@FOLDER@", &folder.display().to_string());
+    let text = TWENTY_ERRORS.replace("@FOLDER@", &folder.display().to_string());
     check_in(folder, &text, arguments)
 }
 
 /// Line and key of what the file with the twenty faults announces after this word.
 fn announced(word: &str) -> Vec<(u64, String)> {
     let mut announced = Vec::new();
-    for (number, line) in (1..).zip(TWENTY_FAULTS.lines()) {
+    for (number, line) in (1..).zip(TWENTY_ERRORS.lines()) {
         let comment = line.split_once(" # ").map_or("", |(_, comment)| comment);
         for announcement in comment.split("  ") {
             if let Some(key) = announcement.strip_prefix(word) {
@@ -93,44 +93,44 @@ fn announced(word: &str) -> Vec<(u64, String)> {
     announced
 }
 
-fn problems(report: &Value, sort: &str) -> Vec<(u64, String)> {
-    let problems = report[sort].as_array().expect("there is a list").iter();
-    let location_and_key = problems.map(|problem| {
-        let line = problem["line"].as_u64().expect("a line is known");
+fn findings(report: &Value, sort: &str) -> Vec<(u64, String)> {
+    let findings = report[sort].as_array().expect("there is a list").iter();
+    let location_and_key = findings.map(|finding| {
+        let line = finding["line"].as_u64().expect("a line is known");
         (
             line,
-            problem["key"].as_str().expect("a key is text").to_owned(),
+            finding["key"].as_str().expect("a key is text").to_owned(),
         )
     });
     location_and_key.collect()
 }
 
 #[test]
-fn twenty_planted_faults_are_all_reported_with_line_key_and_remedy() {
+fn twenty_planted_errors_are_all_reported_with_line_key_and_remedy() {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let expected = announced("error:");
     assert_eq!(expected.len(), 20);
 
-    let text = twenty_faults(folder.path(), &[]);
-    let json = twenty_faults(folder.path(), &["--format", "json"]);
+    let text = twenty_errors(folder.path(), &[]);
+    let json = twenty_errors(folder.path(), &["--format", "json"]);
 
     assert_eq!((text.status, json.status), (1, 1));
     let report = json.report();
-    assert_eq!(problems(&report, "errors"), expected);
-    assert_eq!(problems(&report, "warnings"), announced("warning:"));
+    assert_eq!(findings(&report, "errors"), expected);
+    assert_eq!(findings(&report, "warnings"), announced("warning:"));
     assert_eq!(report["fine"], false);
-    for fault in report["errors"].as_array().unwrap() {
+    for error in report["errors"].as_array().unwrap() {
         for half in ["wrong", "right"] {
-            assert_ne!(fault[half], "", "{fault}");
+            assert_ne!(error[half], "", "{error}");
         }
-        let (line, column) = (&fault["line"], &fault["column"]);
-        let (key, wrong, right) = (&fault["key"], &fault["wrong"], &fault["right"]);
+        let (line, column) = (&error["line"], &error["column"]);
+        let (key, wrong, right) = (&error["key"], &error["wrong"], &error["right"]);
         let printed = [key, wrong, right].map(|text| text.as_str().unwrap());
-        let code = fault["code"].as_str().map(|code| format!(" [{code}]"));
+        let code = error["code"].as_str().map(|code| format!(" [{code}]"));
         assert_eq!(
             code.is_some(),
             key.as_str().unwrap().contains(".tls."),
-            "{fault}"
+            "{error}"
         );
         let line = format!(
             "broker.yml:{line}:{column}: error: `{}` {}; {}{}",
@@ -194,8 +194,8 @@ fn no_part_of_a_secret_is_reported_wherever_it_slipped_to() {
         "service_deployment: {'-----BEGIN PRIVATE KEY----- hunter2': x}",
     ];
     let mut reports = vec![
-        twenty_faults(folder.path(), &[]),
-        twenty_faults(folder.path(), &["--format", "json"]),
+        twenty_errors(folder.path(), &[]),
+        twenty_errors(folder.path(), &["--format", "json"]),
     ];
     reports.extend(typos.iter().map(|typo| check(typo, &[])));
 
@@ -259,7 +259,7 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
     );
     assert_eq!(online.status, 1);
     let report = online.report();
-    let keys: Vec<_> = problems(&report, "errors")
+    let keys: Vec<_> = findings(&report, "errors")
         .into_iter()
         .map(|(_, key)| key)
         .collect();
@@ -268,8 +268,8 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
         ["bosh.authentication", "cf.uaa.authentication"],
         "{report}"
     );
-    let faults = report["errors"].as_array().unwrap().iter();
-    let codes: Vec<_> = faults.map(|fault| &fault["code"]).collect();
+    let errors = report["errors"].as_array().unwrap().iter();
+    let codes: Vec<_> = errors.map(|error| &error["code"]).collect();
     assert_eq!(codes, ["ODB-1102", "ODB-1110"], "{report}");
     assert!(!online.output.contains("hunter2"), "{}", online.output);
     expect_no_secrets(&foundation, &online.output);
@@ -318,13 +318,13 @@ async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
     let ran = run(&["check", "--config", &file, "--format", "json"]);
     let report = ran.report();
     assert_eq!(ran.status, 1, "{report}");
-    let faults = report["errors"].as_array().unwrap();
-    assert_eq!(faults.len(), 2, "{report}");
+    let errors = report["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 2, "{report}");
     for (index, plan) in ["small", "large"].into_iter().enumerate() {
-        let fault = &faults[index];
-        assert_eq!(fault["key"], format!("service_catalog.plans[{index}]"));
-        assert_eq!(fault["code"], "ODB-3003", "{report}");
-        let wrong = fault["wrong"].as_str().unwrap();
+        let error = &errors[index];
+        assert_eq!(error["key"], format!("service_catalog.plans[{index}]"));
+        assert_eq!(error["code"], "ODB-3003", "{report}");
+        let wrong = error["wrong"].as_str().unwrap();
         assert!(
             wrong.starts_with(&format!("is plan `{plan}`, which cannot be ordered: "))
                 && wrong.contains("this plan is unknown"),
@@ -361,13 +361,13 @@ async fn the_service_instances_api_is_asked_online() {
     let ran = check("http://127.0.0.1:1/");
     let report = ran.report();
     assert_eq!(ran.status, 1, "{report}");
-    let fault = &report["errors"][0];
-    assert_eq!(fault["key"], "service_instances_api.url", "{report}");
-    assert_eq!(fault["code"], "ODB-4005", "{report}");
+    let error = &report["errors"][0];
+    assert_eq!(error["key"], "service_instances_api.url", "{report}");
+    assert_eq!(error["code"], "ODB-4005", "{report}");
 }
 
 #[tokio::test]
-async fn a_file_that_everybody_may_read_is_warned_about() {
+async fn a_world_readable_file_is_warned_about() {
     let foundation = Foundation::start().await;
     let file = foundation.broker().write("broker.yml");
     for (mode, is_reported) in [(0o640, false), (0o644, true), (0o604, true)] {
@@ -382,7 +382,7 @@ async fn a_file_that_everybody_may_read_is_warned_about() {
 }
 
 #[tokio::test]
-async fn a_reference_in_the_location_of_a_value_is_a_fault() {
+async fn a_reference_in_place_of_a_value_is_an_error() {
     let foundation = Foundation::start().await;
     let with = |pointer: &str, value: Value| {
         let configuration = foundation.broker().with(pointer, value);
@@ -544,12 +544,12 @@ async fn configurations_of_these_tests_fit_the_schema() {
         let document: Value =
             serde_json::from_reader(File::open(&file).unwrap()).expect("JSON is YAML");
 
-        let faults: Vec<_> = schema
+        let errors: Vec<_> = schema
             .iter_errors(&document)
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
 
-        assert_eq!(faults, Vec::<String>::new());
+        assert_eq!(errors, Vec::<String>::new());
         let ran = run(&["check", "--config", &file.display().to_string()]);
         assert_eq!(ran.status, 0, "{}", ran.output);
     }
@@ -581,7 +581,7 @@ async fn the_commands_of_the_guide_do_what_it_says() {
     assert_eq!(schema.expect("a command has written it"), SCHEMA);
     // Two lines of the example in the guide are of the file with the twenty faults.
     let folder = tempfile::tempdir().expect("there is room for a folder");
-    let said = twenty_faults(folder.path(), &[]).output;
+    let said = twenty_errors(folder.path(), &[]).output;
     for line in GUIDE
         .lines()
         .filter(|line| line.starts_with("broker.yml:") && line.contains('`'))

@@ -27,7 +27,7 @@ async fn a_user_whose_password_is_full_of_reserved_characters_is_known() {
 }
 
 #[tokio::test]
-async fn somebody_who_does_not_see_all_spaces_is_reported_that_quotas_may_be_exceeded() {
+async fn a_client_that_does_not_see_all_spaces_is_warned_that_quotas_may_be_exceeded() {
     let foundation = Foundation::setup()
         .with_password_of_users(PASSWORD)
         .start()

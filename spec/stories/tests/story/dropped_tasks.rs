@@ -1,4 +1,4 @@
-//! The Director drops its oldest tasks. An operation that nobody followed meanwhile is judged by what is left: the audit and
+//! The Director drops its oldest tasks. An operation that nobody followed meanwhile is outcome by what is left: the audit and
 //! the deployment.
 
 use odb_stories::{Broker, Ended, Foundation, Order, new_id};
@@ -118,7 +118,7 @@ async fn an_operation_has_failed_when_the_audit_says_so_and_the_operator_reads_w
 }
 
 #[tokio::test]
-async fn without_an_audit_nobody_claims_to_know_how_an_update_ended() {
+async fn without_an_audit_the_outcome_of_an_update_is_unknown() {
     let foundation = Foundation::start().await;
     let mut broker = start(&foundation).await;
     let (platform, instance) = (broker.platform().clone(), new_id());

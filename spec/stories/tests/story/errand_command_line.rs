@@ -207,7 +207,7 @@ async fn a_file_that_is_not_given_is_asked_for_by_the_flag_of_the_form_in_use() 
 }
 
 #[tokio::test]
-async fn every_fault_of_a_file_is_reported_with_its_location() {
+async fn every_error_of_a_file_is_reported_with_its_location() {
     let folder = folder();
     let file = folder.path().join("orphans.yml");
     let text = "broker_api:\n  url: ftp://broker\n  authentication:\n    basic: {username: broker, pasword: hunter2}\n";

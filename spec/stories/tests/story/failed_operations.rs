@@ -43,8 +43,8 @@ async fn an_instance_without_lifecycle_errands_is_just_deployed_and_deleted() {
 #[tokio::test]
 async fn a_failed_update_leaves_the_instance_usable() {
     let foundation = Foundation::start().await;
-    let script = r"read_input
-as_redis | if [[ $input == *'maxclients\":250'* ]]; then sed 's/vm_type: small/vm_type: enormous/'; else cat; fi";
+    let script = r#"read_input
+as_redis | if [[ $input == *'maxclients\":250'* ]]; then sed 's/vm_type: small/vm_type: enormous/'; else cat; fi"#;
     let adapter = foundation.adapters().script(script);
     let broker = foundation.broker().with_adapter(&adapter).start().await;
     let (platform, instance) = (broker.platform(), new_id());

@@ -134,7 +134,7 @@ async fn an_instance_is_on_its_new_plan_when_it_has_got_there() {
 }
 
 #[tokio::test]
-async fn of_an_instance_that_nobody_records_only_the_offering_is_known() {
+async fn of_an_unrecorded_instance_only_the_offering_is_known() {
     let foundation = Foundation::start().await;
     let configuration = foundation
         .broker()

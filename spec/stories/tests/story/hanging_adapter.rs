@@ -68,7 +68,7 @@ async fn while_one_adapter_hangs_31_other_orders_are_answered() {
 }
 
 #[tokio::test]
-async fn a_hanging_adapter_keeps_nobody_else_waiting_and_is_stopped_when_the_time_is_up() {
+async fn a_hanging_adapter_delays_no_other_request_and_is_stopped_at_its_timeout() {
     let foundation = Foundation::start().await;
     let (adapters, director) = (foundation.adapters(), foundation.director());
     let (victim, other) = (new_id(), new_id());

@@ -67,7 +67,7 @@ async fn lines_without_end_on_stderr_are_stopped_and_the_log_stays_short() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_holds_the_output_keeps_nobody_waiting_and_is_ended() {
+async fn a_daemon_that_holds_the_output_delays_no_caller_and_is_ended() {
     let script = format!("{DAEMON}\ndaemon holder\nread_input\nas_redis");
     let scene = Scene::of(&script).await;
 
@@ -273,7 +273,7 @@ async fn an_adapter_that_closes_its_stdin_is_heard_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_adapter_that_speaks_before_it_listens_is_heard_out() {
+async fn an_adapter_that_writes_before_it_reads_is_read_to_the_end() {
     let script = "head -c 3000000 /dev/zero | tr '\\0' ' '; head -c 3000000 /dev/zero >&2; read_input; as_redis";
     let scene = Scene::of(script).await;
     let answer = scene.order().await;

@@ -106,7 +106,8 @@ async fn an_adapter_that_says_nothing_of_configs_keeps_them() {
 }
 
 #[tokio::test]
-async fn an_obsolete_config_that_cannot_be_deleted_keeps_nobody_waiting_and_goes_the_next_time() {
+async fn an_obsolete_config_that_cannot_be_deleted_delays_no_request_and_is_deleted_the_next_time()
+{
     let foundation = Foundation::start().await;
     let adapter = foundation.adapters().script(GIVES_UP);
     let instance = new_id();
@@ -129,7 +130,7 @@ async fn an_obsolete_config_that_cannot_be_deleted_keeps_nobody_waiting_and_goes
 }
 
 #[tokio::test]
-async fn a_config_that_somebody_has_written_meanwhile_is_not_obsolete() {
+async fn a_config_rewritten_meanwhile_is_not_obsolete() {
     let foundation = Foundation::start().await;
     let adapter = foundation.adapters().script(GIVES_UP);
     let instance = new_id();

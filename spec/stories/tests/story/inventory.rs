@@ -219,8 +219,7 @@ async fn without_a_cloud_controller_the_service_instances_api_reports_which_inst
 }
 
 #[tokio::test]
-async fn where_nobody_knows_the_instances_that_is_said_and_one_by_one_they_are_reported_all_the_same()
- {
+async fn where_instances_are_unknown_that_is_reported_and_single_ones_are_still_shown() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation
         .broker()
@@ -367,8 +366,7 @@ async fn who_chooses_a_few_instances_or_an_organization_does_not_have_all_of_the
 }
 
 #[tokio::test]
-async fn an_instance_that_only_one_side_knows_is_reported_as_that_and_one_that_nobody_knows_is_not_found()
- {
+async fn an_instance_known_to_one_side_is_reported_as_that_and_an_unknown_one_is_not_found() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;

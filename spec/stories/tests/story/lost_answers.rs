@@ -31,7 +31,7 @@ async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_order_that_arrived_while_nobody_could_report_is_accepted_and_completes() {
+async fn an_order_that_arrived_during_an_outage_is_accepted_and_completes() {
     let foundation = Foundation::start().await;
     let broker = impatient(&foundation).await;
     let (platform, instance) = (broker.platform(), new_id());

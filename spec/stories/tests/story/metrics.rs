@@ -171,7 +171,7 @@ async fn what_there_is_and_what_the_quotas_leave_is_reported_as_the_platform_lis
 }
 
 #[tokio::test]
-async fn whoever_looks_often_does_not_have_the_instances_listed_each_time() {
+async fn frequent_scrapes_do_not_list_the_instances_each_time() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     foundation.cf().register(&broker).await;
@@ -194,7 +194,7 @@ async fn whoever_looks_often_does_not_have_the_instances_listed_each_time() {
 }
 
 #[tokio::test]
-async fn metrics_are_reported_when_nobody_can_count_the_instances() {
+async fn metrics_are_reported_when_the_instances_cannot_be_counted() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     let fault = json!({

@@ -54,7 +54,7 @@ async fn status_at(platform: &Platform, instance: &str, heading: &str) -> Value 
 }
 
 #[tokio::test]
-async fn an_operator_sees_stages_tasks_and_steps_and_nobody_upstream_is_asked() {
+async fn an_operator_sees_stages_tasks_and_steps_without_a_call_to_an_upstream() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());
@@ -211,7 +211,7 @@ async fn an_operation_is_shown_on_by_the_process_that_picks_it_up() {
 }
 
 #[tokio::test]
-async fn where_nobody_records_the_directors_tasks_have_to_do() {
+async fn without_a_record_the_directors_tasks_decide() {
     let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
         .broker()
@@ -246,7 +246,7 @@ fn errand(foundation: &Foundation, broker: &Broker, instance: &str, flags: &[&st
 }
 
 #[tokio::test]
-async fn whoever_follows_an_operation_reads_each_step_until_it_has_succeeded() {
+async fn a_client_that_follows_an_operation_reads_each_step_until_it_has_succeeded() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());

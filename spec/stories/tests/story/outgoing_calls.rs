@@ -101,7 +101,7 @@ async fn a_provision_takes_six_calls() {
 }
 
 #[tokio::test]
-async fn a_poll_asks_nobody_while_the_reconciler_is_at_work_and_after_it() {
+async fn a_poll_calls_no_upstream_during_and_after_the_reconciler() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = broker(&foundation).await;
     let (platform, instance) = (broker.platform(), new_id());

@@ -134,7 +134,7 @@ async fn the_time_is_over_in_the_middle_of_a_request_too() {
 
 /// The Go errand verifies nothing.
 #[tokio::test]
-async fn somebody_else_on_the_port_gets_no_password() {
+async fn another_server_on_the_port_gets_no_password() {
     let foundation = foundation().await;
     let broker = foundation.broker().start().await;
     let key = KeyPair::generate().unwrap();

@@ -109,7 +109,7 @@ async fn a_user_of_postgresql_owns_the_database_and_not_the_server() {
 }
 
 #[tokio::test]
-async fn passwords_of_postgresql_stand_in_credhub_and_nowhere_else() {
+async fn passwords_of_postgresql_are_in_credhub_and_nowhere_else() {
     let foundation = foundation().await;
     let (broker, cf) = marketplace_of(&foundation).await;
 

@@ -342,7 +342,7 @@ async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted
 }
 
 #[tokio::test]
-async fn a_service_instances_api_that_nobody_vouches_for_is_reported_with_the_key_that_helps() {
+async fn an_untrusted_service_instances_api_is_reported_with_the_key_that_helps() {
     let foundation = foundation(Rows::Early).await;
     let broker = foundation
         .broker()

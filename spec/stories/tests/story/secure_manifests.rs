@@ -770,7 +770,7 @@ async fn a_director_without_a_credhub_is_warned_about_at_the_start() {
 }
 
 #[tokio::test]
-async fn a_credhub_that_is_not_there_or_does_not_know_us_refuses_the_start_with_all_other_faults() {
+async fn an_absent_credhub_or_an_unknown_client_prevents_the_start_with_all_other_errors() {
     const SECRET: &str = "/bosh_credhub/authentication/uaa/client_credentials/client_secret";
     let foundation = Foundation::setup().without_processes().start().await;
     let secure = || foundation.broker().with_secure_manifests();

@@ -90,7 +90,7 @@ async fn a_broker_that_cannot_be_reached_may_be_back_later() {
 }
 
 #[tokio::test]
-async fn no_password_has_to_stand_on_the_command_line() {
+async fn no_password_is_needed_on_the_command_line() {
     let (folder, broker) = (folder(), StandIn::answering(200, METRICS).await);
     let by_variable = Errand::alone(folder.path(), ERRAND)
         .with(&["--brokerUrl", broker.url(), "--brokerUsername", "broker"])
@@ -170,7 +170,7 @@ async fn the_metrics_of_a_real_broker_are_those_of_its_offering() {
 }
 
 #[tokio::test]
-async fn a_broker_whose_certificate_nobody_has_signed_who_is_trusted_gets_no_password() {
+async fn a_broker_with_an_untrusted_certificate_gets_no_password() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
     let errand = || {

@@ -23,7 +23,7 @@ async fn an_order_that_the_director_does_not_answer_in_time_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn an_order_for_which_nobody_counts_in_time_can_be_repeated() {
+async fn an_order_whose_count_times_out_can_be_repeated() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().with_request_budget(2).start().await;
     let (platform, instance) = (broker.platform(), new_id());

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::TIMEOUT;
 
 #[tokio::test]
-async fn a_configuration_with_five_faults_is_refused_with_all_five_and_their_locations() {
+async fn a_configuration_with_five_errors_is_rejected_with_all_five_and_their_locations() {
     let foundation = Foundation::start().await;
     let release = json!([{ "name": "redis-example-service", "version": "latest", "jobs": [] }]);
     let file = foundation

@@ -64,7 +64,7 @@ fn answer(server: &str, path: &str, status: u16, body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn five_faults_of_all_upstreams_are_reported_by_one_start() {
+async fn one_start_reports_five_errors_of_all_upstreams() {
     let foundation = Foundation::start().await;
     pretend_director_version(&foundation, "260.5.0 (00000000)").await;
     let root = json!({ "links": { "cloud_controller_v3": { "meta": { "version": "3.94.0" } } } });
@@ -144,7 +144,7 @@ async fn every_upstream_that_cannot_be_reached_is_reported_at_once() {
 }
 
 #[tokio::test]
-async fn credentials_that_nobody_knows_keep_the_broker_from_starting() {
+async fn rejected_credentials_prevent_the_start() {
     let foundation = Foundation::start().await;
     for (pointer, code) in [
         (DIRECTOR_SECRET, "ODB-1102"),

@@ -16,7 +16,7 @@ async fn instances_are_reported_at_the_start_and_when_an_operation_has_ended_and
     let api = InstancesApi::start().await;
     let (before, instance) = (new_id(), new_id());
     api.add(&before, &Order::large());
-    let broker = telling(&foundation, &api).start().await;
+    let broker = with_instances_api(&foundation, &api).start().await;
     let platform = broker.platform();
 
     expect_reported(&broker, LINES).await;
@@ -59,7 +59,7 @@ async fn many_operations_that_end_at_once_share_listings_and_are_reported_each()
     let foundation = Foundation::setup().without_processes().start().await;
     let api = InstancesApi::start().await;
     let adapter = foundation.adapters().gated();
-    let broker = telling(&foundation, &api)
+    let broker = with_instances_api(&foundation, &api)
         .with_adapter(&adapter)
         .start()
         .await;
@@ -84,10 +84,10 @@ async fn many_operations_that_end_at_once_share_listings_and_are_reported_each()
 }
 
 #[tokio::test]
-async fn where_nobody_can_list_the_instances_one_line_says_so_and_orders_are_taken() {
+async fn where_instances_cannot_be_listed_one_line_says_so_and_orders_are_accepted() {
     let foundation = Foundation::setup().without_processes().start().await;
     let api = InstancesApi::start().await;
-    let broker = telling(&foundation, &api);
+    let broker = with_instances_api(&foundation, &api);
     drop(api);
     let broker = broker.start().await;
     let message = "Failed to query list of instances for telemetry";
@@ -110,10 +110,10 @@ async fn where_nobody_can_list_the_instances_one_line_says_so_and_orders_are_tak
 }
 
 #[tokio::test]
-async fn whoever_does_not_ask_for_telemetry_gets_none() {
+async fn telemetry_is_off_by_default() {
     let foundation = Foundation::setup().without_processes().start().await;
     let api = InstancesApi::start().await;
-    let broker = telling(&foundation, &api)
+    let broker = with_instances_api(&foundation, &api)
         .with("/broker/enable_telemetry", false.into())
         .start()
         .await;
@@ -125,7 +125,10 @@ async fn whoever_does_not_ask_for_telemetry_gets_none() {
     assert_eq!(api.requests(), Vec::<String>::new());
 }
 
-fn telling<'f>(foundation: &'f Foundation, api: &InstancesApi) -> BrokerConfiguration<'f> {
+fn with_instances_api<'f>(
+    foundation: &'f Foundation,
+    api: &InstancesApi,
+) -> BrokerConfiguration<'f> {
     foundation
         .broker()
         .without_quotas()

@@ -267,7 +267,7 @@ async fn deploys_since(foundation: &Foundation, latest: u64) -> BTreeMap<String,
 }
 
 #[tokio::test]
-async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_the_account_is_exact()
+async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_the_summary_is_exact()
 {
     let size = size();
     let in_flight = (size / 20).min(20);

@@ -1,12 +1,12 @@
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use serde_json::Value;
 
+use crate::check::adapter_request::{AdapterRequest, Bind};
 use crate::check::answers::{Outcome, Refused};
 use crate::check::difference::kind;
 use crate::check::probes::forms::{check_form_of, other_forms};
 use crate::check::probes::orders::Ordered;
 use crate::check::probes::refused_parameters::check_user_text;
-use crate::check::question::{Bind, Question};
 use crate::check::report::Area;
 use crate::check::requests;
 use crate::check::rules::{bindings, calls};
@@ -73,7 +73,7 @@ fn check_binding(
     let mut asked = bind(case, ordered, &format!("odb-adapter-check-{nth}"));
     let outcome = session.ask(
         &format!("creation of {name}"),
-        &Question::create_binding(&asked),
+        &AdapterRequest::create_binding(&asked),
     );
     match outcome {
         Outcome::Answered((id, answer)) if case.outcome == BindingOutcome::Created => {
@@ -139,7 +139,7 @@ fn check_code(session: &mut Session<'_>, name: &str, refused: &Refused, expected
 
 /// Deletes a binding, and tells whether that succeeds.
 fn check_deletion(session: &mut Session<'_>, purpose: &str, asked: &Bind) -> bool {
-    let call = session.call_of(&Question::delete_binding(asked));
+    let call = session.call_of(&AdapterRequest::delete_binding(asked));
     let refused = match session.attempt(purpose, Subcommand::DeleteBinding, call) {
         Outcome::Answered(_) => return true,
         Outcome::Broken => return false,
@@ -174,7 +174,7 @@ fn check_unbinding(session: &mut Session<'_>, case: &UnbindingCase, ordered: &Or
         check_deletion(session, &name, &asked);
         return;
     }
-    let call = session.call_of(&Question::delete_binding(&asked));
+    let call = session.call_of(&AdapterRequest::delete_binding(&asked));
     match session.attempt(&name, Subcommand::DeleteBinding, call) {
         Outcome::Refused(refused) => {
             check_code(session, &name, &refused, ExitCode::BindingNotFound);
@@ -195,7 +195,7 @@ fn check_unbinding(session: &mut Session<'_>, case: &UnbindingCase, ordered: &Or
 fn check_other_half(session: &mut Session<'_>, ordered: &Ordered) {
     let mut asked = bind(&BindingCase::default(), ordered, "odb-adapter-check");
     asked.request = requests::unbind(&ordered.plan.name);
-    let call = session.call_of(&Question::delete_binding(&asked));
+    let call = session.call_of(&AdapterRequest::delete_binding(&asked));
     let outcome = session.attempt("deletion of a binding", Subcommand::DeleteBinding, call);
     let id = match outcome {
         Outcome::Refused(refused) if refused.code == ExitCode::NotImplemented => return,
@@ -216,14 +216,14 @@ fn check_binding_forms(session: &mut Session<'_>, case: &BindingCase, ordered: &
             continue;
         }
         let mut asked = bind(case, ordered, &format!("odb-adapter-check-form-{nth}"));
-        let creation = Question::create_binding(&asked);
+        let creation = AdapterRequest::create_binding(&asked);
         if !check_form_of(session, &creation, form) {
             // For there to be one to delete.
             let purpose = "creation of a binding to delete in another form";
             session.ask(purpose, &creation);
         }
         asked.request = requests::unbind(&ordered.plan.name);
-        check_form_of(session, &Question::delete_binding(&asked), form);
+        check_form_of(session, &AdapterRequest::delete_binding(&asked), form);
     }
 }
 

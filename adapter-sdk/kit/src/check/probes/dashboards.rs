@@ -1,9 +1,9 @@
 use odb_adapter_sdk::protocol::ExitCode;
 
+use crate::check::adapter_request::AdapterRequest;
 use crate::check::answers::Outcome;
 use crate::check::probes::forms::check_forms_of;
 use crate::check::probes::orders::Ordered;
-use crate::check::question::Question;
 use crate::check::report::Area;
 use crate::check::requests::INSTANCE_ID;
 use crate::check::rules::{bindings, streams};
@@ -13,8 +13,9 @@ use crate::check::session::Session;
 pub(in crate::check) fn check_dashboard(session: &mut Session<'_>, ordered: &Ordered) {
     session.begin(Area::Dashboard);
     let deployed = &ordered.deployed;
-    let question = Question::dashboard_url(INSTANCE_ID, &ordered.plan.document, &deployed.text);
-    match session.ask("dashboard", &question) {
+    let adapter_request =
+        AdapterRequest::dashboard_url(INSTANCE_ID, &ordered.plan.document, &deployed.text);
+    match session.ask("dashboard", &adapter_request) {
         Outcome::Answered((id, answer)) => {
             match answer["dashboard_url"].as_str() {
                 Some(url) if is_address(url) => {}
@@ -27,7 +28,7 @@ pub(in crate::check) fn check_dashboard(session: &mut Session<'_>, ordered: &Ord
                     session.find(&streams::WRONG_SHAPE, "dashboard-url", detail, Some(id));
                 }
             }
-            check_forms_of(session, &question);
+            check_forms_of(session, &adapter_request);
         }
         Outcome::Refused(refused) if refused.code == ExitCode::NotImplemented => {
             session.not_implemented("dashboard-url");

@@ -2,10 +2,10 @@ use odb_adapter_sdk::protocol::Subcommand;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::check::adapter_request::{AdapterRequest, Generate, Shape};
 use crate::check::answers::{Generated, Outcome, Refused};
 use crate::check::difference::manifest_differences;
 use crate::check::probes::orders::Ordered;
-use crate::check::question::{Generate, Question, Shape};
 use crate::check::report::Area;
 use crate::check::rules::{Rule, calls};
 use crate::check::session::Session;
@@ -58,10 +58,10 @@ impl Form {
         self.wording == Wording::Arguments
     }
 
-    fn call(self, question: &Question) -> ProcessCall {
+    fn call(self, adapter_request: &AdapterRequest) -> ProcessCall {
         match self.wording {
-            Wording::Document(shape) => question.on_stdin(shape),
-            Wording::Arguments => question.in_arguments(),
+            Wording::Document(shape) => adapter_request.on_stdin(shape),
+            Wording::Arguments => adapter_request.in_arguments(),
         }
     }
 }
@@ -78,7 +78,7 @@ pub(in crate::check) fn other_forms(session: &Session<'_>) -> Vec<Form> {
 /// Asks for the same manifest in other ways.
 pub(in crate::check) fn check_forms(session: &mut Session<'_>, ordered: &Ordered) {
     session.begin(Area::Forms);
-    let question = Question::generate(&Generate::order(
+    let adapter_request = AdapterRequest::generate(&Generate::order(
         session.inputs,
         &ordered.plan,
         &Map::new(),
@@ -87,8 +87,10 @@ pub(in crate::check) fn check_forms(session: &mut Session<'_>, ordered: &Ordered
     for form in other_forms(session) {
         let purpose = format!("order {}", form.how);
         let outcome = match form.wording {
-            Wording::Document(shape) => session.generate_as(&purpose, question.on_stdin(shape)),
-            Wording::Arguments => session.generate_in_arguments(&purpose, &question),
+            Wording::Document(shape) => {
+                session.generate_as(&purpose, adapter_request.on_stdin(shape))
+            }
+            Wording::Arguments => session.generate_in_arguments(&purpose, &adapter_request),
         };
         match outcome {
             Outcome::Answered(answer) if form.is_arguments() => {
@@ -102,9 +104,12 @@ pub(in crate::check) fn check_forms(session: &mut Session<'_>, ordered: &Ordered
 }
 
 /// Asks the question of another subcommand in every form.
-pub(in crate::check) fn check_forms_of(session: &mut Session<'_>, question: &Question) {
+pub(in crate::check) fn check_forms_of(
+    session: &mut Session<'_>,
+    adapter_request: &AdapterRequest,
+) {
     for form in other_forms(session) {
-        check_form_of(session, question, form);
+        check_form_of(session, adapter_request, form);
     }
 }
 
@@ -112,12 +117,12 @@ pub(in crate::check) fn check_forms_of(session: &mut Session<'_>, question: &Que
 /// tells whether there was none.
 pub(in crate::check) fn check_form_of(
     session: &mut Session<'_>,
-    question: &Question,
+    adapter_request: &AdapterRequest,
     form: Form,
 ) -> bool {
-    let subcommand = question.subcommand();
+    let subcommand = adapter_request.subcommand();
     let purpose = format!("{subcommand} {}", form.how);
-    let call = form.call(question);
+    let call = form.call(adapter_request);
     let refused = if subcommand == Subcommand::DeleteBinding {
         // Its answer says nothing.
         session.attempt(&purpose, subcommand, call).refused()

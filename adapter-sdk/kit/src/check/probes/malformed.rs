@@ -1,8 +1,8 @@
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use serde_json::{Map, Value, json};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::probes::orders::Ordered;
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::{calls, streams};
 use crate::check::session::{Manners, Session};
@@ -16,7 +16,7 @@ pub(in crate::check) fn check_malformed(session: &mut Session<'_>, ordered: &Ord
         return;
     }
     session.begin(Area::MalformedInput);
-    let question = Question::generate(&Generate::order(
+    let adapter_request = AdapterRequest::generate(&Generate::order(
         session.inputs,
         &ordered.plan,
         &Map::new(),
@@ -34,11 +34,11 @@ pub(in crate::check) fn check_malformed(session: &mut Session<'_>, ordered: &Ord
         ("a document without the section", of("{}\n")),
         (
             "an object in the place of a text",
-            question.on_stdin_with("plan", ordered.plan.document.clone()),
+            adapter_request.on_stdin_with("plan", ordered.plan.document.clone()),
         ),
         (
             "a plan that is no JSON",
-            question.on_stdin_with("plan", json!("{\"instance_groups\": [")),
+            adapter_request.on_stdin_with("plan", json!("{\"instance_groups\": [")),
         ),
     ];
     for (what, call) in inputs {

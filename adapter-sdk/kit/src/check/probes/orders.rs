@@ -1,12 +1,12 @@
 use odb_adapter_sdk::protocol::ExitCode;
 use serde_json::{Map, Value};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::answers::{Generated, Outcome};
 use crate::check::deployed::Deployed;
 use crate::check::difference::{Change, manifest_differences};
 use crate::check::location::Location;
 use crate::check::manifest_rules::check_manifest;
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::{calls, stability};
 use crate::check::secret_rules::{Occasion, check_generated, check_secrets};
@@ -34,16 +34,16 @@ pub(in crate::check) fn check_orders(session: &mut Session<'_>) -> Vec<Ordered> 
 
 fn check_order(session: &mut Session<'_>, plan: &NamedPlan) -> Option<Ordered> {
     let purpose = format!("order of plan `{}`", plan.name);
-    let question = Question::generate(&Generate::order(
+    let adapter_request = AdapterRequest::generate(&Generate::order(
         session.inputs,
         plan,
         &Map::new(),
         Value::Null,
     ));
-    let answer = first_answer(session, &purpose, &question)?;
+    let answer = first_answer(session, &purpose, &adapter_request)?;
     check_manifest(session, &answer, &plan.document);
     check_secrets(session, &answer, Occasion::Order);
-    let again = session.generate(&format!("the same {purpose}"), &question);
+    let again = session.generate(&format!("the same {purpose}"), &adapter_request);
     let generated = match again.answer() {
         Some(again) => compare_orders(session, &answer, &again),
         None => Vec::new(),
@@ -62,9 +62,9 @@ fn check_order(session: &mut Session<'_>, plan: &NamedPlan) -> Option<Ordered> {
 fn first_answer(
     session: &mut Session<'_>,
     purpose: &str,
-    question: &Question,
+    adapter_request: &AdapterRequest,
 ) -> Option<Generated> {
-    let refused = match session.generate(purpose, question) {
+    let refused = match session.generate(purpose, adapter_request) {
         Outcome::Answered(answer) => return Some(answer),
         Outcome::Broken => return None,
         Outcome::Refused(refused) => refused,
@@ -80,7 +80,10 @@ fn first_answer(
     }
     if session.asks_on_stdin() {
         let purpose = format!("{purpose}, in arguments");
-        if let Some(answer) = session.generate_in_arguments(&purpose, question).answer() {
+        if let Some(answer) = session
+            .generate_in_arguments(&purpose, adapter_request)
+            .answer()
+        {
             let words = session.rejection(&refused);
             let detail = format!("the same question is answered in arguments; {words}");
             session.find_failure(&calls::STDIN_FORM, "", detail, refused.id);

@@ -1,12 +1,12 @@
 use serde_json::{Map, Value};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::answers::{Generated, Outcome, Refused};
 use crate::check::difference::{kind, manifest_differences};
 use crate::check::location::Location;
 use crate::check::manifest_rules::check_manifest;
 use crate::check::probes::orders::Ordered;
 use crate::check::probes::stability::{Baseline, check_baseline};
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::parameters;
 use crate::check::secret_rules::{Occasion, check_entered, check_secrets};
@@ -39,13 +39,13 @@ pub(in crate::check) fn check_parameters(session: &mut Session<'_>, ordered: &[O
 fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, ordered: &Ordered) {
     let entered = entered(session, case);
     let plan = &ordered.plan;
-    let question = Question::generate(&Generate::order(
+    let adapter_request = AdapterRequest::generate(&Generate::order(
         session.inputs,
         plan,
         &case.create,
         Value::Null,
     ));
-    let answer = match session.generate(&format!("order with {name}"), &question) {
+    let answer = match session.generate(&format!("order with {name}"), &adapter_request) {
         Outcome::Answered(answer) => answer,
         Outcome::Refused(refused) => return refused_though_valid(session, name, &refused),
         Outcome::Broken => return,
@@ -69,14 +69,14 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
     check_baseline(session, &baseline);
 
     let Some(update) = &case.update else { return };
-    let question = Question::generate(&Generate::update(
+    let adapter_request = AdapterRequest::generate(&Generate::update(
         session.inputs,
         plan,
         plan,
         &deployed,
         update,
     ));
-    let updated = match session.generate(&format!("update with {name}"), &question) {
+    let updated = match session.generate(&format!("update with {name}"), &adapter_request) {
         Outcome::Answered(updated) => updated,
         Outcome::Refused(refused) => return refused_though_valid(session, name, &refused),
         Outcome::Broken => return,

@@ -1,10 +1,10 @@
 use serde_json::{Map, Value};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::answers::Outcome;
 use crate::check::manifest_rules::check_manifest;
 use crate::check::probes::refused_parameters::check_user_text;
 use crate::check::probes::stability::{Baseline, check_baseline};
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::parameters;
 use crate::check::secret_rules::{Occasion, check_secrets};
@@ -37,7 +37,7 @@ fn check_plan_change(
     to: &NamedPlan,
 ) {
     let name = format!("change from plan `{}` to `{}`", from.name, to.name);
-    let order = Question::generate(&Generate::order(
+    let order = AdapterRequest::generate(&Generate::order(
         session.inputs,
         from,
         &Map::new(),
@@ -50,14 +50,14 @@ fn check_plan_change(
         return;
     };
     let deployed = session.deploy(&ordered, None);
-    let question = Question::generate(&Generate::update(
+    let adapter_request = AdapterRequest::generate(&Generate::update(
         session.inputs,
         to,
         from,
         &deployed,
         &Map::new(),
     ));
-    match (session.generate(&name, &question), change.outcome) {
+    match (session.generate(&name, &adapter_request), change.outcome) {
         (Outcome::Answered(answer), PlanChangeOutcome::Accepted) => {
             check_manifest(session, &answer, &to.document);
             check_secrets(session, &answer, Occasion::Deployed(&deployed));

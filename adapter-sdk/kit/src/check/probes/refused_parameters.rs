@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use odb_adapter_sdk::protocol::ExitCode;
 use serde_json::{Map, Value, json};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::answers::{Outcome, Refused};
 use crate::check::probes::orders::Ordered;
 use crate::check::probes::schemas::Schemas;
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::{parameters, schemas as schema_rules};
 use crate::check::session::Session;
@@ -119,7 +119,7 @@ fn check_wrong(session: &mut Session<'_>, wrong: &Wrong<'_>, ordered: &Ordered) 
             continue;
         }
         let purpose = format!("{what} with {}", wrong.name);
-        match session.generate(&purpose, &Question::generate(&asked)) {
+        match session.generate(&purpose, &AdapterRequest::generate(&asked)) {
             Outcome::Answered(answer) => {
                 let about = format!("{what} {}", wrong.name);
                 session.find(

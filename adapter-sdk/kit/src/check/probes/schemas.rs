@@ -2,10 +2,10 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use odb_adapter_sdk::protocol::ExitCode;
 use serde_json::{Map, Value};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::answers::Outcome;
 use crate::check::probes::forms::check_forms_of;
 use crate::check::probes::orders::Ordered;
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::rules::schemas as rules;
 use crate::check::schema_samples::samples;
@@ -40,9 +40,9 @@ pub(in crate::check) fn check_schemas(
     session.begin(Area::PlanSchemas);
     let mut first = None;
     for (nth, ordered) in ordered.iter().enumerate() {
-        let question = Question::generate_plan_schemas(&ordered.plan.document);
+        let adapter_request = AdapterRequest::generate_plan_schemas(&ordered.plan.document);
         let purpose = format!("schemas of plan `{}`", ordered.plan.name);
-        let (id, answer) = match session.ask(&purpose, &question) {
+        let (id, answer) = match session.ask(&purpose, &adapter_request) {
             Outcome::Answered(answer) => answer,
             Outcome::Refused(refused) if refused.code == ExitCode::NotImplemented => {
                 session.not_implemented("generate-plan-schemas");
@@ -56,7 +56,7 @@ pub(in crate::check) fn check_schemas(
             Outcome::Broken => continue,
         };
         if nth == 0 {
-            check_forms_of(session, &question);
+            check_forms_of(session, &adapter_request);
         }
         let Some(schemas) = schemas(session, id, &answer) else {
             continue;
@@ -182,7 +182,9 @@ fn check_samples(session: &mut Session<'_>, schemas: &Schemas, ordered: &Ordered
         }
         let asked = Generate::order(session.inputs, &ordered.plan, &parameters, Value::Null);
         let purpose = format!("order with `{name}` as the schema has it");
-        if let Outcome::Refused(refused) = session.generate(&purpose, &Question::generate(&asked)) {
+        if let Outcome::Refused(refused) =
+            session.generate(&purpose, &AdapterRequest::generate(&asked))
+        {
             let detail = session.user_text(refused.id);
             session.find(&rules::SCHEMA_TOO_LAX, name, detail, Some(refused.id));
         }

@@ -2,12 +2,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::check::adapter_request::{AdapterRequest, Generate};
 use crate::check::answers::{Generated, Outcome};
 use crate::check::deployed::{Deployed, generated};
 use crate::check::difference::{Change, Difference, manifest_differences};
 use crate::check::location::Location;
 use crate::check::probes::orders::Ordered;
-use crate::check::question::{Generate, Question};
 use crate::check::report::Area;
 use crate::check::requests;
 use crate::check::rules::{calls, parameters, secrets, stability};
@@ -73,7 +73,10 @@ fn check_with_uaa_client(session: &mut Session<'_>, ordered: &Ordered) {
         &Map::new(),
         requests::uaa_client(&secret),
     );
-    let answer = match session.generate(&format!("order of {name}"), &Question::generate(&asked)) {
+    let answer = match session.generate(
+        &format!("order of {name}"),
+        &AdapterRequest::generate(&asked),
+    ) {
         Outcome::Answered(answer) => answer,
         Outcome::Refused(refused) => {
             let detail = session.rejection(&refused);
@@ -102,8 +105,8 @@ pub(in crate::check) fn check_baseline(session: &mut Session<'_>, baseline: &Bas
     let mut reported = BTreeSet::new();
     for step in [Step::PendingChanges, Step::Update, Step::Upgrade] {
         let purpose = format!("{} of {}", step.name(), baseline.name);
-        let question = Question::generate(&regeneration(session, step, baseline));
-        match session.generate(&purpose, &question) {
+        let adapter_request = AdapterRequest::generate(&regeneration(session, step, baseline));
+        match session.generate(&purpose, &adapter_request) {
             Outcome::Answered(answer) => compare(session, step, baseline, &answer, &mut reported),
             Outcome::Refused(refused) => {
                 let detail = session.rejection(&refused);

@@ -14,7 +14,7 @@
 
 /// A table of rules: constants by their names, and `ALL` of them in their order.
 macro_rules! rules {
-    ($($name:ident: $severity:ident $id:literal $fault:literal,
+    ($($name:ident: $severity:ident $id:literal $error:literal,
         why: $why:literal,
         remedy: $remedy:literal,
         section: $section:literal;)*) => {
@@ -22,11 +22,11 @@ macro_rules! rules {
         pub const ALL: &[&super::Rule] = &[$(&$name),*];
 
         $(
-            #[doc = concat!($id, ": ", $fault, ".")]
+            #[doc = concat!($id, ": ", $error, ".")]
             pub const $name: super::Rule = super::Rule {
                 id: $id,
                 severity: super::Severity::$severity,
-                fault: $fault,
+                error: $error,
                 why: $why,
                 remedy: $remedy,
                 section: $section,
@@ -55,7 +55,7 @@ pub struct Rule {
     /// How bad it is.
     pub severity: Severity,
     /// What is wrong.
-    pub fault: &'static str,
+    pub error: &'static str,
     /// Why it matters.
     pub why: &'static str,
     /// What to do.

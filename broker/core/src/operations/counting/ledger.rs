@@ -47,7 +47,7 @@ pub(super) struct Listing {
 
 /// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was refused
 /// may look like an instance at rest, for example when the platform failed to delete it.
-pub(super) fn is_doubtful(record: &CountedInstance, occupancies: &Here) -> bool {
+pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool {
     let may_be_unmade = match record.state {
         PlatformState::Settled | PlatformState::Updating | PlatformState::Listed => true,
         PlatformState::Creating | PlatformState::Unmade => false,

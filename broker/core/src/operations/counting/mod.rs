@@ -21,7 +21,7 @@ use crate::{
     engine::Engine,
     offering::{Total, check_quotas, totals_needed},
 };
-use ledger::{Here, Ledger, Listing, Totals, is_doubtful};
+use ledger::{Here, Ledger, Listing, Totals, is_unsettled};
 
 /// Counts instances and keeps places for those on their way.
 #[derive(Clone, Debug)]
@@ -202,7 +202,7 @@ impl Counting {
         // What is at rest by now is deployed by now.
         let deployed = if records
             .iter()
-            .any(|record| is_doubtful(record, &occupancies))
+            .any(|record| is_unsettled(record, &occupancies))
         {
             let present = engine.present_instances(call).await;
             present.map_err(Refused::CountInstances)?

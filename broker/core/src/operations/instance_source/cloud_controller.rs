@@ -234,7 +234,7 @@ impl CloudControllerSource {
     async fn require_full_visibility(&self, call: &Call) -> Result<(), SourceError> {
         match self.client.visibility(call).await? {
             Visibility::Everything => Ok(()),
-            Visibility::Parts => Err(SourceError::PartialSight),
+            Visibility::Parts => Err(SourceError::PartialVisibility),
         }
     }
 

@@ -28,7 +28,7 @@ pub enum SourceError {
         "the client of `cf.uaa.authentication` may not read all spaces of the Cloud Controller; give it one of the rights `{}`",
         SEES_ALL.join("`, `")
     )]
-    PartialSight,
+    PartialVisibility,
 }
 
 impl SourceError {
@@ -38,7 +38,7 @@ impl SourceError {
             Self::CloudController(_) => Code::CloudController,
             Self::ServiceInstancesApi(_) | Self::UnknownAuthority(_) => Code::ServiceInstancesApi,
             Self::Filter(_) => Code::MalformedRequest,
-            Self::PartialSight => Code::InstancesUnknown,
+            Self::PartialVisibility => Code::InstancesUnknown,
         }
     }
 
@@ -68,7 +68,7 @@ impl SourceError {
             Self::CloudController(error)
             | Self::ServiceInstancesApi(error)
             | Self::UnknownAuthority(error) => error.is_timeout(),
-            Self::Filter(_) | Self::PartialSight => false,
+            Self::Filter(_) | Self::PartialVisibility => false,
         }
     }
 }

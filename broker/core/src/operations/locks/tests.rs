@@ -295,14 +295,14 @@ async fn a_request_that_gives_up_waiting_is_in_the_way_of_no_other() {
 }
 
 #[tokio::test]
-async fn locks_that_nobody_uses_are_forgotten() {
+async fn unused_locks_are_dropped() {
     let locks = locks(1);
     let held = locks.instance(&instance(0), later()).await;
-    for number in 0..=SWEEP_ABOVE {
+    for number in 0..=PRUNE_ABOVE {
         let id = InstanceId::try_from(format!("other-{number}")).unwrap();
         drop(locks.instance(&id, later()).await);
     }
-    assert!(locks.instances.used.lock().unwrap().len() <= SWEEP_ABOVE);
+    assert!(locks.instances.used.lock().unwrap().len() <= PRUNE_ABOVE);
     assert!(locks.instance(&instance(0), now()).await.is_err());
     drop(held);
 }

@@ -14,7 +14,7 @@ pub(in crate::operations) enum Reader {
     /// A client of UAA, by its id: the one with which the Cloud Controller reads service keys.
     UaaClient(String),
     /// A route and a backup agent are bound to by addresses, which are no credentials.
-    Nobody,
+    Unset,
 }
 
 /// Nobody could read the credentials.
@@ -33,7 +33,7 @@ impl Reader {
         } else if let Some(client) = &resource.credential_client {
             Ok(Self::UaaClient(client.clone()))
         } else if resource.route.is_some() || resource.for_backup_agent {
-            Ok(Self::Nobody)
+            Ok(Self::Unset)
         } else {
             Err(NoReader)
         }
@@ -44,7 +44,7 @@ impl Reader {
         match self {
             Self::App(guid) => Some(Actor::App(guid.clone())),
             Self::UaaClient(id) => Some(Actor::UaaClient(id.clone())),
-            Self::Nobody => None,
+            Self::Unset => None,
         }
     }
 }

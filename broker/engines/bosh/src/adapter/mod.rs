@@ -18,7 +18,7 @@ mod error;
 mod executable;
 mod plan;
 mod process;
-mod question;
+mod request;
 #[cfg(test)]
 mod tests;
 
@@ -39,7 +39,7 @@ use tokio::{
 
 use answer::Answer;
 use process::{Ceilings, Ended, Unfinished};
-use question::Question;
+use request::AdapterRequest;
 
 pub use error::AdapterError;
 pub use executable::ExecutableDigest;
@@ -91,13 +91,13 @@ impl ServiceAdapter {
         request: &GenerateManifest,
         deadline: Instant,
     ) -> Result<GeneratedManifest, AdapterError> {
-        let question = Question::new(
+        let adapter_request = AdapterRequest::new(
             self.form,
             Subcommand::GenerateManifest,
             || AdapterInput::generate_manifest(request),
             || AdapterArguments::generate_manifest(request),
         );
-        let answer = self.ask(question, deadline).await?;
+        let answer = self.ask(adapter_request, deadline).await?;
         match self.form {
             AdapterForm::Stdin => answer.json(),
             AdapterForm::Arguments => answer.manifest(),
@@ -110,13 +110,13 @@ impl ServiceAdapter {
         request: &GenerateDashboardUrl,
         deadline: Instant,
     ) -> Result<Option<String>, AdapterError> {
-        let question = Question::new(
+        let adapter_request = AdapterRequest::new(
             self.form,
             Subcommand::DashboardUrl,
             || AdapterInput::dashboard_url(request),
             || AdapterArguments::dashboard_url(request),
         );
-        match self.ask(question, deadline).await {
+        match self.ask(adapter_request, deadline).await {
             Ok(answer) => {
                 let DashboardUrl { dashboard_url, .. } = answer.json()?;
                 Ok(Some(dashboard_url).filter(|url| !url.is_empty()))
@@ -135,13 +135,13 @@ impl ServiceAdapter {
         request: &CreateBinding,
         deadline: Instant,
     ) -> Result<Binding, AdapterError> {
-        let question = Question::new(
+        let adapter_request = AdapterRequest::new(
             self.form,
             Subcommand::CreateBinding,
             || AdapterInput::create_binding(request),
             || AdapterArguments::create_binding(request),
         );
-        self.ask(question, deadline).await?.json()
+        self.ask(adapter_request, deadline).await?.json()
     }
 
     /// Asks to take credentials back. What it prints is ignored.
@@ -150,13 +150,13 @@ impl ServiceAdapter {
         request: &DeleteBinding,
         deadline: Instant,
     ) -> Result<(), AdapterError> {
-        let question = Question::new(
+        let adapter_request = AdapterRequest::new(
             self.form,
             Subcommand::DeleteBinding,
             || AdapterInput::delete_binding(request),
             || AdapterArguments::delete_binding(request),
         );
-        self.ask(question, deadline).await?;
+        self.ask(adapter_request, deadline).await?;
         Ok(())
     }
 
@@ -166,19 +166,23 @@ impl ServiceAdapter {
         request: &GeneratePlanSchemas,
         deadline: Instant,
     ) -> Result<PlanSchemas, AdapterError> {
-        let question = Question::new(
+        let adapter_request = AdapterRequest::new(
             self.form,
             Subcommand::GeneratePlanSchemas,
             || AdapterInput::generate_plan_schemas(request),
             || AdapterArguments::generate_plan_schemas(request),
         );
-        self.ask(question, deadline).await?.json()
+        self.ask(adapter_request, deadline).await?.json()
     }
 
-    #[tracing::instrument(name = "adapter", skip_all, fields(adapter.call = %question.call))]
-    async fn ask(&self, question: Question, deadline: Instant) -> Result<Answer, AdapterError> {
-        let call = question.call;
-        let longest_argument = question.longest_argument();
+    #[tracing::instrument(name = "adapter", skip_all, fields(adapter.call = %adapter_request.call))]
+    async fn ask(
+        &self,
+        adapter_request: AdapterRequest,
+        deadline: Instant,
+    ) -> Result<Answer, AdapterError> {
+        let call = adapter_request.call;
+        let longest_argument = adapter_request.longest_argument();
         let mut counted = metrics().adapter.wait(call);
         let Ok(Ok(_location)) = timeout_at(deadline, self.locations.acquire()).await else {
             counted.ended(AdapterOutcome::NoLocation);
@@ -188,7 +192,7 @@ impl ServiceAdapter {
         let deadline = deadline.min(Instant::now() + self.limit);
         let ended = process::run(
             &self.program,
-            question,
+            adapter_request,
             &self.environment,
             self.ceilings,
             deadline,

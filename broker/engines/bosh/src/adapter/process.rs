@@ -15,7 +15,7 @@ use odb_process::{
 use odb_redaction::{Chain, Redaction};
 use tokio::time::Instant;
 
-use super::question::Question;
+use super::request::AdapterRequest;
 
 /// The most that is read of one call's stderr: more is no complaint but a flood.
 const MAX_STDERR: usize = 64 * 1024 * 1024;
@@ -60,21 +60,21 @@ pub(super) enum Unfinished {
 /// child.
 pub(super) async fn run(
     program: &Path,
-    question: Question,
+    adapter_request: AdapterRequest,
     environment: &[(OsString, OsString)],
     ceilings: Ceilings,
     deadline: Instant,
 ) -> Result<Ended, Unfinished> {
     let mut command = Command::new(program);
     command
-        .arg(question.call.name())
-        .args(&question.arguments)
+        .arg(adapter_request.call.name())
+        .args(&adapter_request.arguments)
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir("/");
     let (cancel, _caller) = io::pipe().map_err(Unfinished::Start)?;
     let child = ChildProcess::new(command, deadline.into_std())
-        .with_input(question.stdin)
+        .with_input(adapter_request.stdin)
         .with_linger(LINGER)
         .with_orphans(Orphans::Adopted)
         .with_cancel(cancel);

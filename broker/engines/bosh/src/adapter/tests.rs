@@ -112,7 +112,7 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test]
-async fn an_answer_is_understood_and_the_question_arrives_on_stdin() {
+async fn an_answer_is_parsed_and_the_request_arrives_on_stdin() {
     let script = Script::new(
         "cat > question; echo \"$@\" > arguments; echo '{\"dashboard_url\":\"https://d\"}'",
     );
@@ -121,13 +121,14 @@ async fn an_answer_is_understood_and_the_question_arrives_on_stdin() {
         Some("https://d")
     );
     assert_eq!(script.file("arguments"), "dashboard-url\n");
-    let question: serde_json::Value = serde_json::from_str(&script.file("question")).unwrap();
-    assert_eq!(question["dashboard_url"]["instance_id"], "i1");
-    assert_eq!(question["generate_manifest"]["plan"], "");
+    let adapter_request: serde_json::Value =
+        serde_json::from_str(&script.file("question")).unwrap();
+    assert_eq!(adapter_request["dashboard_url"]["instance_id"], "i1");
+    assert_eq!(adapter_request["generate_manifest"]["plan"], "");
 }
 
 #[tokio::test]
-async fn in_argument_form_the_question_is_on_the_command_line_and_stdin_is_empty() {
+async fn in_argument_form_the_request_is_on_the_command_line_and_stdin_is_empty() {
     let script = Script::with_arguments(
         "cat > stdin; printf '%s\n' \"$@\" > arguments; echo '{\"dashboard_url\":\"https://d\"}'",
     );
@@ -222,7 +223,7 @@ async fn a_daemon_with_a_session_of_its_own_goes_with_its_call() {
 }
 
 #[tokio::test]
-async fn the_daemon_of_a_call_that_nobody_waits_for_any_more_goes_too() {
+async fn the_daemon_of_an_abandoned_call_is_ended_too() {
     let script = Script::new("setsid -f sh -c 'echo $$ > daemon; exec sleep 1000'; sleep 1000");
     let begun = async {
         while script.file("daemon").is_empty() {

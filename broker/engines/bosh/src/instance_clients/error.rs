@@ -17,7 +17,7 @@ pub enum ClientError {
     },
     /// It may have been created, and nobody tells.
     #[error("it is not known whether the UAA client of the instance has been created")]
-    InDoubt {
+    Unconfirmed {
         /// What UAA said, or that it said nothing.
         #[source]
         source: Box<ServiceError>,
@@ -66,12 +66,12 @@ impl ClientError {
 
     /// A client may have been made, although this says that there is none.
     pub fn may_have_made(&self) -> bool {
-        matches!(self, Self::InDoubt { .. } | Self::Unsteady)
+        matches!(self, Self::Unconfirmed { .. } | Self::Unsteady)
     }
 
     fn source_of_uaa(&self) -> Option<&ServiceError> {
         match self {
-            Self::Administration { source, .. } | Self::InDoubt { source } => Some(source),
+            Self::Administration { source, .. } | Self::Unconfirmed { source } => Some(source),
             Self::Unsteady | Self::Foreign | Self::SpaceUnknown | Self::Secret(_) => None,
         }
     }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_without_marks_is_ours_only_under_an_id_that_a_cloud_controller_gives() {
+    fn a_client_without_metadata_is_own_only_under_an_id_of_the_cloud_controller() {
         let offering: OfferingId = "ours".to_owned().into();
         let belong = |instance: &str, offering_mark: Option<&str>| {
             let ownership = Ownership {

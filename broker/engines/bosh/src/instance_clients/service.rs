@@ -337,7 +337,7 @@ impl InstanceClients {
 }
 
 fn unconfirmed(source: ServiceError) -> ClientError {
-    ClientError::InDoubt {
+    ClientError::Unconfirmed {
         source: Box::new(source),
     }
 }

@@ -41,7 +41,7 @@ pub(crate) async fn client(
         }
     };
     if client.as_ref().is_err_and(ClientError::may_have_made) {
-        sweep_client(engine, order, operation);
+        delete_abandoned_client(engine, order, operation);
     }
     match client {
         // The platform's operator, who upgrades by API, cannot tell the space; users can.
@@ -67,13 +67,13 @@ pub(crate) async fn undo_client(
     };
     tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was done to the UAA client of the instance could not be undone yet");
     if let Some(operation) = client.made_by() {
-        sweep_client(engine, order, operation);
+        delete_abandoned_client(engine, order, operation);
     }
 }
 
 /// Removes a client that was made for nothing, or that may arrive when its request has long been answered. One that a
 /// later request has made stays; while one is in progress nothing is removed behind its back.
-fn sweep_client(engine: &BoshEngine, order: &Order, operation: &ContextId) {
+fn delete_abandoned_client(engine: &BoshEngine, order: &Order, operation: &ContextId) {
     let (upstreams, instance) = (engine.upstreams.clone(), order.instance.clone());
     let (operation, request) = (operation.clone(), order.request.clone());
     let reconcilers = engine.reconcilers.clone();

@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// Ended operations are swept out when there are more than this.
-const SWEEP_ABOVE: usize = 1024;
+const PRUNE_ABOVE: usize = 1024;
 
 /// Starts drivers and reads their snapshots.
 #[derive(Clone, Debug)]
@@ -378,7 +378,7 @@ async fn ended(mut reconciler: watch::Receiver<Snapshot>) {
 
 /// The latest operation on an instance is another one now.
 fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &Timings) {
-    if entries.len() > SWEEP_ABOVE {
+    if entries.len() > PRUNE_ABOVE {
         entries.retain(|_, entry| match entry.phase {
             Phase::Left(at) => at.elapsed() < timings.recorded,
             Phase::Submitting(_) | Phase::Driven => true,
@@ -409,7 +409,7 @@ async fn drive(
         operation.begun = Begun::Elsewhere;
         reconciler
     };
-    let complain = |panic: &str| {
+    let log_panic = |panic: &str| {
         tracing::error!(
             code = %Code::Internal,
             request.id = %request,
@@ -418,14 +418,14 @@ async fn drive(
             "the driver of an operation has panicked, another one takes its place"
         );
     };
-    Box::pin(begin_until_one_ends(reconciler, pause, complain)).await;
+    Box::pin(begin_until_one_ends(reconciler, pause, log_panic)).await;
 }
 
 /// Begins the work again, after a pause, as long as it panics.
 async fn begin_until_one_ends<Work>(
     mut begin: impl FnMut() -> Option<Work>,
     pause: Duration,
-    complain: impl Fn(&str),
+    log_panic: impl Fn(&str),
 ) where
     Work: Future<Output = ()>,
 {
@@ -434,7 +434,7 @@ async fn begin_until_one_ends<Work>(
         let Err(panic) = AssertUnwindSafe(work).catch_unwind().await else {
             return;
         };
-        complain(panic_text(panic.as_ref()));
+        log_panic(panic_text(panic.as_ref()));
         sleep(pause).await;
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Er
         let is_open = stored.record.outcome.is_none();
         is_open.then_some((instance, stored))
     };
-    let found: Vec<_> = match engine.upstreams.records.ours_with(call, open).await {
+    let found: Vec<_> = match engine.upstreams.records.own_with(call, open).await {
         Ok(found) => found,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
             tracing::warn!(

@@ -27,7 +27,7 @@ pub(crate) fn record_of(
     is_abandoned: bool,
 ) -> InstanceRecord {
     let stored = match found {
-        Some(FoundRecord::Ours(stored)) => *stored,
+        Some(FoundRecord::Own(stored)) => *stored,
         Some(FoundRecord::Foreign(owner)) => return without_record(owner, known),
         None => return without_record(Owner::Unknown, known),
     };
@@ -195,7 +195,7 @@ mod tests {
 
     fn record_with(record: OperationRecord, known: &Known) -> InstanceRecord {
         let id = ConfigId::try_from("1".to_owned()).unwrap();
-        let mark = FoundRecord::Ours(Box::new(StoredRecord { id, record }));
+        let mark = FoundRecord::Own(Box::new(StoredRecord { id, record }));
         record_of(&instance(), Some(mark), Some(known), false)
     }
 
@@ -269,7 +269,7 @@ mod tests {
     fn an_order_that_was_abandoned_has_failed() {
         let id = ConfigId::try_from("1".to_owned()).unwrap();
         let record = operation_record::example(OperationKind::Create);
-        let mark = FoundRecord::Ours(Box::new(StoredRecord { id, record }));
+        let mark = FoundRecord::Own(Box::new(StoredRecord { id, record }));
         let record = record_of(&instance(), Some(mark), None, true);
         let operation = record.operation.unwrap();
         assert_eq!(operation.state, OperationState::Failed);

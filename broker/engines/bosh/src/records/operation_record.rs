@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_had_marked_says_so_and_what_platforms_ask_for_reads_as_ever() {
+    fn only_an_unmarked_operation_is_reported_as_such_and_platforms_read_what_they_always_read() {
         let mut record = record(OperationKind::Delete);
         let usual = serde_json::to_value(&record).unwrap();
         assert_eq!(usual.get("origin"), None);

@@ -36,7 +36,7 @@ pub(crate) struct StoredRecord {
 #[derive(Clone, Debug)]
 pub(crate) enum FoundRecord {
     /// A marker of ours.
-    Ours(Box<StoredRecord>),
+    Own(Box<StoredRecord>),
     /// A marker of another offering, or something that cannot be read.
     Foreign(Owner),
 }
@@ -143,13 +143,13 @@ impl Records {
     }
 
     /// What `keep` keeps of the markers of our instances.
-    pub(crate) async fn ours_with<T, C: Default + Extend<T>>(
+    pub(crate) async fn own_with<T, C: Default + Extend<T>>(
         &self,
         call: &Call,
         mut keep: impl FnMut(InstanceId, StoredRecord) -> Option<T>,
     ) -> Result<C, ServiceError> {
         let ours = |instance, found| match found {
-            FoundRecord::Ours(stored) => keep(instance, *stored),
+            FoundRecord::Own(stored) => keep(instance, *stored),
             FoundRecord::Foreign(_) => None,
         };
         self.all_with(call, ours).await
@@ -249,7 +249,7 @@ impl Records {
 
     fn found(&self, config: Config) -> FoundRecord {
         match self.understand(config.id, &config.content) {
-            Some(stored) => FoundRecord::Ours(Box::new(stored)),
+            Some(stored) => FoundRecord::Own(Box::new(stored)),
             None => FoundRecord::Foreign(self.owner(&config.content)),
         }
     }

@@ -139,7 +139,7 @@ pub(crate) async fn record_at_rest(
             return Err(Error::NotFound);
         }
     }
-    let found = stored?.map(|stored| FoundRecord::Ours(Box::new(stored)));
+    let found = stored?.map(|stored| FoundRecord::Own(Box::new(stored)));
     let unfinished = unfinished.map_err(Error::director("look for tasks in progress"))?;
     let record = record_with(engine, instance, found, known.as_ref());
     match record.in_progress().map(|operation| operation.kind) {
@@ -166,7 +166,7 @@ fn record_with(
     found: Option<FoundRecord>,
     known: Option<&Known>,
 ) -> InstanceRecord {
-    let is_abandoned = matches!(&found, Some(FoundRecord::Ours(stored)) if engine.upstreams.abandoned.includes(&stored.record.context));
+    let is_abandoned = matches!(&found, Some(FoundRecord::Own(stored)) if engine.upstreams.abandoned.includes(&stored.record.context));
     record_of(instance, found, known, is_abandoned)
 }
 
@@ -201,7 +201,7 @@ pub(crate) async fn recorded_occupancies(
         };
         Some((instance, occupancy))
     };
-    match engine.upstreams.records.ours_with(call, keep).await {
+    match engine.upstreams.records.own_with(call, keep).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => Ok(Vec::new()),
         occupied => occupied.map_err(Error::director("list the markers")),
     }
@@ -311,7 +311,7 @@ fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: FoundRecord) 
         FoundRecord::Foreign(Owner::ThisBroker | Owner::Unknown) => {
             InstanceRecord::of(Owner::Unknown)
         }
-        FoundRecord::Ours(stored)
+        FoundRecord::Own(stored)
             if engine
                 .upstreams
                 .records
@@ -319,7 +319,7 @@ fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: FoundRecord) 
         {
             InstanceRecord::of(Owner::AnotherBroker)
         }
-        FoundRecord::Ours(stored) => {
+        FoundRecord::Own(stored) => {
             let never_began = stored.record.outcome.is_none()
                 && in_flight::never_began(engine, instance, &stored.record);
             let mut record = record_with(engine, instance, Some(found), None);

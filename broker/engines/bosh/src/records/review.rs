@@ -57,22 +57,22 @@ pub(crate) async fn review(
     }
     match engine.upstreams.records.read(call, instance).await? {
         Some(stored) if in_flight::never_began(engine, instance, &stored.record) => {
-            review_tasks(engine, call, instance).await
+            details_of_tasks(engine, call, instance).await
         }
         Some(stored) if stored.record.outcome.is_some() => {
             let operation = Operation::of_stored(instance, stored);
-            review_ended(engine, call, &operation).await.map(Some)
+            details_of_ended(engine, call, &operation).await.map(Some)
         }
         Some(stored) => {
             let known = in_flight::take_over(engine, instance, stored);
             Ok(Some(known.view().status(instance.clone())))
         }
-        None => review_tasks(engine, call, instance).await,
+        None => details_of_tasks(engine, call, instance).await,
     }
 }
 
 /// What a marker remembers, with the tasks that the Director still has.
-async fn review_ended(
+async fn details_of_ended(
     engine: &BoshEngine,
     call: &Call,
     operation: &Operation,
@@ -107,7 +107,7 @@ async fn review_ended(
 }
 
 /// Nobody remembers an operation: the tasks that have held the deployment last, and belong together, have to do.
-async fn review_tasks(
+async fn details_of_tasks(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,

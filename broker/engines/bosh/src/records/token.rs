@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_go_broker_finds_its_keys_in_ours() {
+    fn the_go_broker_finds_its_keys_in_our_file() {
         let instance = InstanceId::try_from("i1".to_owned()).unwrap();
         let token = OperationToken::new(
             instance.clone(),

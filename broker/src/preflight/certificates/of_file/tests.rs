@@ -40,10 +40,10 @@ fn said(source: &str) -> (Vec<String>, Vec<String>) {
     let Inspection {
         errors, warnings, ..
     } = findings.inspection;
-    let reported = |problems: Vec<odb_config::Problem>| {
-        let problems = problems.iter();
-        problems
-            .map(|problem| format!("{} {}", problem.key(), problem.wrong()))
+    let reported = |findings: Vec<odb_config::ConfigFinding>| {
+        let findings = findings.iter();
+        findings
+            .map(|finding| format!("{} {}", finding.key(), finding.wrong()))
             .collect()
     };
     (reported(errors), reported(warnings))

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::problems::Problems;
+use super::errors::CatalogErrors;
 use crate::director::ruby::inspect;
 
 const DESCRIPTION_LIMIT: usize = 10_000;
@@ -10,7 +10,7 @@ const DESCRIPTION_LIMIT: usize = 10_000;
 /// Reads the members of one service or plan and notes what is wrong with them.
 pub(super) struct Members<'a> {
     pub(super) object: &'a Map<String, Value>,
-    pub(super) problems: &'a mut Problems,
+    pub(super) errors: &'a mut CatalogErrors,
 }
 
 impl<'a> Members<'a> {
@@ -22,7 +22,7 @@ impl<'a> Members<'a> {
     pub(super) fn required_text(&mut self, key: &str, label: &str) -> String {
         match self.given(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => return text.clone(),
-            None | Some(Value::String(_)) => self.problems.say(format!("{label} is required")),
+            None | Some(Value::String(_)) => self.errors.say(format!("{label} is required")),
             Some(other) => self.wrong(label, "a string", other),
         }
         String::new()
@@ -31,7 +31,7 @@ impl<'a> Members<'a> {
     pub(super) fn description(&mut self, label: &str) -> String {
         let description = self.required_text("description", label);
         if description.chars().count() > DESCRIPTION_LIMIT {
-            self.problems.say(format!(
+            self.errors.say(format!(
                 "{label} may not have more than {DESCRIPTION_LIMIT} characters"
             ));
         }
@@ -40,7 +40,7 @@ impl<'a> Members<'a> {
 
     pub(super) fn required_flag(&mut self, key: &str, label: &str) -> bool {
         if self.given(key).is_none() {
-            self.problems.say(format!("{label} is required"));
+            self.errors.say(format!("{label} is required"));
         }
         self.flag(key, label).unwrap_or_default()
     }
@@ -91,7 +91,7 @@ impl<'a> Members<'a> {
 
     pub(super) fn wrong(&mut self, label: &str, must_be: &str, value: &Value) {
         let value = inspect(value);
-        self.problems
+        self.errors
             .say(format!("{label} must be {must_be}, but has value {value}"));
     }
 }

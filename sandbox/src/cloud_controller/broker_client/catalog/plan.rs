@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{CatalogPlan, members::Members, problems::Problems, schemas};
+use super::{CatalogPlan, errors::CatalogErrors, members::Members, schemas};
 use crate::{cloud_controller::model::MaintenanceInfo, director::ruby::inspect};
 
 const MAINTENANCE_INFO_LIMIT: usize = 2_000;
 const MAINTENANCE_INFO_KEYS: [&str; 2] = ["version", "description"];
 
-pub(super) fn read_plan(object: &Map<String, Value>, problems: &mut Problems) -> CatalogPlan {
-    let mut found = Problems::default();
+pub(super) fn read_plan(object: &Map<String, Value>, errors: &mut CatalogErrors) -> CatalogPlan {
+    let mut found = CatalogErrors::default();
     let mut members = Members {
         object,
-        problems: &mut found,
+        errors: &mut found,
     };
     let plan = CatalogPlan {
         id: members.required_text("id", "Plan id"),
@@ -37,10 +37,10 @@ pub(super) fn read_plan(object: &Map<String, Value>, problems: &mut Problems) ->
         maintenance_info: maintenance_info(&mut members),
     };
     if let Value::Object(given) = &plan.schemas {
-        found.below("Schemas", schemas::problems(given));
+        found.below("Schemas", schemas::errors(given));
     }
     let name = object.get("name").and_then(Value::as_str);
-    problems.below(format!("Plan {}", name.unwrap_or_default()), found);
+    errors.below(format!("Plan {}", name.unwrap_or_default()), found);
     plan
 }
 
@@ -48,12 +48,12 @@ fn maintenance_info(members: &mut Members<'_>) -> Option<MaintenanceInfo> {
     let info = members.hash("maintenance_info", "Maintenance info")?;
     let mut of_info = Members {
         object: info,
-        problems: &mut *members.problems,
+        errors: &mut *members.errors,
     };
     let version = of_info.required_text("version", "Maintenance info version");
     if semver::Version::parse(&version).is_err() {
         let value = inspect(info.get("version").unwrap_or(&Value::Null));
-        of_info.problems.say(format!(
+        of_info.errors.say(format!(
             "Maintenance info version must be a Semantic Version, but has value {value}"
         ));
     }
@@ -63,7 +63,7 @@ fn maintenance_info(members: &mut Members<'_>) -> Option<MaintenanceInfo> {
     }
     let length = Value::Object(info.clone()).to_string().chars().count();
     if length > MAINTENANCE_INFO_LIMIT {
-        of_info.problems.say(format!(
+        of_info.errors.say(format!(
             "Maintenance info must serialize to {MAINTENANCE_INFO_LIMIT} characters or fewer in JSON, but serializes \
              to {length} characters"
         ));
@@ -74,7 +74,7 @@ fn maintenance_info(members: &mut Members<'_>) -> Option<MaintenanceInfo> {
         .filter(|key| !MAINTENANCE_INFO_KEYS.contains(key))
         .collect();
     if !unknown.is_empty() {
-        of_info.problems.say(format!(
+        of_info.errors.say(format!(
             "Maintenance info contains invalid key(s): {}",
             unknown.join(", ")
         ));

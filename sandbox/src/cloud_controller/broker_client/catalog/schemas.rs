@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{metaschema, problems::Problems};
+use super::{errors::CatalogErrors, metaschema};
 use crate::director::ruby::inspect;
 
 const SCHEMA_LIMIT: usize = 65_536;
@@ -20,43 +20,43 @@ const KNOWN_METASCHEMAS: [&str; 5] = [
 ];
 
 /// What is wrong with the schemas. The schemas themselves are looked at only where all are where they belong.
-pub(super) fn problems(given: &Map<String, Value>) -> Problems {
-    let mut problems = Problems::default();
+pub(super) fn errors(given: &Map<String, Value>) -> CatalogErrors {
+    let mut errors = CatalogErrors::default();
     let mut schemas = Vec::new();
     for (kind, moments) in LOCATIONS {
-        let Some(of_kind) = hash(given, kind, kind, &mut problems) else {
+        let Some(of_kind) = hash(given, kind, kind, &mut errors) else {
             continue;
         };
         for moment in moments {
             let path = format!("{kind}.{moment}");
-            let schema = hash(of_kind, moment, &path, &mut problems).and_then(|of_moment| {
+            let schema = hash(of_kind, moment, &path, &mut errors).and_then(|of_moment| {
                 let path = format!("{path}.parameters");
-                Some((hash(of_moment, "parameters", &path, &mut problems)?, path))
+                Some((hash(of_moment, "parameters", &path, &mut errors)?, path))
             });
             schemas.extend(schema);
         }
     }
-    if problems.are_none() {
+    if errors.are_none() {
         for (schema, path) in schemas {
             for wrong in wrong_with(schema) {
-                problems.say(format!("Schema {path} is not valid. {wrong}"));
+                errors.say(format!("Schema {path} is not valid. {wrong}"));
             }
         }
     }
-    problems
+    errors
 }
 
 fn hash<'a>(
     within: &'a Map<String, Value>,
     key: &str,
     path: &str,
-    problems: &mut Problems,
+    errors: &mut CatalogErrors,
 ) -> Option<&'a Map<String, Value>> {
     match within.get(key)? {
         Value::Null => None,
         Value::Object(hash) => Some(hash),
         other => {
-            problems.say(format!(
+            errors.say(format!(
                 "Schemas {path} must be a hash, but has value {}",
                 inspect(other)
             ));

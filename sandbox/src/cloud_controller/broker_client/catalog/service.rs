@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{CatalogPlan, CatalogService, members::Members, plan::read_plan, problems::Problems};
+use super::{
+    CatalogPlan, CatalogService, errors::CatalogErrors, members::Members, plan::read_plan,
+};
 use crate::{cloud_controller::model::Feature, director::ruby::inspect};
 
 const TAGS_LIMIT: usize = 2_048;
@@ -16,11 +18,14 @@ const OPTIONAL_FEATURES: [(&str, Feature); 4] = [
     ("allow_context_updates", Feature::AllowContextUpdates),
 ];
 
-pub(super) fn read_service(object: &Map<String, Value>, problems: &mut Problems) -> CatalogService {
-    let mut found = Problems::default();
+pub(super) fn read_service(
+    object: &Map<String, Value>,
+    errors: &mut CatalogErrors,
+) -> CatalogService {
+    let mut found = CatalogErrors::default();
     let mut members = Members {
         object,
-        problems: &mut found,
+        errors: &mut found,
     };
     let mut service = CatalogService {
         id: members.required_text("id", "Service id"),
@@ -48,7 +53,7 @@ pub(super) fn read_service(object: &Map<String, Value>, problems: &mut Problems)
     }
     service.plans = plans(object, &service.name, &mut found);
     let name = object.get("name").and_then(Value::as_str);
-    problems.below(format!("Service {}", name.unwrap_or_default()), found);
+    errors.below(format!("Service {}", name.unwrap_or_default()), found);
     service
 }
 
@@ -68,7 +73,7 @@ fn metadata(members: &mut Members<'_>) -> Map<String, Value> {
     };
     let mut shareable = Members {
         object: metadata,
-        problems: &mut *members.problems,
+        errors: &mut *members.errors,
     };
     shareable.flag("shareable", "Service metadata shareable");
     metadata.clone()
@@ -79,7 +84,7 @@ fn dashboard_client(members: &mut Members<'_>) -> Option<String> {
     let client = members.hash("dashboard_client", "Service dashboard client attributes")?;
     let mut of_client = Members {
         object: client,
-        problems: &mut *members.problems,
+        errors: &mut *members.errors,
     };
     let id = of_client.required_text("id", "Service dashboard client id");
     of_client.required_text("secret", "Service dashboard client secret");
@@ -91,7 +96,7 @@ fn dashboard_client(members: &mut Members<'_>) -> Option<String> {
 fn plans(
     service: &Map<String, Value>,
     service_name: &str,
-    problems: &mut Problems,
+    errors: &mut CatalogErrors,
 ) -> Vec<CatalogPlan> {
     let plans = match service.get("plans") {
         None | Some(Value::Null) => Some(Vec::new()),
@@ -100,25 +105,25 @@ fn plans(
     };
     let Some(plans) = plans else {
         let value = inspect(service.get("plans").unwrap_or(&Value::Null));
-        problems.say(format!(
+        errors.say(format!(
             "Service plans list must be an array of hashes, but has value {value}"
         ));
         return Vec::new();
     };
     if plans.is_empty() {
-        problems.say("At least one plan is required");
+        errors.say("At least one plan is required");
     }
     let plans: Vec<_> = plans
         .into_iter()
-        .map(|plan| read_plan(plan, problems))
+        .map(|plan| read_plan(plan, errors))
         .collect();
     for id in repeated(plans.iter().map(|plan| &plan.id)) {
-        problems.say(format!(
+        errors.say(format!(
             "Plan ids must be unique. Service {service_name} already has a plan with id '{id}'"
         ));
     }
     for name in repeated(plans.iter().map(|plan| &plan.name)) {
-        problems.say(format!(
+        errors.say(format!(
             "Plan names must be unique within a service. Service {service_name} already has a plan named {name}"
         ));
     }

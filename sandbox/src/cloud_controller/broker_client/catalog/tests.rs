@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::*;
 
-fn problems(catalog: &Value) -> String {
+fn errors(catalog: &Value) -> String {
     problems_beside(catalog, &[])
 }
 
 fn problems_beside(catalog: &Value, registered: &[RegisteredService]) -> String {
     Catalog::checked(catalog.as_object().unwrap(), "redis-broker", registered)
         .err()
-        .map(|problems| problems.to_string())
+        .map(|errors| errors.to_string())
         .unwrap_or_default()
 }
 
@@ -27,7 +27,7 @@ fn schemas(parameters: &Value) -> Value {
 }
 
 #[test]
-fn every_problem_is_reported_at_once_by_service_and_plan() {
+fn every_finding_is_reported_at_once_by_service_and_plan() {
     let catalog = json!({"services": [{
         "id": 12345, "name": "service-1", "description": "x".repeat(10_001), "bindable": true,
         "bindings_retrievable": "not-a-bool", "allow_context_updates": "not-a-bool", "requires": ["root"],
@@ -46,7 +46,7 @@ fn every_problem_is_reported_at_once_by_service_and_plan() {
         "dashboard_client": {"id": "client-1", "secret": "s", "redirect_uri": "http://x"},
     }]});
 
-    insta::assert_snapshot!(problems(&catalog).replace(&"x".repeat(10_001), "xxx"), @r#"
+    insta::assert_snapshot!(errors(&catalog).replace(&"x".repeat(10_001), "xxx"), @r#"
     Service ids must be unique
     Service names must be unique within a broker
     Plan ids must be unique. Unable to register plan with id 'plan-b' (plan name 'large', service name 'service-2') because it uses the same id as another plan in the catalog (plan name 'small', service name 'service-2')
@@ -76,7 +76,7 @@ fn every_problem_is_reported_at_once_by_service_and_plan() {
 fn a_catalog_without_services_is_refused() {
     for catalog in [json!({"services": []}), json!({})] {
         assert_eq!(
-            problems(&catalog),
+            errors(&catalog),
             "Service broker must provide at least one service\n"
         );
     }
@@ -113,7 +113,7 @@ fn members_must_be_of_their_type_and_fit() {
         ),
     ];
     for (members, expected) in table {
-        let reported = problems(&with_plan(&members));
+        let reported = errors(&with_plan(&members));
         assert_eq!(
             reported
                 .strip_prefix("Service p.redis\n  Plan small\n")
@@ -147,7 +147,7 @@ fn schemas_refer_to_themselves_only_and_are_not_too_long() {
         ),
     ];
     for (schema, expected) in table {
-        let reported = problems(&schemas(&schema));
+        let reported = errors(&schemas(&schema));
         let reported = reported.rsplit("is not valid. ").next().unwrap().trim_end();
         assert_eq!(reported, expected);
     }

@@ -81,7 +81,7 @@ fn text(string: &str, indent: &str) -> String {
     if matches!(string, "y" | "Y" | "n" | "N") || (starts_oddly && !string.contains('"')) {
         return double_quoted(string);
     }
-    if string.is_empty() || is_something_else(string) || !may_stand_plain(string) {
+    if string.is_empty() || is_something_else(string) || !may_be_plain(string) {
         return format!("'{}'", string.replace('\'', "''"));
     }
     string.to_owned()
@@ -139,7 +139,7 @@ fn is_date(string: &str) -> bool {
         && day.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn may_stand_plain(string: &str) -> bool {
+fn may_be_plain(string: &str) -> bool {
     !string.contains(": ")
         && !string.contains(" #")
         && !string.ends_with([':', ' ', '\n'])

@@ -2,7 +2,7 @@ use odb_adapter_sdk::yaml;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{FileError, OpsFile, Problem};
+use super::{FileError, OperationErrorKind, OpsFile};
 
 const DOCUMENT: &str = "
 key: 1
@@ -11,19 +11,19 @@ array: [4, 5, 6]
 items: [{name: item7}, {name: item8}, {name: item8}]
 ";
 
-fn after(operations: &str) -> Result<Value, Problem> {
+fn after(operations: &str) -> Result<Value, OperationErrorKind> {
     let mut document = yaml::from_str(DOCUMENT).unwrap();
     let file = OpsFile::parse("ops.yml", operations).unwrap();
     file.apply(&mut document)
-        .map_err(|error| error.problem().clone())?;
+        .map_err(|error| error.kind().clone())?;
     Ok(document)
 }
 
-fn replaced(path: &str) -> Result<Value, Problem> {
+fn replaced(path: &str) -> Result<Value, OperationErrorKind> {
     after(&format!("[{{type: replace, path: '{path}', value: 10}}]"))
 }
 
-fn removed(path: &str) -> Result<Value, Problem> {
+fn removed(path: &str) -> Result<Value, OperationErrorKind> {
     after(&format!("[{{type: remove, path: '{path}'}}]"))
 }
 
@@ -63,17 +63,17 @@ fn items_of_lists_are_replaced_put_between_and_appended() {
         assert_eq!(replaced(path).unwrap()["array"], expected, "{path}");
     }
     assert_eq!(replaced("/list?/-").unwrap()["list"], json!([10]));
-    let problem = |path| replaced(path).unwrap_err().to_string();
+    let kind = |path| replaced(path).unwrap_err().to_string();
     assert_eq!(
-        problem("/array/3"),
+        kind("/array/3"),
         "`/array/3` is not in the list, which has 3 items"
     );
     assert_eq!(
-        problem("/array/0:prev"),
+        kind("/array/0:prev"),
         "`/array/0` is not in the list, which has 3 items"
     );
-    assert_eq!(problem("/key/-"), "`/key` is a number, not a list");
-    assert_eq!(problem("/array/x"), "`/array` is a list, not a map");
+    assert_eq!(kind("/key/-"), "`/key` is a number, not a list");
+    assert_eq!(kind("/array/x"), "`/array` is a list, not a map");
 }
 
 #[test]
@@ -89,13 +89,13 @@ fn items_are_found_by_a_key() {
         replaced("/others?/name=a/b").unwrap()["others"],
         json!([{"name": "a", "b": 10}])
     );
-    let problem = |path| items(path).unwrap_err().to_string();
+    let kind = |path| items(path).unwrap_err().to_string();
     assert_eq!(
-        problem("/items/name=item8/count?"),
+        kind("/items/name=item8/count?"),
         "`/items/name=item8` matches 2 items, not one"
     );
     assert_eq!(
-        problem("/items/name=item9/count?"),
+        kind("/items/name=item9/count?"),
         "`/items/name=item9` matches 0 items, not one"
     );
 }
@@ -157,7 +157,7 @@ fn an_operation_may_bring_its_own_words() {
     let text = "[{type: remove, path: /b, error: Take b.yml as well}]";
     assert_eq!(
         after(text).unwrap_err(),
-        Problem::Reported("Take b.yml as well".to_owned())
+        OperationErrorKind::Reported("Take b.yml as well".to_owned())
     );
 }
 
@@ -187,7 +187,7 @@ fn what_is_no_operation_is_refused() {
         let FileError::Operation { source, .. } = error else {
             panic!("{operation}: {error:?}");
         };
-        assert_eq!(source.problem().to_string(), expected, "{operation}");
+        assert_eq!(source.kind().to_string(), expected, "{operation}");
     }
     assert!(OpsFile::parse("empty.yml", "--- \n").is_ok());
 }

@@ -7,7 +7,7 @@ use super::inputs::{
 };
 
 #[test]
-fn what_a_user_chose_is_kept_wherever_the_group_stands() {
+fn a_users_choice_is_kept_wherever_the_group_is() {
     let mut turned = plan();
     turned["instance_groups"].as_array_mut().unwrap().reverse();
     for plan in [plan(), turned] {
@@ -23,7 +23,7 @@ fn what_a_user_chose_is_kept_wherever_the_group_stands() {
 }
 
 #[test]
-fn a_deployed_value_that_nobody_can_have_chosen_is_asked_to_the_operator_until_it_is_fixed() {
+fn a_deployed_value_that_no_user_can_choose_is_reported_to_the_operator_until_it_is_fixed() {
     let deployed = generated(&create(&plan(), &json!({"default_replication_factor": 2})));
     for wrong in ["99999", "0", "many"] {
         let mut deployed = parsed(&deployed);

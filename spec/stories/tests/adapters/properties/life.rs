@@ -109,7 +109,7 @@ impl<'s> Instance<'s> {
         } else {
             Value::Null
         };
-        let run = instance.ask(&Question {
+        let run = instance.ask(&CallInput {
             plan: &life.plan,
             request: request(&life.parameters),
             previous_manifest: "",
@@ -129,7 +129,7 @@ impl<'s> Instance<'s> {
         let (before, version_before) = (self.deployed.clone(), self.version);
         let plan_before = self.plan.clone();
         let wanted = self.wanted(&step.kind);
-        let run = self.ask(&Question {
+        let run = self.ask(&CallInput {
             plan: &wanted.plan,
             request: wanted.request,
             previous_manifest: &formed(&before, step.form),
@@ -208,7 +208,7 @@ impl<'s> Instance<'s> {
 
     /// What the broker asks before an update: the same instance once more.
     pub(crate) fn look_for_changes(&self, previous_manifest: &str) -> Run {
-        self.ask(&Question {
+        self.ask(&CallInput {
             plan: &self.plan,
             request: json!({}),
             previous_manifest,
@@ -225,16 +225,16 @@ impl<'s> Instance<'s> {
         promises::nothing_is_pending(&self.deployed, &regenerated);
     }
 
-    fn ask(&self, question: &Question<'_>) -> Run {
+    fn ask(&self, call_input: &CallInput<'_>) -> Run {
         let input = json!({
             "service_deployment": self.service.deployment(self.version).to_string(),
-            "plan": question.plan.to_string(),
-            "previous_plan": question.previous_plan.to_string(),
-            "previous_manifest": question.previous_manifest,
-            "request_parameters": question.request.to_string(),
-            "previous_secrets": question.previous_secrets.to_string(),
-            "previous_configs": question.previous_configs.to_string(),
-            "uaa_client": question.client.to_string(),
+            "plan": call_input.plan.to_string(),
+            "previous_plan": call_input.previous_plan.to_string(),
+            "previous_manifest": call_input.previous_manifest,
+            "request_parameters": call_input.request.to_string(),
+            "previous_secrets": call_input.previous_secrets.to_string(),
+            "previous_configs": call_input.previous_configs.to_string(),
+            "uaa_client": call_input.client.to_string(),
         });
         self.service.executable.ask("generate-manifest", &input)
     }
@@ -286,7 +286,7 @@ struct Wanted {
     previous_secrets: Value,
 }
 
-struct Question<'q> {
+struct CallInput<'q> {
     plan: &'q Value,
     request: Value,
     previous_manifest: &'q str,

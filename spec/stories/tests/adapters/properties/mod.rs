@@ -17,7 +17,7 @@
 macro_rules! every_promise_is_held_by {
     ($service:expr) => {
         every_promise_is_held_by!($service;
-            instances_keep_what_nobody_changed,
+            instances_keep_unchanged_values,
             wrong_parameters_are_refused_by_name,
             wrong_plan_properties_are_refused,
             no_previous_manifest_is_its_end,
@@ -49,7 +49,7 @@ use self::{life::Instance, service::Service};
 
 /// Instances of the service live: nothing crashes, nothing that nobody changed is lost, no secret changes unasked, and
 /// the broker never finds changes that nobody made.
-fn instances_keep_what_nobody_changed(service: &Service) {
+fn instances_keep_unchanged_values(service: &Service) {
     check(24, &life::lives(service), |life| {
         let mut instance = Instance::order(service, &life);
         for step in &life.steps {

@@ -10,7 +10,7 @@ use super::service::Service;
 use crate::{executable::Executable, redis::adapter::Implementation};
 
 of_each_implementation! {
-    instances_keep_what_nobody_changed,
+    instances_keep_unchanged_values,
     wrong_parameters_are_refused_by_name,
     wrong_plan_properties_are_refused,
     no_previous_manifest_is_its_end,
@@ -249,10 +249,10 @@ pub(crate) fn json_of_any_kind() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn instances_keep_what_nobody_changed(implementation: Implementation) {
+fn instances_keep_unchanged_values(implementation: Implementation) {
     for secure_manifests in [true, false] {
         let (service, _settings) = configured(implementation, secure_manifests);
-        super::instances_keep_what_nobody_changed(&service);
+        super::instances_keep_unchanged_values(&service);
     }
 }
 

@@ -15,7 +15,7 @@ of_each_implementation! {
     a_user_reads_which_parameter_is_wrong,
     a_user_gets_no_secret_of_the_brokers,
     a_user_brings_vm_extensions_and_no_other_config,
-    a_fault_of_the_plan_is_for_the_operator,
+    an_error_in_the_plan_is_for_the_operator,
 }
 
 fn the_sample_makes_the_sample_manifest(implementation: Implementation) {
@@ -185,7 +185,7 @@ fn a_user_brings_vm_extensions_and_no_other_config(implementation: Implementatio
     }
 }
 
-fn a_fault_of_the_plan_is_for_the_operator(implementation: Implementation) {
+fn an_error_in_the_plan_is_for_the_operator(implementation: Implementation) {
     let adapter = implementation.plain();
     let mut other_group = plan();
     other_group["instance_groups"][0]["name"] = "cache".into();

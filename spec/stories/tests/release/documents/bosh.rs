@@ -40,7 +40,7 @@ pub(super) fn expect_fine(location: &str, call: &[String], folder: &Path) {
 
 /// Holds a call of `bosh` to what there is of subcommands, flags, errands and jobs, whatever files it names.
 pub(super) fn expect_known<'c>(location: &str, call: &'c [String]) -> Command<'c> {
-    let command = parse(call).unwrap_or_else(|fault| panic!("{location}: {fault} in {call:?}"));
+    let command = parse(call).unwrap_or_else(|error| panic!("{location}: {error} in {call:?}"));
     match command.name {
         "run-errand" => expect_errand(location, command.operands[0]),
         "ssh" => {
@@ -160,7 +160,7 @@ fn expect_our_program(location: &str, script: &str) {
     };
     let is_executable = !program.starts_with("/tmp/");
     assert!(is_executable, "{location}: nothing runs in /tmp: {script}");
-    let fault = match program.rsplit('/').next().unwrap_or_default() {
+    let error = match program.rsplit('/').next().unwrap_or_default() {
         "doctor" => {
             let job = program.strip_prefix("/var/vcap/jobs/");
             let job = job.and_then(|rest| rest.strip_suffix("/bin/doctor"));
@@ -173,5 +173,5 @@ fn expect_our_program(location: &str, script: &str) {
         name @ ("on-demand-broker" | "odb-errand") => super::inline::fault_of(name, rest),
         _ => None,
     };
-    assert_eq!(fault, None, "{location}: {script}");
+    assert_eq!(error, None, "{location}: {script}");
 }

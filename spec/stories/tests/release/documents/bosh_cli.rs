@@ -509,10 +509,10 @@ fn commands_that_the_bosh_cli_does_not_have_are_found_out() {
         "bosh configs --type=odb-run -r=9",
         "bosh tasks --recent",
     ] {
-        let fault = parse(&call(line)).err();
-        assert_eq!(fault, None, "{line}");
+        let error = parse(&call(line)).err();
+        assert_eq!(error, None, "{line}");
     }
-    for (line, fault) in [
+    for (line, error) in [
         ("bosh deplyo m.yml", "there is no subcommand `deplyo`"),
         ("bosh deploy m.yml --ops x.yml", "there is no flag `--ops`"),
         ("bosh deploy m.yml --path=/a", "there is no flag `--path`"),
@@ -538,6 +538,6 @@ fn commands_that_the_bosh_cli_does_not_have_are_found_out() {
             "`update-config` needs `--name`",
         ),
     ] {
-        assert_eq!(parse(&call(line)).err().as_deref(), Some(fault), "{line}");
+        assert_eq!(parse(&call(line)).err().as_deref(), Some(error), "{line}");
     }
 }

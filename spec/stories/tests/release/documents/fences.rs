@@ -98,7 +98,7 @@ const GUIDE_WALK: &str =
     "story::guide::walk::the_commands_of_the_chapters_do_what_the_chapters_say";
 
 #[test]
-fn every_fenced_block_is_of_a_kind_that_somebody_tries() {
+fn every_fenced_block_is_of_a_kind_that_a_test_runs() {
     let (mut seen, mut untried) = (0, Vec::new());
     for document in Document::all() {
         for fence in document.fences() {
@@ -120,7 +120,7 @@ fn every_fenced_block_is_of_a_kind_that_somebody_tries() {
 /// A test that is named runs what stands in the document: it, or one beside it, reads that file. Files that are named have
 /// every line between them.
 #[test]
-fn whoever_is_named_above_a_block_runs_it() {
+fn a_block_is_run_by_the_user_named_above_it() {
     let tests = ProjectTests::find();
     let mut idle = Vec::new();
     for document in Document::all() {

@@ -60,7 +60,7 @@ pub(super) fn check(folder: &TempDir, document: &Value) -> Output {
 }
 
 #[test]
-fn every_part_of_a_broker_yml_is_without_fault_over_a_small_one() {
+fn every_part_of_a_broker_yml_is_valid_over_a_small_one() {
     let folder = tempfile::tempdir().expect("tests may write temporary files");
     let small: Value = yaml::from_str(BROKER_FILE).expect("it is a broker.yml");
     let parts = blocks(|fence| fence.information == "yaml broker.yml");

@@ -90,7 +90,7 @@ fn commands_within_the_text_have_subcommands_and_flags_that_there_are() {
             } else if errands.iter().any(|errand| errand == program) {
                 helps.fault("odb-errand", &words)
             } else if program.starts_with("scripts/") {
-                fault_of_script(program, rest)
+                error_of_script(program, rest)
             } else {
                 continue;
             };
@@ -114,7 +114,7 @@ fn shown(document: &Document) -> Vec<(usize, String)> {
     lines
 }
 
-fn fault_of_script(script: &str, words: &[&str]) -> Option<String> {
+fn error_of_script(script: &str, words: &[&str]) -> Option<String> {
     let Ok(text) = fs::read_to_string(Path::new(PROJECT).join(script)) else {
         let is_folder = Path::new(PROJECT).join(script).is_dir();
         return (!is_folder).then(|| "there is no such script".to_owned());

@@ -16,7 +16,7 @@ const BASE: &str = "manifests/redis.yml";
 const RELEASE: &str = "on-demand-broker";
 
 #[test]
-fn every_ops_file_in_a_document_fits_the_manifest_and_makes_one_that_is_without_fault() {
+fn every_ops_file_in_a_document_applies_and_gives_a_valid_manifest() {
     let found = blocks(|fence| fence.information == "yaml ops");
     for (location, fence) in found {
         let operations = OpsFile::parse(&location, &fence.text);
@@ -28,7 +28,7 @@ fn every_ops_file_in_a_document_fits_the_manifest_and_makes_one_that_is_without_
 }
 
 #[test]
-fn every_part_of_a_manifest_in_a_document_is_without_fault() {
+fn every_part_of_a_manifest_in_a_document_is_valid() {
     for (location, fence) in blocks(|fence| fence.information == "yaml manifest") {
         let mut document = Manifest::of_project(BASE).document().clone();
         lay_over(&mut document, &load(&location, &fence));
@@ -42,7 +42,7 @@ fn every_part_of_a_manifest_in_a_document_is_without_fault() {
 
 /// They are laid over those that the job has in the manifest, or over none.
 #[test]
-fn properties_of_a_job_in_a_document_are_declared_and_make_files_that_are_without_fault() {
+fn properties_of_a_job_in_a_document_are_declared_and_render_valid_files() {
     for (location, fence) in blocks(|fence| fence.information.starts_with("yaml job ")) {
         let name = fence.information.trim_start_matches("yaml job ");
         let properties = load(&location, &fence);

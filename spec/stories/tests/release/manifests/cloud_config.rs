@@ -32,7 +32,7 @@ pub(super) fn cloud_config() -> Value {
 
 /// A Director refuses every deployment when `compilation` or a zone is in two of its configs.
 #[test]
-fn what_stands_beside_a_cloud_config_has_neither_zones_nor_compilation() {
+fn a_config_beside_a_cloud_config_has_neither_zones_nor_compilation() {
     let sections = |file: &str| -> Vec<String> {
         let config = Manifest::of_project(file);
         let sections = config.document().as_object().expect("it is a map");

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::{site::Site, table};
 
 /// The errands that ask the broker.
-const ASKING: [&str; 3] = [
+const WITH_QUESTION: [&str; 3] = [
     "upgrade-all-service-instances",
     "recreate-all-service-instances",
     "orphan-deployments",
 ];
 
 #[test]
-fn a_base_speaks_https_and_its_errands_trust_it() {
+fn a_base_uses_https_and_its_errands_trust_it() {
     for base in table::BASES {
         let site = Site::of(base, &[]);
         let broker = site.broker();
@@ -21,7 +21,7 @@ fn a_base_speaks_https_and_its_errands_trust_it() {
         let name = base.strip_suffix(".yml").unwrap();
         let url = format!("https://q-s0.broker.services.{name}-broker.bosh:8080");
         assert_eq!(site.errand("register-broker")["broker_url"], url);
-        for errand in ASKING {
+        for errand in WITH_QUESTION {
             let trusted = &site.errand(errand)["broker_api"]["tls"]["ca_cert"];
             assert!(
                 trusted.as_str().unwrap().starts_with("-----BEGIN"),
@@ -55,7 +55,7 @@ fn is_done(file: &str, site: &Site) -> bool {
     let broker = site.broker();
     let jobs = site.jobs_of("broker").unwrap();
     match file {
-        "errands-on-own-vms.yml" => ASKING.iter().all(|errand| {
+        "errands-on-own-vms.yml" => WITH_QUESTION.iter().all(|errand| {
             site.jobs_of(errand) == Some(vec!["bpm", errand]) && !jobs.contains(errand)
         }),
         "bpm-from-runtime-config.yml" => !jobs.contains(&"bpm"),

@@ -13,7 +13,7 @@
 
 mod bosh_cli;
 mod director;
-mod faults;
+mod errors;
 mod readme;
 mod small;
 mod sources;

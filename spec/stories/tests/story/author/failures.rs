@@ -113,7 +113,7 @@ async fn a_broker_yml_that_is_broken_from_the_beginning_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_plan_that_somebody_has_ordered_cannot_be_taken_away() {
+async fn a_plan_with_instances_cannot_be_removed() {
     let dev_loop = DevLoop::new();
     let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;
     order(&sandbox, "large", "cache").await;

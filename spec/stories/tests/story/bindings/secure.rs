@@ -43,7 +43,7 @@ async fn an_application_gets_a_reference_that_it_alone_may_read() {
 
 /// Wherever the request names the reader; what has no credentials for anybody needs none.
 #[tokio::test]
-async fn whoever_the_request_names_may_read_and_a_request_that_names_nobody_is_refused() {
+async fn the_app_that_the_request_names_may_read_and_a_request_without_one_is_rejected() {
     let scene = Scene::secure().await;
     let platform = scene.broker.platform();
     let credhub = scene.foundation.runtime_credhub();

@@ -125,7 +125,7 @@ async fn a_purge_that_was_killed_is_finished_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn asked_to_stop_while_nobody_answers_its_looks_it_ends_all_the_same() {
+async fn a_run_that_is_interrupted_ends_while_its_polls_are_unanswered() {
     for generation in GENERATIONS {
         let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;

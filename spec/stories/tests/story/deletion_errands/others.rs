@@ -66,7 +66,7 @@ async fn a_deletion_that_failed_before_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_deletion_of_somebody_else_that_fails_is_followed_by_one_of_our_own() {
+async fn a_failed_deletion_by_another_client_is_followed_by_our_own() {
     for generation in GENERATIONS {
         let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;

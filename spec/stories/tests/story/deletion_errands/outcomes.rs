@@ -190,7 +190,7 @@ async fn a_404_that_is_not_the_platforms_own_is_no_deletion() {
 }
 
 #[tokio::test]
-async fn nobody_is_polled_who_does_not_let_us_look_or_answers_nonsense() {
+async fn a_broker_that_refuses_polls_or_answers_nonsense_is_not_polled_again() {
     let nonsense = json!({});
     let forbidden = rejection(10003, "CF-NotAuthorized");
     let unknown = rejection(1000, "CF-InvalidAuthToken");

@@ -10,7 +10,7 @@ use crate::history_of_an_order;
 
 /// 31: with `expose_operational_errors` users read whatever a broken adapter had printed.
 #[tokio::test]
-async fn a_garbled_answer_of_an_adapter_is_shown_to_nobody() {
+async fn a_garbled_answer_of_an_adapter_is_never_shown() {
     let foundation = Foundation::start().await;
     let adapter = foundation
         .adapters()
@@ -35,7 +35,7 @@ async fn a_garbled_answer_of_an_adapter_is_shown_to_nobody() {
 
 /// What a failing adapter says on stderr is for operators, also where causes are shown.
 #[tokio::test]
-async fn the_last_words_of_a_failing_adapter_are_shown_to_nobody() {
+async fn the_stderr_of_a_failing_adapter_is_never_shown_to_users() {
     let foundation = Foundation::start().await;
     let adapter = foundation
         .adapters()

@@ -11,7 +11,7 @@ use crate::{TIMEOUT, history_of_an_order};
 
 /// 18: each of these ended in a panic.
 #[tokio::test]
-async fn a_context_that_is_null_or_odd_is_no_fault() {
+async fn a_context_that_is_null_or_unexpected_is_no_error() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();
@@ -28,7 +28,7 @@ async fn a_context_that_is_null_or_odd_is_no_fault() {
 
 /// 27: only a provision was held against the catalog.
 #[tokio::test]
-async fn a_request_for_somebody_elses_service_or_plan_is_refused() {
+async fn a_request_for_another_brokers_service_or_plan_is_rejected() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());

@@ -12,7 +12,7 @@ const DIRECTOR_CLIENT: &str = "/bosh/authentication/uaa/client_credentials";
 const PLATFORM_CLIENT: &str = "/cf/uaa/authentication/client_credentials";
 const CREDHUB_CLIENT: &str = "/bosh_credhub/authentication/uaa/client_credentials";
 /// Nobody listens there.
-const NOBODY: &str = "https://127.0.0.1:9";
+const UNREACHABLE: &str = "https://127.0.0.1:9";
 
 /// Something that is broken, and what is to be told of it.
 struct Case {
@@ -40,10 +40,10 @@ impl Case {
     }
 
     fn fault(self, server: &str, effect: Value) -> Self {
-        self.fault_at(server, "/**", effect)
+        self.error_at(server, "/**", effect)
     }
 
-    fn fault_at(mut self, server: &str, path: &str, effect: Value) -> Self {
+    fn error_at(mut self, server: &str, path: &str, effect: Value) -> Self {
         let mut fault = json!({ "server": server });
         // Certificates are chosen before there is a request.
         if effect["kind"] != "certificate" {
@@ -202,7 +202,7 @@ async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
     let hello = StandIn::answering(200, "hello").await;
     let cases = vec![
         Case::of("Director down")
-            .with("/bosh/url", NOBODY)
+            .with("/bosh/url", UNREACHABLE)
             .blames("director", "connection", "ODB-1101")
             .reports(&["127.0.0.1:9", "`bosh.url`", "refused"]),
         Case::of("Director's name unknown")
@@ -234,30 +234,30 @@ async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
             .blames("director", "answer", "ODB-1101")
             .reports(&["status 500", "log of the Director"]),
         Case::of("Cloud Controller down")
-            .with("/cf/url", NOBODY)
+            .with("/cf/url", UNREACHABLE)
             .blames("cloud-controller", "connection", "ODB-1103")
             .reports(&["`cf.url`"]),
         Case::of("Cloud Controller hangs")
             .fault("cloud-controller", hold())
             .blames("cloud-controller", "answer", "ODB-1103"),
         Case::of("its UAA down")
-            .with("/cf/uaa/url", NOBODY)
+            .with("/cf/uaa/url", UNREACHABLE)
             .blames("cloud-controller-uaa", "connection", "ODB-1103")
             .reports(&["`cf.uaa.url`"]),
         Case::of("Director's CredHub down")
-            .with("/bosh_credhub/url", NOBODY)
+            .with("/bosh_credhub/url", UNREACHABLE)
             .blames("director-credhub", "connection", "ODB-1117")
             .reports(&["`bosh_credhub.url`"]),
         Case::of("Director's CredHub hangs")
             .fault("credhub", hold())
             .blames("director-credhub", "answer", "ODB-1117"),
         Case::of("runtime CredHub down")
-            .with("/credhub/api_url", NOBODY)
+            .with("/credhub/api_url", UNREACHABLE)
             .blames("runtime-credhub", "connection", "ODB-1120")
             .reports(&["`credhub.api_url`"]),
         Case::of("two at once")
-            .with("/bosh/url", NOBODY)
-            .with("/cf/url", NOBODY)
+            .with("/bosh/url", UNREACHABLE)
+            .with("/cf/url", UNREACHABLE)
             .blames("director", "connection", "ODB-1101")
             .blames("cloud-controller", "connection", "ODB-1103"),
     ];
@@ -319,7 +319,7 @@ async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its
 }
 
 #[tokio::test]
-async fn credentials_that_nobody_knows_are_reported_with_the_uaa_that_was_asked() {
+async fn rejected_credentials_are_reported_with_the_uaa_that_was_called() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -410,19 +410,19 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
     std::fs::write(&garbage, "this is no certificate").unwrap();
     let cases = vec![
         Case::of("Director too old")
-            .fault_at("director", "/info", answer(200, &with("version", "260.5.0 (00000000)".into())))
+            .error_at("director", "/info", answer(200, &with("version", "260.5.0 (00000000)".into())))
             .blames("director", "version", "ODB-1111")
             .reports(&["260.5.0", "261", "lifecycle errands"]),
         Case::of("Director without a CredHub")
-            .fault_at("director", "/info", answer(200, &without_credhub))
+            .error_at("director", "/info", answer(200, &without_credhub))
             .blames("director", "features", "ODB-1125")
             .reports(&["`features.config_server`", "`broker.enable_secure_manifests`"]),
         Case::of("Cloud Controller too old")
-            .fault_at("cloud-controller", "/", answer(200, &old_api))
+            .error_at("cloud-controller", "/", answer(200, &old_api))
             .blames("cloud-controller", "version", "ODB-1104")
             .reports(&["3.94.0", "3.95"]),
         Case::of("Director's clock")
-            .fault_at("director", "/info", answer_at(&info, "Thu, 01 Jan 2026 00:00:00 GMT"))
+            .error_at("director", "/info", answer_at(&info, "Thu, 01 Jan 2026 00:00:00 GMT"))
             .blames("director", "clock", "ODB-1122")
             .reports(&["s behind this machine", "set the clock of the Director"])
             .warns(),
@@ -440,7 +440,7 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
             .blames("own-certificate", "certificate", "ODB-1106")
             .reports(&["garbage.pem", "`broker.tls`"]),
         Case::of("a Cloud Controller that does not take the token")
-            .fault_at(
+            .error_at(
                 "cloud-controller",
                 "/v3/**",
                 answer(401, &json!({ "errors": [{ "code": 1000, "title": "CF-InvalidAuthToken", "detail": "Invalid Auth Token" }] })),

@@ -205,7 +205,7 @@ async fn behind_a_proxy_names_are_not_looked_up_here() {
 }
 
 #[tokio::test]
-async fn faults_of_the_file_are_reported_and_whoever_can_be_asked_is_asked_all_the_same() {
+async fn errors_of_the_file_are_reported_and_reachable_upstreams_are_still_probed() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -250,7 +250,7 @@ async fn faults_of_the_file_are_reported_and_whoever_can_be_asked_is_asked_all_t
 }
 
 #[tokio::test]
-async fn a_broken_root_is_reported_once_and_nobody_is_asked_who_would_be_believed_by_it() {
+async fn a_broken_root_is_reported_once_and_no_server_that_it_signs_is_called() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -318,7 +318,7 @@ async fn who_interrupts_the_doctor_is_obeyed_at_once() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_is_a_fault_and_a_strange_command_line_another_status() {
+async fn a_missing_file_is_an_error_and_a_wrong_command_line_another_status() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()

@@ -451,7 +451,7 @@ async fn less_is_enough_where_less_is_switched_on() {
     let director = |id: &str, authorities: &[&str]| json!({ "id": id, "secret": SECRET, "authorities": authorities });
     let foundation = Foundation::setup().with_director_admin()
         .without_processes()
-        .with_bosh_credhub_for_everybody()
+        .with_open_bosh_credhub()
         .with_users(json!([
             { "name": "looker", "password": SECRET, "groups": ["cloud_controller.admin_read_only"] },
             { "name": "without-rights", "password": SECRET },

@@ -29,7 +29,7 @@ async fn a_broker_that_is_started_anew_in_the_middle_fails_no_instance() {
 }
 
 #[tokio::test]
-async fn an_instance_counts_as_failed_when_nobody_answers_for_it_any_more() {
+async fn an_instance_counts_as_failed_when_its_broker_stops_answering() {
     let mut fleet = Fleet::of(1).await;
     fleet.hold(0).await;
     let file = fleet.file().with("/run", json!({ "answer_timeout": 2 }));

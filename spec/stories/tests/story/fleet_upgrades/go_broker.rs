@@ -182,7 +182,7 @@ async fn the_errands_work_with_a_go_broker() {
 }
 
 #[tokio::test]
-async fn every_answer_of_a_broker_has_its_account_and_its_text() {
+async fn every_answer_of_a_broker_has_its_outcome_and_its_text() {
     let foundation = foundation().await;
     let failed = |id: &str, text: &str| {
         format!("operation type: upgrade failed for service instance {id}: {text}")

@@ -78,7 +78,7 @@ async fn a_run_for_another_offer_than_today_s_is_not_continued() {
 }
 
 #[tokio::test]
-async fn a_chosen_instance_that_was_deleted_since_is_gone_and_keeps_nobody_from_going_on() {
+async fn a_selected_instance_that_was_deleted_does_not_stop_the_run() {
     let fleet = Fleet::of(2).await;
     let file = fleet.file();
     fleet.fail(0).await;

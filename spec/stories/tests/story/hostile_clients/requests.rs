@@ -86,7 +86,7 @@ async fn a_request_that_can_be_read_in_two_ways_is_read_in_none() {
 }
 
 #[tokio::test]
-async fn more_headers_than_anybody_needs_are_not_read() {
+async fn headers_beyond_the_limit_are_not_read() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let watched = Watched::of(&broker).await;

@@ -296,7 +296,7 @@ async fn a_lost_answer_of_the_uaa_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_made_when_nobody_waits_any_more_is_removed() {
+async fn a_client_created_after_its_request_ended_is_removed() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD)
         .with_request_budget(2)
@@ -350,7 +350,7 @@ async fn a_client_that_may_still_arrive_is_looked_for_although_the_next_attempt_
 }
 
 #[tokio::test]
-async fn a_broker_that_was_killed_leaves_no_client_and_no_secret_that_nobody_knows() {
+async fn a_killed_broker_leaves_no_unknown_client_or_secret() {
     let foundation = Foundation::start_with_director_admin().await;
     let mut broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform().clone(), foundation.uaa_clients());
@@ -539,7 +539,7 @@ async fn who_may_not_change_secrets_replaces_a_client_only_when_the_adapter_has_
 }
 
 #[tokio::test]
-async fn a_failing_errand_does_not_cast_doubt_on_a_secret_that_is_deployed() {
+async fn a_failing_errand_leaves_a_deployed_secret_valid() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, NOTING).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
@@ -561,7 +561,7 @@ async fn a_failing_errand_does_not_cast_doubt_on_a_secret_that_is_deployed() {
 }
 
 #[tokio::test]
-async fn a_client_of_somebody_else_is_neither_taken_nor_deleted() {
+async fn a_foreign_client_is_neither_adopted_nor_deleted() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());

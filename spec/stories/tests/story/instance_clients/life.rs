@@ -301,7 +301,7 @@ async fn public_and_implicit_clients_have_no_secret_of_their_own() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_administer_clients_is_reported_at_the_start_and_not_by_a_user() {
+async fn a_missing_right_to_administer_clients_is_reported_at_the_start_and_not_by_a_user() {
     let foundation = Foundation::setup()
         .with_broker_rights(&["cloud_controller.admin", "clients.write"])
         .start()

@@ -29,7 +29,7 @@ async fn calls_of(foundation: &Foundation, broker: &Broker, path: &str) -> (Stri
 }
 
 #[tokio::test]
-async fn five_thousand_instances_are_listed_checked_and_counted_without_asking_anything_twice() {
+async fn five_thousand_instances_are_listed_checked_and_counted_without_repeated_calls() {
     // Calls for the list, the orphans and the metrics: offerings and plans, then pages or counts.
     let expected = [[2 + 10, 2 + 10, 2 + 2], [2 + 51, 2 + 51, 2 + 2]];
     for (setup, expected) in both().into_iter().zip(expected) {

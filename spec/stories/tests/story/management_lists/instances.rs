@@ -213,7 +213,7 @@ async fn a_source_that_fails_is_reported_by_a_500_and_why_in_the_log() {
 }
 
 #[tokio::test]
-async fn nothing_is_reported_where_nobody_knows() {
+async fn nothing_is_reported_where_nothing_is_known() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().without_quotas();
     let broker = broker.without_cloud_controller().start().await;

@@ -73,7 +73,7 @@ async fn with_a_service_instances_api_its_list_says_what_is_an_orphan() {
 }
 
 #[tokio::test]
-async fn what_another_broker_has_marked_is_not_reported_and_what_nobody_has_marked_is() {
+async fn a_deployment_marked_by_another_broker_is_not_reported_and_an_unmarked_one_is() {
     let foundation = Foundation::setup().without_processes().start().await;
     let other = foundation.broker().without_quotas();
     let other = other.with("/service_catalog/id", "another offering".into());

@@ -235,7 +235,7 @@ async fn tokens_from_before_there_were_lists_of_errands_are_carried_on() {
 }
 
 #[tokio::test]
-async fn what_a_go_broker_has_begun_keeps_others_away_before_anybody_has_asked_about_it() {
+async fn an_operation_begun_by_a_go_broker_blocks_others_before_its_first_poll() {
     let foundation = foundation().await;
     let go = GoBroker::on(&foundation);
     let instance = new_id();

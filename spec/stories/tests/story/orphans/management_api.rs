@@ -132,7 +132,7 @@ async fn what_another_broker_has_marked_is_neither_reported_nor_deleted() {
 }
 
 #[tokio::test]
-async fn what_nobody_has_marked_is_reported_as_nobodys_and_deleted_only_when_that_is_said() {
+async fn an_unmarked_deployment_is_reported_as_such_and_deleted_only_on_request() {
     let foundation = Foundation::start().await;
     let instance = new_id();
     made_without_a_record(&foundation, &instance).await;
@@ -323,21 +323,21 @@ async fn nothing_is_reported_or_deleted_where_not_all_instances_are_reported() {
 }
 
 #[tokio::test]
-async fn whoever_sees_only_some_spaces_cannot_report_orphans() {
+async fn a_client_that_sees_only_some_spaces_cannot_report_orphans() {
     let foundation = Foundation::setup()
         .with_broker_rights(&["cloud_controller.read", "clients.read", "clients.admin"])
         .start()
         .await;
     let broker = foundation.broker().start().await;
-    nobody_can_report(&foundation, &broker, 500, "ODB-2051").await;
+    no_source_can_report(&foundation, &broker, 500, "ODB-2051").await;
 }
 
 #[tokio::test]
-async fn where_nobody_knows_the_instances_nothing_is_an_orphan() {
+async fn where_instances_are_unknown_nothing_is_an_orphan() {
     let foundation = Foundation::start().await;
     let configuration = foundation.broker().without_quotas();
     let broker = configuration.without_cloud_controller().start().await;
-    nobody_can_report(&foundation, &broker, 501, "ODB-2043").await;
+    no_source_can_report(&foundation, &broker, 501, "ODB-2043").await;
 }
 
 #[tokio::test]
@@ -494,7 +494,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
     assert!(!answer.description().is_empty());
 }
 
-async fn nobody_can_report(foundation: &Foundation, broker: &Broker, status: u16, code: &str) {
+async fn no_source_can_report(foundation: &Foundation, broker: &Broker, status: u16, code: &str) {
     let platform = broker.platform();
     let instance = new_id();
     platform

@@ -33,7 +33,7 @@ async fn id_of(foundation: &Foundation, name: &str) -> String {
         .to_owned()
 }
 
-/// Has the Cloud Controller forget an instance without telling the broker.
+/// Has the Cloud Controller forget an instance without with_instances_api the broker.
 async fn purge(foundation: &Foundation, name: &str) {
     let purge = ["--as", "admin", "purge-service-instance", name];
     foundation.cf().run(&purge).await.succeeded();

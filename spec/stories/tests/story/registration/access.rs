@@ -187,7 +187,7 @@ async fn an_organization_that_is_not_there_is_found_out_before_anything_is_chang
 }
 
 #[tokio::test]
-async fn an_access_that_nobody_knows_is_found_out_before_anything_is_asked() {
+async fn an_unknown_access_value_is_rejected_before_any_call() {
     let scene = Scene::of(Generation::V3).await;
     let before = scene.latest_call().await;
     let plans = [("small", "enable", None), ("large", "enabled", None)];

@@ -47,7 +47,7 @@ async fn a_catalog_that_the_platform_could_not_read_is_read_when_the_broker_is_b
 }
 
 #[tokio::test]
-async fn a_broker_that_nobody_reaches_is_reported_and_the_next_run_takes_up_what_is_left_behind() {
+async fn an_unreachable_broker_is_reported_and_the_next_run_cleans_up() {
     for generation in GENERATIONS {
         let mut scene = Scene::of(generation).await;
         scene.broker.kill();

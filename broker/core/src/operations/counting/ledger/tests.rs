@@ -446,7 +446,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(2000)))]
 
     #[test]
-    fn whatever_happens_nobody_is_let_in_without_a_location(
+    fn whatever_happens_no_order_is_admitted_without_a_slot(
         limit in 1_u64..4,
         events in prop::collection::vec(events(), 1..60),
     ) {
@@ -520,7 +520,7 @@ fn totals_that_are_older_than_what_was_learned_report_nothing() {
 }
 
 #[test]
-fn an_order_that_nobody_let_in_takes_no_location() {
+fn an_order_that_was_not_admitted_takes_no_slot() {
     let mut ledger = Ledger::default();
     exactly(&mut ledger, Vec::new(), &Here::new());
     for state in [PlatformState::Unmade, PlatformState::Creating] {
@@ -542,7 +542,7 @@ fn what_the_director_never_had_takes_no_location_whatever_the_platform_says() {
         PlatformState::Listed,
     ] {
         let records = || vec![record(1, state)];
-        assert!(is_doubtful(&record(1, state), &Here::new()));
+        assert!(is_unsettled(&record(1, state), &Here::new()));
         let nothing = exactly_with(&mut ledger, records(), &Here::new(), BTreeSet::new());
         assert_eq!(nothing.total(), 0, "{state:?}");
         let deployed = BTreeSet::from([instance(1)]);
@@ -562,7 +562,7 @@ fn an_instance_with_a_record_takes_its_location_without_a_look_at_the_director()
     };
     let settled = record(1, PlatformState::Settled);
     let occupancies = Here::from([(instance(1), made)]);
-    assert!(!is_doubtful(&settled, &occupancies));
+    assert!(!is_unsettled(&settled, &occupancies));
     let listing = Listing {
         began: now,
         records: vec![settled],

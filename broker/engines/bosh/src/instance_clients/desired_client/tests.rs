@@ -77,7 +77,7 @@ fn the_space_is_filled_in_wherever_it_is_mentioned() {
 }
 
 #[test]
-fn a_client_is_not_made_for_a_space_that_nobody_knows_unless_it_does_not_matter() {
+fn a_client_is_created_for_an_unknown_space_only_if_the_space_does_not_matter() {
     let nowhere = CfContext::default();
     assert!(matches!(
         made(&definition(), &nowhere),

@@ -211,7 +211,7 @@ update: {canaries: 1, max_in_flight: 4}
     }
 
     #[test]
-    fn what_nobody_has_listed_as_harmless_is_not_reported() {
+    fn only_values_listed_as_harmless_are_reported() {
         let regenerated = DEPLOYED.to_owned()
             + "x-users: {admin_password: hunter3}\npassword: hunter4\n"
             + "addons: [{name: hunter5, jobs: []}]\n";

@@ -15,7 +15,7 @@ use crate::{
 /// A manifest that cannot be deployed, or a deploy that is not allowed. The texts are a real
 /// Director's, which clients read and show.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::director) enum ManifestFault {
+pub(in crate::director) enum ManifestError {
     #[error(
         "Deployment manifest contains '{0}' section, but this can only be set in a cloud-config."
     )]
@@ -188,7 +188,7 @@ pub(in crate::director) enum CloudThing {
     Network,
 }
 
-impl ManifestFault {
+impl ManifestError {
     /// The number that stands with the text in the event log. 100 is what has no number of its own.
     pub(in crate::director) fn code(&self) -> u32 {
         match self {

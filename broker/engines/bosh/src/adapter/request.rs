@@ -4,7 +4,7 @@ use odb_adapter_sdk::protocol::{AdapterArguments, AdapterInput, Subcommand};
 use odb_config::AdapterForm;
 
 /// A call before it is made.
-pub(super) struct Question {
+pub(super) struct AdapterRequest {
     pub(super) call: Subcommand,
     /// What follows the subcommand.
     pub(super) arguments: Vec<String>,
@@ -12,7 +12,7 @@ pub(super) struct Question {
     pub(super) stdin: Option<Vec<u8>>,
 }
 
-impl Question {
+impl AdapterRequest {
     pub(super) fn new(
         form: AdapterForm,
         call: Subcommand,

@@ -12,7 +12,7 @@ use super::document::Location;
 
 /// One refusal or warning: file, place, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigFinding {
     file: PathBuf,
     location: Option<Location>,
     key: String,
@@ -57,7 +57,7 @@ impl fmt::Display for Message {
     }
 }
 
-impl Problem {
+impl ConfigFinding {
     /// A problem of the file as a whole.
     pub fn of_file(file: &Path, message: impl Into<Message>) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.file.display())?;
         if let Some(location) = self.location {
@@ -133,31 +133,31 @@ impl fmt::Display for Problem {
 #[derive(Debug, thiserror::Error)]
 pub struct InvalidConfig {
     /// The reasons, in the order of the checks. Never empty.
-    pub problems: Vec<Problem>,
+    pub findings: Vec<ConfigFinding>,
     /// What is odd besides.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<ConfigFinding>,
 }
 
 impl fmt::Display for InvalidConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.problems.len();
+        let count = self.findings.len();
         let noun = if count == 1 { "error" } else { "errors" };
         write!(f, "the configuration has {count} {noun}")?;
-        for problem in &self.problems {
-            write!(f, "\n{problem}")?;
+        for finding in &self.findings {
+            write!(f, "\n{finding}")?;
         }
         Ok(())
     }
 }
 
 /// Something was there and faulty; its faults are noted.
-pub(super) struct Faulty;
+pub(super) struct AlreadyReported;
 
 /// Collects while the sections are read.
 pub(super) struct Problems {
     file: PathBuf,
-    rejections: RefCell<Vec<Problem>>,
-    warnings: RefCell<Vec<Problem>>,
+    rejections: RefCell<Vec<ConfigFinding>>,
+    warnings: RefCell<Vec<ConfigFinding>>,
 }
 
 impl Problems {
@@ -176,11 +176,11 @@ impl Problems {
         key: &str,
         message: impl Into<Message>,
     ) -> Option<T> {
-        let problem = self.problem(location, key, message.into());
+        let finding = self.finding(location, key, message.into());
         let mut rejections = self.rejections.borrow_mut();
         // A section that two readers look at is refused once.
-        if !rejections.contains(&problem) {
-            rejections.push(problem);
+        if !rejections.contains(&finding) {
+            rejections.push(finding);
         }
         None
     }
@@ -189,7 +189,7 @@ impl Problems {
     pub(super) fn warning(&self, location: Location, key: &str, message: impl Into<Message>) {
         self.warnings
             .borrow_mut()
-            .push(self.problem(location, key, message.into()));
+            .push(self.finding(location, key, message.into()));
     }
 
     /// Whether there is a fault of what stands at a place.
@@ -201,13 +201,13 @@ impl Problems {
     }
 
     /// The faults and the remarks.
-    pub(super) fn into_parts(self) -> (Vec<Problem>, Vec<Problem>) {
+    pub(super) fn into_parts(self) -> (Vec<ConfigFinding>, Vec<ConfigFinding>) {
         (self.rejections.into_inner(), self.warnings.into_inner())
     }
 
     /// A problem that is found later, when the file has been read.
-    pub(super) fn problem(&self, location: Location, key: &str, message: Message) -> Problem {
-        Problem {
+    pub(super) fn finding(&self, location: Location, key: &str, message: Message) -> ConfigFinding {
+        ConfigFinding {
             file: self.file.clone(),
             location: (location != Location::default()).then_some(location),
             key: key.to_owned(),

@@ -11,7 +11,7 @@ const PADDING: usize = 72 * 1024;
 
 /// One question to an adapter, ready for both forms.
 #[derive(Clone)]
-pub(super) struct Question {
+pub(super) struct AdapterRequest {
     subcommand: Subcommand,
     /// The members of the subcommand's section, in the order of the protocol.
     members: Vec<(&'static str, String)>,
@@ -150,7 +150,7 @@ impl Generate {
     }
 }
 
-impl Question {
+impl AdapterRequest {
     pub(super) fn generate(asked: &Generate) -> Self {
         let plan = asked.plan.to_string();
         let deployment = asked.service_deployment.to_string();

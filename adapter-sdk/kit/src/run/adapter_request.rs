@@ -5,13 +5,13 @@ use odb_adapter_sdk::protocol::{
 
 use super::answer::Form;
 use super::command::RunArguments;
-use super::given::{NoQuestion, read};
+use super::given::{RequestError, read};
 use super::prompt::Prompt;
 use crate::inputs::Inputs;
 use crate::process::{AdapterProcess, ProcessCall};
 
 /// What an adapter is asked, ready to be put to it.
-pub(super) struct Question {
+pub(super) struct AdapterRequest {
     subcommand: Subcommand,
     form: Form,
     call: ProcessCall,
@@ -20,19 +20,19 @@ pub(super) struct Question {
     secrets: Vec<String>,
 }
 
-impl Question {
+impl AdapterRequest {
     /// The question of the command line. Where it needs a manifest that is not given, the adapter is asked for that first.
     pub(super) fn new(
         arguments: &RunArguments,
         inputs: Option<&Inputs>,
         adapter: &AdapterProcess,
-    ) -> Result<Self, NoQuestion> {
+    ) -> Result<Self, RequestError> {
         if let Some(file) = &arguments.document {
             return Self::of_document(arguments.subcommand, &read(file)?);
         }
         let prompt = Prompt {
             arguments,
-            inputs: inputs.ok_or(NoQuestion::NoInputs)?,
+            inputs: inputs.ok_or(RequestError::NoInputs)?,
             adapter,
         };
         let call = match arguments.subcommand {
@@ -99,10 +99,10 @@ impl Question {
     }
 
     /// A document that need not keep to the protocol; what can be understood of it is.
-    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, NoQuestion> {
+    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, RequestError> {
         let (form, process, call) = if document.trim_start().starts_with('[') {
             let list: Vec<String> = json::from_str(document)
-                .map_err(|source| NoQuestion::NotArguments { subcommand, source })?;
+                .map_err(|source| RequestError::NotArguments { subcommand, source })?;
             let call = Call::from_arguments(subcommand, &list).ok();
             let argv = [subcommand.name().to_owned()].into_iter().chain(list);
             (Form::Arguments, ProcessCall::of(argv.collect()), call)

@@ -1,4 +1,4 @@
-//! Rules that need no adapter of their own to be broken: each by a few lines of `broken/small_faults`.
+//! Rules that need no adapter of their own to be broken: each by a few lines of `broken/small_errors`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use odb_adapter_kit::process::Program;
 use crate::broken::adapter;
 
 fn inputs() -> Inputs {
-    let mut inputs = Inputs::beside(&adapter("small_faults")).unwrap();
+    let mut inputs = Inputs::beside(&adapter("small_errors")).unwrap();
     inputs.deadline = Duration::from_secs(50);
     inputs
 }
 
-fn report(fault: &str) -> Report {
-    report_with(fault, inputs())
+fn report(error: &str) -> Report {
+    report_with(error, inputs())
 }
 
-fn report_with(fault: &str, mut inputs: Inputs) -> Report {
-    let program = Program::at(&adapter("small_faults")).unwrap();
-    inputs.environment.insert("FAULT".to_owned(), fault.into());
+fn report_with(error: &str, mut inputs: Inputs) -> Report {
+    let program = Program::at(&adapter("small_errors")).unwrap();
+    inputs.environment.insert("FAULT".to_owned(), error.into());
     Check::new(program, inputs).run()
 }
 
 /// Exactly these are found. How long a call takes is no matter of ours.
 #[track_caller]
-fn is_found(fault: &str, expected: &[&str]) {
-    holds(&report(fault), expected);
+fn is_found(error: &str, expected: &[&str]) {
+    holds(&report(error), expected);
 }
 
 #[track_caller]
@@ -49,7 +49,7 @@ fn an_order_that_needs_a_parameter_is_found() {
 }
 
 #[test]
-fn a_failure_of_every_order_is_reported_once_by_what_stands_on_stderr() {
+fn a_failure_of_every_order_is_reported_once_with_its_stderr() {
     let report = report("AlwaysFails");
     holds(&report, &["C-02"]);
     assert_eq!(report.errors, 1, "{report}");
@@ -95,7 +95,7 @@ fn random_keys_in_an_order_are_found() {
 }
 
 #[test]
-fn an_entry_that_nobody_uses_is_found() {
+fn an_unused_entry_is_found() {
     is_found("SpareEntry", &["K-03"]);
 }
 
@@ -125,7 +125,7 @@ fn a_generated_password_in_the_manifest_that_bindings_have_is_found() {
 }
 
 #[test]
-fn a_location_where_a_password_may_stand_in_plain_is_passed_over() {
+fn a_location_where_a_plain_password_is_allowed_is_skipped() {
     let mut inputs = inputs();
     let location = "instance_groups[cache].jobs[cache-server].properties.replication_password";
     inputs.plain_secrets = vec![location.to_owned()];
@@ -218,13 +218,13 @@ fn an_answer_to_a_malformed_binding_is_found() {
 }
 
 #[test]
-fn credentials_on_stderr_are_found_wherever_they_stand_in_the_answer() {
-    for fault in [
+fn credentials_on_stderr_are_found_at_every_depth_of_the_answer() {
+    for error in [
         "LogsPasswordOfUri",
         "LogsPasswordOfList",
         "LogsPasswordOfShortName",
     ] {
-        is_found(fault, &["S-04"]);
+        is_found(error, &["S-04"]);
     }
 }
 
@@ -244,7 +244,7 @@ fn an_end_by_a_signal_is_found() {
 }
 
 #[test]
-fn an_answer_before_the_end_of_the_question_is_found() {
+fn an_answer_before_the_end_of_the_request_is_found() {
     is_found("DashboardUnasked", &["P-08"]);
 }
 
@@ -277,7 +277,7 @@ fn a_silent_failure_is_found() {
 }
 
 #[test]
-fn a_fault_of_the_broker_that_the_user_learns_of_is_found() {
+fn an_error_of_the_broker_that_a_user_reads_is_found() {
     is_found("TellsUserOfProtocol", &["S-06"]);
 }
 

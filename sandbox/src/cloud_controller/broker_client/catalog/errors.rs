@@ -4,18 +4,18 @@ use std::fmt;
 
 /// What is wrong with a catalog, a service, a plan or its schemas, and with what is below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::cloud_controller) struct Problems {
+pub(in crate::cloud_controller) struct CatalogErrors {
     found: Vec<String>,
-    below: Vec<(String, Problems)>,
+    below: Vec<(String, CatalogErrors)>,
 }
 
-impl Problems {
+impl CatalogErrors {
     pub(super) fn are_none(&self) -> bool {
         self.found.is_empty() && self.below.is_empty()
     }
 
-    pub(super) fn say(&mut self, problem: impl Into<String>) {
-        self.found.push(problem.into());
+    pub(super) fn say(&mut self, error: impl Into<String>) {
+        self.found.push(error.into());
     }
 
     /// Takes over what was found below, under a heading.
@@ -33,8 +33,8 @@ impl Problems {
 
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         let indent = 2 * depth;
-        for problem in &self.found {
-            writeln!(f, "{:indent$}{problem}", "")?;
+        for error in &self.found {
+            writeln!(f, "{:indent$}{error}", "")?;
         }
         for (heading, below) in &self.below {
             writeln!(f, "{:indent$}{heading}", "")?;
@@ -45,7 +45,7 @@ impl Problems {
 }
 
 /// A line each, those below indented.
-impl fmt::Display for Problems {
+impl fmt::Display for CatalogErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0)
     }
