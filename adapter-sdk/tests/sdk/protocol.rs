@@ -251,12 +251,12 @@ fn max_in_flight_may_be_a_percentage() {
 
 #[test]
 fn request_parameters_of_any_shape_are_answered_for() {
-    let odd = RequestParameters::from_json(
+    let parameters = RequestParameters::from_json(
         r#"{"parameters":[1],"context":{"platform":7},"bind_resource":"x","app_guid":""}"#,
     )
     .unwrap();
-    assert!(odd.arbitrary().is_empty() && odd.bind_resource().is_empty());
-    assert_eq!((odd.platform(), odd.app_guid()), (None, None));
+    assert!(parameters.arbitrary().is_empty() && parameters.bind_resource().is_empty());
+    assert_eq!((parameters.platform(), parameters.app_guid()), (None, None));
     let null = RequestParameters::from_json("null").unwrap();
     assert_eq!((null.as_json(), null.fields().len()), ("null", 0));
     let usual = RequestParameters::from_json(

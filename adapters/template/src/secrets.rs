@@ -212,12 +212,12 @@ impl Managed<'_> {
     fn has_another_name(&self, reference: &str, wanted: &Value) -> bool {
         let path = reference.trim_end_matches("))");
         let name = path.rsplit(['/', ':']).next().unwrap_or_default();
-        let is_ours = name
+        let is_own = name
             .strip_prefix(&self.start_of_names())
             .is_some_and(|digits| {
                 digits.len() == DIGITS && digits.chars().all(|c| c.is_ascii_hexdigit())
             });
-        self.secret.new_names && is_ours && name != self.name_of(wanted)
+        self.secret.new_names && is_own && name != self.name_of(wanted)
     }
 
     /// Hands a value to the broker.

@@ -70,7 +70,7 @@ fn is_visible(scalar: &Scalar<'_>, finding: &ConfigFinding) -> bool {
         (Part::Value(_), None) => false,
         (Part::Value(_), Some(key)) if key.is_secret => false,
         (Part::Value(node), Some(_)) => match &node.value {
-            Node::Text(text) => finding.sentence().contains(&format!("`{text}`")),
+            Node::Text(text) => finding.text().contains(&format!("`{text}`")),
             Node::Null | Node::Boolean(_) | Node::Integer(_) | Node::Large(_) | Node::Float(_) => {
                 true
             }

@@ -100,7 +100,7 @@ impl ConfigFinding {
     }
 
     /// The key, what is wrong and what would be right.
-    pub fn sentence(&self) -> String {
+    pub fn text(&self) -> String {
         if self.key.is_empty() {
             self.message.to_string()
         } else {
@@ -125,7 +125,7 @@ impl fmt::Display for ConfigFinding {
         if let Some(location) = self.location {
             write!(f, "{}:{}:", location.line, location.column)?;
         }
-        write!(f, " {}", self.sentence())
+        write!(f, " {}", self.text())
     }
 }
 

@@ -51,8 +51,8 @@ impl Mark {
 
     fn alive(&self, leader: Pid) -> Vec<Pid> {
         let others = processes().filter(|process| process.id != leader && !process.is_dead);
-        let ours = others.filter(|other| other.group == Some(leader) || self.is_on(other));
-        ours.map(|process| process.id).collect()
+        let own = others.filter(|other| other.group == Some(leader) || self.is_on(other));
+        own.map(|process| process.id).collect()
     }
 
     fn is_on(&self, process: &Status) -> bool {

@@ -109,8 +109,8 @@ mod tests {
         Client::at((number.to_be_bytes(), 5).into())
     }
 
-    fn delay(sentence: &Delay) -> Duration {
-        match sentence {
+    fn delay(delay: &Delay) -> Duration {
+        match delay {
             Delay::Now => Duration::ZERO,
             Delay::After(delay, _) => *delay,
             Delay::HangUp => panic!("no other client waits"),

@@ -89,8 +89,8 @@ pub(crate) async fn make_known(
             continue;
         }
         let path = format!("/v3/service_plans/{}/visibility", plan.guid);
-        let everybody = json!({"type": PUBLIC});
-        let change = client.change(Method::POST, &path, Some(&everybody)).await;
+        let public = json!({"type": PUBLIC});
+        let change = client.change(Method::POST, &path, Some(&public)).await;
         change.map_err(CfError::from)?;
         shown.push(plan.name);
     }

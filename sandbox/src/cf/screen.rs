@@ -69,13 +69,13 @@ impl Screen {
 
     /// Says why a command failed, cause by cause, and what would help.
     pub(super) fn report_error(&mut self, error: &dyn Error, hint: Option<&str>) {
-        let mut sentence = error.to_string();
+        let mut text = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
-            sentence = format!("{sentence}: {error}");
+            text = format!("{text}: {error}");
             cause = error.source();
         }
-        self.say(&format!("error: {sentence}"));
+        self.say(&format!("error: {text}"));
         if let Some(hint) = hint {
             self.say(&format!("\nhint: {hint}"));
         }

@@ -139,8 +139,8 @@ impl Process {
 
     /// Signals the group, unless its leader is gone: then its id may be another's.
     fn signal(&self, signal: Signal) {
-        let is_ours = self.child.is_some();
-        if is_ours || !has_ended(self.handle.get_ref(), Duration::ZERO) {
+        let is_own = self.child.is_some();
+        if is_own || !has_ended(self.handle.get_ref(), Duration::ZERO) {
             self.group.signal(signal);
         }
     }

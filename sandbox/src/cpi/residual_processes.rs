@@ -91,7 +91,7 @@ pub(super) fn remove_entries(
 ) -> Result<(), ResidualProcessError> {
     for path in entries(folder)? {
         let name = path.file_name().map(OsStr::to_string_lossy);
-        if name.is_none_or(|name| !is_ours(&name) || spared(&name)) {
+        if name.is_none_or(|name| !is_own(&name) || spared(&name)) {
             continue;
         }
         tracing::warn!(path = %path.display(), "removing what belongs to nothing");
@@ -106,7 +106,7 @@ pub(super) fn remove_entries(
 }
 
 /// Whether the CPI has given this name to a VM or a disk. Whatever else lies there is another owner's.
-fn is_ours(name: &str) -> bool {
+fn is_own(name: &str) -> bool {
     let id = name
         .strip_prefix("vm-")
         .or_else(|| name.strip_prefix("disk-"));

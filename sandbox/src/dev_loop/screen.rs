@@ -16,11 +16,11 @@ pub(super) fn report_all<T: AsRef<str>>(lines: &[T]) {
 
 /// An error and its causes, as one sentence.
 pub(super) fn chain(error: &dyn Error) -> String {
-    let mut sentence = error.to_string();
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        sentence = format!("{sentence}: {error}");
+        text = format!("{text}: {error}");
         cause = error.source();
     }
-    sentence
+    text
 }

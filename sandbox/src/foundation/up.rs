@@ -414,8 +414,8 @@ impl FaultyServers<'_> {
         address: SocketAddr,
         configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
     ) -> Result<(), StartError> {
-        let anybody = WebPkiClientVerifier::no_client_auth();
-        self.start_for(anybody, (server, address), configure)
+        let no_client_auth = WebPkiClientVerifier::no_client_auth();
+        self.start_for(no_client_auth, (server, address), configure)
     }
 
     /// Starts a server that lets these clients in.

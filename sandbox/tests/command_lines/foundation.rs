@@ -68,7 +68,7 @@ impl Servers {
             &as_client,
         )
         .await;
-        let keeper = token(
+        let administrator = token(
             &http,
             &credhub.uaa_url,
             &client(&credhub.admin_client),
@@ -80,7 +80,7 @@ impl Servers {
             ("cc", cloud.url.clone(), person.clone()),
             ("cf-uaa", cloud.uaa_url.clone(), person),
             ("director", director.url.clone(), admin),
-            ("credhub", credhub.url.clone(), keeper),
+            ("credhub", credhub.url.clone(), administrator),
         ];
         Self {
             http,

@@ -53,10 +53,10 @@ pub(crate) fn differences(
 fn learn_task(recorded: &Transcript, answer: &Answer, names: &mut Names) {
     let last = |location: &str| location.rsplit('/').next().map(str::to_owned);
     let theirs = recorded.headers.get("location").and_then(last);
-    let ours = answer.headers.get("location");
-    let ours = ours.and_then(|value| last(value.to_str().ok()?));
-    if let (Some(theirs), Some(ours)) = (theirs, ours) {
-        names.learn(Kind::Task, &theirs, &ours);
+    let actual = answer.headers.get("location");
+    let actual = actual.and_then(|value| last(value.to_str().ok()?));
+    if let (Some(theirs), Some(actual)) = (theirs, actual) {
+        names.learn(Kind::Task, &theirs, &actual);
     }
 }
 
@@ -66,24 +66,24 @@ fn compare_headers(recorded: &Transcript, answer: &Answer, names: &Names, found:
             "content-range" => without_size(value),
             _ => names.in_text(value),
         });
-        let ours = answer.headers.get(name).map(|value| {
+        let actual = answer.headers.get(name).map(|value| {
             let value = value.to_str().unwrap_or_default();
             match name {
                 "content-range" => without_size(value),
                 _ => value.to_owned(),
             }
         });
-        if theirs != ours {
-            found.push(format!("header {name}: {ours:?} instead of {theirs:?}"));
+        if theirs != actual {
+            found.push(format!("header {name}: {actual:?} instead of {theirs:?}"));
         }
     }
     let has_date = |value: bool| if value { "a date" } else { "no date" };
     let theirs = recorded.headers.get("last-modified").is_some();
-    let ours = answer.headers.contains_key("last-modified");
-    if theirs != ours {
+    let actual = answer.headers.contains_key("last-modified");
+    if theirs != actual {
         found.push(format!(
             "last-modified: {} instead of {}",
-            has_date(ours),
+            has_date(actual),
             has_date(theirs)
         ));
     }
@@ -112,8 +112,8 @@ fn compare_bodies(
             }
         }
         Body::Whole(text) => match (documents(text), documents(&answer.body)) {
-            (Some(theirs), Some(ours)) => {
-                compare_documents(recorded, theirs, ours, names, found);
+            (Some(theirs), Some(actual)) => {
+                compare_documents(recorded, theirs, actual, names, found);
             }
             _ => compare_texts("body", text, &answer.body, names, found),
         },
@@ -126,7 +126,7 @@ fn is_log(content_type: &str) -> bool {
 }
 
 /// Logs are for people. What machines and people look for in them: the manifest, and what the CPI was asked.
-fn compare_logs(recorded: &Transcript, ours: &str, found: &mut Vec<String>) {
+fn compare_logs(recorded: &Transcript, actual: &str, found: &mut Vec<String>) {
     let (Body::Whole(theirs) | Body::Beginning(theirs)) = &recorded.body;
     let methods = |log: &str| {
         let lines = log.lines().filter_map(|line| {
@@ -137,16 +137,16 @@ fn compare_logs(recorded: &Transcript, ours: &str, found: &mut Vec<String>) {
         methods.dedup();
         methods
     };
-    if methods(theirs) != methods(ours) {
-        found.push(format!("the CPI was asked for {:?}", methods(ours)));
+    if methods(theirs) != methods(actual) {
+        found.push(format!("the CPI was asked for {:?}", methods(actual)));
     }
     let first_task_line = |log: &str| log.contains("Looking for task with task id ");
-    if first_task_line(theirs) != first_task_line(ours) && !theirs.contains("Saving input") {
+    if first_task_line(theirs) != first_task_line(actual) && !theirs.contains("Saving input") {
         found.push("the log does not mention the task".to_owned());
     }
     if let Some((_, manifest)) = theirs.split_once("Manifest:\n") {
         let manifest = manifest.split("\n\n").next().unwrap_or_default();
-        if !ours.contains(&format!("Manifest:\n{manifest}")) {
+        if !actual.contains(&format!("Manifest:\n{manifest}")) {
             found.push("the manifest is not in the log".to_owned());
         }
     }
@@ -166,13 +166,13 @@ fn documents(text: &str) -> Option<Vec<Value>> {
 fn compare_beginnings(
     recorded: &Transcript,
     theirs: &str,
-    ours: &str,
+    actual: &str,
     names: &mut Names,
     found: &mut Vec<String>,
 ) {
     if let Some((message, _)) = theirs.split_once("\\n/var/vcap") {
-        if !ours.starts_with(message) {
-            found.push(format!("{ours} instead of {message}…"));
+        if !actual.starts_with(message) {
+            found.push(format!("{actual} instead of {message}…"));
         }
         return;
     }
@@ -185,15 +185,15 @@ fn compare_beginnings(
         documents.map_while(Result::ok).collect::<Vec<_>>()
     };
     let theirs = complete(theirs);
-    let mut ours = complete(ours);
-    ours.truncate(theirs.len());
-    compare_documents(recorded, theirs, ours, names, found);
+    let mut actual = complete(actual);
+    actual.truncate(theirs.len());
+    compare_documents(recorded, theirs, actual, names, found);
 }
 
 fn compare_documents(
     recorded: &Transcript,
     theirs: Vec<Value>,
-    ours: Vec<Value>,
+    actual: Vec<Value>,
     names: &mut Names,
     found: &mut Vec<String>,
 ) {
@@ -202,17 +202,17 @@ fn compare_documents(
         names,
         found,
     };
-    let (theirs, ours) = match (theirs.as_slice(), ours.as_slice()) {
+    let (theirs, actual) = match (theirs.as_slice(), actual.as_slice()) {
         // Events of steps that run in parallel come in any order.
         (all, _) if all.iter().any(|line| line.get("stage").is_some()) => {
-            (in_stages(theirs), in_stages(ours))
+            (in_stages(theirs), in_stages(actual))
         }
         (all, _) if all.iter().any(|line| line.get("job_name").is_some()) => {
-            (by_instance(theirs), by_instance(ours))
+            (by_instance(theirs), by_instance(actual))
         }
-        _ => (theirs, ours),
+        _ => (theirs, actual),
     };
-    comparison.lists("", &theirs, &ours);
+    comparison.lists("", &theirs, &actual);
 }
 
 /// Steps of a stage that run side by side, each step's lines together.

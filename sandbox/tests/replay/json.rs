@@ -44,86 +44,86 @@ pub(crate) struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// Compares element by element.
-    pub(crate) fn lists(&mut self, location: &str, theirs: &[Value], ours: &[Value]) {
-        if theirs.len() != ours.len() {
+    pub(crate) fn lists(&mut self, location: &str, theirs: &[Value], actual: &[Value]) {
+        if theirs.len() != actual.len() {
             self.found.push(format!(
                 "{location}: {} elements instead of {}: {}",
-                ours.len(),
+                actual.len(),
                 theirs.len(),
-                Value::Array(ours.to_vec())
+                Value::Array(actual.to_vec())
             ));
             return;
         }
-        for (index, (theirs, ours)) in theirs.iter().zip(ours).enumerate() {
-            self.values(&format!("{location}[{index}]"), theirs, ours);
+        for (index, (theirs, actual)) in theirs.iter().zip(actual).enumerate() {
+            self.values(&format!("{location}[{index}]"), theirs, actual);
         }
     }
 
-    fn values(&mut self, location: &str, theirs: &Value, ours: &Value) {
+    fn values(&mut self, location: &str, theirs: &Value, actual: &Value) {
         let key = location.rsplit(['.', '[']).next().unwrap_or_default();
         let member = location.rsplit('.').next().unwrap_or_default();
         let member = member.split('[').next().unwrap_or_default();
         if let Some(kind) = self.kind(location, key) {
-            self.ids(location, kind, theirs, ours);
+            self.ids(location, kind, theirs, actual);
             return;
         }
-        match (theirs, ours) {
-            _ if is_loose(location) => self.shapes(location, theirs, ours),
-            (Value::Object(theirs), Value::Object(ours)) => {
+        match (theirs, actual) {
+            _ if is_loose(location) => self.shapes(location, theirs, actual),
+            (Value::Object(theirs), Value::Object(actual)) => {
                 let keys = |map: &serde_json::Map<String, Value>| {
                     map.keys().cloned().collect::<Vec<_>>().join(", ")
                 };
-                if keys(theirs) != keys(ours) {
+                if keys(theirs) != keys(actual) {
                     self.found.push(format!(
                         "{location}: members {} instead of {}",
-                        keys(ours),
+                        keys(actual),
                         keys(theirs)
                     ));
                     return;
                 }
                 for (key, theirs) in theirs {
-                    self.values(&format!("{location}.{key}"), theirs, &ours[key]);
+                    self.values(&format!("{location}.{key}"), theirs, &actual[key]);
                 }
             }
-            (Value::Array(theirs), Value::Array(ours)) if member == "processes" => {
+            (Value::Array(theirs), Value::Array(actual)) if member == "processes" => {
                 // What runs is the job's business; how it is told is the Director's.
-                if let (Some(theirs), Some(ours)) = (theirs.first(), ours.first()) {
-                    self.shapes(location, theirs, ours);
+                if let (Some(theirs), Some(actual)) = (theirs.first(), actual.first()) {
+                    self.shapes(location, theirs, actual);
                 }
             }
-            (Value::Array(theirs), Value::Array(ours)) => {
+            (Value::Array(theirs), Value::Array(actual)) => {
                 let is_list_of_instances = theirs.iter().any(|one| one.get("job").is_some());
-                let (mut theirs, mut ours) = (theirs.clone(), ours.clone());
+                let (mut theirs, mut actual) = (theirs.clone(), actual.clone());
                 if is_list_of_instances {
-                    (theirs, ours) = (by_instance(theirs), by_instance(ours));
+                    (theirs, actual) = (by_instance(theirs), by_instance(actual));
                 }
                 if member == "deployments" {
                     theirs.sort_by_key(ToString::to_string);
-                    ours.sort_by_key(ToString::to_string);
+                    actual.sort_by_key(ToString::to_string);
                 }
-                self.lists(location, &theirs, &ours);
+                self.lists(location, &theirs, &actual);
             }
             // The name of a VM or disk, which a CPI gives as it likes.
             (Value::String(name), _) if key == "object_name" && !name.contains(['/', ':', '_']) => {
-                self.shapes(location, theirs, ours);
+                self.shapes(location, theirs, actual);
             }
-            (Value::String(theirs), Value::String(ours)) => {
-                compare_texts(location, theirs, ours, self.names, self.found);
+            (Value::String(theirs), Value::String(actual)) => {
+                compare_texts(location, theirs, actual, self.names, self.found);
             }
-            _ if theirs == ours => {}
+            _ if theirs == actual => {}
             _ => self
                 .found
-                .push(format!("{location}: {ours} instead of {theirs}")),
+                .push(format!("{location}: {actual} instead of {theirs}")),
         }
     }
 
     /// Whether both have the same type.
-    fn shapes(&mut self, location: &str, theirs: &Value, ours: &Value) {
-        match (theirs, ours) {
-            (Value::Object(theirs), Value::Object(ours)) => {
+    fn shapes(&mut self, location: &str, theirs: &Value, actual: &Value) {
+        match (theirs, actual) {
+            (Value::Object(theirs), Value::Object(actual)) => {
                 for (key, theirs) in theirs {
-                    let ours = ours.get(key).unwrap_or(&Value::Null);
-                    self.shapes(&format!("{location}.{key}"), theirs, ours);
+                    let actual = actual.get(key).unwrap_or(&Value::Null);
+                    self.shapes(&format!("{location}.{key}"), theirs, actual);
                 }
             }
             (Value::String(_), Value::String(_))
@@ -131,31 +131,32 @@ impl Comparison<'_> {
             | (Value::Bool(_), Value::Bool(_))
             | (Value::Array(_), Value::Array(_))
             | (Value::Null, Value::Null) => {}
-            _ => self
-                .found
-                .push(format!("{location}: {ours} has another type than {theirs}")),
+            _ => self.found.push(format!(
+                "{location}: {actual} has another type than {theirs}"
+            )),
         }
     }
 
-    fn ids(&mut self, location: &str, kind: Kind, theirs: &Value, ours: &Value) {
-        if theirs.is_null() && ours.is_null() {
+    fn ids(&mut self, location: &str, kind: Kind, theirs: &Value, actual: &Value) {
+        if theirs.is_null() && actual.is_null() {
             return;
         }
         let text = |value: &Value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        if theirs.is_string() != ours.is_string() {
-            self.found
-                .push(format!("{location}: {ours} has another type than {theirs}"));
+        if theirs.is_string() != actual.is_string() {
+            self.found.push(format!(
+                "{location}: {actual} has another type than {theirs}"
+            ));
             return;
         }
-        match self.names.ours(kind, &text(theirs)) {
-            Some(expected) if expected == text(ours) => {}
+        match self.names.actual(kind, &text(theirs)) {
+            Some(expected) if expected == text(actual) => {}
             Some(expected) => self
                 .found
-                .push(format!("{location}: id {ours} instead of {expected}")),
-            None => self.names.learn(kind, &text(theirs), &text(ours)),
+                .push(format!("{location}: id {actual} instead of {expected}")),
+            None => self.names.learn(kind, &text(theirs), &text(actual)),
         }
     }
 
@@ -197,12 +198,12 @@ fn is_loose(location: &str) -> bool {
 pub(crate) fn compare_texts(
     location: &str,
     theirs: &str,
-    ours: &str,
+    actual: &str,
     names: &Names,
     found: &mut Vec<String>,
 ) {
     let expected = without_opaque(&names.in_text(theirs));
-    let got = without_opaque(ours);
+    let got = without_opaque(actual);
     if expected != got {
         found.push(format!("{location}: {got:?} instead of {expected:?}"));
     }

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 /// Recorded id ⇒ ours.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    ours: HashMap<(Kind, String), String>,
+    actual: HashMap<(Kind, String), String>,
 }
 
 /// Phrases of a Director that are followed by an id.
@@ -44,14 +44,14 @@ const REQUEST_PHRASES: [(&str, Kind); 7] = [
 
 impl Names {
     /// From here on our id stands for the recorded one.
-    pub(crate) fn learn(&mut self, kind: Kind, recorded: &str, ours: &str) {
-        self.ours
-            .insert((kind, recorded.to_owned()), ours.to_owned());
+    pub(crate) fn learn(&mut self, kind: Kind, recorded: &str, actual: &str) {
+        self.actual
+            .insert((kind, recorded.to_owned()), actual.to_owned());
     }
 
     /// Our id for a recorded one.
-    pub(crate) fn ours(&self, kind: Kind, recorded: &str) -> Option<&str> {
-        let known = self.ours.get(&(kind, recorded.to_owned()));
+    pub(crate) fn actual(&self, kind: Kind, recorded: &str) -> Option<&str> {
+        let known = self.actual.get(&(kind, recorded.to_owned()));
         known.map(String::as_str)
     }
 
@@ -77,7 +77,7 @@ impl Names {
                 let digits = after.chars().take_while(char::is_ascii_digit).count();
                 let (id, after) = after.split_at(digits);
                 result.push_str(phrase);
-                result.push_str(self.ours(*kind, id).unwrap_or(id));
+                result.push_str(self.actual(*kind, id).unwrap_or(id));
                 rest = after;
                 continue 'text;
             }

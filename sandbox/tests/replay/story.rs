@@ -155,11 +155,11 @@ impl Story {
         let (Some(id), Some(state)) = (task["id"].as_u64(), task["state"].as_str()) else {
             return;
         };
-        let Some(ours) = self.names.ours(Kind::Task, &id.to_string()) else {
+        let Some(actual) = self.names.actual(Kind::Task, &id.to_string()) else {
             return;
         };
         if is_final(state) {
-            self.ended(ours.parse().unwrap()).await;
+            self.ended(actual.parse().unwrap()).await;
         }
     }
 
@@ -239,11 +239,17 @@ impl Story {
     }
 
     pub(crate) async fn until_processing(&self, recorded: u64) {
-        let ours = self.names.ours(Kind::Task, &recorded.to_string()).unwrap();
-        let path = format!("/tasks/{ours}");
+        let actual = self
+            .names
+            .actual(Kind::Task, &recorded.to_string())
+            .unwrap();
+        let path = format!("/tasks/{actual}");
         let deadline = Instant::now() + TIMEOUT;
         while self.get(&path).await["state"] == "queued" {
-            assert!(Instant::now() < deadline, "task {ours} stays in the queue");
+            assert!(
+                Instant::now() < deadline,
+                "task {actual} stays in the queue"
+            );
             sleep(Duration::from_millis(10)).await;
         }
     }
@@ -264,9 +270,9 @@ impl Story {
             .learn(Kind::Config, "1", answer["id"].as_str().unwrap());
     }
 
-    pub(crate) fn task_is(&mut self, recorded: u64, ours: u64) {
+    pub(crate) fn task_is(&mut self, recorded: u64, actual: u64) {
         self.names
-            .learn(Kind::Task, &recorded.to_string(), &ours.to_string());
+            .learn(Kind::Task, &recorded.to_string(), &actual.to_string());
     }
 
     pub(crate) async fn deploy(&self, manifest: &str) -> u64 {

@@ -70,13 +70,13 @@ async fn a_shared_secret_is_shown_to_resource_servers_alone() {
         Answer::to(request)
     };
 
-    let anybody = as_client("/token_key", None).await;
+    let anonymous = as_client("/token_key", None).await;
     let resource = as_client("/token_key", Some(("resource", "r"))).await;
     let keys_of_any_client = as_client("/token_keys", None).await;
     let keys_of_resource = as_client("/token_keys", Some(("resource", "r"))).await;
     let liar = as_client("/token_keys", Some(("resource", "wrong"))).await;
 
-    assert_eq!(anybody.status, 403);
+    assert_eq!(anonymous.status, 403);
     assert_eq!(
         (&resource.body["kty"], &resource.body["alg"]),
         (&json!("MAC"), &json!("HS256"))

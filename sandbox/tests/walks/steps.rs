@@ -91,7 +91,7 @@ fn steps() -> impl Strategy<Value = Step> {
         1 => Just(Step::KillProcesses),
         1 => prop_oneof![Just(Part::Vm), Just(Part::Agent)].prop_map(Step::Break),
         2 => (locations(), prop_oneof![Just(Failures::Fails), Just(Failures::LosesItsWorker)])
-            .prop_map(|(location, trouble)| Step::Trip(location, trouble)),
+            .prop_map(|(location, effect)| Step::Trip(location, effect)),
         1 => Just(Step::Restart),
         1 => Just(Step::Crash),
         3 => Just(Step::Settle),
@@ -157,8 +157,8 @@ impl Step {
                 };
                 sandbox.control(Method::DELETE, &path, None).await;
             }
-            Self::Trip(location, trouble) => {
-                let fault = json!({"at": location.json(), "effect": trouble.json()});
+            Self::Trip(location, effect) => {
+                let fault = json!({"at": location.json(), "effect": effect.json()});
                 sandbox
                     .control(Method::POST, "/task-faults", Some(fault))
                     .await;

@@ -160,7 +160,7 @@ impl<'i> Session<'i> {
     ) {
         let area = self.areas.last().map_or(Area::Orders, |area| area.name);
         let purpose = call.map(|CallId(nth)| Purpose::of(&self.records[nth].purpose));
-        self.remember(Found {
+        self.add(Found {
             rule,
             about: about.into(),
             finding: Finding::of(rule, area, detail.into()),
@@ -180,7 +180,7 @@ impl<'i> Session<'i> {
         let area = self.areas.last().map_or(Area::Orders, |area| area.name);
         let mut finding = Finding::of(rule, area, detail.into());
         finding.stderr = self.last_line(call).map(one_line);
-        self.remember(Found {
+        self.add(Found {
             rule,
             about: about.into(),
             finding,
@@ -189,7 +189,7 @@ impl<'i> Session<'i> {
         });
     }
 
-    fn remember(&mut self, new: Found) {
+    fn add(&mut self, new: Found) {
         let mut known = self.found.iter_mut();
         let Some(found) = known.find(|found| {
             found.rule == new.rule && (found.about == new.about || found.is_alike(&new))

@@ -26,7 +26,7 @@ use crate::{
     manifest::dry_run,
     orders::{cancel, create, current, delete, recreate, update, upgrade},
     reconciler::resume,
-    records::{last_operation, reading, review, token::OperationToken},
+    records::{last_operation, operation_details, reading, token::OperationToken},
 };
 
 #[async_trait]
@@ -94,7 +94,7 @@ impl Engine for BoshEngine {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<Option<OperationStatus>, EngineError> {
-        Ok(review::review(self, call, instance).await?)
+        Ok(operation_details::operation_details(self, call, instance).await?)
     }
 
     async fn record(

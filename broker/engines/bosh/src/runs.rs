@@ -229,9 +229,9 @@ mod tests {
         assert_eq!(name("redis", RunKind::Upgrade).as_str(), "upgrade-redis");
         assert_eq!(name("redis", RunKind::Recreate).as_str(), "recreate-redis");
         let (long, other) = ("x".repeat(300), "y".repeat(300));
-        for odd in ["a\nb", &long] {
-            let named = name(odd, RunKind::Upgrade);
-            assert!(named.as_str().len() <= LONGEST_NAME, "{odd:?}");
+        for invalid in ["a\nb", &long] {
+            let named = name(invalid, RunKind::Upgrade);
+            assert!(named.as_str().len() <= LONGEST_NAME, "{invalid:?}");
             assert_ne!(named, name(&other, RunKind::Upgrade));
         }
     }

@@ -104,8 +104,8 @@ pub(super) fn of_journal(error: &JournalError) -> ApiError {
     let text = error.to_string();
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
-    let sentence = format!("{}{}.", first.unwrap_or_default(), letters.as_str());
-    ApiError::new(status, code, sentence)
+    let text = format!("{}{}.", first.unwrap_or_default(), letters.as_str());
+    ApiError::new(status, code, text)
 }
 
 fn orphans_unknown() -> ApiError {

@@ -95,8 +95,8 @@ async fn shown_by(
     connected: TcpStream,
     name: ServerName<'static>,
 ) -> Result<Vec<CertificateDer<'static>>, String> {
-    let everybody = Trust::unverified().map_err(|error| Chain(&error).to_string())?;
-    let connector = TlsConnector::from(Arc::new(everybody.client_config()));
+    let unverified = Trust::unverified().map_err(|error| Chain(&error).to_string())?;
+    let connector = TlsConnector::from(Arc::new(unverified.client_config()));
     match connector.connect(name, connected).await {
         Ok(stream) => {
             let (_, session) = stream.get_ref();

@@ -92,7 +92,7 @@ pub(crate) fn finding_line(severity: Severity, finding: &ConfigFinding) -> Strin
     };
     let code = finding.code().map(|code| format!(" [{code}]"));
     let (name, code) = (name(severity), code.unwrap_or_default());
-    format!("{location}: {name}: {}{code}", finding.sentence())
+    format!("{location}: {name}: {}{code}", finding.text())
 }
 
 /// Problems as a JSON document has them.

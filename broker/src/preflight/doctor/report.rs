@@ -57,9 +57,9 @@ impl Diagnosis {
             errors, warnings, ..
         } = &self.configuration.inspection;
         let wrong = count(self.count(Severity::Error) + errors.len(), "error");
-        let odd = count(self.count(Severity::Warning) + warnings.len(), "warning");
+        let warning_count = count(self.count(Severity::Warning) + warnings.len(), "warning");
         let file = self.configuration.file();
-        lines.extend([String::new(), format!("{file}: {wrong}, {odd}")]);
+        lines.extend([String::new(), format!("{file}: {wrong}, {warning_count}")]);
         let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
         lines.join("\n") + "\n"
     }

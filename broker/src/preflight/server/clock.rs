@@ -20,9 +20,9 @@ const AGREEING: i64 = 5;
 pub(crate) fn ahead(date: &str, asked_at: Timestamp, took: Duration) -> Option<i64> {
     let theirs = rfc2822::parse(date).ok()?.timestamp();
     let half = i64::try_from(took.as_millis() / 2).ok()?;
-    let ours = asked_at.as_millisecond() + half;
+    let own = asked_at.as_millisecond() + half;
     // They have cut half a second off, in the mean; another half is for rounding.
-    let ahead = theirs.as_millisecond() - ours + 1000;
+    let ahead = theirs.as_millisecond() - own + 1000;
     Some(ahead.div_euclid(1000))
 }
 
@@ -36,12 +36,12 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
     let agreeing = known
         .iter()
         .filter(|ahead| (**ahead - middle).abs() <= AGREEING);
-    let is_ours = middle.abs() > TOLERATED && known.len() > 1 && agreeing.count() * 2 > known.len();
-    let right = if is_ours { middle } else { 0 };
+    let is_own = middle.abs() > TOLERATED && known.len() > 1 && agreeing.count() * 2 > known.len();
+    let right = if is_own { middle } else { 0 };
     for chart in charts.iter_mut() {
         let Some(ahead) = chart.ahead else { continue };
         if (ahead - right).abs() <= TOLERATED {
-            let text = if is_ours {
+            let text = if is_own {
                 format!("{}, as others", difference(ahead))
             } else {
                 difference(ahead)
@@ -62,7 +62,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
             chart.found(Probe::Clock, None, finding.warning());
         }
     }
-    if is_ours && let Some(timeouts) = charts.first().map(|chart| chart.timeouts) {
+    if is_own && let Some(timeouts) = charts.first().map(|chart| chart.timeouts) {
         let mut own = Chart::of(Subject::Machine, timeouts);
         let finding = Finding::tried(
             Code::Clocks,

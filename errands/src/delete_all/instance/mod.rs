@@ -129,10 +129,10 @@ impl Task<'_> {
                     None => continue,
                 },
             };
-            let is_ours = begun.is_some();
+            let is_own = begun.is_some();
             match self.follow(begun).await? {
                 Ending::Gone => return Ok(()),
-                Ending::Failed(error) if is_ours => return Err(error),
+                Ending::Failed(error) if is_own => return Err(error),
                 // What another owner has begun is no attempt of ours.
                 Ending::Failed(error) => {
                     self.say(format_args!("service instance {}: {error}", self.instance));

@@ -76,9 +76,9 @@ fn cargo(workspace: &Path) -> Command {
 
 /// Cargo has taken out of `Cargo.lock` what is not needed; that is all that may have changed.
 fn check_lock(project: &Path, package: &'static str, workspace: &Path) -> Result<(), StageError> {
-    let ours = locked(&project.join("Cargo.lock"))?;
+    let own = locked(&project.join("Cargo.lock"))?;
     match locked(&workspace.join("Cargo.lock"))?
-        .difference(&ours)
+        .difference(&own)
         .next()
     {
         None => Ok(()),

@@ -41,12 +41,12 @@ fn the_commands_of_the_guide_turn_the_manifest_of_the_go_release_into_one_for_th
 
     type_in(folder.path(), there);
 
-    let ours = fs::read_to_string(&file).unwrap();
-    let lines = ours.lines().zip(theirs.lines());
+    let own = fs::read_to_string(&file).unwrap();
+    let lines = own.lines().zip(theirs.lines());
     let different = lines.filter(|(one, other)| one != other).count();
-    assert_eq!(different, JOBS.len() + 1, "{ours}");
-    expect_to_be_complete(&ours);
-    expect_to_be_deployed(&guide, &ours, folder.path());
+    assert_eq!(different, JOBS.len() + 1, "{own}");
+    expect_to_be_complete(&own);
+    expect_to_be_deployed(&guide, &own, folder.path());
 
     type_in(folder.path(), back);
     assert_eq!(fs::read_to_string(&file).unwrap(), theirs);

@@ -22,8 +22,8 @@ fn every_difference_from_the_go_broker_is_reported_once_with_a_test_that_exists(
     assert_eq!(numbers, (1..=POINTS).collect::<Vec<_>>());
     for (number, row) in rows {
         let named: Vec<&str> = code(row).filter(|word| is_test_name(word)).collect();
-        let stands = !named.is_empty() || ELSEWHERE.iter().any(|word| row.contains(word));
-        assert!(stands, "point {number} has neither a test nor a reason");
+        let has_reason = !named.is_empty() || ELSEWHERE.iter().any(|word| row.contains(word));
+        assert!(has_reason, "point {number} has neither a test nor a reason");
     }
     // Names stand in the text around the tables, too.
     expect_tests_to_exist(&document, &tests);

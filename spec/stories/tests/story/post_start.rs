@@ -25,8 +25,8 @@ async fn a_broker_that_serves_its_catalog_is_up() {
     for broker in [foundation.broker(), foundation.broker().with_plain_http()] {
         let mut broker = broker.start().await;
         let file = broker_yml(&foundation);
-        let ours = Errand::new(&foundation, ERRAND).with(&["--config", &file]);
-        let run = ours.run().await.expect_status(0);
+        let errand = Errand::new(&foundation, ERRAND).with(&["--config", &file]);
+        let run = errand.run().await.expect_status(0);
         assert_eq!(run.output, "");
         assert_eq!(run.last_text(), "Broker post-start check successful");
         expect_no_secrets(&broker, &run.stderr);

@@ -63,7 +63,7 @@ impl Own {
     }
 
     /// Speaks TLS with the broker in one way, and tells which version and which application protocol came of it.
-    async fn speak(
+    async fn handshake(
         &self,
         foundation: &Foundation,
         version: &'static SupportedProtocolVersion,
@@ -138,18 +138,18 @@ async fn with_an_rsa_key_version_1_2_is_used_with_two_suites_and_1_3_with_all_of
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     ] {
-        let used = own.speak(&foundation, &TLS12, vec![suite]).await;
+        let used = own.handshake(&foundation, &TLS12, vec![suite]).await;
         assert_eq!(used.unwrap(), http1, "{suite:?}");
     }
     let other = cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256;
-    let refused = own.speak(&foundation, &TLS12, vec![other]).await;
+    let refused = own.handshake(&foundation, &TLS12, vec![other]).await;
     assert!(refused.is_err(), "{other:?}");
     for suite in [
         cipher_suite::TLS13_AES_128_GCM_SHA256,
         cipher_suite::TLS13_AES_256_GCM_SHA384,
         cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
     ] {
-        let used = own.speak(&foundation, &TLS13, vec![suite]).await;
+        let used = own.handshake(&foundation, &TLS13, vec![suite]).await;
         assert_eq!(used.unwrap(), http1, "{suite:?}");
     }
     assert_eq!(line(&broker, "ODB-1116"), None);
@@ -167,9 +167,13 @@ async fn with_another_key_version_1_3_is_used_and_the_log_says_who_is_left_out()
     );
     let broker = start(&foundation).await;
 
-    let used = own.speak(&foundation, &TLS13, Vec::new()).await;
+    let used = own.handshake(&foundation, &TLS13, Vec::new()).await;
     assert_eq!(used.unwrap(), Some(b"http/1.1".to_vec()));
-    assert!(own.speak(&foundation, &TLS12, Vec::new()).await.is_err());
+    assert!(
+        own.handshake(&foundation, &TLS12, Vec::new())
+            .await
+            .is_err()
+    );
     let warned = line(&broker, "ODB-1116").unwrap().to_string();
     assert!(
         warned.contains("broker.tls.key_file") && warned.contains("TLS 1.3"),

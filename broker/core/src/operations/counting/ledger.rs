@@ -180,7 +180,7 @@ impl Ledger {
             .iter()
             .map(|record| (&record.instance, record))
             .collect();
-        let everybody: BTreeSet<&InstanceId> = records
+        let known: BTreeSet<&InstanceId> = records
             .keys()
             .copied()
             .chain(here.keys())
@@ -189,7 +189,7 @@ impl Ledger {
             .filter(|instance| *instance != ordered)
             .collect();
         let mut usage = Usage::default();
-        for instance in everybody {
+        for instance in known {
             let occupancy = here.get(instance);
             let mut plans = match (records.get(instance), occupancy) {
                 (Some(record), _) => {

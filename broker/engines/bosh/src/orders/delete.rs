@@ -191,7 +191,7 @@ async fn cut_short(
         context,
         first_task,
     });
-    let stored = submit_order::remember(engine, &call, order, &record, before).await?;
+    let stored = submit_order::store_record(engine, &call, order, &record, before).await?;
     tracing::info!(
         bosh.task.id = first_task.number(),
         "the creation is cut short"

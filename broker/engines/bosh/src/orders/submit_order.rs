@@ -104,7 +104,7 @@ async fn write_down(
 ) -> Result<Option<ConfigId>, Error> {
     check_reserve(engine, order)?;
     let call = preparation::call_of_preparation(engine, order);
-    match remember(engine, &call, order, record, before).await {
+    match store_record(engine, &call, order, record, before).await {
         Err(Error::OperationRecord(WriteRecordError::Overtaken)) => Err(Error::Busy),
         recorded => recorded,
     }
@@ -154,7 +154,7 @@ async fn write_and_submit(
 }
 
 /// Writes the marker. A client that may not write configs does without: what shrinks is said in the log.
-pub(crate) async fn remember(
+pub(crate) async fn store_record(
     engine: &BoshEngine,
     call: &Call,
     order: &Order,

@@ -75,14 +75,14 @@ pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationVie
     let snapshot = known.map(|known| &known.snapshot);
     // What was adopted from a Go broker is known by a poll only.
     let is_recorded = operation.stored.is_some();
-    let is_ours = is_recorded || known.is_some_and(|known| known.operation.is_begun_here());
+    let is_own = is_recorded || known.is_some_and(|known| known.operation.is_begun_here());
     let going_on = OperationView {
         kind: Some(record.operation),
         state: OperationState::InProgress,
         description: None,
         condition: None,
-        began: record.began.filter(|_| is_ours),
-        request: Some(record.request.clone()).filter(|_| is_ours),
+        began: record.began.filter(|_| is_own),
+        request: Some(record.request.clone()).filter(|_| is_own),
         cancelled: record.cancelled_by.is_some(),
         token: None,
         stages: snapshot

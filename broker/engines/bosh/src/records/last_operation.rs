@@ -110,7 +110,7 @@ async fn latest(
     let Some(stored) = stored else {
         return match token {
             Some(token) => match adopt(engine, call, instance, token, request).await? {
-                Some(standing) => Ok(standing),
+                Some(last) => Ok(last),
                 None => guess_after(engine, call, instance, token, request).await,
             },
             None => guess(engine, call, instance).await,
@@ -119,9 +119,9 @@ async fn latest(
     // A Go broker leaves no markers: what it began is newer than what ours remembers.
     if let Some(token) = token.filter(|token| {
         token.is_foreign() && token.context.as_ref() != Some(&stored.record.context)
-    }) && let Some(standing) = adopt(engine, call, instance, token, request).await?
+    }) && let Some(last) = adopt(engine, call, instance, token, request).await?
     {
-        return Ok(standing);
+        return Ok(last);
     }
     Ok(if stored.record.outcome.is_some() {
         let ended = view(&Operation::of_stored(instance, stored), None);
@@ -239,7 +239,7 @@ async fn guess_after(
     token: &OperationToken,
     request: &RequestId,
 ) -> Result<LastOperation, Error> {
-    let is_ours = token.names(instance) == Some(true);
+    let is_own = token.names(instance) == Some(true);
     let kind = token.kind;
     let (deployed, newest) = look(engine, call, instance).await?;
     let is_there = matches!(
@@ -253,7 +253,7 @@ async fn guess_after(
         reference: (token.task != UNKNOWN_TASK).then(|| task_reference(token.task)),
         operation: Some(kind.to_string()),
     };
-    if is_there && is_ours {
+    if is_there && is_own {
         match trace_of(engine, call, instance, token).await {
             Some(Progress::Failed | Progress::Shut) => {
                 let text = format!("Instance {} failed: {message}", kind.noun());
@@ -269,13 +269,13 @@ async fn guess_after(
     Ok(match judge_newest(engine, &deployed, newest) {
         LastOperation::Unknown if kind.deletes() => LastOperation::Gone,
         // A platform would ask on for days for an instance that is not there.
-        LastOperation::Unknown if is_ours => failed(narrative::nothing_there(kind)),
+        LastOperation::Unknown if is_own => failed(narrative::nothing_there(kind)),
         latest if has_succeeded(&latest) && kind.deletes() => failed(narrative::still_there(kind)),
         // That it is there shows no change to it.
         latest
             if has_succeeded(&latest)
                 && kind != OperationKind::Create
-                && is_ours
+                && is_own
                 && !is_known_by_later =>
         {
             failed(narrative::unknown_end(kind, &message))

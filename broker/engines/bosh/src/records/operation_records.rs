@@ -96,7 +96,7 @@ impl Records {
     /// Whether a marker says that its instance is on another foundation than the one that we serve.
     pub(crate) fn is_of_another_foundation(&self, record: &OperationRecord) -> bool {
         match (&self.foundation, &record.foundation) {
-            (Some(ours), Some(theirs)) => ours != theirs,
+            (Some(own), Some(theirs)) => own != theirs,
             (None, _) | (_, None) => false,
         }
     }
@@ -148,11 +148,11 @@ impl Records {
         call: &Call,
         mut keep: impl FnMut(InstanceId, StoredRecord) -> Option<T>,
     ) -> Result<C, ServiceError> {
-        let ours = |instance, found| match found {
+        let own = |instance, found| match found {
             FoundRecord::Own(stored) => keep(instance, *stored),
             FoundRecord::Foreign(_) => None,
         };
-        self.all_with(call, ours).await
+        self.all_with(call, own).await
     }
 
     /// What `keep` keeps of whatever there is in the places of markers, ours or not. One after the other is understood: of all

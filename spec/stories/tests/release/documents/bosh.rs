@@ -51,8 +51,8 @@ pub(super) fn expect_known<'c>(location: &str, call: &'c [String]) -> Command<'c
         _ => {}
     }
     for (_, job) in command.flags.iter().filter(|(flag, _)| *flag == "--job") {
-        let is_ours = Jobs::of_project().has(job);
-        assert!(is_ours, "{location}: there is no job `{job}`");
+        let is_own = Jobs::of_project().has(job);
+        assert!(is_own, "{location}: there is no job `{job}`");
     }
     command
 }

@@ -60,15 +60,15 @@ fn value_at(document: &str, end: &str) -> Value {
             let operations: Vec<Value> = yaml::from_str(&fence.text).expect("it is an ops file");
             operations
         });
-    let ours: Vec<Value> = operations
+    let own: Vec<Value> = operations
         .filter(|operation| {
             operation["path"]
                 .as_str()
                 .is_some_and(|path| path.ends_with(end))
         })
         .collect();
-    let [operation] = &ours[..] else {
-        panic!("`{end}` is not found once: {ours:?}");
+    let [operation] = &own[..] else {
+        panic!("`{end}` is not found once: {own:?}");
     };
     operation["value"].clone()
 }

@@ -47,7 +47,7 @@ struct TaskHistory {
 }
 
 /// The latest operation on an instance. `None` where there is no such instance, or none that has ever been worked on.
-pub(crate) async fn review(
+pub(crate) async fn operation_details(
     engine: &BoshEngine,
     call: &Call,
     instance: &InstanceId,
