@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Holds the crates of Cargo.lock to the newest database of security advisories (RustSec) on this machine. The caller stands in
+# Holds the crates of Cargo.lock to the newest database of security advisories (RustSec) on this machine. The caller is in
 # the project's folder, has `cargo deny` and python3 on its PATH, and a function `fail MESSAGE`.
 
 # The name under which cargo-deny looks for the database of its default URL.

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What a script shows of its steps. Steps go to stdout; talk goes to stderr, for some functions are called for what they print.
+# What a script shows of its steps. Steps go to stdout; messages go to stderr, because callers capture the output of some functions.
 
 step_title=""
 step_count=0

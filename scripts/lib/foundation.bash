@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # A foundation and a broker that sells Redis on it, for one run of a script. All that is written is in the folder $work.
-# The caller stands in the project's folder, has read processes.bash and toolchain.bash, and has the functions
+# The caller is in the project's folder, has read processes.bash and toolchain.bash, and has the functions
 # `fail MESSAGE` and `say MESSAGE`.
 
 # The folder of this run, once there is one.
@@ -16,7 +16,7 @@ build() {
   binaries=$(target_folder)/try
 }
 
-# It will hold credentials: nobody else may look in. --stop knows its own folders by the marker.
+# It holds credentials: other users must not read it. --stop knows its own folders by the marker.
 make_work_folder() {
   umask 077
   work=$(mktemp -d "${TMPDIR:-/tmp}/odb-try.XXXXXX")

@@ -44,7 +44,7 @@ has_command() {
   esac
 }
 
-# stop_packaged SERVICE: we come for the programs, and tests start their own. What the package has set up is not ours to leave
+# stop_packaged SERVICE: only the programs are needed, and tests start their own. What the package has set up must not stay
 # running.
 stop_packaged() {
   if [[ -d /run/systemd/system ]]; then

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Runs processes in the background and ends them again. RUN is a path without ending: the process and when it began stand
+# Runs processes in the background and ends them again. RUN is a path without ending: the process and its start time are
 # in RUN.process, its output in RUN.out and RUN.log. The caller has a function `fail MESSAGE`.
 
 # run_in_background RUN COMMAND…: in a session of its own, which neither Ctrl-C nor a closed terminal reaches.
@@ -12,7 +12,7 @@ run_in_background() {
   disown "$process"
 }
 
-# start_time PROCESS: tells it from a later one of the same number. Nothing when it has ended.
+# start_time PROCESS: distinguishes it from a later process with the same id. Prints nothing when it has ended.
 start_time() {
   local stat fields
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Finds Rust and what it builds. The caller stands in the project's folder and has a function `fail MESSAGE`.
+# Finds Rust and what it builds. The caller is in the project's folder and has a function `fail MESSAGE`.
 
 find_toolchain() {
   local rustup_programs=${CARGO_HOME:-${HOME:-/root}/.cargo}/bin

@@ -38,7 +38,7 @@ pub struct ManagedSecrets<'c> {
 #[non_exhaustive]
 pub enum ManagedSecretsError {
     /// The Director would not know what to do with the placeholder.
-    #[error("the manifest has `((odb_secret:{name}))`, but no secret of that name goes with it")]
+    #[error("the manifest has `((odb_secret:{name}))`, but the answer has no secret of that name")]
     NoEntry {
         /// Name in the placeholder.
         name: String,

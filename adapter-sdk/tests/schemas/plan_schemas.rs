@@ -113,7 +113,7 @@ fn a_struct_becomes_a_schema_that_every_platform_reads() {
         /// How many clients may be connected at once.
         #[schemars(range(min = 1, max = 100), extend("x-widget" = "slider", "examples" = [7]))]
         maxclients: u64,
-        /// Which one goes first.
+        /// Which one comes first.
         #[serde(default)]
         eviction: Eviction,
         #[schemars(extend("exclusiveMinimum" = 0.5))]
@@ -143,7 +143,7 @@ fn a_struct_becomes_a_schema_that_every_platform_reads() {
                     "x-widget": "slider",
                 },
                 "eviction": {
-                    "description": "Which one goes first.",
+                    "description": "Which one comes first.",
                     "oneOf": [
                         {"type": "string", "enum": ["random"]},
                         {"type": "string", "enum": ["oldest"], "description": "By age."},
@@ -170,7 +170,7 @@ fn everything_that_a_type_may_hold_is_in_draft_4() {
     );
     assert!(
         schema["definitions"]["Tree"].is_object(),
-        "a type that holds itself stands apart"
+        "a recursive type has a definition of its own"
     );
 }
 

@@ -17,7 +17,7 @@ const PREFACE: &str = "\
 - **Needed**: required if the section is present. A null value counts as absent.
 - **New**: the Go programs do not have the key and ignore it.
 - **Secret**: the value is never printed or logged.
-- `[]` stands for each member of a list, `NAME` for a name of your choice.
+- `[]` means each member of a list, `NAME` a name of your choice.
 ";
 
 const BROKER_FILE: &str = "

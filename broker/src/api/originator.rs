@@ -49,7 +49,7 @@ impl Originator {
     }
 }
 
-/// Text of a stranger, short enough for the log and without what could pass for more than one line of it.
+/// Text of an outsider, short enough for the log and without what could pass for more than one line of it.
 pub(super) fn bounded(text: &str, longest: usize) -> String {
     let kept = &text[..text.floor_char_boundary(longest)];
     kept.replace(char::is_control, "\u{fffd}")

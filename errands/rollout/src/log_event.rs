@@ -103,7 +103,7 @@ impl fmt::Display for LogEvent {
             Self::TakenUp { id, task } => {
                 write!(
                     f,
-                    "[{id}] Operation of the interrupted run goes on{}",
+                    "[{id}] Operation of the interrupted run continues{}",
                     of_task(*task)
                 )
             }

@@ -109,7 +109,8 @@ impl Round {
             return (Outcome::Failed, error.to_string());
         }
         if !error.is_the_end() {
-            let cause = format!("{error} It was not purged: something still goes on with it.");
+            let cause =
+                format!("{error} It was not purged: an operation on it is still in progress.");
             return (Outcome::Failed, cause);
         }
         match self.deleter.purge(guid).await {

@@ -122,7 +122,7 @@ async fn poll<O: Operator>(
     let answer = match begun {
         Some(begun) => operator.poll(location, &begun).await,
         None => PollAnswer::Senseless {
-            cause: "an operation goes on and cannot be polled".to_owned(),
+            cause: "an operation is in progress and cannot be polled".to_owned(),
         },
     };
     Event::Polled { location, answer }

@@ -169,7 +169,7 @@ impl ShowOperation {
             BrokerApiRejection::is_transient_or_restart,
         )
         .await
-        .context("the operation goes on; it is not known what comes of it")
+        .context("the operation continues; its outcome is unknown")
     }
 
     fn print(&self, dependencies: &Dependencies, reported: &OperationStatus) -> anyhow::Result<()> {

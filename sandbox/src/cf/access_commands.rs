@@ -81,14 +81,17 @@ pub(super) async fn enable(
     for plan in &plans {
         if access.organization.is_some() && plan.visibility_type == PUBLIC {
             screen.say(&format!(
-                "plan {} of {} is open to everybody already",
+                "plan {} of {} is already available to all organizations",
                 plan.name, access.offering
             ));
             continue;
         }
         let path = format!("/v3/service_plans/{}/visibility", plan.guid);
         client.change(Method::POST, &path, Some(&body)).await?;
-        let whom = access.organization.as_deref().unwrap_or("everybody");
+        let whom = access
+            .organization
+            .as_deref()
+            .unwrap_or("all organizations");
         screen.say(&format!(
             "plan {} of {} is open to {whom}",
             plan.name, access.offering
@@ -120,7 +123,10 @@ pub(super) async fn disable(
                 client.change(Method::DELETE, &path, None::<&()>).await?;
             }
         }
-        let whom = access.organization.as_deref().unwrap_or("everybody");
+        let whom = access
+            .organization
+            .as_deref()
+            .unwrap_or("all organizations");
         screen.say(&format!(
             "plan {} of {} is hidden from {whom}",
             plan.name, access.offering

@@ -170,7 +170,7 @@ fn job_hint(error: &JobError) -> Option<String> {
         }
         JobError::Failed { operation: JobOperation::Other, .. } => None,
         JobError::TimedOut { after } => Some(format!(
-            "the operation goes on; `odb-sandbox cf service NAME` shows it, --timeout waits longer than {} s",
+            "the operation continues; `odb-sandbox cf service NAME` shows it, --timeout waits longer than {} s",
             after.as_secs()
         )),
     }

@@ -311,7 +311,7 @@ fn yes_or_no(claim: bool) -> String {
 
 fn in_progress(screen: &mut Screen, operation: &str, name: &str) {
     screen.say(&format!(
-        "{operation} in progress; `odb-sandbox cf service {name}` shows how it goes"
+        "{operation} in progress; `odb-sandbox cf service {name}` shows its progress"
     ));
 }
 

@@ -49,7 +49,7 @@ impl EnvArgs {
     pub fn run(self) -> anyhow::Result<()> {
         if !self.readable_by_others && others_can_read(&io::stdout())? {
             bail!(
-                "the output goes into a file that others can read, and there are secrets in it; \
+                "the output contains secrets, and other users can read its file; \
                  `umask 077` makes files that they cannot, --readable-by-others prints anyway"
             );
         }

@@ -75,7 +75,7 @@ impl AddressPool {
     }
 
     /// Lends an address that nobody has. One that was given back comes last, so that nobody
-    /// who still connects to it meets a stranger.
+    /// who still connects to it meets an outsider.
     pub fn lend(&self) -> Result<Lease, NoAddressLeft> {
         let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
         let start = lent.next.clamp(self.first, self.last.max(self.first));

@@ -273,7 +273,7 @@ impl<'f> DevLoop<'f> {
             match self.service.replace(&self.folder, &previous).await {
                 Ok(()) => {
                     // The adapter is called as it is, whatever the broker was started with.
-                    report("the broker goes on with what it had of broker.yml before the change");
+                    report("the broker keeps running with the earlier broker.yml");
                     self.restarts.came_up(Instant::now());
                     self.served = Some(previous);
                     return;
@@ -332,7 +332,7 @@ impl<'f> DevLoop<'f> {
         let is_jobs = matches!(error, Unusable::Jobs(_));
         let unusable = if is_jobs { "jobs" } else { author.as_str() };
         report(&format!(
-            "{unusable} cannot be used; the broker goes on with what it had before the change"
+            "{unusable} cannot be used; the broker keeps running with the earlier version"
         ));
     }
 

@@ -192,7 +192,7 @@ async fn space_shows_apps_instances_and_no_security_groups() {
     }
     let segment = format!("/v3/spaces/{space}/relationships/isolation_segment");
     assert_eq!(developer.get(&segment).await.body["data"], Value::Null);
-    let unauthenticated_client = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("outsider").await;
     let groups = format!("/v3/spaces/{space}/running_security_groups");
     assert_eq!(unauthenticated_client.get(&groups).await.status, 404);
 }
@@ -247,7 +247,7 @@ async fn apps_and_app_show_an_app_that_is_stopped() {
         (404, 10010, "CF-ResourceNotFound", "Droplet not found")
     );
 
-    let unauthenticated_client = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("outsider").await;
     for hidden in [
         format!("/v3/processes/{process}/stats"),
         format!("/v3/apps/{app}/env"),

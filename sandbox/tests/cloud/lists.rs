@@ -132,7 +132,7 @@ async fn an_instance_is_shown_with_plan_space_and_organization_in_one_answer() {
 async fn what_is_in_other_peoples_spaces_is_not_there() {
     let (platform, _broker) = Platform::with_broker().await;
     let guid = platform.instance("small", "db").await;
-    let unauthenticated_client = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("outsider").await;
 
     let list = unauthenticated_client.get("/v3/service_instances").await;
     let one = unauthenticated_client

@@ -64,7 +64,7 @@ async fn a_plan_may_be_for_some_organizations() {
         platform.plan("small").await
     );
     let acme = json!({"type": "organization", "organizations": [{"guid": platform.organization}]});
-    let unauthenticated_client = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("outsider").await;
 
     let limited = platform.admin.patch(&visibility, &acme).await;
     assert_eq!(limited.body["organizations"][0]["name"], "acme");

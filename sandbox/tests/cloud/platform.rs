@@ -83,7 +83,7 @@ impl Platform {
             generation: ApiGeneration::default(),
             organizations: vec![
                 organization("acme", "development", "developer"),
-                organization("other", "elsewhere", "stranger"),
+                organization("other", "elsewhere", "outsider"),
             ],
             users: Vec::new(),
             rate_limits: None,
@@ -525,7 +525,7 @@ fn uaa(url: &str) -> Uaa {
                 &["cloud_controller.read", "cloud_controller.write", "openid"],
             ),
             user(
-                "stranger",
+                "outsider",
                 &["cloud_controller.read", "cloud_controller.write"],
             ),
             role_user("space_auditor"),

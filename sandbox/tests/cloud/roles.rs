@@ -105,7 +105,7 @@ async fn a_dashboard_learns_what_its_user_may_do() {
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}/permissions");
     let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
-    let unauthenticated_client = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("outsider").await;
 
     for (who, read, manage) in [
         (&platform.developer, true, true),

@@ -30,7 +30,7 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
     let space = elsewhere(&platform).await;
     let shares = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
     let body = json!({"data": [{"guid": space}]});
-    let unauthenticated_client = platform.log_in("stranger").await;
+    let unauthenticated_client = platform.log_in("outsider").await;
 
     let off = platform.admin.post(&shares, &body).await;
     assert_eq!(
@@ -118,7 +118,7 @@ impl Shared {
 
     /// Status of what the stranger, who is at home elsewhere, asks for.
     async fn seen_there(&self, path: &str) -> u16 {
-        let unauthenticated_client = self.platform.log_in("stranger").await;
+        let unauthenticated_client = self.platform.log_in("outsider").await;
         unauthenticated_client.get(path).await.status.as_u16()
     }
 }

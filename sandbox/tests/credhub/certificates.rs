@@ -181,7 +181,7 @@ async fn a_certificate_that_was_made_elsewhere_must_fit_together() {
     let (_platform, api) = admin().await;
     let (root, other) = (root(&api, "/root").await, root(&api, "/other").await);
     let made = leaf(&api, "/leaf", "/root").await["value"].clone();
-    let unauthenticated_client = leaf(&api, "/stranger", "/other").await["value"].clone();
+    let unauthenticated_client = leaf(&api, "/outsider", "/other").await["value"].clone();
     let set = async |value: Value| {
         let body = json!({"name": "/set", "type": "certificate", "value": value});
         api.put("/api/v1/data", &body).await

@@ -234,7 +234,7 @@ async fn a_cloud_config_takes_effect_with_the_next_deploy() {
         "latest"
     );
 
-    manifest["name"] = json!("of-nobody");
+    manifest["name"] = json!("of-no-team");
     let failed = admin.deploy(&manifest).await;
     assert_eq!(
         admin.ended(failed).await["state"],

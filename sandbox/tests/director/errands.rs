@@ -99,7 +99,12 @@ async fn a_failing_errand_leaves_its_task_done_and_reports_its_exit_code() {
         (&result["exit_code"], &result["instance"]["group"]),
         (&json!(1), &json!("health-check"))
     );
-    assert!(result["stderr"].as_str().unwrap().contains("told to fail"));
+    assert!(
+        result["stderr"]
+            .as_str()
+            .unwrap()
+            .contains("failing because of")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,10 +5,10 @@
 # CASES.json holds a list of cases, ANSWERS.json an answer for each, in the same order.
 #
 #   case:   {"job": FOLDER, "properties": {…}, "links": {NAME: LINK}, "spec": {…}}
-#   LINK:   {"instances": […], "properties": {…}, "address": "…"}, where the properties are taken as they stand, or with
+#   LINK:   {"instances": […], "properties": {…}, "address": "…"}, where the properties are taken unchanged, or with
 #           "provider": {"job": FOLDER, "link": NAME, "properties": {…}} instead, of which the link gets what the
 #           provider's specification lists
-#   answer: {"files": {PATH: TEXT}, "faults": [{"template": …, "line": …, "text": …}]}
+#   answer: {"files": {PATH: TEXT}, "errors": [{"template": …, "line": …, "text": …}]}
 #
 # FOLDER is a job's folder in a source release (`spec`) or in a release's tarball (`job.MF`). What templates may call is
 # described in https://bosh.io/docs/jobs/#properties and https://bosh.io/docs/links/#templates.
@@ -299,9 +299,9 @@ module Cases
       context = Context.new(wanted['spec'] || {}, job.bind(wanted['properties'] || {}), links)
       job.render(target, source, context)
     end
-    { 'files' => rendered.map(&:first).reduce({}, :merge), 'faults' => rendered.map(&:last).compact }
+    { 'files' => rendered.map(&:first).reduce({}, :merge), 'errors' => rendered.map(&:last).compact }
   rescue StandardError => e
-    { 'files' => {}, 'faults' => [{ 'template' => nil, 'line' => nil, 'text' => e.message }] }
+    { 'files' => {}, 'errors' => [{ 'template' => nil, 'line' => nil, 'text' => e.message }] }
   end
 end
 

@@ -11,12 +11,12 @@ OFFERED = {
 
 
 def offered(members):
-    """Leaves every fourth id as it was drawn, and all that is no id at all."""
+    """Leaves every fourth generated id, and every value that is no id."""
     if not isinstance(members, dict):
         return members
     for name, offer in OFFERED.items():
-        drawn = members.get(name)
-        if isinstance(drawn, str) and len(drawn) % 4:
+        generated = members.get(name)
+        if isinstance(generated, str) and len(generated) % 4:
             members[name] = offer
     return members
 

@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn members_are_secret_by_their_keys() {
         let document = json!({
-            "users": [{ "name": "somebody", "password": "hunter2-hunter2" }],
+            "users": [{ "name": "some-user", "password": "hunter2-hunter2" }],
             "client_secret": "hunter3-hunter3",
         });
         let secrets = Secrets::default().and_members_of("broker.yml", &document);

@@ -57,7 +57,7 @@ pub(super) fn failed(subcommand: Subcommand, end: End, text: UserText) -> Explan
     };
     match (code, subcommand) {
         (ExitCode::NotImplemented, Subcommand::DashboardUrl) => {
-            explanation("goes on without a dashboard", "nothing of it")
+            explanation("continues without a dashboard", "nothing of it")
         }
         (ExitCode::NotImplemented, Subcommand::GeneratePlanSchemas) => explanation(
             "cannot use the adapter with `enable_plan_schemas`: it refuses to start, the Go broker fails with the first catalog",

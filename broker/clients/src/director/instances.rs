@@ -109,7 +109,7 @@ impl Director {
                 let code = error.code();
                 tracing::debug!(
                     director.code = code,
-                    "the task that asks the agents goes on, and its answer is not needed"
+                    "the task that queries the agents continues; its answer is not needed"
                 );
             }
             return Err(error);

@@ -84,7 +84,7 @@ async fn an_untrusted_authority_is_distinguished_from_other_failures() {
     let mut unauthenticated_client = rcgen::CertificateParams::default();
     unauthenticated_client
         .distinguished_name
-        .push(rcgen::DnType::CommonName, "a stranger");
+        .push(rcgen::DnType::CommonName, "an outsider");
     let unauthenticated_client =
         unauthenticated_client.self_signed(&rcgen::KeyPair::generate().unwrap());
 

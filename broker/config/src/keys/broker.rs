@@ -54,7 +54,7 @@ pub(super) const BROKER: Keys = Keys::only(&[
     ),
     Key::optional_flag(
         "use_stdin",
-        "Ask the adapter on its stdin. Off, it is asked in arguments, which everybody on the machine can read.",
+        "Ask the adapter on its stdin. Off, the broker passes arguments, which every user of the machine can read.",
     )
     .otherwise(DefaultValue::Flag(true)),
     Key::flag(
@@ -80,7 +80,7 @@ pub(super) const BROKER: Keys = Keys::only(&[
     .of_our_own(),
     Key::flag(
         "enable_fetch_instance",
-        "Tell platforms what an instance is; the catalog announces it.",
+        "Let platforms retrieve instances, as the catalog declares.",
     )
     .of_our_own(),
     Key::flag(
@@ -174,7 +174,7 @@ const TIMINGS: Keys = Keys::only(&[
         "failed_authentication_in_seconds",
         0,
         60,
-        "The longest wait of a client that fails to authenticate again and again; 0 makes nobody wait.",
+        "The longest wait of a client that fails to authenticate again and again; 0 turns the delay off.",
     )
     .otherwise(DefaultValue::Number(5)),
 ]);

@@ -23,7 +23,7 @@ pub(super) const CATALOG: Keys = Keys::only(&[
     ),
     Key::flag(
         "bindings_retrievable",
-        "Tell platforms what a binding is; needs `credhub`, and the catalog announces it.",
+        "Let platforms retrieve bindings, as the catalog declares; needs `credhub`.",
     )
     .of_our_own(),
     Key::flag(

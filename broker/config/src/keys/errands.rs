@@ -164,9 +164,9 @@ pub(crate) const FLEET: Keys = file_with(&[
     Key::section(
         "bosh",
         &DIRECTOR,
-        "The Director. Only its version is asked for, and only where the broker cannot tell it.",
+        "The Director. The errand only reads its version, and only where the broker cannot report it.",
     ),
-    Key::section("run", &RUN, "How the run goes. Flags win.").of_our_own(),
+    Key::section("run", &RUN, "Options of the run. Flags take precedence.").of_our_own(),
 ]);
 
 const DIRECTOR: Keys = Keys::only(&[
@@ -177,13 +177,13 @@ const DIRECTOR: Keys = Keys::only(&[
 const RUN: Keys = Keys::only(&[
     Key::flag(
         "continue",
-        "Goes on with the last run, if that has not succeeded: what it has done is left alone.",
+        "Continues the last run unless it succeeded; finished instances are skipped.",
     ),
     Key::flag(
         "retry_failed",
         "With `continue`: tries again what has failed in that run.",
     ),
-    Key::flag("dry_run", "Changes nothing, and tells what would change."),
+    Key::flag("dry_run", "Shows what would change, and changes nothing."),
     Key::text(
         "max_failures",
         "How many instances may fail before no further one is begun: a number such as `5`, or a percentage such as `2%`.",

@@ -16,7 +16,7 @@ pub(super) const PLAN: Keys = Keys::only(&[
     .required(),
     Key::optional_flag(
         "free",
-        "Whether it costs nothing. Platforms take it as free unless told.",
+        "Whether the plan is free. Platforms assume that it is.",
     ),
     Key::optional_flag(
         "bindable",
@@ -87,14 +87,17 @@ pub(super) const MAINTENANCE_INFO: Keys = Keys::only(&[
     Key::new(
         "private",
         Kind::TextMap,
-        "The same, for values that nobody sees.",
+        "The same, for values that are not shown to users.",
     )
     .secret(),
 ]);
 
 const METADATA: Keys = Keys::and_others(&[
     Key::text("display_name", "The name that people see."),
-    Key::texts("bullets", "What speaks for the plan."),
+    Key::texts(
+        "bullets",
+        "Features of the plan, as the marketplace lists them.",
+    ),
     Key::sections("costs", &COST, "What an instance costs."),
 ]);
 
@@ -180,7 +183,7 @@ const UPDATE: Keys = Keys::only(&[
     Key::new(
         "initial_deploy_az_update_strategy",
         Kind::Choice(&["serial", "parallel"]),
-        "Whether the first deployment goes through the availability zones one by one.",
+        "Whether the first deployment updates the availability zones one by one.",
     ),
 ]);
 

@@ -86,7 +86,7 @@ const CF_AUTHENTICATION: Keys = Keys::only(&[
 const CLIENT_DEFINITION: Keys = Keys::only(&[
     Key::text(
         "scopes",
-        "Scopes of the client, separated by commas. `ODB_SPACE_GUID` stands for the instance's space.",
+        "Scopes of the client, separated by commas. `ODB_SPACE_GUID` is replaced by the GUID of the instance's space.",
     ),
     Key::text(
         "authorities",

@@ -108,7 +108,7 @@ mod tests {
             .enumerate()
             .filter(|(_, chart)| chart.findings().next().is_some())
             .map(|(position, chart)| match chart.subject {
-                Subject::Machine => "ours".to_owned(),
+                Subject::Machine => "own".to_owned(),
                 _ => position.to_string(),
             })
             .collect()
@@ -123,8 +123,8 @@ mod tests {
             (&[0, 400, 1], &["1"]),
             (&[0, -400], &["1"]),
             (&[400], &["0"]),
-            (&[400, 401, 399], &["ours"]),
-            (&[400, 401, 0], &["2", "ours"]),
+            (&[400, 401, 399], &["own"]),
+            (&[400, 401, 0], &["2", "own"]),
             (&[400, -400, 0], &["0", "1"]),
         ] {
             assert_eq!(blamed(ahead), expected, "{ahead:?}");

@@ -103,7 +103,7 @@ impl<'a> Server<'a> {
         let addresses = self.look_up(chart).await?;
         let connected = self.connect(chart, &addresses).await?;
         if self.url.scheme() == "http" {
-            let why = "plain HTTP, in which everybody on the way can read our credentials";
+            let why = "plain HTTP, which exposes the credentials to the network";
             chart.not_asked(Probe::Certificate, why);
             return Some(());
         }

@@ -181,7 +181,7 @@ pub async fn start(
     let sources = instances::of(config, cloud_controller, api);
     if config.adapter.form == AdapterForm::Arguments {
         tracing::warn!(
-            "`broker.use_stdin` is off: everybody on the machine can read manifests and parameters in the list of processes, \
+            "`broker.use_stdin` is off: every user of the machine can read manifests and parameters in the list of processes, \
              and the adapter can return no secrets, configs or labels; use an adapter that reads its stdin"
         );
     }

@@ -271,7 +271,10 @@ mod tests {
         for status in [400, 401, 403, 404, 422] {
             assert!(!passes(&refused(status, Some(10001))), "{status}");
         }
-        assert!(is_heard(&refused(500, Some(10001))), "it has spoken itself");
+        assert!(
+            is_heard(&refused(500, Some(10001))),
+            "the broker itself answered"
+        );
         assert!(!is_heard(&refused(502, None)), "this was a router");
         assert!(is_heard(&refused(403, None)));
     }

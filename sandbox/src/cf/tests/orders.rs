@@ -102,7 +102,7 @@ async fn create_service_without_wait_leaves_once_the_broker_works_on_it() {
     assert!(seen.succeeded, "{seen:?}");
     assert_eq!(
         seen.steps(),
-        ["create in progress; `odb-sandbox cf service cache` shows how it goes"]
+        ["create in progress; `odb-sandbox cf service cache` shows its progress"]
     );
 }
 
@@ -178,7 +178,7 @@ async fn an_operation_that_takes_too_long_is_left_to_itself() {
         seen.stderr
     );
     assert!(
-        seen.stderr.contains("hint: the operation goes on"),
+        seen.stderr.contains("hint: the operation continues"),
         "{}",
         seen.stderr
     );

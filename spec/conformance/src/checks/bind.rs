@@ -227,7 +227,7 @@ async fn form(session: &Session) -> Checked {
         });
         let is_announced = requires.iter().any(|required| required == requirement);
         ensure(!is_there || is_announced, answer, || {
-            format!("`{member}` goes with `{requirement}` in the offering's `requires`")
+            format!("`{member}` needs `{requirement}` in the offering's `requires`")
         })?;
     }
     Ok(())

@@ -153,7 +153,7 @@ fn form_of_error(answer: &Arc<Exchange>) -> Checked {
     }
     if let Some(word) = body.get("error").and_then(Value::as_str) {
         let fits = !WORDS.contains(&word) || answer.has_status(&[422]);
-        ensure(fits, answer, || format!("`{word}` goes with 422"))?;
+        ensure(fits, answer, || format!("`{word}` needs status 422"))?;
     }
     Ok(())
 }

@@ -171,8 +171,8 @@ impl Reader {
         let state = self.folder.path().join(".shell");
         // What the block leaves behind counts for the next one, but for what Bash lets nobody set.
         let script = format!(
-            "remember() {{ declare -p | grep -v '^declare -[a-zA-Z]*r' >{state}; echo \"cd $PWD\" >>{state}; }}\n\
-             trap remember EXIT\n\
+            "save() {{ declare -p | grep -v '^declare -[a-zA-Z]*r' >{state}; echo \"cd $PWD\" >>{state}; }}\n\
+             trap save EXIT\n\
              [[ ! -e {state} ]] || . {state}\n{functions}\n{text}",
             functions = self.functions,
             text = self.as_meant(&fence.text),

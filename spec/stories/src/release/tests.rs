@@ -289,11 +289,11 @@ fn a_manifest_is_rendered_with_links_found_named_and_refused() {
     );
     assert_eq!(asker["together"], "q-s0.tellers.services.bank.bosh");
 
-    manifest["instance_groups"][1]["jobs"][0]["name"] = "stranger".into();
+    manifest["instance_groups"][1]["jobs"][0]["name"] = "outsider".into();
     let rejection = deploy(&manifest).unwrap_err().to_string();
     assert_eq!(
         rejection,
-        "release `on-demand-broker` has no job `stranger`, which instance group `askers` has"
+        "release `on-demand-broker` has no job `outsider`, which instance group `askers` has"
     );
 }
 

@@ -56,7 +56,7 @@ fn every_example_of_the_protocol_is_what_it_says_it_is() {
             "uaa-client" => keeps::<UaaClient>(&location, text),
             "bosh-vms" => keeps::<BoshVms>(&location, text),
             "dns-addresses" => keeps::<DnsAddresses>(&location, text),
-            other => panic!("line {line}: nobody knows what `{other}` is"),
+            other => panic!("line {line}: `{other}` is unknown"),
         }
         let schema = match kind {
             "input generate-manifest" => "input",

@@ -21,7 +21,7 @@ fn report(error: &str) -> Report {
 
 fn report_with(error: &str, mut inputs: Inputs) -> Report {
     let program = Program::at(&adapter("small_errors")).unwrap();
-    inputs.environment.insert("FAULT".to_owned(), error.into());
+    inputs.environment.insert("ERROR".to_owned(), error.into());
     Check::new(program, inputs).run()
 }
 

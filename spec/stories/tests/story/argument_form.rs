@@ -184,7 +184,7 @@ async fn what_users_and_operators_write_reaches_arguments_to_the_letter() {
 #[tokio::test]
 async fn the_operator_is_warned_that_arguments_are_world_readable() {
     let foundation = Foundation::start().await;
-    let warning = "everybody on the machine can read manifests";
+    let warning = "every user of the machine can read manifests";
     let warned = |log: &[LogLine]| log.iter().any(|line| line.mentions(warning));
 
     let mut silent = foundation.broker().start().await;

@@ -254,7 +254,7 @@ async fn what_the_start_script_has_started_lives_on_when_the_orphans_of_adapters
     let left = || none(&processes_in(foundation.folder()));
     eventually("the orphan is killed", TIMEOUT, async || left()).await;
     let later = platform.catalog().await.request_id();
-    eventually("the log goes on", TIMEOUT, async || {
+    eventually("the log continues", TIMEOUT, async || {
         let reported = broker.log_of_request(&later);
         (!reported.is_empty()).then_some(()).ok_or_else(String::new)
     })

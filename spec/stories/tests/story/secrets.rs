@@ -90,7 +90,7 @@ async fn no_secret_is_in_the_log_in_an_error_or_on_a_command_line() {
     }
     readable.add(&platform.rejections());
     readable.add(&broker.metrics().await.text);
-    secrets.expect_none_in("what everybody can read", &readable.0);
+    secrets.expect_none_in("world-readable files", &readable.0);
 }
 
 async fn with_malformed_body(platform: &odb_stories::Platform, secret: &str) -> Answer {

@@ -17,7 +17,7 @@ rules! {
         section: "What an author must do";
 
     REFUSED_WITHOUT_TEXT: Error "U-04" "parameters are refused without a text that helps the user",
-        why: "the user does not learn what to change, and asks the operator about a slip of their own",
+        why: "the user does not learn what to change, and asks the operator about their own mistake",
         remedy: "print one sentence on stdout that names the parameter and what it expects, and exit with 1",
         section: "Exit codes";
 

@@ -22,7 +22,7 @@ rules! {
         section: "stdout";
 
     SECRET_IN_MANIFEST: Error "K-05" "the manifest has a secret in plain text",
-        why: "manifests are kept for ever and can be read by everybody who may look at the deployment",
+        why: "manifests are stored permanently, and every user with access to the deployment can read them",
         remedy: "write a placeholder `((odb_secret:NAME))` and return the value in `secrets`; leave references of the previous manifest as they are",
         section: "What an author must do";
 
@@ -37,7 +37,7 @@ rules! {
         section: "What an author must do";
 
     GENERATED_IN_MANIFEST: Warning "K-08" "the manifest has a value in plain text that looks like a generated secret",
-        why: "manifests are kept for ever and can be read by everybody who may look at the deployment",
+        why: "manifests are stored permanently, and every user with access to the deployment can read them",
         remedy: "let the Director generate it (`variables`) or the broker keep it (`((odb_secret:NAME))`); name the place under `plain_secrets` in the check's inputs if it is no secret or cannot be otherwise",
         section: "What an author must do";
 }

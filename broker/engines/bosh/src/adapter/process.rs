@@ -137,7 +137,9 @@ impl StderrLog {
         }
         self.logged += line.len();
         if self.logged > self.limit {
-            tracing::warn!("the service adapter's stderr goes on; the rest is left out");
+            tracing::warn!(
+                "the service adapter writes more stderr than the limit; the rest is dropped"
+            );
             self.last_words = None;
             return;
         }

@@ -33,8 +33,8 @@ pub(super) fn of_the_broker_itself() -> Vec<Property> {
     let mut properties = vec![
         under("broker", "port", json!(8081)),
         under("broker", "bind_address", json!("10.0.16.4")),
-        under("broker", "username", json!("somebody")),
-        under("broker", "password", json!("of-somebody")),
+        under("broker", "username", json!("some-user")),
+        under("broker", "password", json!("of-some-user")),
         under("broker", "use_stdin", json!(false)),
         under("broker", "shutdown_timeout_in_seconds", json!(7)),
     ];

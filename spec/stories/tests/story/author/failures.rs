@@ -19,7 +19,9 @@ async fn a_broken_broker_yml_is_reported_by_line_and_the_broker_goes_on_until_it
         jobs.as_array_mut().unwrap().push(json!("backup"));
     });
     let location = format!("broker.yml:{}:", dev_loop.line_with("max_in_flight: many"));
-    sandbox.reports(&["goes on with what it had"], 1).await;
+    sandbox
+        .reports(&["keeps running with the earlier"], 1)
+        .await;
 
     let reported = sandbox.reported();
     for words in [
@@ -90,7 +92,10 @@ async fn an_adapter_that_gives_no_schemas_is_reported_once_for_each_plan_with_it
     for (line, plan) in words.iter().zip(["small", "large"]) {
         assert!(line.contains(&format!("of plan `{plan}`")), "{reported}");
     }
-    assert!(!reported.contains("goes on with what it had"), "{reported}");
+    assert!(
+        !reported.contains("keeps running with the earlier"),
+        "{reported}"
+    );
 
     folder.edit(template, "{{ nope", "{{ values.maxclients }}");
     sandbox.reports(&UP, 2).await;
@@ -124,7 +129,9 @@ async fn a_plan_with_instances_cannot_be_removed() {
             .unwrap()
             .pop();
     });
-    sandbox.reports(&["goes on with what it had"], 1).await;
+    sandbox
+        .reports(&["keeps running with the earlier"], 1)
+        .await;
 
     let cf = sandbox.cf();
     let marketplace = cf.run(&["marketplace"]).await.succeeded();

@@ -175,10 +175,7 @@ async fn the_errands_work_with_a_go_broker() {
         "{requests:?}"
     );
     let poll = requests.last().unwrap();
-    assert!(
-        poll.contains("Odd"),
-        "members that nobody knows go back: {poll}"
-    );
+    assert!(poll.contains("Odd"), "unknown members are returned: {poll}");
 }
 
 #[tokio::test]

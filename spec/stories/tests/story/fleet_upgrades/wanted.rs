@@ -109,7 +109,7 @@ async fn an_operation_that_goes_on_is_watched_again_with_its_token() {
     let _ = running.ended().await;
     let continued = fleet.errand(UPGRADE, &file).with(&["--continue"]).start();
     for id in &fleet.instances {
-        let goes_on = format!("[{id}] Operation of the interrupted run goes on: bosh task id");
+        let goes_on = format!("[{id}] Operation of the interrupted run continues: bosh task id");
         fleet.said(&continued, &goes_on).await;
     }
     fleet.foundation.control().clear_task_faults().await;

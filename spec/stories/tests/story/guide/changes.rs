@@ -25,7 +25,7 @@ async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_with
         .await
         .failed();
     control.clear_task_faults().await;
-    eventually("the deployment goes on", TIMEOUT, async || {
+    eventually("the deployment continues", TIMEOUT, async || {
         let tasks = director.tasks().await;
         let is_done = tasks.iter().any(|task| task["state"] == "done");
         is_done.then_some(()).ok_or_else(|| format!("{tasks:?}"))

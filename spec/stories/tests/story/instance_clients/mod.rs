@@ -27,7 +27,7 @@ dashboard-url)
   id=$(jq -r .dashboard_url.instance_id <<<"$input")
   jq -cn --arg id "$id" '{dashboard_url: "https://dashboard.example/\($id)"}' ;;
 generate-manifest)
-  jq -r .generate_manifest.uaa_client <<<"$input" | jq -c . >>"$folder/told"
+  jq -r .generate_manifest.uaa_client <<<"$input" | jq -c . >>"$folder/received"
   as_redis ;;
 *) as_redis ;;
 esac"#;
@@ -45,7 +45,7 @@ esac"#;
 const NOTING: &str = r#"read_input
 case $call in
 generate-manifest)
-  jq -r .generate_manifest.uaa_client <<<"$input" | jq -c . >>"$folder/told"
+  jq -r .generate_manifest.uaa_client <<<"$input" | jq -c . >>"$folder/received"
   if [[ -e $folder/broken ]]; then echo "no manifest today"; exit 1; fi
   as_redis ;;
 *) as_redis ;;
@@ -61,7 +61,7 @@ fn defined<'f>(foundation: &'f Foundation, script: &str) -> BrokerConfiguration<
 
 /// What the adapter was told of the client, question by question.
 fn reported(foundation: &Foundation) -> Vec<Value> {
-    let noted = std::fs::read_to_string(foundation.folder().join("told")).unwrap_or_default();
+    let noted = std::fs::read_to_string(foundation.folder().join("received")).unwrap_or_default();
     let lines = noted.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().expect("it is JSON")
 }

@@ -190,7 +190,7 @@ fn the_systems_store_is_read_when_what_is_configured_does_not_suffice_and_once()
     );
     assert!(SIGNED.get().is_none(), "nothing needs the store yet");
 
-    let unauthenticated_client = self_signed(&leaf("a stranger"));
+    let unauthenticated_client = self_signed(&leaf("an outsider"));
     assert_eq!(
         verified(&trust, &unauthenticated_client),
         Err(CertificateError::UnknownIssuer)

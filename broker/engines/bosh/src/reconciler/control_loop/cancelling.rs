@@ -100,7 +100,7 @@ impl Reconciler {
         tracing::warn!(
             code = %Code::Cancelled,
             bosh.task.id = task.number(),
-            "the task goes on although it was cancelled; cancelling it again"
+            "the task is still running although it was cancelled; cancelling it again"
         );
         if let Err(error) = self
             .context

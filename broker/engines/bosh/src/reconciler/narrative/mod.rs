@@ -121,7 +121,7 @@ pub(crate) fn in_progress(scene: &Scene<'_>) -> String {
         }
         // It holds for the first step only.
         Cancelling::RefusedToDeletion if *stage == 0 => {
-            ": the Director did not allow the broker to cancel the task; the deletion goes on after this step"
+            ": the Director did not allow the broker to cancel the task; the deletion continues after this step"
         }
         Cancelling::No | Cancelling::RefusedToDeletion => "",
     });
@@ -335,7 +335,7 @@ mod tests {
                 OperationKind::Delete,
                 Cancelling::RefusedToDeletion,
                 0,
-                "the deletion goes on after this step",
+                "the deletion continues after this step",
             ),
             (
                 OperationKind::Delete,
