@@ -14,7 +14,7 @@ const PREFACE: &str = "\
 `on-demand-broker schema --format markdown` prints this page. See [configure](../configure.md) for checks, and
 [properties](properties.md) for the properties of the BOSH jobs.
 
-- **Needed**: required if the section is present. A null value counts as absent.
+- **required**: if its section is present. A null value counts as absent.
 - **New**: the Go programs do not have the key and ignore it.
 - **Secret**: the value is never printed or logged.
 - `[]` means each member of a list, `NAME` a name of your choice.
@@ -127,8 +127,8 @@ impl Page {
             };
             let _ = writeln!(self.text, "{}{new}\n", table.what);
         }
-        self.line("| key | value | needed | default | meaning |");
-        self.line("| --- | --- | --- | --- | --- |");
+        self.line("| key | value | meaning |");
+        self.line("| --- | --- | --- |");
         let location = Location {
             table,
             within: "",
@@ -181,11 +181,11 @@ impl Page {
     fn row(&mut self, key: &Key, location: &Location<'_>, listed: Option<&str>) {
         let address = format!("{}{}", location.within, key.name);
         let row = format!(
-            "| <a id=\"{table}.{address}\"></a>`{address}` | {values} | {needed} | {default} | {meaning} |",
+            "| <a id=\"{table}.{address}\"></a>`{address}` | {values}{needed}{default} | {meaning} |",
             table = location.table.address,
             values = values(&key.kind),
             needed = match key.presence {
-                Presence::Required => "yes",
+                Presence::Required => ", required",
                 Presence::Optional => "",
             },
             default = default(key.default),
@@ -194,7 +194,7 @@ impl Page {
                     " Keys as in [`{first}`](#{first})."
                 )),
         );
-        self.line(&row.replace("|  |", "| |").replace("|  |", "| |"));
+        self.line(&row);
     }
 
     fn line(&mut self, text: &str) {
@@ -248,8 +248,8 @@ fn quoted(words: &[&str]) -> String {
 
 fn default(value: Option<DefaultValue>) -> String {
     match value {
-        Some(DefaultValue::Number(number)) => number.to_string(),
-        Some(DefaultValue::Flag(flag)) => flag.to_string(),
+        Some(DefaultValue::Number(number)) => format!(", default {number}"),
+        Some(DefaultValue::Flag(flag)) => format!(", default {flag}"),
         None => String::new(),
     }
 }
@@ -310,10 +310,10 @@ mod tests {
     fn a_row_reports_bounds_default_need_secret_and_origin() {
         let page = markdown_reference();
         for row in [
-            "`port` | 1 to 65535 | yes | | The port that the broker listens on. |",
-            "`use_stdin` | boolean | | true | ",
-            "`password` | text | yes | | The password that the platform and the errands authenticate with. **Secret.** |",
-            "`bind_address` | text | | | The IP address to listen on; all interfaces unless given. **New.** |",
+            "`port` | 1 to 65535, required | The port that the broker listens on. |",
+            "`use_stdin` | boolean, default true | ",
+            "`password` | text, required | The password that the platform and the errands authenticate with. **Secret.** |",
+            "`bind_address` | text | The IP address to listen on; all interfaces unless given. **New.** |",
         ] {
             assert!(page.contains(row), "{row}");
         }

@@ -23,13 +23,13 @@ pub(super) const BROKER: Keys = Keys::only(&[
     Key::section(
         "tls",
         &TLS,
-        "Certificate and key of the broker; plain HTTP without.",
+        "Certificate and key of the broker. Without it, the broker serves plain HTTP.",
     ),
     Key::number_within(
         "shutdown_timeout_in_seconds",
         0,
         3600,
-        "How long requests may finish after a signal; 0 is no time at all.",
+        "How long open requests may take after a signal.",
     )
     .otherwise(DefaultValue::Number(60)),
     Key::flag(
@@ -38,23 +38,23 @@ pub(super) const BROKER: Keys = Keys::only(&[
     ),
     Key::flag(
         "disable_cf_startup_checks",
-        "Do not look at the Cloud Controller before the first request is taken. `cf` may then be left out.",
+        "Do not check the Cloud Controller at the start; `cf` becomes optional.",
     ),
     Key::flag(
         "disable_bosh_configs",
-        "Neither read nor write BOSH configs. Adapters may then return none, and no operation is recorded over a restart.",
+        "Do not use BOSH configs. Adapters may then return none, and operations are not recorded.",
     ),
     Key::flag(
         "expose_operational_errors",
-        "Show platform users the causes of errors, not only what to do and an id to quote.",
+        "Show platform users the causes of errors.",
     ),
     Key::flag(
         "enable_plan_schemas",
-        "Ask the adapter which parameters each plan takes, publish that in the catalog and hold parameters against it.",
+        "Get each plan's parameter schema from the adapter, publish it in the catalog and validate parameters.",
     ),
     Key::optional_flag(
         "use_stdin",
-        "Ask the adapter on its stdin. Off, the broker passes arguments, which every user of the machine can read.",
+        "Call the adapter on stdin. Otherwise the broker passes arguments, which every user of the machine can read.",
     )
     .otherwise(DefaultValue::Flag(true)),
     Key::flag(
@@ -63,7 +63,7 @@ pub(super) const BROKER: Keys = Keys::only(&[
     ),
     Key::flag(
         "enable_telemetry",
-        "Write a line of telemetry at the start and at the end of each operation.",
+        "Log a line of telemetry at the start and end of each operation.",
     ),
     Key::flag(
         "support_backup_agent_binding",
@@ -71,11 +71,11 @@ pub(super) const BROKER: Keys = Keys::only(&[
     ),
     Key::flag(
         "skip_check_for_pending_changes",
-        "Let an update bring in what the operator has changed since the instance was deployed.",
+        "Let an update apply pending changes of the operator.",
     ),
     Key::flag(
         "skip_unchanged_upgrades",
-        "Hand nothing over for an upgrade that would change nothing of an instance at rest. Changed cloud, runtime and CPI configs and rotated variables are not seen.",
+        "Skip upgrades that would not change the manifest. Changed cloud, runtime and CPI configs and rotated variables do not count.",
     )
     .of_our_own(),
     Key::flag(
@@ -85,17 +85,17 @@ pub(super) const BROKER: Keys = Keys::only(&[
     .of_our_own(),
     Key::flag(
         "require_organization_and_space",
-        "Refuse orders without `organization_guid` and `space_guid`, as the specification has it.",
+        "Reject orders without `organization_guid` and `space_guid`, as the specification does.",
     )
     .of_our_own(),
-    Key::flag("startup_banner", "Print a name at start-up."),
+    Key::flag("startup_banner", "Print a banner at the start."),
     Key::section(
         "timings",
         &TIMINGS,
-        "Durations and ceilings.",
+        "Durations and limits.",
     )
     .of_our_own(),
-    Key::flag("enable_optimised_upgrades", "Means nothing.").deprecated("remove it"),
+    Key::flag("enable_optimised_upgrades", "No effect.").deprecated("remove it"),
 ]);
 
 const TLS: Keys = Keys::only(&[
@@ -111,70 +111,70 @@ const TIMINGS: Keys = Keys::only(&[
         "request_budget_in_seconds",
         1,
         55,
-        "What a request has from its arrival to its answer. The platform gives up after 60 seconds.",
+        "The time for one request. Platforms give up after 60 seconds.",
     )
     .otherwise(DefaultValue::Number(55)),
     Key::number_within(
         "adapter_processes",
         1,
         1024,
-        "How many adapters run at once; more wait their turn.",
+        "How many adapters run at once; further calls wait.",
     )
     .otherwise(DefaultValue::Number(64)),
     Key::number_within(
         "lost_answer_in_seconds",
         1,
         60,
-        "How long a lost answer to a submission is looked for among the tasks of the Director.",
+        "How long the broker searches the Director's tasks after a lost answer.",
     )
     .otherwise(DefaultValue::Number(10)),
     Key::number_within(
         "adapter_call_in_seconds",
         1,
         55,
-        "How long a call of the adapter may take, if the request has that time left.",
+        "The time for one adapter call, within that of the request.",
     )
     .otherwise(DefaultValue::Number(55)),
     Key::number_within(
         "adapter_answer_in_mebibytes",
         1,
         64,
-        "How long an adapter's answer may be.",
+        "The size of an adapter's answer.",
     )
     .otherwise(DefaultValue::Number(8)),
     Key::number_within(
         "adapter_log_in_kibibytes",
         1,
         65536,
-        "How much of what an adapter says on stderr comes into the log, for each call.",
+        "How much of an adapter's stderr is logged per call.",
     )
     .otherwise(DefaultValue::Number(256)),
     Key::number_within(
         "slow_client_in_seconds",
         1,
         60,
-        "How long a client may take for the body of a request, or take nothing of an answer; for the head at most 10.",
+        "How long a client may take to send a body or to read an answer; for the head at most 10.",
     )
     .otherwise(DefaultValue::Number(20)),
     Key::number_within(
         "connections",
         8,
         16384,
-        "How many connections there may be; one client may have half of them.",
+        "How many connections may be open; one client may use half of them.",
     )
     .otherwise(DefaultValue::Number(512)),
     Key::number_within(
         "clean_up_in_seconds",
         1,
         86400,
-        "How long a deletion retries when a server does not remove what the instance leaves behind. Then it fails and can be repeated.",
+        "How long a deletion retries to remove residual resources. Then it fails and can be repeated.",
     )
     .otherwise(DefaultValue::Number(3600)),
     Key::number_within(
         "failed_authentication_in_seconds",
         0,
         60,
-        "The longest wait of a client that fails to authenticate again and again; 0 turns the delay off.",
+        "The longest delay after repeated failed authentication; 0 turns it off.",
     )
     .otherwise(DefaultValue::Number(5)),
 ]);

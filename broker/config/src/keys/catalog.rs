@@ -8,13 +8,13 @@ use super::{
 pub(super) const CATALOG: Keys = Keys::only(&[
     Key::text(
         "id",
-        "The offering's id in the catalog, best a UUID. Never change it once the broker is registered.",
+        "The offering's id in the catalog, preferably a UUID. Never change it after registration.",
     )
     .required(),
     Key::text("service_name", "The offering's name in the marketplace.").required(),
     Key::text(
         "service_description",
-        "A sentence for the marketplace, at most 10,000 characters.",
+        "The description in the marketplace, at most 10,000 characters.",
     )
     .required(),
     Key::flag(
@@ -30,14 +30,14 @@ pub(super) const CATALOG: Keys = Keys::only(&[
         "plan_updatable",
         "Whether an instance may move to another plan.",
     ),
-    Key::texts("tags", "Free words, together at most 2,048 characters."),
+    Key::texts("tags", "Tags, together at most 2,048 characters."),
     Key::new("requires", Kind::Choices(&["syslog_drain", "route_forwarding", "volume_mount"]),
-        "What bindings ask of the platform.",
+        "What bindings require of the platform.",
     ),
     Key::section(
         "metadata",
         &METADATA,
-        "What the marketplace shows. Further keys pass through.",
+        "What the marketplace shows. Unknown keys are passed on.",
     ),
     Key::section(
         "dashboard_client",
@@ -45,19 +45,19 @@ pub(super) const CATALOG: Keys = Keys::only(&[
         "Single sign-on for dashboards. All three keys or none.",
     ),
     Key::new("global_properties", Kind::FreeMap,
-        "What the adapter gets for every plan; the plan's `properties` win, key by key, top level only.",
+        "Properties for the adapter in every plan. A plan's `properties` override them by top-level key.",
     ),
     Key::section("global_quotas", &GLOBAL_QUOTAS, "Limits over all plans."),
     Key::section(
         "maintenance_info",
         &MAINTENANCE_INFO,
-        "The version of what is deployed, for every plan that does not say otherwise.",
+        "The version of what is deployed, unless the plan has its own.",
     ),
     Key::sections("plans", &PLAN, "What can be ordered.").required(),
 ]);
 
 const METADATA: Keys = Keys::and_others(&[
-    Key::text("display_name", "The name that people see."),
+    Key::text("display_name", "The name in user interfaces."),
     Key::text("image_url", "A picture."),
     Key::text("long_description", "A paragraph."),
     Key::text("provider_display_name", "Who offers it."),
@@ -72,23 +72,23 @@ const METADATA: Keys = Keys::and_others(&[
 const DASHBOARD_CLIENT: Keys = Keys::only(&[
     Key::text("id", "The id of a UAA client."),
     Key::text("secret", "That client's secret.").secret(),
-    Key::text("redirect_uri", "Where a sign-on may return to."),
+    Key::text("redirect_uri", "The redirect URI after a sign-on."),
 ]);
 
 const GLOBAL_QUOTAS: Keys = Keys::only(&[
     Key::number(
         "service_instance_limit",
-        "How many instances there may be; no limit unless given, 0: none.",
+        "The number of instances allowed; 0 allows none. Unlimited unless given.",
     ),
     Key::new(
         "resources",
         Kind::Named(&GLOBAL_RESOURCE),
-        "How much there is of each resource that plans have a cost of.",
+        "The limit of each resource that plans cost.",
     ),
     Key::new(
         "resource_limits",
         Kind::Anything,
-        "The older form of `resources`; the release's template turns it into that.",
+        "The older form of `resources`; the release converts it.",
     )
     .deprecated("give `resources.NAME.limit`"),
 ]);
@@ -96,7 +96,7 @@ const GLOBAL_QUOTAS: Keys = Keys::only(&[
 const GLOBAL_RESOURCE: Keys = Keys::only(&[
     Key::number(
         "limit",
-        "How much all instances together may cost; 0, also when left out, blocks every plan with a cost.",
+        "The limit for all instances together; 0 or no value blocks every plan with a cost.",
     ),
     Key::new("cost", Kind::Anything, "Means nothing here.")
         .deprecated("give the cost in each plan's `quotas`"),

@@ -41,18 +41,18 @@ pub(crate) const REGISTER_BROKER: Keys = file_with(&[
     Key::text("broker_name", "The broker's name in the Cloud Controller.").required(),
     Key::text(
         "broker_username",
-        "What the Cloud Controller authenticates with.",
+        "For the Cloud Controller's requests to the broker.",
     )
     .required(),
     Key::text(
         "broker_password",
-        "What the Cloud Controller authenticates with.",
+        "For the Cloud Controller's requests to the broker.",
     )
     .required()
     .secret(),
     Key::text(
         "broker_url",
-        "Where the Cloud Controller reaches the broker.",
+        "The broker's address for the Cloud Controller.",
     )
     .required(),
     CF.required(),
@@ -69,15 +69,15 @@ const PLAN: Keys = Keys::only(&[
     Key::text("name", "The plan's name in the catalog.").required(),
     Key::text(
         "cf_service_access",
-        "Who may use it: `enable`, `disable`, `org-restricted`; `manual` leaves it as it is.",
+        "Who may use it: `enable`, `disable`, `org-restricted`; `manual` changes nothing.",
     ),
     Key::text(
         "service_access_org",
-        "The name of the organization that may use it, where access is `org-restricted`.",
+        "The organization of `org-restricted`, by name.",
     ),
     Key::texts(
         "service_access_orgs",
-        "The names of further organizations that may use it.",
+        "Further organizations, by name.",
     )
     .of_our_own(),
 ]);
@@ -87,7 +87,7 @@ pub(crate) const DEREGISTER_BROKER: Keys = file_with(&[CF.required(), VERIFICATI
 
 const BROKER_NAME: Key = Key::text(
     "broker_name",
-    "The broker's name in the Cloud Controller. The flag `--broker-name` wins.",
+    "The broker's name in the Cloud Controller. The flag `--broker-name` takes precedence.",
 )
 .of_our_own();
 
@@ -99,24 +99,24 @@ pub(crate) const DELETION: Keys = file_with(&[
     Key::section("service_catalog", &OFFERING, "What is deleted.").required(),
     Key::number(
         "polling_interval",
-        "Seconds between two looks at a deletion.",
+        "Seconds between two polls of a deletion.",
     ),
     Key::number(
         "polling_initial_offset",
-        "Seconds from the request to the first look.",
+        "Seconds from the request to the first poll.",
     ),
     Key::number_within(
         "max_in_flight",
         1,
         1000,
-        "How many instances are deleted at once; 10 unless it is given.",
+        "How many instances are deleted at once; default 10.",
     )
     .of_our_own(),
     Key::number_within(
         "give_up_after",
         1,
         604_800,
-        "Seconds that one instance may take in all; 14400 (four hours) unless it is given.",
+        "Seconds for one instance; default 14400 (four hours).",
     )
     .of_our_own(),
 ]);
@@ -130,36 +130,36 @@ pub(crate) const FLEET: Keys = file_with(&[
     CF,
     Key::flag(
         "maintenance_info_present",
-        "Whether the catalog has `maintenance_info`, by which the Cloud Controller knows what is to be upgraded.",
+        "Whether the catalog has `maintenance_info`, so that the Cloud Controller knows which instances to upgrade.",
     ),
     Key::number(
         "polling_interval",
-        "Seconds between two looks at an operation.",
+        "Seconds between two polls of an operation.",
     )
     .required(),
     Key::number(
         "attempt_interval",
-        "Seconds between two attempts at instances that were busy.",
+        "Seconds between two attempts at a busy instance.",
     )
     .required(),
     Key::number(
         "attempt_limit",
-        "How often an instance that is busy is tried.",
+        "How many attempts a busy instance gets.",
     )
     .required(),
     Key::number(
         "request_timeout",
-        "Seconds that the broker may take for an answer; 0 for as long as it likes.",
+        "Seconds that the broker may take for an answer; 0 is unlimited.",
     ),
     Key::number("max_in_flight", "How many operations run at once.").required(),
     Key::number(
         "canaries",
-        "How many instances go first; with selection parameters 0 means all that they select.",
+        "How many canaries run first; with selection parameters, 0 means all that match.",
     ),
     Key::new(
         "canary_selection_params",
         Kind::TextMap,
-        "Which instances may go first, such as `cf_org` and `cf_space`.",
+        "Which instances may be canaries, such as `cf_org` and `cf_space`.",
     ),
     Key::section(
         "bosh",
@@ -181,45 +181,45 @@ const RUN: Keys = Keys::only(&[
     ),
     Key::flag(
         "retry_failed",
-        "With `continue`: tries again what has failed in that run.",
+        "With `continue`: retries the instances that failed in that run.",
     ),
     Key::flag("dry_run", "Shows what would change, and changes nothing."),
     Key::text(
         "max_failures",
-        "How many instances may fail before no further one is begun: a number such as `5`, or a percentage such as `2%`.",
+        "How many instances may fail before the run stops: a number such as `5`, or a percentage such as `2%`.",
     ),
     Key::flag(
         "health_gate",
-        "Begins the next instances only when those that were just done are healthy.",
+        "Begins the next instances only when the finished ones are healthy.",
     ),
     Key::number_within(
         "wave",
         1,
         1_000_000,
-        "With `health_gate`: how many instances are done between two looks.",
+        "With `health_gate`: how many instances per check.",
     ),
     Key::number_within(
         "health_timeout",
         1,
         86_400,
-        "With `health_gate`: how many seconds instances may take to become healthy.",
+        "With `health_gate`: how many seconds until instances must be healthy.",
     ),
     Key::number_within(
         "answer_timeout",
         0,
         86_400,
-        "For how many seconds calls that get no answer are repeated before their instance counts as failed.",
+        "How many seconds unanswered calls are retried before their instance counts as failed.",
     ),
     Key::texts("plans", "Only instances of these plans, by name or id."),
     Key::texts(
         "organizations",
-        "Only instances of these organizations, by name or guid.",
+        "Only instances of these organizations, by name or GUID.",
     ),
-    Key::texts("spaces", "Only instances in these spaces, by name or guid."),
+    Key::texts("spaces", "Only instances in these spaces, by name or GUID."),
     Key::texts("instances", "Only these instances, by id."),
     Key::texts(
         "exclude",
-        "Not these: instances, plans, spaces or organizations, by name or id.",
+        "All but these instances, plans, spaces or organizations, by name or id.",
     ),
 ]);
 
@@ -233,7 +233,7 @@ const BROKER: Keys = Keys::only(&[
     Key::section(
         "authentication",
         &BROKER_AUTHENTICATION,
-        "How the errand authenticates there.",
+        "How the errand authenticates.",
     )
     .required(),
     Key::section("tls", &BROKER_TLS, "How its certificate is verified."),
@@ -278,7 +278,7 @@ const CF_UAA: Keys = Keys::only(&[
     Key::new(
         "client_definition",
         Kind::Anything,
-        "The broker's affair, and in the files of errands by accident.",
+        "For the broker; errands ignore it.",
     )
     .read_elsewhere(),
 ]);

@@ -5,13 +5,13 @@ use super::key::{DefaultValue, Key, Keys, Kind};
 pub(super) const PLAN: Keys = Keys::only(&[
     Key::text(
         "plan_id",
-        "The plan's id in the catalog, best a UUID. Never change it while instances exist.",
+        "The plan's id in the catalog, preferably a UUID. Never change it while instances exist.",
     )
     .required(),
     Key::text("name", "The plan's name in the marketplace.").required(),
     Key::text(
         "description",
-        "A sentence for the marketplace, at most 10,000 characters.",
+        "The description in the marketplace, at most 10,000 characters.",
     )
     .required(),
     Key::optional_flag(
@@ -20,18 +20,18 @@ pub(super) const PLAN: Keys = Keys::only(&[
     ),
     Key::optional_flag(
         "bindable",
-        "Whether its instances can be bound; the offering decides unless given.",
+        "Whether instances can be bound; as the offering unless given.",
     ),
     Key::section(
         "metadata",
         &METADATA,
-        "What the marketplace shows. Further keys pass through.",
+        "What the marketplace shows. Unknown keys are passed on.",
     ),
     Key::section("quotas", &QUOTAS, "Limits of this plan."),
     Key::new(
         "properties",
         Kind::FreeMap,
-        "What the adapter gets, over `global_properties`.",
+        "Properties for the adapter, over `global_properties`.",
     ),
     Key::sections(
         "instance_groups",
@@ -57,18 +57,18 @@ pub(super) const PLAN: Keys = Keys::only(&[
     Key::new(
         "cf_service_access",
         Kind::Choice(&["enable", "disable", "manual", "org-restricted"]),
-        "Who may order; read by the errand `register-broker`.",
+        "Who may order; for the errand `register-broker`.",
     )
     .read_elsewhere(),
     Key::text(
         "service_access_org",
-        "The organization of `org-restricted`; read by the errand `register-broker`.",
+        "The organization of `org-restricted`; for the errand `register-broker`.",
     )
     .read_elsewhere(),
     Key::new(
         "resource_costs",
         Kind::Anything,
-        "The older form of `quotas.resources`; the release's template turns it into that.",
+        "The older form of `quotas.resources`; the release converts it.",
     )
     .deprecated("give `quotas.resources.NAME.cost`"),
 ]);
@@ -76,13 +76,13 @@ pub(super) const PLAN: Keys = Keys::only(&[
 pub(super) const MAINTENANCE_INFO: Keys = Keys::only(&[
     Key::text(
         "version",
-        "A semantic version. A new one offers an upgrade to every instance.",
+        "A semantic version. A new one offers an upgrade for each instance.",
     ),
     Key::text("description", "What platform users read about the version."),
     Key::new(
         "public",
         Kind::TextMap,
-        "Values of which a change calls for an upgrade, such as a stemcell's version.",
+        "Values that need an upgrade when they change, such as a stemcell's version.",
     ),
     Key::new(
         "private",
@@ -93,7 +93,7 @@ pub(super) const MAINTENANCE_INFO: Keys = Keys::only(&[
 ]);
 
 const METADATA: Keys = Keys::and_others(&[
-    Key::text("display_name", "The name that people see."),
+    Key::text("display_name", "The name in user interfaces."),
     Key::texts(
         "bullets",
         "Features of the plan, as the marketplace lists them.",
@@ -107,23 +107,23 @@ const COST: Keys = Keys::only(&[
         Kind::Amounts,
         "Amounts by currency, such as `usd: 9.99`.",
     ),
-    Key::text("unit", "What for, such as `MONTHLY`."),
+    Key::text("unit", "The period, such as `MONTHLY`."),
 ]);
 
 const QUOTAS: Keys = Keys::only(&[
     Key::number(
         "service_instance_limit",
-        "How many instances of the plan there may be; no limit unless given, 0: none.",
+        "The number of instances allowed; 0 allows none. Unlimited unless given.",
     ),
     Key::new(
         "resources",
         Kind::Named(&RESOURCE),
-        "What an instance costs of a resource, and how much the plan may use.",
+        "An instance's cost of a resource, and the plan's limit.",
     ),
     Key::new(
         "resource_limits",
         Kind::Anything,
-        "The older form of `resources`; the release's template turns it into that.",
+        "The older form of `resources`; the release converts it.",
     )
     .deprecated("give `resources.NAME.limit`"),
 ]);
@@ -131,7 +131,7 @@ const QUOTAS: Keys = Keys::only(&[
 const RESOURCE: Keys = Keys::only(&[
     Key::number(
         "limit",
-        "How much all instances of the plan may cost together.",
+        "The limit for all instances of the plan.",
     )
     .otherwise(DefaultValue::Number(0)),
     Key::number("cost", "What one instance costs.").otherwise(DefaultValue::Number(0)),
@@ -163,13 +163,13 @@ const UPDATE: Keys = Keys::only(&[
         "canaries",
         0,
         u32::MAX as u64,
-        "How many VMs are updated first, to see whether it works.",
+        "How many VMs the Director updates first.",
     )
     .otherwise(DefaultValue::Number(0)),
     Key::new(
         "max_in_flight",
         Kind::VmCount,
-        "How many VMs are updated at once: a count, or a percentage such as `25%`. Needed where `update` is used.",
+        "How many VMs are updated at once: a number or a percentage such as `25%`. Needed with `update`.",
     ),
     Key::text(
         "canary_watch_time",
@@ -179,7 +179,7 @@ const UPDATE: Keys = Keys::only(&[
         "update_watch_time",
         "How long the Director waits for the others, in milliseconds, such as `5000-300000`.",
     ),
-    Key::optional_flag("serial", "One instance group after the other."),
+    Key::optional_flag("serial", "Update one instance group after the other."),
     Key::new(
         "initial_deploy_az_update_strategy",
         Kind::Choice(&["serial", "parallel"]),
@@ -191,12 +191,12 @@ const LIFECYCLE_ERRANDS: Keys = Keys::only(&[
     Key::sections(
         "post_deploy",
         &ERRAND,
-        "What runs after each deployment, in this order.",
+        "Errands to run after each deployment, in order.",
     ),
     Key::sections(
         "pre_delete",
         &ERRAND,
-        "What runs before a deletion, in this order.",
+        "Errands to run before a deletion, in order.",
     ),
 ]);
 
@@ -208,7 +208,7 @@ const ERRAND: Keys = Keys::only(&[
     .required(),
     Key::texts(
         "instances",
-        "Where it runs: `group` or `group/index-or-id`. Everywhere unless given.",
+        "Where it runs: `group` or `group/index-or-id`; on all instances unless given.",
     ),
     Key::flag("disabled", "Leave it out."),
 ]);
@@ -217,14 +217,14 @@ const BINDING_WITH_DNS: Keys = Keys::only(&[
     Key::text("name", "The name under which the adapter gets the address.").required(),
     Key::text("link_provider", "A link that a job provides.").required(),
     Key::text("instance_group", "The group whose job provides it.").required(),
-    Key::section("properties", &DNS_PROPERTIES, "Which of its instances."),
+    Key::section("properties", &DNS_PROPERTIES, "Criteria for the instances."),
 ]);
 
 const DNS_PROPERTIES: Keys = Keys::only(&[
-    Key::texts("azs", "Only those in these availability zones."),
+    Key::texts("azs", "Only instances in these availability zones."),
     Key::new(
         "status",
         Kind::Choice(&["default", "healthy", "unhealthy", "all"]),
-        "Only those of this health.",
+        "Only instances of this health.",
     ),
 ]);

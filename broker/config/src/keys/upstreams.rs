@@ -7,22 +7,22 @@ pub(super) const ROOT_CA_CERT: &str = "Trust roots in PEM form, beside the opera
 pub(super) const BOSH: Keys = Keys::only(&[
     Key::text(
         "url",
-        "The Director's address, such as `https://10.0.0.6:25555`. Always https; the port is 25555 unless given.",
+        "The Director's address, such as `https://10.0.0.6:25555`. Only https; default port 25555.",
     )
     .required(),
     Key::certificates("root_ca_cert",
-        "Trust roots in PEM form, the only ones for Director and BOSH UAA; the operating system's unless given.",
+        "The only PEM trust roots for Director and BOSH UAA; those of the operating system unless given.",
     ),
     Key::section(
         "authentication",
         &DIRECTOR_AUTHENTICATION,
-        "How the broker authenticates to the Director: exactly one of the two.",
+        "How the broker authenticates: exactly one of the two.",
     )
     .required(),
 ]);
 
 const DIRECTOR_AUTHENTICATION: Keys = Keys::only(&[
-    Key::section("basic", &USER, "A user of the Director itself."),
+    Key::section("basic", &USER, "A user of the Director."),
     Key::section("uaa", &DIRECTOR_UAA, "A client of the Director's UAA."),
 ]);
 
@@ -30,12 +30,12 @@ const DIRECTOR_UAA: Keys = Keys::only(&[
     Key::section(
         "client_credentials",
         &CLIENT,
-        "A client of the UAA that the Director names. `bosh.teams.TEAM.admin` suffices.",
+        "A client with `bosh.teams.TEAM.admin`.",
     ),
     Key::section(
         "user_credentials",
         &USER,
-        "Cannot be used for a Director; the Go broker takes it and never uses it.",
+        "Not supported by a Director; the Go broker ignores it.",
     ),
     Key::text("url", "Not used.").deprecated("remove it, for the Director names its UAA itself"),
 ]);
@@ -49,7 +49,7 @@ pub(super) const CLOUD_FOUNDRY: Keys = Keys::only(&[
     Key::section("uaa", &CF_UAA, "The UAA of the Cloud Controller."),
     Key::flag(
         "disable_ssl_cert_verification",
-        "The same as `broker.disable_ssl_cert_verification`. Never in production; set `cf.root_ca_cert` instead.",
+        "As `broker.disable_ssl_cert_verification`.",
     ),
 ]);
 
@@ -66,7 +66,7 @@ const CF_UAA: Keys = Keys::only(&[
     Key::section(
         "client_definition",
         &CLIENT_DEFINITION,
-        "A UAA client for each service instance. On when any key but `name` and `allowpublic` has a value.",
+        "A UAA client for each service instance. Any key except `name` and `allowpublic` turns it on.",
     ),
 ]);
 
@@ -74,12 +74,12 @@ const CF_AUTHENTICATION: Keys = Keys::only(&[
     Key::section(
         "client_credentials",
         &CLIENT,
-        "A client of the UAA with `cloud_controller.admin`, and `clients.admin` with `client_definition`.",
+        "A client with `cloud_controller.admin`; `client_definition` also needs `clients.admin`.",
     ),
     Key::section(
         "user_credentials",
         &USER,
-        "A user of the UAA in the group `cloud_controller.admin`, who logs in by the client `cf`.",
+        "A user in the group `cloud_controller.admin`, with the client `cf`.",
     ),
 ]);
 
@@ -94,7 +94,7 @@ const CLIENT_DEFINITION: Keys = Keys::only(&[
     ),
     Key::text(
         "authorized_grant_types",
-        "Grant types of the client, separated by commas. A UAA registers no client without.",
+        "Grant types of the client, separated by commas; the UAA needs one.",
     ),
     Key::text(
         "resource_ids",
@@ -102,18 +102,18 @@ const CLIENT_DEFINITION: Keys = Keys::only(&[
     ),
     Key::text(
         "name",
-        "The name of the client that people see; that of the service instance unless given.",
+        "The client's display name; that of the service instance unless given.",
     ),
     Key::flag(
         "allowpublic",
-        "The client may do without its secret, which is `-`.",
+        "Whether the client needs no secret, which is `-`.",
     ),
 ]);
 
 pub(super) const SERVICE_INSTANCES_API: Keys = Keys::only(&[
     Key::text(
         "url",
-        "Where the list of service instances is. The section means nothing without.",
+        "The address of the list of service instances. Without it, the section has no effect.",
     ),
     Key::certificates("root_ca_cert", ROOT_CA_CERT),
     Key::flag(
@@ -123,14 +123,14 @@ pub(super) const SERVICE_INSTANCES_API: Keys = Keys::only(&[
     Key::section(
         "authentication",
         &INSTANCES_AUTHENTICATION,
-        "How the broker authenticates there.",
+        "How the broker authenticates.",
     ),
 ]);
 
 const INSTANCES_AUTHENTICATION: Keys = Keys::only(&[Key::section(
     "basic",
     &USER,
-    "Name and password, sent also when empty.",
+    "Name and password.",
 )]);
 
 pub(super) const RUNTIME_CREDHUB: Keys = Keys::only(&[
@@ -158,12 +158,12 @@ pub(super) const BOSH_CREDHUB: Keys = Keys::only(&[
     ),
     Key::certificates(
         "root_ca_cert",
-        "Trust roots in PEM form, beside `bosh.root_ca_cert`.",
+        "PEM trust roots in addition to `bosh.root_ca_cert`.",
     ),
     Key::section(
         "authentication",
         &CREDHUB_AUTHENTICATION,
-        "How the broker authenticates there.",
+        "How the broker authenticates.",
     ),
 ]);
 

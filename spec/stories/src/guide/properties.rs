@@ -66,7 +66,7 @@ const SECTIONS: [&str; 7] = [
 pub fn properties_page() -> String {
     let jobs = Jobs::of_project();
     let mut names = jobs.names();
-    // The one that everybody looks for comes first.
+    // The job that most readers look for comes first.
     names.sort_by_key(|name| (name != "broker", name.clone()));
     let mut page = PREFACE.to_owned();
     for name in names {
@@ -83,32 +83,22 @@ pub fn properties_page() -> String {
         let is_broker = name == "broker";
         add(
             &mut page,
-            if is_broker {
-                "\n| property | default | `broker.yml` | meaning |\n| --- | --- | --- | --- |\n"
-            } else {
-                "\n| property | default | meaning |\n| --- | --- | --- |\n"
-            },
+            "\n| property | default | meaning |\n| --- | --- | --- |\n",
         );
         for (property, declared) in properties {
             let default = match &declared["default"] {
                 Value::Null => String::new(),
                 value => format!(" `{value}`"),
             };
-            let link = match key(property) {
-                _ if !is_broker => String::new(),
-                Some(key) if key == *property => format!(" [the same](configuration.md#{key}) |"),
-                Some(key) => format!(" [`{key}`](configuration.md#{key}) |"),
-                None => " |".to_owned(),
-            };
             // The page of the keys describes those that become one.
             let meaning = match key(property) {
-                Some(_) if is_broker => example(declared),
+                Some(key) if is_broker => format!("[`{key}`](configuration.md#{key})"),
                 _ => meaning(declared),
             };
             add(
                 &mut page,
                 &format!(
-                    "| <a id=\"{name}.{property}\"></a>`{property}` |{default} |{link} {meaning} |\n"
+                    "| <a id=\"{name}.{property}\"></a>`{property}` |{default} | {meaning} |\n"
                 ),
             );
         }
