@@ -1,5 +1,4 @@
-//! An adapter that prints where it should not and panics when told so, to show what the runner
-//! makes of it.
+//! An adapter that prints at wrong times and panics on request, to show how the runner handles it.
 
 use std::io::Write;
 use std::process::ExitCode;

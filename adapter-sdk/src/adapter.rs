@@ -4,11 +4,10 @@ use crate::protocol::{
     GeneratePlanSchemas, GeneratedManifest, PlanSchemas, Subcommand,
 };
 
-/// A service adapter: one method per subcommand, of which only the first must be there
+/// A service adapter: one method per subcommand, of which only the first is required
 /// (`spec/contracts/adapter-protocol.md`, "Subcommands").
 ///
-/// A method is called in a process of its own and remembers nothing. What it prints goes to the
-/// operator's log.
+/// A method is called in a process of its own and keeps no state. Its output goes to the operator's log.
 pub trait Adapter {
     /// Writes the BOSH manifest of a service instance.
     ///
@@ -45,9 +44,8 @@ pub trait Adapter {
 
     /// The subcommands that this adapter implements.
     ///
-    /// An adapter that says so tells whoever calls it wrongly what it can do, and answers "not
-    /// implemented" to the rest without looking at the input. Unless it does, every subcommand is
-    /// tried.
+    /// With this list the adapter prints its subcommands when it is called wrongly, and answers "not implemented" to
+    /// the others without reading the input. Without it, every subcommand is tried.
     fn subcommands(&self) -> &[Subcommand] {
         Subcommand::ALL
     }

@@ -3,12 +3,11 @@ use std::fmt;
 
 use crate::protocol::{ExitCode, Subcommand};
 
-/// Why an adapter has no answer, for its two readers: one text for the platform user, which is
-/// printed on stdout, and a cause for the operator, which is printed on stderr
-/// (`spec/contracts/adapter-protocol.md`, "Exit codes").
+/// Why an adapter has no answer, for its two readers: one text for the platform user, printed on stdout, and a cause
+/// for the operator, printed on stderr (`spec/contracts/adapter-protocol.md`, "Exit codes").
 ///
-/// Any error turns into one for the operator with `?`; then the user reads nothing specific. That
-/// is why this type is not an [`Error`] itself.
+/// Any error becomes one for the operator with `?`; then the user reads nothing specific. That is why this type is not
+/// an [`Error`] itself.
 pub struct AdapterError {
     kind: Kind,
     for_user: Option<String>,
@@ -25,7 +24,7 @@ enum Kind {
 }
 
 impl AdapterError {
-    /// A failure that the platform user can do something about, in a sentence for that user.
+    /// A failure that the platform user can fix, with a sentence for that user.
     pub fn for_user(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Failure,
@@ -86,8 +85,7 @@ impl AdapterError {
         self.for_user.as_deref()
     }
 
-    /// The exit code. What is said of bindings counts for the subcommand it is meant for and is an
-    /// ordinary failure elsewhere.
+    /// The exit code. A code about bindings applies only to its subcommand and is an ordinary failure elsewhere.
     pub fn exit_code(&self, subcommand: Subcommand) -> ExitCode {
         match (self.kind, subcommand) {
             (Kind::NotImplemented, _) => ExitCode::NotImplemented,
@@ -98,7 +96,7 @@ impl AdapterError {
         }
     }
 
-    /// What the operator reads: the text for the user, then the chain of causes.
+    /// The operator's text: the text for the user, then the chain of causes.
     pub(crate) fn operator_message(&self) -> String {
         let mut parts: Vec<String> = self.for_user.iter().cloned().collect();
         if self.kind == Kind::NotImplemented {

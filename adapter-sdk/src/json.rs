@@ -20,12 +20,12 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 }
 
 impl Error {
-    /// Line of the fault, from 1; `None` where the place is not known.
+    /// Line of the error, from 1; `None` if the location is unknown.
     pub fn line(&self) -> Option<usize> {
         (self.line > 0).then_some(self.line)
     }
 
-    /// Column of the fault in bytes, from 1; `None` where the place is not known.
+    /// Column of the error in bytes, from 1; `None` if the location is unknown.
     pub fn column(&self) -> Option<usize> {
         (self.line > 0).then_some(self.column)
     }

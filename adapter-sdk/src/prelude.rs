@@ -1,4 +1,4 @@
-//! What every adapter needs: `use odb_adapter_sdk::prelude::*;`
+//! The imports of every adapter: `use odb_adapter_sdk::prelude::*;`
 
 pub use crate::manifest::{JobBuilder, JobProperty, ManifestBuilder};
 pub use crate::protocol::{

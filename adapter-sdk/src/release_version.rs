@@ -69,9 +69,9 @@ pub enum ReleaseVersionError {
     NotAVersion {
         /// Name of the release.
         release: String,
-        /// What stands there.
+        /// The version found.
         version: String,
-        /// What could be compared.
+        /// The expected form.
         expected: &'static str,
     },
 }
@@ -193,18 +193,18 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// Numbers with what may stand around them; the order of the fields is that of the comparison.
+/// Numbers with their suffixes; the order of the fields is that of the comparison.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct BoshVersion {
     numbers: Vec<u64>,
     stage: Stage,
-    /// What follows a plus sign: comes after the version without it.
+    /// The part after a plus sign: sorts after the version without it.
     post: Option<Vec<Part>>,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
-    /// What follows a hyphen.
+    /// The part after a hyphen.
     Before(Vec<Part>),
     Released,
 }

@@ -87,7 +87,7 @@ struct Failure {
 }
 
 impl Failure {
-    /// A fault in how the adapter was called, which is nothing for the platform user.
+    /// An error of the caller, which is not for the platform user.
     fn of_the_caller(for_operator: impl Into<String>) -> Self {
         Self {
             code: ExitCode::Failure,
@@ -137,7 +137,7 @@ fn outcome(
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(adapter, call, form)))
         .unwrap_or_else(|payload| Err(panicked(payload)))
         .map_err(|error| Failure::of_the_adapter(&error, subcommand))?;
-    // As the Go SDK does, the manifest is answered all the same: to brokers that are not told secrets it is one text.
+    // As in the Go SDK, the manifest is returned nevertheless: for brokers without secrets it is one text.
     let is_bare_manifest = matches!(
         (form, subcommand),
         (Form::Arguments, Subcommand::GenerateManifest)
@@ -218,7 +218,7 @@ fn divert_stdout() -> io::Result<File> {
     Ok(File::from(stdout))
 }
 
-/// An operator's line. Where it cannot be written there is nobody left to tell.
+/// Writes a line for the operator. A failure to write is ignored.
 fn log(stderr: &mut impl Write, message: &str) {
     let _ = writeln!(stderr, "[odb-sdk] {message}");
 }

@@ -1,15 +1,14 @@
-//! YAML as BOSH speaks it. This file alone knows the library behind it.
+//! YAML as BOSH reads and writes it. Only this file knows the library behind it.
 //!
-//! The Director (Ruby's Psych) and the Go broker (yaml.v2) read YAML **1.1**
-//! (`spec/contracts/adapter-protocol.md`, "YAML: what readers on the other side do"):
+//! The Director (Ruby's Psych) and the Go broker (yaml.v2) read YAML **1.1** (`spec/contracts/adapter-protocol.md`,
+//! "YAML: what readers on the other side do"):
 //!
-//! * Read here, `yes`, `no`, `on`, `off` are booleans, `0644` is octal, the last of two equal keys
-//!   wins. A text field takes any scalar and keeps its source text: `version: 1.10` is `1.10`.
-//! * Written here, every string that is not plainly a word is quoted, so that those readers get it
-//!   back as the same string.
+//! * Read here, `yes`, `no`, `on`, `off` are booleans, `0644` is octal, and the last of two equal keys counts. A text
+//!   field accepts any scalar and keeps its source text: `version: 1.10` is `1.10`.
+//! * Written here, every string that is not plainly a word is quoted, so that those parsers read the same string.
 //!
-//! For documents of no fixed shape read a [`Value`]. It holds what JSON can hold: keys that are
-//! numbers or booleans become text, `.inf` and `.nan` are refused.
+//! For documents of no fixed shape read a [`Value`]. It holds what JSON can hold: keys that are numbers or booleans
+//! become text, `.inf` and `.nan` are rejected.
 
 mod plain;
 
@@ -28,14 +27,13 @@ pub use serde_saphyr::{Deserializer, Location, Spanned};
 use self::plain::{is_fit_for_a_block, is_plainly_a_word};
 use crate::redaction::without_values;
 
-/// What [`with_deserializer`] reads with reports this; it becomes an [`Error`] on the way out.
+/// The error of a deserializer in [`with_deserializer`]; it is converted to an [`Error`].
 pub use serde_saphyr::Error as DeserializerError;
 
 /// Why a text could not be read, or a value not be written, as YAML.
 ///
-/// Neither message nor anything else in it repeats a line or a value of the document, because
-/// documents read here hold passwords. That includes what a `Deserialize` implementation puts into
-/// quotation marks or back-ticks.
+/// No part of it repeats a line or a value of the document, because documents read here hold passwords. That includes
+/// what a `Deserialize` implementation puts into quotation marks or back-ticks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", LocationSuffix(self.location))]
 pub struct Error {
@@ -48,8 +46,7 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_saphyr::from_str_with_options(text, reading()).map_err(Error::from)
 }
 
-/// Reads the one document of a text through a deserializer of the caller's making, such as one that
-/// collects the keys nobody asked for.
+/// Reads the one document of a text through the caller's deserializer, for example one that collects unknown keys.
 pub fn with_deserializer<'de, R, F>(text: &'de str, read: F) -> Result<R, Error>
 where
     F: for<'e> FnOnce(Deserializer<'de, 'e>) -> Result<R, DeserializerError>,
@@ -74,17 +71,17 @@ pub fn to_string<T: Serialize>(value: &T) -> Result<String, Error> {
 }
 
 impl Error {
-    /// What is wrong, without the place.
+    /// The error without its location.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Line of the fault, from 1; `None` where the place is not known.
+    /// Line of the error, from 1; `None` if the location is unknown.
     pub fn line(&self) -> Option<u64> {
         self.location.map(|(line, _)| line)
     }
 
-    /// Column of the fault in characters, from 1; `None` where the place is not known.
+    /// Column of the error in characters, from 1; `None` if the location is unknown.
     pub fn column(&self) -> Option<u64> {
         self.location.map(|(_, column)| column)
     }
@@ -101,8 +98,7 @@ impl fmt::Display for LocationSuffix {
     }
 }
 
-/// Snippets are off because they print lines of the document. What remains at its default limits
-/// depth, nodes, aliases and size.
+/// Snippets are off because they print lines of the document. The other defaults limit depth, nodes, aliases and size.
 fn reading() -> Options {
     serde_saphyr::options! {
         legacy_octal_numbers: true,
@@ -170,8 +166,8 @@ impl Serialize for Line<'_> {
     }
 }
 
-/// A string as a key. Psych merges what stands under `<<` into the map around it, in quotation
-/// marks or not, unless the key is tagged as a string.
+/// A string as a key. Psych merges the value of `<<` into the map around it, with or without quotation marks, unless
+/// the key is tagged as a string.
 struct Key<'d>(&'d str);
 
 impl Serialize for Key<'_> {

@@ -137,7 +137,7 @@ pub(crate) struct Doctor {
     /// Output format.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
-    /// Timeout of each call, in seconds. The whole run takes at most five times as long.
+    /// Timeout of each call, in seconds. The complete run takes at most five times as long
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) timeout: u64,
     /// Log filter, to standard error: a level, or a list of `target=level`. Default: no log.
@@ -201,7 +201,7 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-/// What is printed of the configuration's keys.
+/// The format of the configuration's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaFormat {
     /// The JSON Schema of `broker.yml`

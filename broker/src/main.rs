@@ -42,13 +42,13 @@ const MOST_WORKERS: usize = 4;
 /// How long after the end of its grace period the process may hang on to its threads.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// Stands for standard input in the place of a file.
+/// The argument for standard input in place of a file.
 const STANDARD_INPUT: &str = "-";
 
 /// The exit status of what was interrupted, as shells have it.
 const INTERRUPTED: u8 = 130;
 
-/// The most that is read of standard input, in bytes. What is cut off there is reported as the fault that it causes.
+/// The most that is read of standard input, in bytes. The cut is reported as the error that it causes.
 const LONGEST_INPUT: u64 = 64 << 20;
 
 fn main() -> ExitCode {
@@ -134,7 +134,7 @@ async fn check(request: &Check, source: &str) -> Option<Findings> {
     }
 }
 
-/// What is interrupted leaves nothing behind: no upstream has been changed, and adapters are ended.
+/// An interrupted run leaves nothing behind: no upstream was changed, and adapters are ended.
 fn examine_and_report(request: &Doctor) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
@@ -176,7 +176,7 @@ async fn examine(request: &Doctor, source: &str) -> Option<Diagnosis> {
     }
 }
 
-/// What a configuration is called.
+/// The name of a configuration in messages.
 fn named(config: &Path) -> &Path {
     if config == Path::new(STANDARD_INPUT) {
         Path::new("standard input")
@@ -197,7 +197,7 @@ fn read(file: &Path) -> io::Result<String> {
     Ok(source)
 }
 
-/// What a configuration may hold.
+/// The description of the configuration's keys.
 fn described(format: SchemaFormat) -> String {
     match format {
         SchemaFormat::Json => format!("{:#}\n", odb_config::json_schema()),
@@ -371,7 +371,7 @@ async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal>
     })
 }
 
-/// What asks the process to end.
+/// The signals that end the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -1,4 +1,4 @@
-//! Keeps secrets in memory from whoever shares the broker's user.
+//! Protects secrets in memory from other processes of the broker's user.
 
 use std::io;
 
@@ -29,7 +29,7 @@ mod tests {
 
         assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
         assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
-        // What the metrics, the watchdog and the search for orphaned processes read.
+        // The metrics, the watchdog and the search for orphaned processes read this.
         assert!(std::fs::read_dir("/proc/self/fd").unwrap().count() > 0);
         assert!(std::fs::read_dir("/proc/self/task").unwrap().count() > 0);
         assert!(std::env::current_exe().is_ok());

@@ -26,7 +26,7 @@ pub enum CloudControllerSetUpError {
     Client {
         /// The address that it is for.
         key: &'static str,
-        /// What is wrong.
+        /// The underlying error.
         #[source]
         source: ClientError,
     },
@@ -62,7 +62,7 @@ pub fn connect(
     CloudController::connect(url, &trust, tokens, limits).map_err(unusable("cf.url"))
 }
 
-/// Tells of requests and tokens. There is one per process, for a process runs one errand.
+/// Logs requests and tokens. A process runs one errand, so it has one log.
 struct RequestLog(Console);
 
 impl Observer for RequestLog {

@@ -1,4 +1,4 @@
-//! Whoever sits at a terminal types the number of what will be deleted.
+//! A user at a terminal confirms a deletion by typing the number of objects.
 
 use std::io::{self, IsTerminal};
 
@@ -6,14 +6,14 @@ use anyhow::Context;
 
 use crate::Dependencies;
 
-/// Who can be asked.
+/// The reader of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Nobody types anything.
+    /// A program; there is no terminal for input.
     Program,
-    /// Somebody types, and does not see what we say.
+    /// A person types, but does not see stderr.
     Blind,
-    /// Somebody reads and types.
+    /// A person reads and types.
     Person,
 }
 
@@ -32,7 +32,7 @@ impl Audience {
     }
 }
 
-/// Asks for a number, and tells whether it was typed.
+/// Prompts for a number, and returns whether it was typed.
 ///
 /// # Errors
 ///

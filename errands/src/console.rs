@@ -1,4 +1,4 @@
-//! What an errand says to people, on stderr.
+//! The messages of an errand on stderr.
 
 use std::fmt::{Display, Write as _};
 
@@ -60,7 +60,7 @@ impl Console {
     }
 }
 
-/// A text of several lines, those after the first moved in: what others have said cannot look like a line of ours.
+/// Indents all lines of a text but the first, so that foreign text cannot look like a line of the errand.
 fn indented(text: &str) -> String {
     let mut lines = text.split('\n');
     let mut indented = lines.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! What an errand is given by its process.
+//! What the process provides to an errand.
 
 use std::{
     future::Future,
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Console, command_line::Form};
 
-/// What an errand is given by its process.
+/// The resources that the process gives to an errand.
 #[derive(Clone, Debug)]
 pub struct Dependencies {
-    /// What is said to people, on stderr.
+    /// The messages on stderr.
     pub console: Console,
     /// How the program was called.
     pub form: Form,

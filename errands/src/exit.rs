@@ -1,8 +1,8 @@
-//! What an errand leaves to whoever called it.
+//! The exit status of an errand.
 
 use std::process::ExitCode;
 
-/// The exit status of an errand (`spec/contracts/errands.md` §1.1). It tells the truth.
+/// The exit status of an errand (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {
@@ -12,7 +12,7 @@ pub enum ExitStatus {
     Failure = 1,
     /// The command line means nothing, and nothing was done.
     Usage = 2,
-    /// Nothing has failed, but somebody has to look: there are orphans, or the broker cannot tell yet.
+    /// Nothing has failed, but the operator has to act: there are orphans, or the broker cannot report yet.
     Special = 10,
 }
 

@@ -1,23 +1,23 @@
-//! The operator's errands: what is done to a whole fleet of service instances, or seen of it.
+//! The operator's errands: programs that act on a complete fleet of service instances or report on it.
 //!
-//! An errand speaks to the broker, with its basic credentials, and to the Cloud Controller as its client or user; never to
-//! the Director. What a program may read goes to stdout, logs go to stderr, and the exit status tells the truth. No secret
-//! is printed. Contract: `spec/contracts/errands.md`; what is different from the Go programs: `docs/operators/reference/errands.md`.
+//! An errand calls the broker with its basic credentials and the Cloud Controller as its client or user, never the
+//! Director. Results go to stdout, logs go to stderr. No secret is printed. Contract: `spec/contracts/errands.md`;
+//! differences from the Go programs: `docs/operators/reference/errands.md`.
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
-//! | [`command_line`] | flags, ours and those of the Go programs; which errands there are |
+//! | [`command_line`] | flags, our own and those of the Go programs; the list of errands |
 //! | [`fleet`] | one operation on every service instance: upgrade or recreate |
-//! | [`register`], [`deregister`] | the broker made known to the platform, and forgotten by it |
-//! | [`delete_all`], [`purge`] | deletions of a whole fleet |
-//! | [`cancel`], [`operation`], [`metrics`], [`orphans`], [`post_start`] | an errand each |
-//! | [`broker_api`] | the broker, as errands speak to it |
-//! | [`cloud_controller`] | the Cloud Controller, as errands reach it |
-//! | [`report`] | what became of each instance, for people and programs |
-//! | [`progress`], [`console`] | what is said meanwhile |
-//! | `waiting`, `table` | waits for ends and other attempts; tables for people |
-//! | [`signals`] | what a signal means to a running errand |
-//! | [`dependencies`], [`exit`] | what an errand is given, and what it leaves |
+//! | [`register`], [`deregister`] | registering the broker at the platform, and unregistering it |
+//! | [`delete_all`], [`purge`] | deleting a complete fleet |
+//! | [`cancel`], [`operation`], [`metrics`], [`orphans`], [`post_start`] | one errand each |
+//! | [`broker_api`] | the client of the broker |
+//! | [`cloud_controller`] | the client of the Cloud Controller |
+//! | [`report`] | the outcome of each instance, as a table and as JSON |
+//! | [`progress`], [`console`] | messages and progress during a run |
+//! | `waiting`, `table` | waiting and retries; tables |
+//! | [`signals`] | how a running errand reacts to signals |
+//! | [`dependencies`], [`exit`] | what an errand gets from its process, and its exit status |
 
 pub mod broker_api;
 pub mod cancel;

@@ -1,4 +1,4 @@
-//! One program for all errands: understand the command line, run the errand until it has ended or is told to stop.
+//! One program for all errands: parses the command line and runs the errand until it ends or is interrupted.
 
 use std::{process::ExitCode, time::Instant};
 
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let status = match Runtime::new() {
         Ok(runtime) => {
             let status = runtime.block_on(run(call, &console));
-            // A thread that waits for somebody to type is not waited for.
+            // Does not wait for a thread that is blocked in a prompt.
             runtime.shutdown_background();
             status
         }

@@ -1,4 +1,4 @@
-//! What a signal means to a running errand.
+//! How a running errand reacts to signals.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub enum Signal {
     Terminate,
 }
 
-/// What to do about a signal.
+/// The reaction to a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// Finish the current step, then end.

@@ -1,4 +1,4 @@
-//! Whose certificates an errand believes.
+//! The certificates that an errand trusts.
 
 use odb_clients::http::{Trust, TrustError};
 use odb_config::Verification;

@@ -34,8 +34,8 @@ pub(crate) fn growing(
     pauses.without_max_times().build()
 }
 
-/// Looks at an operation, after each pause, until a look shows its end. The operation goes on while the broker gives no
-/// answer: transient errors end the wait only after ten minutes without any other result.
+/// Polls an operation after each pause until it has ended. The operation continues while the broker does not answer:
+/// transient errors end the wait only after ten minutes without any other result.
 pub(crate) async fn follow<T, E>(
     pauses: impl Iterator<Item = Duration>,
     mut look: impl AsyncFnMut() -> Result<Option<T>, E>,

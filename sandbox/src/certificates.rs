@@ -63,11 +63,11 @@ pub enum CertificateError {
     Make {
         /// The common name.
         subject: String,
-        /// What the library said.
+        /// The underlying error.
         #[source]
         source: rcgen::Error,
     },
-    /// What was saved of an authority is of no use.
+    /// The saved authority is unusable.
     #[error("what was saved of the certificate authority `{subject}` is of no use")]
     Unusable {
         /// The common name.
@@ -113,7 +113,7 @@ impl CertificateAuthority {
         })
     }
 
-    /// What has to be kept to have the same authority again.
+    /// The state to save in order to restore the same authority.
     pub fn to_saved(&self) -> SavedAuthority {
         SavedAuthority {
             name: self.name.clone(),
@@ -136,7 +136,7 @@ impl CertificateAuthority {
         self.sign(name, addresses, valid_years())
     }
 
-    /// The certificate that a server presents, and those that it presents when a fault asks for them.
+    /// The certificate that a server presents, and those that it presents under an injected fault.
     pub(crate) fn presented(
         &self,
         server: ServerName,
@@ -268,7 +268,7 @@ fn dated(name: &str, years: Range<i32>) -> CertificateParams {
     params
 }
 
-/// What is kept over restarts is kept where only its owner can read it.
+/// Secrets that survive restarts are stored in a file that only its owner can read.
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
 }

@@ -47,7 +47,7 @@ pub enum InstanceIdentityError {
     /// Making a key or signing failed.
     #[error("could not make a certificate")]
     Make(#[source] rcgen::Error),
-    /// What was saved is no authority.
+    /// The saved text is no authority.
     #[error("could not read the saved certificate")]
     Read(#[source] rcgen::Error),
     /// The TLS library does not take the certificate.
@@ -70,7 +70,7 @@ impl InstanceIdentity {
         make().map_err(InstanceIdentityError::Make)
     }
 
-    /// The authority that was told of before, by its certificate and key.
+    /// The saved authority, by its certificate and key.
     pub fn from_pem(certificate: String, key: SecretString) -> Result<Self, InstanceIdentityError> {
         let pair = KeyPair::from_pem(key.expose_secret()).map_err(InstanceIdentityError::Read)?;
         Ok(Self {
@@ -85,7 +85,7 @@ impl InstanceIdentity {
         &self.certificate
     }
 
-    /// The private key of the authority, PEM: whoever has it can be any app.
+    /// The private key of the authority, PEM: its owner can impersonate any app.
     pub fn key(&self) -> &SecretString {
         &self.key
     }
@@ -127,7 +127,7 @@ impl InstanceIdentity {
     }
 }
 
-/// Remembers the certificate that the client of a new connection has shown, for the handlers of its requests.
+/// Records the client certificate of a new connection for the handlers of its requests.
 pub(crate) fn note_peer(connection: &dyn Any, extensions: &mut Extensions) {
     let Some(tls) = connection.downcast_ref::<TlsStream<TcpStream>>() else {
         return;

@@ -1,20 +1,21 @@
-//! A foundation on one machine: Director, UAA and Cloud Controller with real processes, to try and test a broker against.
+//! A foundation on one machine: Director, UAA and Cloud Controller with real processes, to try and test a broker
+//! against.
 //!
-//! | module | what it plays |
+//! | module | contents |
 //! | --- | --- |
 //! | [`net`], [`certificates`], [`serve`] | the loopback net, its certificate authority and its servers |
-//! | [`store`], [`rsa_keys`] | where state is kept, and RSA keys for the next sandbox |
-//! | [`faults`], [`calls`] | how those servers are made to fail, and what they were asked |
+//! | [`store`], [`rsa_keys`] | the storage of state, and RSA keys for the next sandbox |
+//! | [`faults`], [`calls`] | injected faults, and the recorded calls |
 //! | [`director`], [`cpi`] | the BOSH Director, and the processes that are its VMs |
 //! | [`uaa`] | the token servers, one beside the Director and one beside the Cloud Controller |
-//! | [`credhub`], [`instance_identity`] | a CredHub beside each of the two, and the certificates by which apps are known there |
+//! | [`credhub`], [`instance_identity`] | a CredHub beside each of the two, and the certificates of apps |
 //! | [`cloud_controller`] | the Cloud Controller v3 and its behaviour towards brokers |
 //! | [`control`] | the API of the sandbox itself |
 //! | [`foundation`] | all of it together: configuration, start, `foundation.json`, stop |
-//! | [`fleet`] | thousands of instances that nobody ordered |
-//! | [`cf`] | a client for people: what the cf command line does with services |
+//! | [`fleet`] | thousands of instances without orders |
+//! | [`cf`] | a command line client: the service commands of the cf command line |
 //! | [`dev_loop`] | a broker beside it, for authors of adapters |
-//! | [`commands`] | what else people do with a foundation that runs |
+//! | [`commands`] | other commands for a running foundation |
 
 pub mod calls;
 pub mod certificates;

@@ -44,7 +44,7 @@ enum Command {
         after_help = "Examples:\n  odb-sandbox cf marketplace\n  odb-sandbox cf create-service redis small cache --wait\n  odb-sandbox cf --as admin service-brokers"
     )]
     Cf(cf::CfArgs),
-    /// Inject faults into servers of a running foundation.
+    /// Inject faults into servers of a running foundation
     #[command(
         after_help = "Examples:\n  odb-sandbox fault add director drop --method POST --path /deployments --times 1\n  odb-sandbox fault list\n  odb-sandbox fault clear --all"
     )]
@@ -192,13 +192,13 @@ impl Up {
     }
 }
 
-/// What is to become of a foundation.
+/// The next state of a foundation.
 enum Wanted {
     End,
     Reset,
 }
 
-/// Keeps the foundation up, and a broker beside it if one is wanted, until somebody wishes otherwise.
+/// Keeps the foundation up, and a broker beside it if there is one, until a signal or a reset.
 async fn stay_up(
     foundation: &Foundation,
     dev_loop: Option<&DevLoopOptions>,
@@ -229,7 +229,7 @@ async fn wanted(foundation: &Foundation, signals: &mut Signals) -> Wanted {
     }
 }
 
-/// Whoever started it may have stopped reading after the first line.
+/// The parent process may have stopped reading after the first line.
 fn print_ready(foundation: &Foundation) {
     let ready = foundation.description_file().display();
     if let Err(error) = writeln!(std::io::stdout(), "ready {ready}") {
@@ -237,7 +237,7 @@ fn print_ready(foundation: &Foundation) {
     }
 }
 
-/// What asks the process to end.
+/// The signals that end the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

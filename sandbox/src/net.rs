@@ -13,10 +13,10 @@ const CONTROL_PORT: u16 = 9100;
 const FIRST_SECOND_OCTET: u8 = 64;
 const NETS: u32 = (256 - FIRST_SECOND_OCTET as u32) * 256;
 
-/// A net that belongs to this process for as long as the value lives.
+/// A net that belongs to this process while the value exists.
 ///
-/// Holding the control port *is* the claim: the kernel gives it to one process, whoever runs it, and takes it back when
-/// the process ends, however it ends.
+/// Listening on the control port *is* the claim: the kernel gives it to one process, of any user, and releases it when
+/// the process ends, in every case.
 #[derive(Debug)]
 pub struct LoopbackNet {
     net: NetAddress,
@@ -26,7 +26,7 @@ pub struct LoopbackNet {
 /// Why no net could be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Somebody listens on the control port of the net that was asked for.
+    /// Another process listens on the control port of the requested net.
     #[error("the net `{net}` is taken by another sandbox")]
     Taken {
         /// The net that was asked for.
@@ -40,7 +40,7 @@ pub enum ClaimError {
     Listen {
         /// The control address of the net.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },

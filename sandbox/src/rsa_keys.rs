@@ -82,7 +82,7 @@ fn generate() -> Result<PrivatePkcs8KeyDer<'static>, RsaKeyError> {
     Ok(key.as_ref().to_vec().into())
 }
 
-/// Sandboxes that start at once may write the same file: each is whole, and the last one stays.
+/// Concurrent sandboxes may write the same file: each version is complete, and the last one stays.
 fn write(file: &Path, key: &[u8]) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! The servers of one sandbox: started together, stopped together, each of them open to faults and its calls remembered.
+//! The servers of one sandbox: started together, stopped together, each with fault injection and recorded calls.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ pub const BODY_LIMIT: usize = 4 * 1024 * 1024;
 const WORKERS: usize = 2;
 const CONNECTIONS: usize = 1024;
 const SECONDS_TO_STOP: u64 = 5;
-/// As long as nginx keeps one, which stands before a real Director.
+/// As long as nginx in front of a real Director.
 const IDLE_CONNECTION: Duration = Duration::from_secs(75);
 /// Clients share a busy machine with the sandbox.
 const SLOW_CLIENT: Duration = Duration::from_mins(1);
@@ -38,12 +38,12 @@ pub struct Servers {
     running: Vec<(ServerHandle, JoinHandle<io::Result<()>>)>,
 }
 
-/// What every request to a server passes by on its way.
+/// The middleware of every request to a server.
 #[derive(Clone)]
 pub struct Passage {
     /// The server.
     pub server: ServerName,
-    /// What may strike the request.
+    /// The faults of the server.
     pub faults: Faults,
     /// Where it is recorded.
     pub calls: Calls,

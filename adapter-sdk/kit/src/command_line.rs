@@ -1,4 +1,4 @@
-//! The command line of `odb-adapter`. What each subcommand takes stands with that subcommand.
+//! The command line of `odb-adapter`. Each subcommand declares its own arguments.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,15 +19,15 @@ use crate::run::RunArguments;
     after_help = "Examples:\n  odb-adapter new --template redis\n  odb-adapter check redis\n  odb-adapter run generate-manifest --adapter redis"
 )]
 pub struct Arguments {
-    /// What to do.
+    /// The subcommand
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What `odb-adapter` can do.
+/// The subcommands of `odb-adapter`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run an adapter through the whole protocol and report errors.
+    /// Run an adapter through the complete protocol and report errors
     #[command(
         after_help = "Examples:\n  odb-adapter check ./my-adapter\n  odb-adapter check ./my-adapter --inputs adapter-check.yml --output json"
     )]

@@ -20,7 +20,7 @@ pub struct InstanceGroup {
     /// VM type of the cloud config.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm_type: Option<String>,
-    /// What a VM needs, in place of a type.
+    /// The resources of a VM, in place of a type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm_resources: Option<VmResources>,
     /// VM extensions of the cloud config.
@@ -88,7 +88,7 @@ impl InstanceGroup {
     }
 }
 
-/// What a VM needs; the Director finds a VM type for it.
+/// The resources of a VM; the Director selects a VM type for them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VmResources {
     /// Number of processors.
@@ -123,7 +123,7 @@ pub struct Network {
     /// Addresses to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub static_ips: Option<Vec<String>>,
-    /// What the network is the default for: `dns`, `gateway`, `addressable`.
+    /// The defaults of the network: `dns`, `gateway`, `addressable`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Vec<String>>,
     /// Keys that the model does not know.

@@ -40,7 +40,7 @@ pub struct Job {
 shows_only!(Job { name, release });
 
 impl Job {
-    /// That job of that release.
+    /// A job of a release.
     pub fn new(name: impl Into<String>, release: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -71,7 +71,7 @@ impl Job {
     }
 }
 
-/// What a manifest says of a link: how it is set, or that there is to be none.
+/// A link in a manifest: its settings, or that there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Link<T> {
     /// The word `nil`: the link is left out.
@@ -179,7 +179,7 @@ pub struct LinkAlias {
     /// Whether to wait for a first look at their health.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_health_check: Option<String>,
-    /// What a placeholder in the name stands for.
+    /// The meaning of a placeholder in the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder_type: Option<String>,
     /// Keys that the model does not know.
@@ -188,7 +188,7 @@ pub struct LinkAlias {
 }
 
 impl LinkAlias {
-    /// That DNS name, for the instances that BOSH takes by itself.
+    /// A DNS name for the instances that BOSH selects by default.
     pub fn new(domain: impl Into<String>) -> Self {
         Self {
             domain: domain.into(),

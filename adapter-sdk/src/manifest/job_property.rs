@@ -25,7 +25,7 @@ pub struct JobProperty<'n> {
     pub pointer: &'n str,
 }
 
-/// A deployed property that is not what the adapter writes there. Its value is not told.
+/// A deployed property with another value than the adapter writes. Its value is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("property {property} of the previous manifest is not what this adapter writes there")]
 pub struct JobPropertyError {

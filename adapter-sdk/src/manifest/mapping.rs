@@ -56,13 +56,11 @@ pub fn find_release_for_job<'r>(
     }
 }
 
-/// The instance groups of a manifest, out of those of a plan: in the plan's order, each with the
-/// jobs named for it. A group that no jobs are named for is left out
-/// (`spec/contracts/adapter-protocol.md`, "Helper functions of the SDK").
+/// The instance groups of a manifest, from those of a plan: in the plan's order, each with the jobs named for it. A
+/// group without jobs is left out (`spec/contracts/adapter-protocol.md`, "Helper functions of the SDK").
 ///
-/// This is what the Go SDK does, a group that the plan lacks passed over included. What only the
-/// adapter knows is left to it: properties, links, `env`, `update`. A
-/// [`ManifestBuilder`](super::ManifestBuilder) does all of it.
+/// This is the function of the Go SDK, which also ignores a group that the plan lacks. The adapter adds the rest:
+/// properties, links, `env`, `update`. A [`ManifestBuilder`](super::ManifestBuilder) does all of it.
 pub fn map_instance_groups(
     groups: &[PlanInstanceGroup],
     releases: &[ServiceRelease],

@@ -1,13 +1,12 @@
-//! The BOSH manifest (`spec/contracts/adapter-protocol.md`, "The SDK's BOSH manifest type", and
-//! what the Director knows beyond it).
+//! The BOSH manifest (`spec/contracts/adapter-protocol.md`, "The SDK's BOSH manifest type", with the Director's further
+//! members).
 //!
-//! Reading a manifest and writing it again loses nothing: keys that the model does not know are
-//! kept at every level, in `other`, and free maps such as `properties` keep the order of their
-//! keys. Known keys are written in the order of their fields here. Where a missing list and an
-//! empty one are two things to the Director or to the broker's search for pending changes, the
-//! field is an `Option`. A known key that is explicitly null counts as missing.
+//! Reading a manifest and writing it again loses nothing: unknown keys are kept at every level, in `other`, and free
+//! maps such as `properties` keep the order of their keys. Known keys are written in the order of their fields here. If
+//! a missing list and an empty one differ for the Director or for the broker's check for pending changes, the field is
+//! an `Option`. A known key that is explicitly null counts as missing.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | here | the manifest, releases, stemcells, features |
 //! | `instance_group` | instance groups, their networks and disks |
@@ -16,8 +15,8 @@
 //! | `variable` | variables |
 //! | `addon` | addons and their placement |
 //! | `mapping` | from a plan's instance groups and releases to those of a manifest |
-//! | `builder` | from a call to a whole manifest |
-//! | `job_property` | one property of a job: where it stands, to be written and found again |
+//! | `builder` | from a call to a complete manifest |
+//! | `job_property` | one property of a job: its location, for writing and reading |
 
 /// Reads and writes words of the Director, known or not.
 macro_rules! words {
@@ -89,7 +88,7 @@ pub struct Manifest {
     /// Stemcells to make VMs of.
     #[serde(default)]
     pub stemcells: Vec<Stemcell>,
-    /// What runs.
+    /// The instance groups.
     #[serde(default)]
     pub instance_groups: Vec<InstanceGroup>,
     /// How instances are updated. The Director refuses a manifest without it.
@@ -104,7 +103,7 @@ pub struct Manifest {
     /// Tags for every VM and disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<FreeMap>,
-    /// What the Director does differently for this deployment.
+    /// The features of the Director for this deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Features>,
     /// Keys that the model does not know.
@@ -158,7 +157,7 @@ impl From<&ServiceRelease> for Release {
 /// A stemcell in a manifest, by operating system or by name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stemcell {
-    /// What instance groups call it.
+    /// The alias for instance groups.
     pub alias: String,
     /// Operating system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,8 +174,8 @@ pub struct Stemcell {
 }
 
 impl Stemcell {
-    /// That stemcell of a service deployment under an alias: by its name if it has one, as a
-    /// Director refuses a stemcell with both, else by its operating system.
+    /// A stemcell of a service deployment under an alias: by its name if it has one, because a Director rejects a
+    /// stemcell with both, otherwise by its operating system.
     pub fn of(alias: impl Into<String>, stemcell: &protocol::Stemcell) -> Self {
         Self {
             alias: alias.into(),
@@ -188,7 +187,7 @@ impl Stemcell {
     }
 }
 
-/// What the Director does differently for a deployment.
+/// The features of the Director for a deployment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Features {
     /// Whether links hold DNS addresses.

@@ -78,7 +78,7 @@ pub struct VariableLink {
     /// Type of the link, where it is not `address`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_type: Option<String>,
-    /// What to do with the name, such as `wildcard: true`.
+    /// Options of the name, such as `wildcard: true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub properties: Option<FreeMap>,
     /// Keys that the model does not know.

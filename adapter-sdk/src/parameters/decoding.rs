@@ -10,7 +10,7 @@ use super::errors::{ParameterErrors, Subject};
 /// Why a document did not become the author's type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotDecoded {
-    /// Whoever wrote the document is to fix it.
+    /// The author of the document must fix it.
     ParameterErrors(ParameterErrors),
     /// The author of the type is to fix it.
     UnusableSchema(UnusableSchema),
@@ -25,7 +25,7 @@ impl NotDecoded {
     }
 }
 
-/// Holds a document against the schema of a type, so that all faults are found, and decodes it.
+/// Validates a document against the schema of a type, so that all errors are found, and decodes it.
 pub(super) fn decoded<T: DeserializeOwned + JsonSchema>(document: Value) -> Result<T, NotDecoded> {
     let schema = Draft4Schema::of::<T>().map_err(NotDecoded::UnusableSchema)?;
     schema

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schemas::integer_range;
 
-/// What platforms read.
+/// The draft that platforms support.
 pub(super) const META_SCHEMA: &str = "http://json-schema.org/draft-04/schema#";
 
 /// The schema of what is read into a type.

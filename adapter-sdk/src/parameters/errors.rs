@@ -9,22 +9,22 @@ use serde_json::Value;
 use super::{expectation, location};
 use crate::redaction::without_values;
 
-/// So many faults are told, and so many names in one list: whoever makes many, the text stays short.
+/// The most errors that are reported, and the most names in one list, so that the text stays short.
 const REPORTED: usize = 10;
 
-/// What the faults are found in.
+/// The subject of the errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Subject {
     Parameter,
     PlanProperty,
 }
 
-/// Everything that is wrong with a document, told in an order of its own. No value is kept.
+/// All errors of a document, in an order of their own. No value is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ParameterErrors {
     /// Names that there are none of, by their place.
     unsupported: BTreeMap<String, Unsupported>,
-    /// The others, by their place, each as it goes on after the name.
+    /// The other errors by their locations, each as the text after the name.
     others: BTreeMap<String, String>,
 }
 
@@ -39,7 +39,7 @@ struct Unsupported {
 }
 
 impl ParameterErrors {
-    /// One fault of a value.
+    /// One error of a value.
     pub(super) fn must_be(location: String, expected: &str) -> Self {
         Self {
             others: BTreeMap::from([(location, format!("must be {expected}"))]),
@@ -47,7 +47,7 @@ impl ParameterErrors {
         }
     }
 
-    /// What a schema finds in a document.
+    /// The errors that a schema finds in a document.
     pub(super) fn found<'e>(
         schema: &Value,
         document: &Value,
@@ -60,8 +60,8 @@ impl ParameterErrors {
         found
     }
 
-    /// What a type refuses although its schema does not. The text may be the type's own; what it
-    /// quotes may be a value and is left out.
+    /// An error of a type that its schema does not find. The text may be the type's own; quoted parts may be values and
+    /// are left out.
     pub(super) fn of_decoding(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let message = without_values(&error.inner().to_string());
         let what = if message.starts_with("must ") {
@@ -155,7 +155,7 @@ impl ParameterErrors {
         self.others.insert(location, format!("must be {expected}"));
     }
 
-    /// All of it in one sentence.
+    /// All errors in one sentence.
     pub(super) fn report(&self, subject: Subject, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reported: Vec<String> = Vec::new();
         if !self.unsupported.is_empty() {
@@ -263,8 +263,7 @@ fn meant_branch<'c>(
     }
 }
 
-/// Whether all faults are about the value that the choice is about, none about a part of it: then the
-/// other branches would do as well.
+/// Whether all errors are about the value itself, none about a part of it: then the other branches are possible, too.
 fn are_about_the_value(errors: &[ValidationError<'_>], here: &Location) -> bool {
     errors.iter().all(|error| {
         let is_about_a_member = matches!(
@@ -279,8 +278,8 @@ fn are_about_the_value(errors: &[ValidationError<'_>], here: &Location) -> bool 
     })
 }
 
-/// Whether the faults of a branch say that it is about something else: a value of another type, an
-/// object with another tag or under another name.
+/// Whether the errors of a branch show that it is for another kind: a value of another type, an object with another tag
+/// or under another name.
 fn are_of_another_kind(errors: &[ValidationError<'_>], here: &Location) -> bool {
     let is_here = |error: &&ValidationError<'_>| error.instance_path() == here;
     let is_wrong_type =
@@ -320,7 +319,7 @@ fn supported_by(schema: &Value) -> Vec<String> {
 
 /// The name that differs in so few letters that it is likely to be meant.
 fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
-    // The distance of a long name takes long to find, and none of ours is near.
+    // The distance of a long name is expensive to compute, and no known name is near.
     if name.chars().nth(100).is_some() {
         return None;
     }

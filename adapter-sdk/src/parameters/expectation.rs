@@ -1,16 +1,16 @@
-//! What a schema asks for, as it goes on after "must be".
+//! The requirement of a schema, as the text after "must be".
 
 use serde_json::{Map, Value};
 
 /// So deep are references followed: types may hold themselves.
 const DEPTH: usize = 4;
 
-/// What a schema, which is a part of `root`, asks for.
+/// The requirement of a schema, which is a part of `root`.
 pub(super) fn of(root: &Value, schema: &Value) -> String {
     within(root, schema, DEPTH)
 }
 
-/// What is asked for where what is of this schema is refused.
+/// The requirement if values of this schema are rejected.
 pub(super) fn of_refused(schema: &Value) -> String {
     match schema.get("enum") {
         Some(Value::Array(values)) => {
@@ -108,7 +108,7 @@ fn one_of(words: &[String]) -> String {
 fn of_types(root: &Value, keywords: &Map<String, Value>, types: &[&str], depth: usize) -> String {
     let expected: Vec<String> = types
         .iter()
-        // Where a value may be absent there is nothing wrong with its being null; nobody means to write it.
+        // An optional value may be null, but null is not worth mentioning.
         .filter(|&&name| name != "null" || types.len() == 1)
         .map(|name| match *name {
             "boolean" => "true or false".to_owned(),
@@ -125,7 +125,7 @@ fn of_types(root: &Value, keywords: &Map<String, Value>, types: &[&str], depth: 
 
 fn number(kind: &str, keywords: &Map<String, Value>) -> String {
     let is_exclusive = |keyword| keywords.get(keyword) == Some(&Value::Bool(true));
-    // Nobody needs to be told what 64 bits hold.
+    // The range of 64 bits is not worth mentioning.
     let least = keywords
         .get("minimum")
         .filter(|least| least.as_i64() != Some(i64::MIN));

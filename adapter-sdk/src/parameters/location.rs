@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-/// The most characters of a name that are told: whoever sends a long one, the text stays short.
+/// The most characters of a name that are shown, so that the text stays short.
 const LONGEST: usize = 100;
 
 /// The place that a JSON pointer leads to; empty for the document itself.

@@ -20,16 +20,16 @@ impl Plan {
     }
 }
 
-/// Why the properties of a plan are refused, in words for the operator who wrote them: every fault
-/// that could be found, and never a value.
+/// Why the properties of a plan are rejected, in words for the operator who wrote them: every error that was found, and
+/// never a value.
 ///
-/// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot fix
-/// a plan and are told nothing of it.
+/// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot fix a plan and do not
+/// see the error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanPropertiesError(NotDecoded);
 
 impl PlanPropertiesError {
-    /// A property that the author's own check refuses. `expected` goes on after "must be".
+    /// A property that the author's own check rejects. `expected` follows "must be".
     pub fn must_be(property: impl Into<String>, expected: &str) -> Self {
         Self::from(ParameterErrors::must_be(property.into(), expected))
     }

@@ -27,17 +27,16 @@ impl RequestParameters {
     }
 }
 
-/// Why parameters are refused, in words for the platform user: every fault that could be found, each
-/// with the name of the parameter and what would be right. Never a value, as those may be secret.
+/// Why parameters are rejected, in words for the platform user: every error that was found, each with the name of the
+/// parameter and what would be right. Never a value, which may be secret.
 ///
-/// It turns into an [`AdapterError`] for that user with `?`, which is why this type is not an
-/// [`Error`](std::error::Error) itself.
+/// It becomes an [`AdapterError`] for that user with `?`, which is why this type is not an [`Error`](std::error::Error)
+/// itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParametersError(NotDecoded);
 
 impl ParametersError {
-    /// A parameter that the author's own check refuses. `expected` goes on after "must be", such as
-    /// `a cloud config in YAML`.
+    /// A parameter that the author's own check rejects. `expected` follows "must be", such as `a cloud config in YAML`.
     pub fn must_be(parameter: impl Into<String>, expected: &str) -> Self {
         Self::from(ParameterErrors::must_be(parameter.into(), expected))
     }

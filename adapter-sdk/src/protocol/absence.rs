@@ -1,4 +1,4 @@
-//! What Go writes for something that was never set, read as its absence.
+//! Values that Go writes for unset fields, read as absent.
 
 use serde::{Deserialize, Deserializer};
 

@@ -59,7 +59,7 @@ shows_only!(GeneratedManifest {});
 #[serde(default)]
 #[non_exhaustive]
 pub struct Binding {
-    /// What the application needs to use the service: any JSON value, kept to the letter.
+    /// The credentials of the application: any JSON value, kept unchanged.
     #[schemars(with = "Value")]
     pub credentials: Option<Box<RawValue>>,
     /// Where the application's logs go.

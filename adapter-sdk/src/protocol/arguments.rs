@@ -7,11 +7,10 @@ use super::{
     GeneratePlanSchemas, Subcommand,
 };
 
-/// What follows the subcommand in the form of old brokers
-/// (`spec/contracts/adapter-protocol.md`, "argv form").
+/// The arguments after the subcommand in the form of old brokers (`spec/contracts/adapter-protocol.md`, "argv form").
 ///
-/// Secrets, configs, the UAA client and DNS addresses have no place in it. While the process runs,
-/// everybody on the machine can read it; formatting does not show it.
+/// This form has no secrets, configs, UAA client and DNS addresses. While the process runs, every user of the machine
+/// can read it; formatting does not show it.
 #[derive(Clone)]
 pub struct AdapterArguments(Vec<String>);
 
@@ -64,7 +63,7 @@ impl fmt::Debug for AdapterArguments {
     }
 }
 
-/// What is wrong with an argument list.
+/// Errors of an argument list.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentsError {
@@ -73,7 +72,7 @@ pub enum ArgumentsError {
     Usage {
         /// The subcommand that was called.
         subcommand: Subcommand,
-        /// What it is called with.
+        /// The usage of the subcommand.
         usage: &'static str,
     },
     /// An argument that does not hold what it should.

@@ -1,6 +1,5 @@
-//! What a binding can hold besides credentials (Open Service Broker API 2.17, "Binding"), as types.
-//! On the wire each part is handed on as it is; the Go broker drops volume mounts, endpoints and
-//! metadata.
+//! The members of a binding besides credentials (Open Service Broker API 2.17, "Binding"), as types. On the wire each
+//! part is passed on unchanged; the Go broker drops volume mounts, endpoints and metadata.
 
 use std::ops::RangeInclusive;
 use std::time::SystemTime;

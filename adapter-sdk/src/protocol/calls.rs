@@ -1,5 +1,5 @@
-//! What each subcommand is given: the same type for the document on stdin, for the argument list of old
-//! brokers, and for the schema of the document.
+//! The input of each subcommand: the same type for the document on stdin, for the argument list of old brokers, and for
+//! the schema of the document.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ impl Call {
     }
 }
 
-/// What `generate-manifest` is given.
+/// The input of `generate-manifest`.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(rename = "GenerateManifestSection")]
 #[non_exhaustive]
@@ -112,7 +112,7 @@ pub struct GenerateManifest {
 }
 
 impl GenerateManifest {
-    /// What a create is given; for other operations set the `previous_…` fields.
+    /// The input of a create; for other operations set the `previous_…` fields.
     pub fn new(
         service_deployment: ServiceDeployment,
         plan: Plan,
@@ -140,7 +140,7 @@ impl GenerateManifest {
     }
 }
 
-/// What `create-binding` is given, and `delete-binding` as well.
+/// The input of `create-binding` and of `delete-binding`.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(rename = "BindingSection")]
 #[non_exhaustive]
@@ -165,7 +165,7 @@ pub struct CreateBinding {
     pub dns_addresses: DnsAddresses,
 }
 
-/// What `delete-binding` is given: the same as when the binding was made.
+/// The input of `delete-binding`: the same as when the binding was created.
 pub type DeleteBinding = CreateBinding;
 
 impl CreateBinding {
@@ -192,7 +192,7 @@ impl CreateBinding {
     }
 }
 
-/// What `dashboard-url` is given.
+/// The input of `dashboard-url`.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(rename = "DashboardUrlSection")]
 #[non_exhaustive]
@@ -224,7 +224,7 @@ impl GenerateDashboardUrl {
     }
 }
 
-/// What `generate-plan-schemas` is given.
+/// The input of `generate-plan-schemas`.
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(rename = "PlanSchemasSection")]
 #[non_exhaustive]
@@ -299,8 +299,8 @@ impl Texts<'_> {
     }
 }
 
-/// Members in the order of the document; among arguments, with what errors call them there; and, where it
-/// is another one, the order in which the Go SDK finds their faults.
+/// Members in the order of the document; for arguments, with their names in errors; and, if it differs, the order in
+/// which the Go SDK finds their errors.
 macro_rules! travels {
     ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+]) => {
         travels!($call { $($member),+ } as [$($argument: $name),+] read { $($member),+ });

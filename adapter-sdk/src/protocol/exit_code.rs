@@ -1,4 +1,4 @@
-/// What the end of an adapter's process means (`spec/contracts/adapter-protocol.md`, "Exit codes").
+/// The meaning of an adapter's exit code (`spec/contracts/adapter-protocol.md`, "Exit codes").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExitCode {
     /// 0: the answer is on stdout.

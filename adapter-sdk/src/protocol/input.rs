@@ -13,9 +13,8 @@ use crate::redaction::shows_only;
 
 /// The document on an adapter's stdin (`spec/contracts/adapter-protocol.md`, "stdin form").
 ///
-/// It has a section per subcommand, of which the one called is filled. Every member is a string:
-/// objects as JSON text, manifests as YAML text. The document is secret as a whole;
-/// formatting does not show it.
+/// It has a section per subcommand, of which the called one is filled. Every member is a string: objects as JSON text,
+/// manifests as YAML text. The complete document is secret; formatting does not show it.
 #[derive(Clone, Serialize)]
 #[serde(transparent)]
 pub struct AdapterInput(Map<String, Value>);
@@ -29,15 +28,15 @@ pub struct AdapterInput(Map<String, Value>);
                    member is a string: objects as JSON text, manifests as YAML text."
 )]
 pub(crate) struct Sections {
-    /// What `generate-manifest` is given.
+    /// The input of `generate-manifest`.
     generate_manifest: Option<GenerateManifest>,
-    /// What `dashboard-url` is given.
+    /// The input of `dashboard-url`.
     dashboard_url: Option<GenerateDashboardUrl>,
-    /// What `create-binding` is given.
+    /// The input of `create-binding`.
     create_binding: Option<CreateBinding>,
-    /// What `delete-binding` is given.
+    /// The input of `delete-binding`.
     delete_binding: Option<DeleteBinding>,
-    /// What `generate-plan-schemas` is given.
+    /// The input of `generate-plan-schemas`.
     generate_plan_schemas: Option<GeneratePlanSchemas>,
 }
 

@@ -1,5 +1,4 @@
-//! What a call consists of, as the texts in which it travels. Each is known by its path in the input,
-//! which is what an error names.
+//! The parts of a call, as the texts on the wire. Errors name each by its path in the input.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +12,11 @@ use super::{
 };
 use crate::json;
 
-/// What is wrong with the input of a call. No message holds a value of the input.
+/// Errors in the input of a call. No message contains a value of the input.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The document as a whole.
+    /// The complete document.
     #[error("the input is not a JSON object")]
     Document(#[source] json::Error),
     /// A section of the document.
@@ -43,7 +42,7 @@ pub enum InputError {
     NotReadable {
         /// Path in the input.
         path: String,
-        /// What is wrong with the text.
+        /// The underlying error.
         #[source]
         source: json::Error,
     },
@@ -61,7 +60,7 @@ pub enum InputError {
     NotRequestParameters {
         /// Path in the input.
         path: String,
-        /// What is wrong with the text.
+        /// The underlying error.
         #[source]
         source: NotRequestParameters,
     },
@@ -83,7 +82,7 @@ trait Document: Serialize + DeserializeOwned {
     /// Rules that it must keep before it is decoded.
     const RULES: Option<Rules> = None;
 
-    /// What `null`, or no text at all, comes to.
+    /// The value of `null`, or of no text.
     fn absent() -> Option<Self> {
         None
     }

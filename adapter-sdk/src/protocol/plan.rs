@@ -9,10 +9,10 @@ use super::max_in_flight::{MaxInFlight, Percentage};
 use super::unknown_keys::UnknownKeys;
 use super::violations::{Inspection, Violations, join};
 
-/// A plan as an adapter sees it (`spec/contracts/adapter-protocol.md`, "Plan").
+/// A plan in the form for adapters (`spec/contracts/adapter-protocol.md`, "Plan").
 ///
-/// There is no id and no name in it. Properties may hold secrets, so formatting shows their names
-/// only. What the protocol does not know is kept at every level, in `other`.
+/// It has no id and no name. Properties may hold secrets, so formatting shows their names only. Unknown members are
+/// kept at every level, in `other`.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Plan {
@@ -335,7 +335,7 @@ impl PlanInstanceGroup {
 }
 
 impl MigratedFrom {
-    /// That earlier name.
+    /// An earlier name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -1,6 +1,5 @@
-//! What a request says besides the parameters of its user, as types
-//! (`spec/contracts/adapter-protocol.md`, "Request parameters"). What is absent, or of another type
-//! than it should be, is not there.
+//! The parts of a request besides the parameters of its user, as types (`spec/contracts/adapter-protocol.md`, "Request
+//! parameters"). A part that is missing or has another type is absent.
 
 use std::collections::BTreeMap;
 
@@ -37,17 +36,17 @@ impl RequestParameters {
         part(self.fields().get("maintenance_info")?.clone())
     }
 
-    /// What an update starts from.
+    /// The state before an update.
     pub fn previous_values(&self) -> Option<PreviousValues> {
         part(self.fields().get("previous_values")?.clone())
     }
 
-    /// Who asks, and where: the context of the request.
+    /// The platform's context of the request.
     pub fn platform_context(&self) -> PlatformContext {
         part(self.context().into()).unwrap_or_default()
     }
 
-    /// What a binding is for: the bind resource of the request.
+    /// The target of a binding: the bind resource of the request.
     pub fn bind_target(&self) -> BindTarget {
         part(self.bind_resource().into()).unwrap_or_default()
     }
@@ -113,7 +112,7 @@ pub struct PlatformContext {
     pub other: UnknownKeys,
 }
 
-/// What a binding is for.
+/// The target of a binding.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "BindResource")]
@@ -145,7 +144,7 @@ pub struct BindTarget {
     pub other: UnknownKeys,
 }
 
-/// What an update starts from.
+/// The state before an update.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
@@ -175,14 +174,14 @@ pub struct MaintenanceInfo {
     /// A semantic version.
     #[serde(deserialize_with = "text_or_none")]
     pub version: Option<String>,
-    /// What a platform user reads about it.
+    /// The description for platform users.
     #[serde(deserialize_with = "text_or_none")]
     pub description: Option<String>,
     /// Values of which a change calls for an upgrade.
     #[serde(deserialize_with = "texts")]
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub public: BTreeMap<String, String>,
-    /// A hash of those that nobody sees.
+    /// A hash of the values that are not shown to users.
     #[serde(deserialize_with = "text_or_none")]
     pub private: Option<String>,
 }

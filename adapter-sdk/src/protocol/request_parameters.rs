@@ -6,11 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::json;
 
-/// The body of the platform's request, carried to the letter
-/// (`spec/contracts/adapter-protocol.md`, "Request parameters").
+/// The body of the platform's request, unchanged (`spec/contracts/adapter-protocol.md`, "Request parameters").
 ///
-/// What users send is not to be trusted: an accessor whose part is absent or of another type
-/// answers with nothing. Formatting does not show the content.
+/// The content is not trusted: an accessor returns nothing if its part is missing or has another type. Formatting does
+/// not show the content.
 #[derive(Clone)]
 pub struct RequestParameters {
     text: Box<RawValue>,
@@ -92,7 +91,7 @@ impl RequestParameters {
         self.fields.get("context")?.get("platform")?.as_str()
     }
 
-    /// What the binding is for.
+    /// The target of the binding.
     pub fn bind_resource(&self) -> Map<String, Value> {
         self.object("bind_resource")
     }

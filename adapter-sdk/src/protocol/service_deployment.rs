@@ -8,8 +8,8 @@ use super::violations::{Inspection, Violations};
 
 const NOT_EMPTY: &str = "must not be empty";
 
-/// What a service instance is deployed as and from: the same for every plan of an offering
-/// (`spec/contracts/adapter-protocol.md`, "Service deployment").
+/// The deployment of a service instance: the same for every plan of an offering (`spec/contracts/adapter-protocol.md`,
+/// "Service deployment").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ServiceDeployment {

@@ -1,8 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What an adapter is asked to do; the first argument of its process
-/// (`spec/contracts/adapter-protocol.md`, "Subcommands").
+/// A subcommand; the first argument of an adapter's process (`spec/contracts/adapter-protocol.md`, "Subcommands").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subcommand {
     /// Make a service binding.

@@ -58,12 +58,11 @@ impl UaaClient {
         Some(&self.client_secret).filter(|secret| !secret.expose_secret().is_empty())
     }
 
-    /// The client as a block of job properties, for a broker that tells it only once
+    /// The client as a block of job properties, for a broker that sends its secret only once
     /// (`spec/contracts/adapter-protocol.md`, "Determinism").
     ///
-    /// No client: the block that is deployed. A client with a blank secret: its block, with the
-    /// secret of the deployed one if that is of the same client. `deployed` is what stands in the
-    /// previous manifest. The block holds the secret.
+    /// Without a client: the deployed block. For a client with a blank secret: its block, with the deployed secret if
+    /// that is of the same client. `deployed` is the block in the previous manifest. The block holds the secret.
     pub fn block(client: Option<&Self>, deployed: Option<&Value>) -> Option<Value> {
         let Some(client) = client else {
             return deployed.cloned();

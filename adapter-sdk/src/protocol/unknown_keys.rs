@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a document has beyond the keys that the protocol knows, kept. Formatting shows the keys only.
+/// The unknown keys of a document. Formatting shows the keys only.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(transparent, inline)]

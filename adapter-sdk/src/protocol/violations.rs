@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub struct Violation {
     /// Path of the key inside the document, such as `instance_groups[0].vm_type`.
     pub path: String,
-    /// What the rule asks for, such as `must not be empty`.
+    /// The requirement of the rule, such as `must not be empty`.
     pub rule: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Violations {
     }
 }
 
-/// Goes through a document before it is decoded, so that every fault is found and named by its path.
+/// Validates a document before it is decoded, so that every error is found and named by its path.
 #[derive(Default)]
 pub(super) struct Inspection {
     found: Vec<Violation>,

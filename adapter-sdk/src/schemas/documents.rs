@@ -112,12 +112,12 @@ pub fn documents() -> Vec<Document> {
     ]
 }
 
-/// The schema of the whole, and in `$defs` that of the document for each subcommand, under its name.
+/// The schema of the complete input, with those of each subcommand's document in `$defs`, under its name.
 fn input() -> Document {
     let mut document = Document::of::<Sections>("input", "Input of an adapter", "");
     if let Some(Value::Object(sections)) = document.schema.get_mut("$defs") {
         for section in sections.values_mut().filter_map(Value::as_object_mut) {
-            // What they are the properties say, and what they need depends on the subcommand.
+            // The properties describe it, and its requirements depend on the subcommand.
             section.shift_remove("description");
             section.shift_remove("required");
         }
@@ -128,8 +128,8 @@ fn input() -> Document {
     document
 }
 
-/// What must not be empty in the section of a subcommand, so that an adapter made with the Go SDK
-/// can read it (`spec/contracts/adapter-protocol.md`, "stdin form").
+/// The members that must not be empty in the section of a subcommand, so that an adapter made with the Go SDK can read
+/// it (`spec/contracts/adapter-protocol.md`, "stdin form").
 fn called(subcommand: Subcommand) -> Value {
     let name = subcommand.name();
     let section = subcommand.section();
@@ -180,7 +180,7 @@ fn require_all(schema: &mut Value) {
     }
 }
 
-/// What the document is first, then what it consists of.
+/// Orders a schema: its description first, then its members.
 fn in_order(schema: Value) -> Value {
     let Value::Object(mut keywords) = schema else {
         return schema;

@@ -1,17 +1,16 @@
-//! JSON Schemas of the protocol's documents (draft 2020-12), made of the types that read and write
-//! them. They lie in `spec/schemas/adapter`, for authors who write their adapter in another language
-//! and for their editors.
+//! JSON Schemas of the protocol's documents (draft 2020-12), generated from the types that read and write them. They
+//! are committed in `spec/schemas/adapter`, for authors who use another language and for their editors.
 //!
-//! What a schema accepts the SDK accepts, but for one thing: to JSON Schema `4.0` is a whole number,
-//! to adapters it is none. Where the SDK is lenient and the document would be of no use all the same,
-//! as a plan schema that does not say its draft, the schema is strict.
+//! The SDK accepts what a schema accepts, with one exception: to JSON Schema `4.0` is an integer, to adapters it is
+//! not. If the SDK is lenient but the document would be useless, as for a plan schema without its draft, the schema is
+//! strict.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `documents` | every document of the protocol with its schema |
 //! | `texts` | parts of documents that are documents themselves, as text |
-//! | `request_parameters` | what is known of the body of a request |
-//! | `tidy` | what `schemars` says in the words of Rust, in those of JSON |
+//! | `request_parameters` | the known parts of a request's body |
+//! | `tidy` | converts the terms of `schemars` from those of Rust to those of JSON |
 
 mod documents;
 mod request_parameters;

@@ -1,5 +1,5 @@
-//! What is known of the body of a request. The SDK carries the body to the letter and looks at it only
-//! when it is asked, so this is nothing that it decodes into.
+//! The known parts of a request's body. The SDK keeps the body unchanged and parses it only on request, so it does not
+//! decode into this type.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -20,15 +20,15 @@ pub(super) struct RequestBody {
     organization_guid: Option<String>,
     /// The space that an instance is created in.
     space_guid: Option<String>,
-    /// What an update starts from.
+    /// The state before an update.
     previous_values: Option<PreviousValues>,
     /// The application to bind; may be empty.
     app_guid: Option<String>,
-    /// What a binding is for.
+    /// The target of a binding.
     bind_resource: Option<BindTarget>,
     /// Where the request comes from.
     context: Option<PlatformContext>,
-    /// What the user chose: `{}` if that is nothing. It is never sent again with a later request.
+    /// The user's parameters: `{}` without any. They are never sent again with a later request.
     parameters: Option<Map<String, Value>>,
     /// The version of the plan that the platform asks for.
     maintenance_info: Option<MaintenanceInfo>,

@@ -1,5 +1,5 @@
-//! Parts of a document that are documents themselves, as text: what is in it is told by
-//! `contentSchema`, as the text alone is all that validators look at.
+//! Parts of a document that are documents themselves, as text: `contentSchema` has their schema, because validators
+//! only check the text.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn dns_addresses(_: &mut SchemaGenerator) -> Schema {
     json_text(&or_null("dns-addresses"))
 }
 
-/// A manifest that the broker tells of, empty where there is none.
+/// A manifest from the broker, empty if there is none.
 pub(crate) fn manifest(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "null"],

@@ -2,8 +2,8 @@ use schemars::Schema;
 use schemars::transform::{Transform, transform_subschemas};
 use serde_json::{Value, json};
 
-/// Takes out of a schema what only readers of Rust understand: formats of its integers become bounds,
-/// references to its items plain words, and what absence comes to is not told where that is nothing.
+/// Removes from a schema what only readers of Rust understand: formats of integers become bounds, references to items
+/// become plain words, and empty defaults are dropped.
 #[derive(Clone)]
 pub(super) struct Tidy;
 
@@ -37,7 +37,7 @@ impl Transform for Tidy {
     }
 }
 
-/// What the integers hold whose formats `schemars` names without saying so.
+/// The bounds of the integer formats that `schemars` names without bounds.
 pub(crate) fn integer_range(format: &str) -> Option<(Value, Value)> {
     Some(match format {
         "int8" => (json!(i8::MIN), json!(i8::MAX)),

@@ -9,21 +9,21 @@ use crate::protocol::{GenerateManifest, GeneratedManifest, Secrets};
 
 /// The ODB-managed secrets of one `generate-manifest`.
 ///
-/// The verbs say where a value comes from. Each gives the text to write at the property, and never
-/// changes a secret whose value has not changed.
+/// The method names the source of a value. Each returns the text for the property, and never changes a secret whose
+/// value has not changed.
 ///
-/// | verb | value | kept if |
+/// | method | value | kept if |
 /// | --- | --- | --- |
-/// | [`generated`](Self::generated) | made once by the adapter | there is any |
-/// | [`configured`](Self::configured) | told on every call, by plan or adapter | it is the same, or cannot be compared |
-/// | [`requested`](Self::requested) | told in this request only | it is the same |
-/// | [`kept`](Self::kept) | not told | there is any |
+/// | [`generated`](Self::generated) | generated once by the adapter | there is any |
+/// | [`configured`](Self::configured) | given on every call, by plan or adapter | it is the same, or cannot be compared |
+/// | [`requested`](Self::requested) | given in this request only | it is the same |
+/// | [`kept`](Self::kept) | not given | there is any |
 ///
-/// A changed value gets another name (`password`, then `password-2`, …), so that a failed update
-/// leaves the stored one as it is. The number follows from the previous manifest: the same inputs
-/// give the same manifest, and the update after a failed one may take the same number again, for
-/// what is deployed does not refer to it. A previous value in plain text becomes a managed secret with that value.
-/// Other references, to BOSH variables or paths in CredHub, are left alone unless the value differs.
+/// A changed value gets another name (`password`, then `password-2`, …), so that a failed update leaves the stored one
+/// unchanged. The number follows from the previous manifest: the same inputs give the same manifest, and the update
+/// after a failed one may take the same number again, because the deployed manifest does not refer to it. A previous
+/// value in plain text becomes a managed secret with that value. Other references, to BOSH variables or paths in
+/// CredHub, stay unless the value differs.
 pub struct ManagedSecrets<'c> {
     previous_manifest: Option<&'c Manifest>,
     previous_secrets: Option<&'c Secrets>,
@@ -57,7 +57,7 @@ pub enum ManagedSecretsError {
     },
 }
 
-/// What the manifest is for.
+/// The purpose of the manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Deployment,
@@ -77,7 +77,7 @@ impl Purpose {
     }
 }
 
-/// What the previous manifest has at a property.
+/// The value of a property in the previous manifest.
 enum Previous {
     Nothing,
     Reference(SecretReference),
@@ -115,11 +115,11 @@ impl<'c> ManagedSecrets<'c> {
         }
     }
 
-    /// A secret whose value is told on every call, by the plan or the adapter's configuration.
+    /// A secret whose value is given on every call, by the plan or the adapter's configuration.
     ///
-    /// A changed value comes to an instance with its next update: an upgrade is not told the
-    /// deployed one, so the reference is kept rather than guessed at; and the search for pending
-    /// changes keeps it too, or the change would block the very update that brings it.
+    /// A changed value reaches an instance with its next update: an upgrade does not get the deployed value, so the
+    /// reference is kept; the check for pending changes keeps it too, because the change would otherwise block the very
+    /// update that brings it.
     pub fn configured(
         &mut self,
         name: &str,
@@ -160,7 +160,7 @@ impl<'c> ManagedSecrets<'c> {
         }
     }
 
-    /// A secret that nobody tells any more: what is deployed, if anything is.
+    /// A secret without a new value: the deployed one, if there is any.
     pub fn kept(&mut self, name: &str, property: JobProperty<'_>) -> Option<SecretReference> {
         match self.previous(property) {
             Previous::Nothing => None,
@@ -169,7 +169,7 @@ impl<'c> ManagedSecrets<'c> {
         }
     }
 
-    /// Whether nothing goes with the answer: all secrets are stored already.
+    /// Whether the answer has no secrets, because all are stored already.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

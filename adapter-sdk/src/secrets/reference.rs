@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// What adapters write where a secret is to be kept for them: `((odb_secret:NAME))`.
+/// The prefix of the placeholder for a managed secret: `((odb_secret:NAME))`.
 const PLACEHOLDER: &str = "odb_secret:";
 
 /// Where the broker keeps secrets.
@@ -12,7 +12,7 @@ const STORED: &str = "/odb/";
 /// No credential has a longer name, in bytes.
 const LONGEST: usize = 1024;
 
-/// What stands in a manifest for a secret, such as `((odb_secret:password))`: no secret itself.
+/// The text for a secret in a manifest, such as `((odb_secret:password))`: no secret itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretReference(String);
 
@@ -27,8 +27,8 @@ impl SecretReference {
         &self.0
     }
 
-    /// A text that holds a reference, which is left alone, whatever is around it. A placeholder that
-    /// nobody replaced is none: there is nothing behind it.
+    /// A text with a reference, which is kept with its surrounding text. An unreplaced placeholder is no reference,
+    /// because it has no value.
     pub(super) fn kept(text: &str) -> Option<Self> {
         let mut references = references_in(text).peekable();
         references.peek()?;
@@ -67,7 +67,7 @@ impl<'t> Reference<'t> {
         let name = inside.strip_prefix('!').unwrap_or(inside);
         let is_fit = |letter: char| {
             if inside.starts_with(PLACEHOLDER) {
-                // What an adapter calls a secret is looked at when it is kept.
+                // The name of a secret is validated when it is stored.
                 !matches!(letter, '(' | ')') && !letter.is_control()
             } else {
                 letter.is_ascii_alphanumeric() || "-_./".contains(letter)
@@ -82,12 +82,12 @@ impl<'t> Reference<'t> {
         references_in(text).filter_map(Self::read)
     }
 
-    /// As it stands in the text, parentheses included.
+    /// The text, including parentheses.
     pub fn text(&self) -> &'t str {
         self.text
     }
 
-    /// The whole name, members included, without the mark that BOSH does not count as part of it.
+    /// The complete name, with members, without the mark that BOSH does not count as part of it.
     pub fn name(&self) -> &'t str {
         self.name
     }

@@ -5,7 +5,7 @@ use super::reference::references_in;
 use crate::manifest::{JobProperty, Manifest};
 use crate::protocol::CreateBinding;
 
-/// Why the value of a deployed property cannot be told.
+/// Why the value of a deployed property is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnresolvedError {
@@ -26,16 +26,16 @@ pub enum UnresolvedError {
     UnknownSecret {
         /// The property.
         property: String,
-        /// What stands there.
+        /// The reference in the manifest.
         reference: String,
     },
 }
 
 impl CreateBinding {
-    /// The value of a property of the deployed manifest, references to secrets resolved.
+    /// The value of a property of the deployed manifest, with references to secrets resolved.
     ///
-    /// A secret may be missing (`spec/contracts/adapter-protocol.md`, "What an author must do", 17):
-    /// a binding that can do without takes this for what it is and goes on.
+    /// A secret may be missing (`spec/contracts/adapter-protocol.md`, "What an author must do", 17): a binding that
+    /// does not need it can ignore the error.
     pub fn resolve(
         &self,
         manifest: &Manifest,

@@ -3,8 +3,8 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
-/// What an ODB-managed secret can be: the broker stores nothing else
-/// (`spec/contracts/adapter-protocol.md`, "stdout"). Formatting does not show it.
+/// The value of an ODB-managed secret: the broker stores nothing else (`spec/contracts/adapter-protocol.md`, "stdout").
+/// Formatting does not show it.
 #[derive(Clone)]
 pub enum SecretValue {
     /// A text.
@@ -14,8 +14,7 @@ pub enum SecretValue {
 }
 
 impl SecretValue {
-    /// The secret that stands in a manifest in plain text; none for what is no secret or cannot be
-    /// stored as one.
+    /// The plain secret in a manifest; `None` for a value that is no secret or cannot be stored as one.
     pub(super) fn in_plain_text(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) if !text.is_empty() => Some(Self::Text(text.as_str().into())),
@@ -25,8 +24,7 @@ impl SecretValue {
         }
     }
 
-    /// Whether this is the value that the broker tells of a secret: a text as it is, an object as
-    /// JSON text.
+    /// Whether the broker's value of a secret is this one: a text unchanged, an object as JSON text.
     pub(super) fn is_reported_as(&self, reported: &str) -> bool {
         match self {
             Self::Text(text) => text.expose_secret() == reported,

@@ -1,12 +1,11 @@
-//! Which strings may stand in YAML without quotation marks.
+//! Which strings YAML may contain without quotation marks.
 
-/// Whether every YAML 1.1 reader takes the text for a string when it stands there plain.
+/// Whether every YAML 1.1 parser reads the plain text as a string.
 ///
-/// That is so for what is plainly a word: a letter first, then letters, digits and what is common in
-/// names, unless the word is a boolean, a null or a number to somebody. It is also so for a BOSH
-/// variable such as `((admin_password))`; that placeholders of the broker are written like the paths
-/// that it puts in their place keeps a manifest the same text before and after. Anything else is
-/// quoted; quotes never hurt.
+/// That holds for plain words: a letter first, then letters, digits and characters that are common in names, unless
+/// some parser reads the word as a boolean, a null or a number. It also holds for a BOSH variable such as
+/// `((admin_password))`: placeholders are written like the paths that replace them, so a manifest has the same text
+/// before and after. Any other text is quoted.
 pub(super) fn is_plainly_a_word(text: &str) -> bool {
     let variable = text
         .strip_prefix("((")
@@ -33,10 +32,10 @@ fn means_something_else(word: &str) -> bool {
     WORDS.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
-/// Whether a text of several lines survives as a literal block, in every reader.
+/// Whether every parser reads a text of several lines unchanged from a literal block.
 ///
-/// That takes printable characters and lines that end in something visible; the first one must not
-/// be indented or empty, as the block's indentation is read off it.
+/// That needs printable characters and lines that end in something visible; the first line must not be indented or
+/// empty, because it determines the block's indentation.
 pub(super) fn is_fit_for_a_block(text: &str) -> bool {
     let Some(lines) = text.strip_suffix('\n') else {
         return false;

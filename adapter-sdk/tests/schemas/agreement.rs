@@ -1,4 +1,4 @@
-//! What the schema accepts is what the reader accepts.
+//! The reader accepts exactly what the schema accepts.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Parameters that users send, and what they are told.
+//! Parameters of users, and the errors.
 
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::parameters::{NoParameters, ParametersError};
@@ -13,7 +13,7 @@ fn request(parameters: &Value) -> RequestParameters {
     RequestParameters::from_json(&json!({ "parameters": parameters }).to_string()).unwrap()
 }
 
-/// What a user is told who sends these parameters and a right name.
+/// The error for a user with these parameters and a valid name.
 fn reported(parameters: Value) -> String {
     let mut named = json!({"name": "orders"});
     let Value::Object(parameters) = parameters else {

@@ -1,4 +1,4 @@
-//! Properties that operators set, and what they are told.
+//! Properties of operators, and the errors.
 
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::parameters::PlanPropertiesError;

@@ -12,7 +12,7 @@ use crate::service::Parameters;
 
 const DRAFT_4: &str = "http://json-schema.org/draft-04/schema#";
 
-/// What draft 4 knows, and what authors add for a platform.
+/// The keywords of draft 4, and those that authors add for a platform.
 const KEYWORDS: [&str; 33] = [
     "$schema",
     "$ref",
@@ -107,7 +107,7 @@ fn schema_of<P: JsonSchema>() -> Value {
 fn a_struct_becomes_a_schema_that_every_platform_reads() {
     #[derive(Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    /// What a cache is ordered with.
+    /// The parameters of a cache.
     #[expect(dead_code, reason = "for its schema")]
     struct Cache {
         /// How many clients may be connected at once.

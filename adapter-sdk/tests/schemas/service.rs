@@ -7,7 +7,7 @@ use std::num::NonZeroU16;
 use odb_adapter_sdk::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
-/// What a broker of messages is ordered with.
+/// The parameters of a message broker.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
@@ -77,7 +77,7 @@ pub(crate) struct Limits {
     pub(crate) cpu: Option<u8>,
 }
 
-/// Other fields are nobody's business.
+/// Other fields are ignored.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Topic {
     #[schemars(length(min = 1))]

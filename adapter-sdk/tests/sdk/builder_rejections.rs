@@ -1,4 +1,4 @@
-//! What stands in the way of a manifest, told before a Director finds it out.
+//! Errors that prevent a manifest, reported before a Director finds them.
 
 use odb_adapter_sdk::manifest::{JobBuilder, JobProperty, ManifestBuilder};
 use odb_adapter_sdk::protocol::{

@@ -1,4 +1,4 @@
-//! What an adapter is asked, and what a broker makes of its answer.
+//! The input of an adapter, and what a broker makes of its answer.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) fn request(body: &Value) -> RequestParameters {
     RequestParameters::from_json(&body.to_string()).unwrap()
 }
 
-/// What the broker has of an instance: the manifest at the Director and the values in CredHub.
+/// The broker's state of an instance: the manifest at the Director and the values in CredHub.
 #[derive(Default)]
 pub(crate) struct Deployed {
     pub(crate) manifest: String,
@@ -63,7 +63,7 @@ impl Deployed {
         self.manifest = manifest;
     }
 
-    /// The values of what the manifest refers to, as the broker tells them.
+    /// The values of the manifest's references, as the broker sends them.
     pub(crate) fn secrets(&self) -> Secrets {
         references_in(&self.manifest)
             .filter_map(|reference| {

@@ -1,4 +1,4 @@
-//! What authors and the broker rely on in the SDK, seen from outside.
+//! The promises of the SDK to authors and the broker, tested from outside.
 
 #![cfg(test)]
 

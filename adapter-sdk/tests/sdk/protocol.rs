@@ -446,7 +446,7 @@ fn written(input: &AdapterInput) -> Value {
     serde_json::from_str(&json).unwrap()
 }
 
-/// A create with one part in place of what stands there.
+/// A create with one part replaced.
 fn with(key: &str, text: &str) -> Value {
     let mut document = json!({
         "generate_manifest": {

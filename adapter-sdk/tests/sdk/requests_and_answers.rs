@@ -1,4 +1,4 @@
-//! What requests say besides parameters, and what answers hold besides credentials and manifests.
+//! The parts of requests besides parameters, and of answers besides credentials and manifests.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,4 @@
-//! Documents of operators and Directors are read as YAML 1.1, and faults in them are told without
-//! repeating them.
+//! Documents of operators and Directors are read as YAML 1.1, and errors in them are reported without repeating them.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! What is written is read back unchanged: by us, and by Ruby's Psych, which is what the Director
-//! reads manifests with.
+//! Written documents are read back unchanged: by the SDK, and by Ruby's Psych, the Director's parser.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -24,10 +24,10 @@ pub(crate) enum BindingError {
     },
 }
 
-/// Answers `create-binding`: a topic for the binding, which has the binding's id for a name, and one more that the
-/// user names. If there is only the first in the end, it is removed again.
+/// Answers `create-binding`: a topic with the binding's id as its name, and one more that the user names. If the second
+/// one cannot be created, the first is removed again.
 ///
-/// The second one stays when the binding goes, for nothing that `delete-binding` is given tells its name.
+/// The second topic stays when the binding is deleted, because `delete-binding` does not get its name.
 pub(crate) fn create(
     commands: &TopicCommands,
     call: CreateBinding,
@@ -43,7 +43,7 @@ pub(crate) fn create(
         }
         Err(error) => return Err(error.into()),
     }
-    // Who names the binding's own topic has it already.
+    // The name of the binding's own topic needs no second topic.
     let named = parameters.topic.filter(|named| *named != topic);
     if let Some(named) = &named
         && let Err(error) = commands.create(&zookeeper, named)

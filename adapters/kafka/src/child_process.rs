@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use odb_process::{Capture, ChildProcess, Outcome, ProcessError};
 
-/// How much is kept of each stream, in bytes. A program may say more, but that is not read by anybody.
+/// How much of each stream is kept, in bytes. The rest is dropped.
 const KEPT: usize = 64 * 1024;
 
 /// How a program ended, and what it said.
@@ -53,7 +53,7 @@ pub(crate) fn run(
             stdout: stdout.into_text(),
             stderr: stderr.into_text(),
         }),
-        // Output is no reason, and nobody cancels: what is left is the time.
+        // Output does not end it, and no caller cancels it, so it was the time limit.
         Ok(_) => Err(ChildProcessError::Hung { program, limit }),
         Err(ProcessError::Start(source)) => Err(ChildProcessError::NotStarted { program, source }),
         Err(ProcessError::Follow(source)) => Err(ChildProcessError::Lost { program, source }),

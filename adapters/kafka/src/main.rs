@@ -66,7 +66,7 @@ impl Adapter for KafkaAdapter {
     }
 }
 
-/// Tells the operator something that does not end the call. Where stderr is gone there is nobody to read it.
+/// Writes a message to the operator that does not end the call. A failure to write is ignored.
 fn note(message: &dyn Error) {
     let cause = message.source().map(|cause| format!(": {cause}"));
     let _ = writeln!(

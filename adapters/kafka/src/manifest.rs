@@ -25,7 +25,7 @@ const NETWORK: JobProperty = of_kafka("/network");
 /// No job declares it: it shows tests of a platform what the plan says.
 const SERVICE_ADAPTER_FAILS: JobProperty = of_kafka("/service_adapter_fails");
 
-/// What parameters and plans may say, and what is rolled back from a manifest.
+/// The bounds for parameters and plans, and for values from a manifest.
 const REPLICATION_FACTORS: RangeInclusive<u32> = 1..=32_767;
 
 const fn of_kafka(pointer: &'static str) -> JobProperty<'static> {
@@ -40,7 +40,7 @@ struct NotDeployed<'p> {
     name: &'p str,
 }
 
-/// How many brokers keep a copy of a topic: whoever has chosen it, in the range of the parameter.
+/// How many brokers keep a copy of a topic, from any source, within the bounds of the parameter.
 #[derive(Deserialize)]
 #[serde(try_from = "u32")]
 struct ReplicationFactor(u32);

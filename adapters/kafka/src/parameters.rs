@@ -3,7 +3,7 @@ use serde::Deserialize;
 
 use crate::topic_name::TopicName;
 
-/// What a user may choose at create and update.
+/// The parameters of create and update.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InstanceParameters {
@@ -14,7 +14,7 @@ pub(crate) struct InstanceParameters {
     pub(crate) default_replication_factor: Option<u32>,
 }
 
-/// What a user may choose for a binding.
+/// The parameters of a binding.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BindingParameters {

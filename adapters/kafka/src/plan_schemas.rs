@@ -15,7 +15,7 @@ enum PlanSchemasError {
     NotJson(#[source] json::Error),
 }
 
-/// Answers `generate-plan-schemas`: what the parameters are read into, or what the plan wants to be told.
+/// Answers `generate-plan-schemas`: the schemas of the parameters, or the plan's replacement.
 pub(crate) fn generate(call: &GeneratePlanSchemas) -> Result<PlanSchemas, AdapterError> {
     let properties: PlanProperties = call.plan.properties_as()?;
     if properties.service_adapter_fails == Some(true) {

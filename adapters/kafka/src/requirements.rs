@@ -9,7 +9,7 @@ use crate::note;
 /// The first version of the service release whose templates know what this adapter writes.
 const MINIMUM_RELEASE: &str = "0.16.0";
 
-/// What operators have to fix.
+/// Errors that operators must fix.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequirementError {
     #[error("the plan has no instance group `{name}`")]

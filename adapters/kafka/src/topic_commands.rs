@@ -17,13 +17,13 @@ const DELETER_VARIABLE: &str = "TOPIC_DELETER_COMMAND";
 const DEFAULT_LIMIT: Duration = Duration::from_secs(15);
 const LIMIT_VARIABLE: &str = "TOPIC_COMMAND_TIMEOUT_IN_SECONDS";
 
-/// A broker's request has no more than 55 s for the whole of the call.
+/// A broker's request has at most 55 s for the complete call.
 const LONGEST_LIMIT: u64 = 50;
 
-/// What the commands say on stderr when a topic is not as they want it.
+/// The commands' stderr when a topic exists or is missing.
 const EXISTS: &str = "kafka.common.TopicExistsException";
 
-/// How much of what a command said is told to the operator, in characters.
+/// How much of a command's output the operator sees, in characters.
 const REPORTED: usize = 1000;
 
 /// The programs that create and delete topics. Each is called with the addresses of ZooKeeper and the topic's name.
@@ -152,7 +152,7 @@ fn limit(value: Option<OsString>) -> Result<Duration, InvalidLimit> {
         .ok_or(InvalidLimit)
 }
 
-/// The end of what the command said, which is where the reason stands.
+/// The end of the command's output, which has the reason.
 fn said(ended: &Ended) -> String {
     let texts = [ended.stdout.trim(), ended.stderr.trim()];
     let text = texts.join("\n");

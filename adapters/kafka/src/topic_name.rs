@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// The longest name that is also good for a folder of Kafka's, which adds a dash and the number of the partition.
 const LONGEST: usize = 249;
 
-/// What the smoke tests of the service release write to, and delete at their end.
+/// The topic that the smoke tests of the service release write to, and delete at their end.
 const OF_THE_SMOKE_TESTS: &str = "test-topic";
 
 /// The name of a topic: it can be one for Kafka, and cannot be taken for an option of a command.

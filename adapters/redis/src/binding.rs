@@ -21,7 +21,7 @@ pub(crate) enum BindingError {
     UnknownSecret { property: &'static str },
 }
 
-/// Answers `create-binding`: one password for all applications, as it stands in the manifest.
+/// Answers `create-binding`: one password for all applications, from the manifest.
 pub(crate) fn create(
     configuration: &Configuration,
     call: &CreateBinding,
@@ -53,7 +53,7 @@ pub(crate) fn create(
 /// Answers `delete-binding`: there is nothing to delete. Unlike the example it does not hold the secrets to its configuration:
 /// it needs none, and a binding that cannot be deleted keeps its instance from being deleted.
 pub(crate) fn delete(call: &DeleteBinding) {
-    // Where stderr is gone there is nobody to read it.
+    // A failure to write is ignored.
     let _ = writeln!(std::io::stderr(), "DNS addresses: {:?}", call.dns_addresses);
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 /// The job that runs Redis.
 pub(crate) const REDIS: &str = "redis-server";
 
-/// A deployed instance: what was chosen or made once and is never told again.
+/// The values of a deployed instance that were chosen or generated once and are not sent again.
 #[derive(Debug)]
 pub(crate) struct Deployed {
     pub(crate) manifest: Manifest,

@@ -21,7 +21,7 @@ use crate::redis_properties::RedisProperties;
 /// The errands that may have instance groups of their own.
 const ERRANDS: [&str; 2] = ["health-check", "cleanup-data"];
 
-/// What others find the addresses of Redis by.
+/// The name of the link for Redis' addresses.
 const PROVIDER: &str = "redis-server-link";
 
 /// Answers `generate-manifest`.
@@ -120,8 +120,8 @@ fn colocated(errands: &LifecycleErrands) -> Vec<&str> {
     names
 }
 
-/// Extensions that a user brings are added to those of the plan; later they are only known from the manifest, which then
-/// stands in place of the plan.
+/// Extensions of a user are added to those of the plan; later they are only known from the manifest, which then
+/// replaces the plan.
 fn vm_extensions(
     of_the_plan: Option<Vec<String>>,
     brought: Option<&VmExtensionsConfig>,
@@ -139,7 +139,7 @@ fn vm_extensions(
     Some(extensions).filter(|extensions| !extensions.is_empty())
 }
 
-/// What makes an errand fail or take its time in tests of a platform.
+/// Settings that make an errand fail or take time in tests of a platform.
 fn test_properties(errand: &str, plan: &PlanProperties) -> Option<FreeMap> {
     let mut properties = FreeMap::new();
     if plan.systest_errand_failure_override.as_deref() == Some(errand) {

@@ -6,7 +6,7 @@ use odb_adapter_sdk::schemars::{self, JsonSchema};
 use odb_adapter_sdk::yaml;
 use serde::{Deserialize, Serialize};
 
-/// What a user may choose at create and update.
+/// The parameters of create and update.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
@@ -22,7 +22,7 @@ pub(crate) struct Parameters {
     pub(crate) vm_extensions_config: Option<String>,
 }
 
-/// What a user may choose for a binding: anything, of which nothing is looked at.
+/// The parameters of a binding: anything, which is ignored.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct BindingParameters {}
 
@@ -34,7 +34,7 @@ pub(crate) struct VmExtensionsConfig {
 }
 
 impl Parameters {
-    /// Nobody is given what brokers keep for others' instances. CredHub knows no upper and lower case.
+    /// Rejects paths of other brokers' instances. CredHub ignores case.
     pub(crate) fn check_secret_path(&self) -> Result<(), ParametersError> {
         let path = self.credhub_secret_path.as_deref().unwrap_or_default();
         let path = path.trim_start_matches('/').to_ascii_lowercase();

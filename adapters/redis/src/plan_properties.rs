@@ -2,7 +2,7 @@ use odb_adapter_sdk::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-/// What an operator sets in a plan. Properties that belong to others are passed over.
+/// The properties of a plan. Unknown properties are ignored.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PlanProperties {
     /// Whether Redis writes to its disk.

@@ -21,7 +21,7 @@ pub(crate) struct RedisProperties {
 const MAXCLIENTS_DEFAULT: u64 = 10_000;
 const MANAGED_SECRET_NAME: &str = "odb_managed_secret";
 const MANAGED_SECRET_DEFAULT: &str = "HardcodedAdapterValue";
-/// What names of later values begin with.
+/// The prefix of names for later values.
 const NEW_MANAGED_SECRET_NAME: &str = "odb_managed_secret_";
 const PLAN_SECRET_NAME: &str = "plan_secret_key";
 
@@ -97,7 +97,7 @@ fn password(previous: Option<&Deployed>) -> String {
     }
 }
 
-/// The secret that a user may choose: what stands in the manifest, and what the broker is told.
+/// A secret of the user's choice: its text in the manifest, and its value for the broker.
 struct ManagedSecret {
     reference: String,
     name: String,
@@ -138,8 +138,8 @@ impl ManagedSecret {
     }
 }
 
-/// The UAA client of the instance. Its secret arrives only when the client is new, so the stored one is kept; the whole
-/// client is kept when none arrives.
+/// The UAA client of the instance. Its secret is sent only when the client is new, so the stored one is kept; without a
+/// client in the call, the complete deployed one is kept.
 fn service_instance_client(
     client: Option<&UaaClient>,
     previous: Option<&Deployed>,
@@ -163,9 +163,9 @@ fn service_instance_client(
     Some(block)
 }
 
-/// The reference that is deployed, if its value has not changed. An upgrade is told no secrets: there the name tells, so
-/// the secret of an instance that the Go adapter deployed is stored anew at its first upgrade (there, at each). A search
-/// for pending changes that is not told this secret keeps it, for no upgrade would make it known.
+/// The deployed reference, if its value has not changed. An upgrade gets no secrets: there the name is compared, so the
+/// secret of an instance that the Go adapter deployed is stored anew at its first upgrade (by the Go adapter, at each).
+/// A check for pending changes without this secret keeps it, because no upgrade would reveal it.
 fn kept_plan_secret(
     call: &GenerateManifest,
     value: &str,
@@ -183,8 +183,9 @@ fn kept_plan_secret(
     is_unchanged.then(|| reference.to_owned())
 }
 
-/// A changed value gets a new name, so that a failed update leaves the old one as it was. The name follows from the value,
-/// so that an upgrade finds a plan changed or not, and from the password, which whoever knows the name does not know.
+/// A changed value gets a new name, so that a failed update leaves the old one unchanged. The name follows from the
+/// value, so that an upgrade recognises a changed plan, and from the password, so that the name does not reveal the
+/// value.
 fn name_by_value(start: &str, password: &str, value: &str) -> String {
     let digest = Sha256::new()
         .chain_update(password)

@@ -9,7 +9,7 @@ use crate::near::NearNames;
 use crate::template::SecretFacts;
 use crate::{context, needs, references, values};
 
-/// What a binding may have (`spec/contracts/adapter-protocol.md`, "stdout").
+/// The members of a binding (`spec/contracts/adapter-protocol.md`, "stdout").
 const MEMBERS: [&str; 7] = [
     "credentials",
     "syslog_drain_url",

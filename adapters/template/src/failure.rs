@@ -3,8 +3,8 @@ use odb_adapter_sdk::AdapterError;
 use crate::folder::Folder;
 use crate::template::{RenderError, Stop};
 
-/// What is wrong with plan, releases or stemcells: nothing that the platform user can fix, but the
-/// folder may have a sentence for that user.
+/// An error in plan, releases or stemcells. The platform user cannot fix it, but the folder may have a message for that
+/// user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct DoesNotFit {
@@ -39,7 +39,7 @@ impl Folder {
         }
     }
 
-    /// The same for what does not fit, with the folder's sentence for the user.
+    /// The same for requirements, with the folder's message for the user.
     pub(crate) fn unfit(&self, error: DoesNotFit) -> AdapterError {
         with_user_message(error.message, self.description.user_message.as_deref())
     }

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells the operator, in one line, why there is no adapter.
+/// Reports to the operator, in one line, why the adapter cannot be loaded.
 fn failed(error: &dyn Error) -> ExitCode {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -56,7 +56,7 @@ fn failed(error: &dyn Error) -> ExitCode {
         text = format!("{text}: {cause}");
         source = cause.source();
     }
-    // Where stderr is gone there is nobody to read it.
+    // A failure to write is ignored.
     let _ = writeln!(
         std::io::stderr(),
         "[template-service-adapter] {}",

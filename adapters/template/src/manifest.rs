@@ -96,12 +96,12 @@ pub(crate) fn generate(
     Ok(answer)
 }
 
-/// Tells the operator which instance groups are ordered in vain; a manifest may do without them.
+/// Reports unused instance groups to the operator; a manifest may leave them out.
 fn report_unused_groups(call: &GenerateManifest, manifest: &Manifest) {
     for group in &call.plan.instance_groups {
         let name = &group.name;
         if manifest.instance_groups.iter().all(|one| one.name != *name) {
-            // Where stderr is gone there is nobody to read it.
+            // A failure to write is ignored.
             let _ = writeln!(
                 std::io::stderr(),
                 "[template-service-adapter] warning: the plan's instance group `{name}` is not in the manifest"
@@ -110,7 +110,7 @@ fn report_unused_groups(call: &GenerateManifest, manifest: &Manifest) {
     }
 }
 
-/// The manifest deployed last, in the model and as it stands.
+/// The last deployed manifest, parsed and as text.
 struct Previous {
     manifest: Manifest,
     document: Value,
@@ -143,7 +143,7 @@ fn configs(
             .map_err(|error| folder.failed(error))?;
         let text = match rendered {
             None | Some(Value::Null) => continue,
-            // A config that somebody brings as a whole stays as it is.
+            // A complete config of the user stays unchanged.
             Some(Value::String(text)) if text.trim().is_empty() => continue,
             Some(Value::String(text)) => text,
             Some(document) => yaml::to_string(&document)?,

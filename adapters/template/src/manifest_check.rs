@@ -1,4 +1,4 @@
-//! What the broker or the Director would refuse in a manifest later, or never tell
+//! Checks for errors in a manifest that the broker or the Director would report later, or not at all
 //! (`spec/contracts/adapter-protocol.md`, "What an author must do").
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub(crate) struct Made<'m> {
     pub(crate) decided: &'m Decided,
 }
 
-/// What is wrong with a manifest. No message holds a value of a property.
+/// Errors in a manifest. No message contains a value of a property.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ManifestError {
     #[error("the manifest must be named like the deployment, `{expected}`")]
@@ -70,7 +70,7 @@ pub(crate) fn check(made: &Made<'_>) -> Result<(), ManifestError> {
     errands(made)
 }
 
-/// Checks texts beside the manifest, each with what it is: nobody puts secrets in there.
+/// Checks other texts than the manifest, each with its name, which must not contain placeholders.
 pub(crate) fn without_placeholders(
     mut texts: impl Iterator<Item = (String, String)>,
 ) -> Result<(), ManifestError> {

@@ -1,4 +1,4 @@
-//! What the service needs of plans, releases and stemcells.
+//! The requirements of the service on plans, releases and stemcells.
 
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::manifest::{JobReleaseError, Manifest, find_release_for_job};
@@ -14,7 +14,7 @@ use crate::failure::DoesNotFit;
 use crate::folder::{Folder, ReleaseNeed, Schema, item};
 use crate::near::NearNames;
 
-/// Checks what the operator has set in the plan. Its faults are for the operator alone.
+/// Validates the properties of the plan. Its errors are for the operator only.
 pub(crate) fn plan_properties(
     folder: &Folder,
     properties: &Map<String, Value>,

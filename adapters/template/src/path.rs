@@ -23,7 +23,7 @@ pub(crate) struct NotAPath {
 }
 
 impl ManifestPath {
-    /// What stands there.
+    /// The value at this path.
     pub(crate) fn find<'v>(&self, document: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(document, |value, step| match step {
             Step::Key(key) => match value {

@@ -1,5 +1,5 @@
-//! What users may not bring: texts that the Director or the broker takes for a reference to a secret.
-//! Whoever could write `((…))` into a manifest would read the secrets of other deployments.
+//! Rejects references in user input: texts that the Director or the broker would resolve to a secret. With `((…))` in a
+//! manifest, a user could read the secrets of other deployments.
 
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::protocol::RequestParameters;

@@ -16,16 +16,16 @@ use crate::folder::{Encoding, Folder, Generation, SecretDescription, Storage, it
 use crate::path::ManifestPath;
 use crate::template::{holds_reference, kind, scalar_text};
 
-/// What becomes of the declared secrets in a manifest.
+/// The declared secrets in a manifest.
 #[derive(Default)]
 pub(crate) struct Decided {
-    /// What stands in the manifest for each; nothing for those that do not exist.
+    /// The text in the manifest for each; `None` for a secret that does not exist.
     pub(crate) references: BTreeMap<String, Option<Value>>,
     /// Values for the broker to store.
     pub(crate) entries: Map<String, Value>,
 }
 
-/// What there was before.
+/// The previous state.
 pub(crate) struct Before<'c> {
     pub(crate) manifest: Option<&'c Value>,
     /// Values by reference; unknown at an upgrade and without secure manifests.
@@ -76,7 +76,7 @@ pub(crate) fn decide(
     Ok(decided)
 }
 
-/// What the expressions of a secret come to.
+/// The rendered expressions of a secret.
 struct Requests {
     value: Option<Value>,
     initial: Option<Value>,
@@ -183,7 +183,7 @@ impl Managed<'_> {
         })
     }
 
-    /// What an older manifest has as plain text, as the broker stores it: a text or a map.
+    /// The plain text of an older manifest, in the form for the broker: a text or a map.
     fn moved(&self, kept: &Value) -> Result<Value, AdapterError> {
         match kept {
             Value::Object(_) => Ok(kept.clone()),
@@ -197,8 +197,8 @@ impl Managed<'_> {
         }
     }
 
-    /// Whether the value behind a reference is another one. Where it is not known, as at an upgrade or if the broker could
-    /// not resolve the reference, the name tells; a reference that is none of ours is taken for the same.
+    /// Whether the value of a reference differs. If it is unknown, as at an upgrade or if the broker could not resolve
+    /// the reference, the name is compared; a foreign reference counts as unchanged.
     fn is_changed(&self, reference: &str, wanted: &Value, known: Option<&Secrets>) -> bool {
         match (known.and_then(|known| known.expose(reference)), wanted) {
             (Some(value), Value::String(wanted)) => value != wanted,
@@ -232,8 +232,9 @@ impl Managed<'_> {
         Ok(placeholder.into())
     }
 
-    /// Unless the author wants one name for all, each value has a name of its own, so that a failed update leaves the old
-    /// one as it was. The name follows from the value: an upgrade, which is told no values, finds it changed or not.
+    /// Unless the author wants one name for all values, each value has a name of its own, so that a failed update
+    /// leaves the old one unchanged. The name follows from the value, so that an upgrade, which gets no values,
+    /// recognises a change.
     fn name_of(&self, value: &Value) -> String {
         if !self.secret.new_names {
             return self.fixed_name().to_owned();
@@ -362,7 +363,7 @@ mod tests {
             assert!(!secret.is_changed(&reference, &"one".into(), None));
             assert!(secret.is_changed(&reference, &"two".into(), None));
         }
-        // Somebody else's, which nobody can compare.
+        // A foreign reference, which cannot be compared.
         assert!(!secret.is_changed("((/shared/token))", &"two".into(), None));
     }
 }

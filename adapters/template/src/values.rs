@@ -25,7 +25,7 @@ pub(crate) enum LocationError {
     NotAText { key: String },
 }
 
-/// What each value is; those that nothing gives are left out.
+/// The value of each setting; those without a source are left out.
 pub(crate) fn decide(
     folder: &Folder,
     context: &Map<String, Value>,

@@ -4,10 +4,10 @@ use std::fmt;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)+) => {
-        /// The number under which an error stands in the log, beside the request id.
+        /// The code of an error in the log, beside the request id.
         ///
-        /// Numbers are never reused: 1000 configuration and start, 2000 requests, 3000 the service adapter,
-        /// 4000 upstreams, 5000 operations in progress.
+        /// Codes are never reused: 1000 configuration and start, 2000 requests, 3000 the service adapter, 4000
+        /// upstreams, 5000 operations in progress.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($(#[$doc])* $name,)+
@@ -37,7 +37,7 @@ codes! {
     DirectorCredentials = 1102,
     /// The Cloud Controller or its UAA does not answer at start-up.
     CloudControllerUnreachable = 1103,
-    /// The Cloud Controller offers no API that this broker speaks.
+    /// The Cloud Controller has no API version that this broker supports.
     CloudControllerTooOld = 1104,
     /// A plan that still has service instances is gone from the configuration.
     PlanInUse = 1105,
@@ -53,7 +53,7 @@ codes! {
     CloudControllerCredentials = 1110,
     /// The BOSH Director is too old for what is configured.
     DirectorTooOld = 1111,
-    /// The BOSH Director does not let us use its configs, so that less is remembered.
+    /// The Director does not let the broker use BOSH configs, so operations are not recorded.
     ConfigRights = 1112,
     /// The Cloud Controller does not let us see all service instances, so that quotas count too little.
     CountingRights = 1113,
@@ -121,25 +121,26 @@ codes! {
     // 2019 is retired: it was for more requests at once than were worked on.
     /// More connections at once than are taken.
     Connections = 2020,
-    /// There are no BOSH configs in which what was asked for could be remembered.
+    /// There are no BOSH configs to store the requested record.
     NothingKept = 2041,
     /// The run of an errand is not the latest of its kind, or has ended already.
     RunOver = 2042,
-    /// Neither a Cloud Controller nor a service instances API is configured, so that nobody knows the service instances.
+    /// Neither a Cloud Controller nor a service instances API is configured, so there is no source of service
+    /// instances.
     NoInstanceSource = 2043,
     /// The Cloud Controller does not show us all service instances, so that nothing can be an orphan.
     InstancesUnknown = 2051,
     /// The platform knows the service instance, so that its deployment is no orphan.
     NoOrphan = 2052,
-    /// Nobody has marked the deployment, so that it is deleted only when that is said.
+    /// The deployment is unmarked, so it is deleted only on explicit request.
     UnmarkedDeployment = 2053,
     /// The deployment is another broker's.
     DeploymentOfAnother = 2054,
     /// The platform knows no plan of the offering: there is nothing to count, and every deployment looks like an orphan.
     OfferingUnknown = 2055,
-    /// Nobody knows the plan of an unmarked deployment, so that it is not known which errands come before its deletion.
+    /// The plan of an unmarked deployment is unknown, and so are its pre-delete errands.
     OrphanPlanUnknown = 2056,
-    /// Markers cannot be read, so that what nobody has marked cannot be told from what another broker has.
+    /// Operation records cannot be read, so unmarked deployments cannot be distinguished from those of other brokers.
     MarksUnreadable = 2057,
 
     /// The adapter could not be started.
@@ -184,15 +185,15 @@ codes! {
     TaskFailed = 5001,
     /// A lifecycle errand failed.
     LifecycleErrandFailed = 5002,
-    /// What an operation left behind could not be cleaned up yet.
+    /// The residual resources of an operation could not be removed yet.
     CleanUp = 5003,
     /// The broker's process ended before the work was submitted.
     NeverSubmitted = 5004,
     /// An operation in progress could not be followed for a while.
     Follow = 5005,
-    /// What is remembered of an instance cannot be understood.
+    /// An operation record cannot be parsed.
     OperationRecord = 5006,
-    /// What a failed bind has made could not be rolled back.
+    /// A failed bind could not be rolled back.
     HalfMadeBinding = 5007,
     /// An operator has cancelled an operation, or cannot.
     Cancelled = 5008,

@@ -43,7 +43,7 @@ macro_rules! travelling_id {
         pub struct $name(String);
 
         impl $name {
-            /// The id as it goes on the wire.
+            /// The id in its wire format.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -120,7 +120,7 @@ catalog_id! {
 }
 
 impl PlanId {
-    /// In the place of a plan that nobody knows, where something has to be written down: no catalog has an empty id.
+    /// The placeholder for an unknown plan in records: no catalog has an empty id.
     pub fn unknown() -> Self {
         Self(String::new())
     }
@@ -131,7 +131,7 @@ impl PlanId {
     }
 }
 
-/// What the log and the platform user call one request: a UUID of the broker's own.
+/// The id of a request in the log and for platform users: a UUID of the broker's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestId(String);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What an operation does to a service instance. The names on the wire are the Go broker's.
+/// The kind of an operation on a service instance. The names on the wire are the Go broker's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OperationKind {
@@ -41,7 +41,7 @@ impl OperationKind {
         }
     }
 
-    /// What platform users read of it: "Instance *provisioning* in progress".
+    /// The noun for platform users: "Instance *provisioning* in progress".
     pub fn noun(self) -> &'static str {
         match self {
             Self::Create => "provisioning",

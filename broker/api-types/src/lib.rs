@@ -1,6 +1,7 @@
-//! What the broker and its clients share: the JSON of the management API, ids, operation kinds and error codes. No I/O.
+//! The types that the broker and its clients share: the JSON of the management API, ids, operation kinds and error
+//! codes. No I/O.
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
 //! | [`management`] | requests and responses of the management API |
 //! | [`ids`] | ids of instances, bindings, offerings, plans and requests |

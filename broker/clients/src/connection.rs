@@ -16,18 +16,18 @@ use crate::{
     uaa::TokenSource,
 };
 
-/// What is peculiar to a service.
+/// The specifics of a service.
 pub(crate) struct Protocol {
     pub(crate) service: Service,
     /// The header for the id of the request that a call is part of.
     pub(crate) request_id: Option<HeaderName>,
     pub(crate) asks_for_json: bool,
-    /// Which answers are no refusals.
+    /// The statuses that are no errors.
     pub(crate) accepts: fn(StatusCode) -> bool,
     /// Which answers a new token may change.
     pub(crate) refuses_token: fn(&Answer) -> bool,
     pub(crate) rejection: fn(&Answer) -> FailureKind,
-    /// What errors show of the address of a request.
+    /// What errors show of a request's address.
     pub(crate) shown: Shown,
 }
 
@@ -149,7 +149,7 @@ impl Connection {
             .json()
     }
 
-    /// Sends a request and sorts the refusals out.
+    /// Sends a request and converts rejections to errors.
     pub(crate) async fn send(
         &self,
         call: &Call,
@@ -224,7 +224,7 @@ impl Connection {
         Ok(answer)
     }
 
-    /// What errors show of a request.
+    /// The name of a request in errors.
     fn name(&self, request: &Request) -> Arc<RequestName> {
         let url = request.url();
         let mut path = url.path().to_owned();
@@ -263,7 +263,7 @@ impl Connection {
     }
 }
 
-/// An answer that is no refusal.
+/// An answer that is no error.
 pub(crate) struct Answered {
     name: Arc<RequestName>,
     answer: Answer,
@@ -311,7 +311,7 @@ impl Answered {
     }
 }
 
-/// A refusal of which no more is known than its body.
+/// A rejection of which only the body is known.
 pub(crate) fn refused(answer: &Answer) -> FailureKind {
     FailureKind::Refused {
         status: answer.status(),

@@ -1,4 +1,4 @@
-//! What can go wrong with a call to a service, the same for all of them.
+//! The error of a call to a service, the same for all of them.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
 /// A call to a service had no good end.
 #[derive(Clone, Debug)]
 pub struct ServiceError {
-    /// What has happened.
+    /// The kind.
     pub kind: FailureKind,
     request: Arc<RequestName>,
 }
@@ -22,16 +22,16 @@ pub(crate) struct RequestName {
     /// The server, where there are several of the service.
     pub(crate) host: Option<String>,
     pub(crate) method: Method,
-    /// Its path; of CredHub with the query, of the service instances API the whole address without it.
+    /// Its path; for CredHub with the query, for the service instances API the complete address without it.
     pub(crate) path: String,
 }
 
-/// What has happened instead of a good answer.
+/// Why there is no successful answer.
 #[derive(Clone, Debug)]
 pub enum FailureKind {
     /// No (complete) answer came.
     NoAnswer {
-        /// What happened instead.
+        /// The underlying error.
         source: TransportError,
     },
     /// The deadline of the call passed.
@@ -47,12 +47,12 @@ pub enum FailureKind {
         code: Option<u64>,
         /// The name that the service has for the error, such as `invalid_client`; empty if it gave none.
         name: String,
-        /// What the service says, or the start of the body; 2 KiB at most.
+        /// The service's description, or the start of the body; 2 KiB at most.
         description: String,
     },
     /// The answer is not what the service's contract says.
     NotUnderstood {
-        /// What is wrong with it.
+        /// The underlying error.
         source: UnreadableAnswer,
     },
     /// The Director does not know the broker: the plain-text 401, again after a new token.
@@ -73,7 +73,7 @@ pub enum FailureKind {
     JobFailed {
         /// The job.
         job: JobGuid,
-        /// What it was to do, such as `service_broker.update`.
+        /// The operation, such as `service_broker.update`.
         operation: String,
         /// Why it failed, the cause first.
         errors: Vec<CfError>,
@@ -95,7 +95,7 @@ pub enum FailureKind {
 }
 
 impl ServiceError {
-    /// What has become of a request.
+    /// The error of a request.
     pub fn new(
         service: Service,
         method: Method,
@@ -226,7 +226,7 @@ impl ServiceError {
         }
     }
 
-    /// The status of the refusal, where it is one.
+    /// The status of a rejection.
     pub fn status(&self) -> Option<StatusCode> {
         match self.kind {
             FailureKind::Refused { status, .. } => Some(status),
@@ -248,7 +248,7 @@ impl ServiceError {
     }
 }
 
-/// Whether a status is of trouble on the way rather than of the request.
+/// Whether the status is one of a gateway and not of the service.
 pub(crate) fn is_of_gateway(status: StatusCode) -> bool {
     matches!(
         status,
@@ -273,7 +273,7 @@ impl fmt::Display for RequestName {
     }
 }
 
-/// The service in a sentence, with the server where there are several.
+/// The service in a sentence, with the server if there are several.
 struct Named<'a>(&'a RequestName);
 
 impl fmt::Display for Named<'_> {

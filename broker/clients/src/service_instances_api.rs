@@ -26,11 +26,11 @@ static PROTOCOL: Protocol = Protocol {
     accepts: |status| status == StatusCode::OK,
     refuses_token: is_unauthorized,
     rejection,
-    // Without the query, which may hold what is nobody's business.
+    // Without the query, which may hold confidential values.
     shown: Shown::Address,
 };
 
-/// Who keeps the list. Cheap to clone; clones share connections.
+/// The client of the service instances API. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct ServiceInstancesApi(Arc<Connection>);
 
@@ -78,9 +78,8 @@ impl ServiceInstancesApi {
         Ok(Self(Arc::new(connection)))
     }
 
-    /// All service instances that `parameters` let through; there are no pages. What they mean is
-    /// for the API to say: they join the query of its address, in place of those of the same names.
-    /// Safe to repeat.
+    /// All service instances that match `parameters`; there are no pages. The API defines their meaning: they join the
+    /// query of its address and replace those of the same names. Safe to repeat.
     #[tracing::instrument(name = "service_instances_api.instances", skip_all)]
     pub async fn instances(
         &self,
@@ -88,7 +87,7 @@ impl ServiceInstancesApi {
         parameters: &[(String, String)],
     ) -> Result<Vec<ListedInstance>, ServiceError> {
         let url = self.address_with(parameters);
-        // What a Go server makes of a list without members is `null`.
+        // A Go server encodes an empty list as `null`.
         let listed: Option<Vec<ListedInstance>> = self.0.read_at(call, url).await?;
         Ok(listed.unwrap_or_default())
     }

@@ -6,7 +6,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no {kind}: it must not be empty, `.`, `..` or contain control characters")]
 pub struct InvalidText {
-    /// What it was to be, such as `deployment name`.
+    /// The expected kind, such as `deployment name`.
     pub kind: &'static str,
     /// The text, with control characters escaped.
     pub text: String,

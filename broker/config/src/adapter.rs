@@ -24,7 +24,7 @@ pub struct Adapter {
     pub concurrent_bindings: NonZeroU32,
 }
 
-/// What adapters can do by default: bindings of one instance do not depend on each other.
+/// The default for adapters: bindings of one instance do not depend on each other.
 const CONCURRENT_BINDINGS: NonZeroU32 = NonZeroU32::new(8).expect("8 is not 0");
 
 /// How an adapter takes what it is asked (`broker.use_stdin`, `spec/contracts/adapter-protocol.md` §1.3 and §1.4).
@@ -32,7 +32,7 @@ const CONCURRENT_BINDINGS: NonZeroU32 = NonZeroU32::new(8).expect("8 is not 0");
 pub enum AdapterForm {
     /// As one document on its stdin.
     Stdin,
-    /// As arguments, which everybody on the machine can read. Secrets, configs and labels have no place in it.
+    /// As arguments, which every user of the machine can read. This form has no secrets, configs and labels.
     Arguments,
 }
 
@@ -48,7 +48,7 @@ pub enum PlanSchemaSupport {
 /// Owner may read and execute, as the Go broker demands.
 const READ_AND_EXECUTE: u32 = 0o500;
 
-/// Reads the keys that stand in the section `broker`.
+/// Reads the adapter's keys in the section `broker`.
 pub(super) fn read_support(broker: &Section<'_>) -> (AdapterForm, PlanSchemaSupport) {
     // Absent means what the release's job specification says.
     let form = if broker.flag("use_stdin", true) {

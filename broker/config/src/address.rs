@@ -16,11 +16,11 @@ use super::section::{Found, Section};
 pub struct Address(String);
 
 impl Address {
-    /// An address that does not stand in a file.
+    /// An address from outside of a file.
     ///
     /// # Errors
     ///
-    /// It cannot be called. No part of it is repeated.
+    /// It is unusable. The error repeats no part of it.
     pub fn of(text: &str) -> Result<Self, ClientError> {
         check_address(text).map(|()| Self(text.to_owned()))
     }

@@ -21,7 +21,7 @@ use super::{
 pub struct Broker {
     /// Where requests are taken. All interfaces unless `bind_address` says otherwise.
     pub listen: SocketAddr,
-    /// What the platform and the errands authenticate with.
+    /// The credentials of the platform and the errands.
     pub credentials: BasicCredentials,
     /// HTTPS when present.
     pub tls: Option<TlsFiles>,
@@ -31,15 +31,15 @@ pub struct Broker {
     pub bosh_configs: BoshConfigs,
     /// How much of an error platform users see.
     pub error_detail: ErrorDetail,
-    /// What becomes of an update of an instance that is behind what the operator offers.
+    /// How updates of an instance with pending changes are treated.
     pub pending_changes: PendingChanges,
-    /// What becomes of an upgrade that would change nothing.
+    /// How upgrades without changes are treated.
     pub unchanged_upgrades: UnchangedUpgrades,
     /// Whether platforms may ask what an instance is.
     pub instance_fetching: InstanceFetching,
     /// Whether an order has to say for which organization and space it is.
     pub organization_and_space: OrganizationAndSpace,
-    /// Whether collectors of telemetry are told how many instances there are.
+    /// Whether the number of instances is reported to collectors of telemetry.
     pub usage_reports: UsageReporting,
     /// Whether backup agents may bind.
     pub backup_agent_bindings: BackupAgentBindings,
@@ -97,7 +97,7 @@ pub struct TlsFiles {
 /// Whether BOSH configs may be read and written (`broker.disable_bosh_configs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoshConfigs {
-    /// Adapters may return configs, and operations are remembered in markers.
+    /// Adapters may return configs, and operations are recorded.
     Enabled,
     /// Nothing is read, written or deleted; an adapter that returns configs fails.
     Disabled,
@@ -112,10 +112,10 @@ pub enum PendingChanges {
     LetIn,
 }
 
-/// What becomes of an upgrade that would change nothing (`broker.skip_unchanged_upgrades`, a key of our own).
+/// How upgrades without changes are treated (`broker.skip_unchanged_upgrades`, a key that the Go broker does not have).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnchangedUpgrades {
-    /// It is deployed all the same, as the Go broker does.
+    /// They are deployed, as the Go broker does.
     Deployed,
     /// Nothing is submitted.
     Skipped,
@@ -140,7 +140,7 @@ pub enum OrganizationAndSpace {
     Optional,
 }
 
-/// Whether collectors of telemetry are told how many instances there are (`broker.enable_telemetry`).
+/// Whether the number of instances is reported to collectors of telemetry (`broker.enable_telemetry`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageReporting {
     /// At the start, and when an operation has ended.
@@ -161,7 +161,7 @@ pub enum BackupAgentBindings {
 /// How much of an error platform users see (`broker.expose_operational_errors`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorDetail {
-    /// What to do, and an id to quote.
+    /// The remedy, and an id to quote.
     Hidden,
     /// The cause as well.
     Exposed,
@@ -308,7 +308,7 @@ pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, AlreadyRepo
     }
 }
 
-/// What a file should hold stands in the place of its path. It is a secret, so that it is never quoted.
+/// The content of a file in place of its path. It is a secret, so it is never quoted.
 fn is_content(path: &str) -> bool {
     path.contains(['\n', '\r']) || path.contains("-----BEGIN")
 }

@@ -21,7 +21,7 @@ pub struct Offering {
     pub id: OfferingId,
     /// The name in the marketplace.
     pub name: String,
-    /// A sentence for the marketplace.
+    /// The description in the marketplace.
     pub description: String,
     /// Whether instances can be bound, unless a plan says otherwise.
     pub bindable: bool,
@@ -31,7 +31,7 @@ pub struct Offering {
     pub plan_updatable: bool,
     /// Free words.
     pub tags: Vec<String>,
-    /// What the service asks of the platform, such as `route_forwarding`.
+    /// What the service requires of the platform, such as `route_forwarding`.
     pub requires: Vec<String>,
     /// Metadata for the marketplace, keys as the platform wants them.
     pub metadata: Map<String, Value>,
@@ -116,7 +116,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
     }
     let global_properties = section.free_map("global_properties");
     section.warn_unknown_keys();
-    // Everything has been read: no fault hides another.
+    // Everything has been read, so that no error hides another.
     Some(Offering {
         id: id?.value.into(),
         name: name?.value,

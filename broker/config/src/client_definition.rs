@@ -16,20 +16,20 @@ const GRANTS: [&str; 9] = [
     "user_token",
 ];
 
-/// What the UAA client of a service instance is made of.
+/// The definition of a service instance's UAA client.
 ///
-/// `ODB_SPACE_GUID` in scopes, resource ids and authorities stands for the instance's space.
+/// `ODB_SPACE_GUID` in scopes, resource ids and authorities is replaced by the GUID of the instance's space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientDefinition {
-    /// What it may do for users.
+    /// Its scopes for users.
     pub scopes: Vec<String>,
-    /// What it may do for itself.
+    /// Its own authorities.
     pub authorities: Vec<String>,
     /// How it may ask for tokens.
     pub authorized_grant_types: Vec<String>,
-    /// Whom its tokens are for.
+    /// The audience of its tokens.
     pub resource_ids: Vec<String>,
-    /// What it is called; by the instance's name where absent.
+    /// Its name; the instance's name if absent.
     pub name: Option<String>,
     /// Whether it may do without its secret.
     pub allow_public: bool,

@@ -23,7 +23,7 @@ pub struct CloudFoundry {
     pub uaa_url: Address,
     /// How to authenticate.
     pub credentials: Grant,
-    /// What the UAA client of each service instance is made of; instances have none without.
+    /// The definition of each service instance's UAA client; without it instances have none.
     pub client_definition: Option<ClientDefinition>,
     /// Whether it is looked at before the first request is taken.
     pub checks: CloudFoundryChecks,
@@ -34,7 +34,7 @@ pub struct CloudFoundry {
 pub enum CloudFoundryChecks {
     /// Its version, our credentials, and that no plan in use has gone from the configuration.
     Run,
-    /// `broker.disable_cf_startup_checks` is set: it is used all the same.
+    /// `broker.disable_cf_startup_checks` is set: the Cloud Controller is still used.
     Skipped,
 }
 

@@ -1,5 +1,5 @@
-//! A CredHub and as whom it is spoken to, and the section `bosh_credhub`: the Director's CredHub, where the secrets of service
-//! instances are kept.
+//! A CredHub and the broker's client for it, and the section `bosh_credhub`: the Director's CredHub, which stores the
+//! secrets of service instances.
 
 use odb_clients::credhub::CredHubClient;
 
@@ -10,7 +10,7 @@ use super::{
     section::Section,
 };
 
-/// A CredHub and as whom it is spoken to.
+/// A CredHub and the broker's client for it.
 #[derive(Debug)]
 pub struct CredHubAccess {
     /// Its address, port included.

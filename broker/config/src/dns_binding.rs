@@ -10,13 +10,13 @@ use super::{
 /// A DNS address that bindings of a plan need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DnsBinding {
-    /// What the adapter knows the address by.
+    /// The name of the address for the adapter.
     pub name: String,
     /// The name of the link in the manifest. It has to be shared.
     pub link_provider: String,
     /// The instance group whose job provides the link.
     pub instance_group: String,
-    /// Which of the group's instances the address stands for.
+    /// The criteria for the group's instances.
     pub filter: AddressFilter,
 }
 

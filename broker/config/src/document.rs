@@ -1,4 +1,4 @@
-//! A YAML document whose every value knows its place, so that each refusal can name line and column.
+//! A YAML document whose every value has its location, so that each finding can name line and column.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(super) struct Location {
     pub(super) column: u64,
 }
 
-/// A value and where it stands.
+/// A value with its location.
 pub(super) type Located = Spanned<Node>;
 
 /// A value as YAML 1.1 resolves it.
@@ -35,7 +35,7 @@ pub(super) struct Document {
     pub(super) root: Located,
 }
 
-/// Tells nothing: the file has passwords in it.
+/// Shows nothing, because the file contains passwords.
 impl fmt::Debug for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Document").finish_non_exhaustive()
@@ -52,7 +52,7 @@ impl Document {
         })
     }
 
-    /// What the file is in words, if it is no map.
+    /// The type of the file in words, if it is no map.
     pub(super) fn is_no_map(&self) -> Option<&'static str> {
         match &self.root.value {
             Node::Map(_) => None,
@@ -94,7 +94,7 @@ impl Document {
         starts.nth(before)
     }
 
-    /// Where the value of a key such as `service_catalog.plans[0].name` stands, or the nearest section around it.
+    /// The location of a key's value, such as `service_catalog.plans[0].name`, or of the nearest section around it.
     pub(super) fn nearest(&self, key: &str) -> Location {
         let mut node = &self.root;
         for name in key.split(['.', '[']) {
@@ -118,7 +118,7 @@ impl Document {
     }
 }
 
-/// Where a value stands.
+/// The location of a value.
 pub(super) fn location<T>(node: &Spanned<T>) -> Location {
     Location {
         line: node.referenced.line(),
@@ -127,7 +127,7 @@ pub(super) fn location<T>(node: &Spanned<T>) -> Location {
 }
 
 impl Node {
-    /// What this is, in words for a person.
+    /// The type in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "empty",

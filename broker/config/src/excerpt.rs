@@ -9,7 +9,7 @@ use super::{
     scalars::{self, Part, Scalar},
 };
 
-/// Stands for what is not shown.
+/// Replaces hidden text.
 const HIDDEN: char = '…';
 
 /// A line of the file, and what of it a problem is about.
@@ -17,13 +17,13 @@ const HIDDEN: char = '…';
 pub struct Excerpt {
     /// The number of the line, from 1.
     pub line: u64,
-    /// What can be shown of the line.
+    /// The visible part of the line.
     pub text: String,
-    /// What the problem is about, as a range of bytes of the text.
+    /// The subject of the finding, as a range of bytes of the text.
     pub marked: Range<usize>,
 }
 
-/// The line on which a problem stands.
+/// The line of a finding.
 pub(super) fn of(
     document: &Document,
     keys: &'static Keys,
@@ -102,7 +102,7 @@ impl Line<'_> {
             if is_visible {
                 text.extend(&self.source[at..end]);
             } else if end <= self.column {
-                // What is marked stays in its column.
+                // The marked text stays in its column.
                 text.push(HIDDEN);
                 text.extend(std::iter::repeat_n(' ', end - at - 1));
             } else if scalar.is_some() || !text.ends_with(HIDDEN) {
@@ -125,7 +125,7 @@ impl Line<'_> {
     }
 }
 
-/// What YAML puts around scalars. Anchors and tags are names of somebody's choice.
+/// The syntax of YAML around scalars. Anchors and tags are names that may be confidential.
 fn is_structure(letter: char) -> bool {
     letter == ' ' || "{}[],:-?|>'\"".contains(letter)
 }

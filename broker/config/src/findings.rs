@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, all of it at once.
+//! The findings of a configuration, all at once.
 
 use std::{
     cell::RefCell,
@@ -10,7 +10,7 @@ use odb_api_types::code::Code;
 
 use super::document::Location;
 
-/// One refusal or warning: file, place, key, what is wrong and what would be right.
+/// An error or warning: file, location, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFinding {
     file: PathBuf,
@@ -20,7 +20,7 @@ pub struct ConfigFinding {
     code: Option<Code>,
 }
 
-/// What is wrong, and what would be right where that does not go without saying.
+/// What is wrong, and what would be right unless it is obvious.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub(super) wrong: String,
@@ -58,7 +58,7 @@ impl fmt::Display for Message {
 }
 
 impl ConfigFinding {
-    /// A problem of the file as a whole.
+    /// A finding about the complete file.
     pub fn of_file(file: &Path, message: impl Into<Message>) -> Self {
         Self {
             file: file.to_owned(),
@@ -78,7 +78,7 @@ impl ConfigFinding {
         }
     }
 
-    /// Its code, where that is not the one of all faults of a file, [`Code::ConfigurationInvalid`].
+    /// Its code, unless it is that of all errors in a file, [`Code::ConfigurationInvalid`].
     pub fn code(&self) -> Option<Code> {
         self.code.filter(|code| *code != Code::ConfigurationInvalid)
     }
@@ -94,7 +94,7 @@ impl ConfigFinding {
             .map(|location| (location.line, location.column))
     }
 
-    /// The full name of the key; empty for the file as a whole.
+    /// The full name of the key; empty for the complete file.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -113,7 +113,7 @@ impl ConfigFinding {
         &self.message.wrong
     }
 
-    /// What would be right; empty where that goes without saying.
+    /// What would be right; empty if it is obvious.
     pub fn right(&self) -> &str {
         &self.message.right
     }
@@ -134,7 +134,7 @@ impl fmt::Display for ConfigFinding {
 pub struct InvalidConfig {
     /// The reasons, in the order of the checks. Never empty.
     pub findings: Vec<ConfigFinding>,
-    /// What is odd besides.
+    /// The warnings.
     pub warnings: Vec<ConfigFinding>,
 }
 
@@ -150,7 +150,7 @@ impl fmt::Display for InvalidConfig {
     }
 }
 
-/// Something was there and faulty; its faults are noted.
+/// A value was present but invalid; its errors are recorded.
 pub(super) struct AlreadyReported;
 
 /// Collects while the sections are read.
@@ -169,7 +169,7 @@ impl Problems {
         }
     }
 
-    /// Notes a fault. Returns `None`, so that a reader can end with it.
+    /// Records an error. Returns `None`, so that a reader can end with it.
     pub(super) fn refuse<T>(
         &self,
         location: Location,
@@ -185,14 +185,14 @@ impl Problems {
         None
     }
 
-    /// Notes something that is odd but does no harm.
+    /// Records a warning.
     pub(super) fn warning(&self, location: Location, key: &str, message: impl Into<Message>) {
         self.warnings
             .borrow_mut()
             .push(self.finding(location, key, message.into()));
     }
 
-    /// Whether there is a fault of what stands at a place.
+    /// Whether a location has an error.
     pub(super) fn are_refused_at(&self, location: Location) -> bool {
         let rejections = self.rejections.borrow();
         rejections
@@ -200,7 +200,7 @@ impl Problems {
             .any(|rejection| rejection.location == Some(location))
     }
 
-    /// The faults and the remarks.
+    /// The errors and the warnings.
     pub(super) fn into_parts(self) -> (Vec<ConfigFinding>, Vec<ConfigFinding>) {
         (self.rejections.into_inner(), self.warnings.into_inner())
     }

@@ -13,18 +13,18 @@ use super::{
     section::{Context, Found, Paths, Section},
 };
 
-/// What the text of a configuration says, right or wrong.
+/// The content of a configuration, valid or not.
 #[derive(Debug)]
 pub struct Inspection {
-    /// The sections of the configuration. Together they count only when there are no faults.
+    /// The sections of the configuration. The complete configuration is valid only without errors.
     pub sections: Sections,
     /// Certificate and key of the broker, whatever else is wrong.
     pub tls: Option<TlsFiles>,
     /// Everything that is wrong, in the order of the checks.
     pub errors: Vec<ConfigFinding>,
-    /// What is odd besides.
+    /// The warnings.
     pub warnings: Vec<ConfigFinding>,
-    /// Every trust root that stands in the file.
+    /// Every trust root in the file.
     pub certificates: Vec<CertificateText>,
     file: PathBuf,
     document: Option<Document>,
@@ -71,7 +71,7 @@ impl Inspection {
         }
     }
 
-    /// What the file is called.
+    /// The name of the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -117,8 +117,8 @@ impl Inspection {
         }
     }
 
-    /// The texts of the file that a reader takes as they stand: full names of keys and values. What passes through to adapters
-    /// or platforms is not among them.
+    /// The texts of the file that the broker itself reads: full names of keys, and values. Values for adapters or
+    /// platforms are not among them.
     pub fn texts(&self) -> Vec<(String, String)> {
         let Some(document) = &self.document else {
             return Vec::new();
@@ -136,7 +136,7 @@ impl Inspection {
             .collect()
     }
 
-    /// The line on which a problem stands, fit to be shown.
+    /// The line of a finding, without secrets.
     pub fn excerpt(&self, finding: &ConfigFinding) -> Option<Excerpt> {
         excerpt::of(self.document.as_ref()?, &keys::ROOT, finding)
     }

@@ -1,9 +1,9 @@
-//! The configuration files of the broker and the errands: `broker.yml` ⇒ a [`Config`] that cannot be wrong.
+//! The configuration files of the broker and the errands: `broker.yml` ⇒ a valid [`Config`].
 //!
-//! A file is read in two steps: `document` parses it into values that know their places, then one reader per
-//! section checks them and collects every fault, so that an operator, whose feedback loop is a deployment, hears of
-//! all of them at once. Keys, coercions and checks are those of `spec/contracts/config-and-release.md` §1; the keys
-//! of our own (`docs/contributing/architecture.md`, "Keys of our own") are ignored by the Go broker.
+//! A file is read in two steps: `document` parses it into values with locations, then one reader per section checks
+//! them and collects every error, because an operator's feedback loop is a deployment. Keys, coercions and checks are
+//! those of `spec/contracts/config-and-release.md` §1; the Go broker ignores our own keys
+//! (`docs/contributing/architecture.md`, "Keys of our own").
 
 mod adapter;
 mod address;
@@ -68,7 +68,7 @@ pub use sections::{Reported, Sections};
 pub use service_instances_api::ServiceInstancesApi;
 pub use timings::Timings;
 
-/// Everything the broker has been told. Every value has been checked.
+/// The complete configuration. Every value has been checked.
 #[derive(Debug)]
 pub struct Config {
     /// How the broker listens, stops and treats its requests.
@@ -79,7 +79,7 @@ pub struct Config {
     pub bosh_credhub: Option<CredHubAccess>,
     /// The Cloud Controller; may be absent where `broker.disable_cf_startup_checks` or `service_instances_api` is set.
     pub cloud_foundry: Option<CloudFoundry>,
-    /// Who lists the service instances where no Cloud Controller does.
+    /// The source of service instances without a Cloud Controller.
     pub service_instances_api: Option<ServiceInstancesApi>,
     /// The CredHub of applications, where it keeps the credentials of bindings.
     pub runtime_credhub: Option<RuntimeCredHub>,
@@ -87,7 +87,7 @@ pub struct Config {
     pub adapter: Adapter,
     /// The releases and stemcells that adapters build manifests from.
     pub software: ServiceSoftware,
-    /// What is offered in the marketplace.
+    /// The offering in the marketplace.
     pub offering: Arc<Offering>,
 }
 
@@ -99,7 +99,7 @@ pub enum LoadError {
     Unreadable {
         /// The path as given.
         file: String,
-        /// What the operating system says.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -108,7 +108,7 @@ pub enum LoadError {
     Invalid(#[from] InvalidConfig),
 }
 
-/// A configuration and what is odd about it, such as keys that nobody knows.
+/// A configuration with its warnings, such as unknown keys.
 #[derive(Debug)]
 pub struct Loaded<T> {
     /// The checked configuration.
@@ -123,7 +123,7 @@ impl Config {
         Ok(Self::parse(file, &read_file(file)?)?)
     }
 
-    /// Checks the text of a configuration. `file` is what refusals call it.
+    /// Parses the text of a configuration. `file` is its name in errors.
     pub fn parse(file: &Path, source: &str) -> Result<Loaded<Self>, InvalidConfig> {
         let Inspection {
             sections,
@@ -151,7 +151,7 @@ fn read_file(file: &Path) -> Result<String, LoadError> {
     })
 }
 
-/// What is wrong does not hide what is wrong elsewhere: every section is read to its end before any is missed.
+/// Every section is read to its end before missing ones are reported, so that no error hides another.
 fn read(root: &Section<'_>) -> Reading {
     let broker_section = root.section("broker");
     let adapter_support = adapter::read_support(&broker_section);
@@ -210,15 +210,15 @@ fn read(root: &Section<'_>) -> Reading {
     }
 }
 
-/// What could be read, whatever else is wrong.
+/// The sections that could be read.
 #[derive(Default)]
 struct Reading {
     tls: Option<TlsFiles>,
     sections: Sections,
 }
 
-/// An errand that is not in the manifest fails each order after its deployment. Adapters may add some of their own, so
-/// that an unknown name is odd and not wrong.
+/// An errand that is not in the manifest fails each order after its deployment. Adapters may add errands, so an unknown
+/// name is a warning and no error.
 fn warn_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offering: &Offering) {
     let jobs: BTreeSet<&str> = software
         .releases

@@ -23,7 +23,7 @@ pub struct Plan {
     pub id: PlanId,
     /// The name in the marketplace.
     pub name: String,
-    /// A sentence for the marketplace.
+    /// The description in the marketplace.
     pub description: String,
     /// Whether it costs nothing; left out of the catalog when absent.
     pub free: Option<bool>,
@@ -33,13 +33,13 @@ pub struct Plan {
     pub metadata: Map<String, Value>,
     /// Limits.
     pub quotas: PlanQuotas,
-    /// What the adapter gets beside the global properties.
+    /// Properties for the adapter in addition to the global ones.
     pub properties: Map<String, Value>,
     /// The VMs of an instance.
     pub instance_groups: Vec<PlanInstanceGroup>,
     /// How an instance is updated.
     pub update: Option<PlanUpdate>,
-    /// What runs after a deployment and before a deletion.
+    /// Errands to run after a deployment and before a deletion.
     pub lifecycle_errands: LifecycleErrands,
     /// The DNS addresses that its bindings need.
     pub dns_bindings: Vec<DnsBinding>,
@@ -52,11 +52,11 @@ pub struct Plan {
 pub struct PlanQuotas {
     /// How many instances there may be.
     pub service_instances: Option<u64>,
-    /// What an instance costs and the plan may use.
+    /// An instance's cost of each resource, and the plan's limit.
     pub resources: BTreeMap<String, ResourceQuota>,
 }
 
-/// What an instance costs of a resource, and how much of it all instances of the plan may cost.
+/// An instance's cost of a resource, and the limit for all instances of the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceQuota {
     /// Zero: no limit.
@@ -72,7 +72,7 @@ impl PlanQuotas {
             || self.resources.values().any(|resource| resource.limit > 0)
     }
 
-    /// What an instance costs of a resource; nothing, unless the plan says so.
+    /// An instance's cost of a resource; 0 unless the plan has one.
     pub fn cost(&self, resource: &str) -> u64 {
         self.resources.get(resource).map_or(0, |quota| quota.cost)
     }
@@ -100,7 +100,7 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
     let metadata = metadata(&section.section("metadata"));
     let properties = section.free_map("properties");
     section.warn_unknown_keys();
-    // Everything has been read: no fault hides another.
+    // Everything has been read, so that no error hides another.
     Some(Plan {
         id: id?.value.into(),
         name: name?.value,
@@ -261,7 +261,7 @@ fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
     section.refuse_value(&found, text)
 }
 
-/// What a Director makes of a watch time.
+/// The meaning of a watch time for a Director.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchTime {
     /// A number of milliseconds, or a range of two.

@@ -8,7 +8,7 @@ use crate::section::{Found, Section};
 
 /// A plan that has values but no version of its own carries its digest on this one.
 const UNVERSIONED: &str = "0.0.0";
-/// Bytes of the digest that a version carries: enough to tell two configurations apart, and no more.
+/// Bytes of the digest in a version: just enough to distinguish two configurations.
 const DIGEST_BYTES: usize = 6;
 
 /// The version of what a plan deploys (`spec/contracts/broker-behaviour.md` §3.2).
@@ -16,11 +16,11 @@ const DIGEST_BYTES: usize = 6;
 pub struct MaintenanceInfo {
     /// A semantic version.
     pub version: Option<String>,
-    /// What a platform user reads about it.
+    /// The description for platform users.
     pub description: Option<String>,
     /// Values of which a change calls for an upgrade.
     pub public: BTreeMap<String, String>,
-    /// The same, for values that nobody sees.
+    /// The same, for values that are not shown to users.
     pub private: BTreeMap<String, String>,
 }
 
@@ -54,7 +54,7 @@ impl MaintenanceInfo {
     }
 }
 
-/// Platforms refuse a whole catalog for a version that is none.
+/// Platforms reject a complete catalog because of one invalid version.
 fn semantic(section: &Section<'_>, version: Found<String>) -> Option<String> {
     if semver::Version::parse(&version.value).is_err() {
         let text = (
@@ -66,11 +66,11 @@ fn semantic(section: &Section<'_>, version: Found<String>) -> Option<String> {
     Some(version.value)
 }
 
-/// What a plan is published with: the operator's version, and a digest of the operator's values as build metadata, so
-/// that a change of either calls for an upgrade.
+/// The published version of a plan: the operator's version, with a digest of the operator's values as build metadata,
+/// so that a change of either needs an upgrade.
 ///
-/// Cloud Foundry refuses a catalog in which `maintenance_info` has other keys than `version` and `description`
-/// (`spec/contracts/osb-api.md` §12.3), so the values cannot leave the broker as they are.
+/// Cloud Foundry rejects a catalog in which `maintenance_info` has other keys than `version` and `description`
+/// (`spec/contracts/osb-api.md` §12.3), so the values cannot be published themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanVersion {
     text: String,
@@ -84,15 +84,15 @@ pub enum MaintenanceConflict {
     /// The plan has another version.
     #[error("the platform asks for version `{asked}` of the plan, the catalog has `{known}`")]
     Differs {
-        /// What the platform asks for.
+        /// The version in the request.
         asked: String,
-        /// What the catalog has.
+        /// The version in the catalog.
         known: String,
     },
     /// The plan has no version.
     #[error("the platform asks for version `{asked}` of the plan, the catalog has none")]
     NotVersioned {
-        /// What the platform asks for.
+        /// The version in the request.
         asked: String,
     },
 }
@@ -108,7 +108,7 @@ impl PlanVersion {
         };
         let mut text = own.to_owned();
         if valued {
-            // Build metadata begins with the first `+` and goes on with dots.
+            // Build metadata begins with the first `+` and continues with dots.
             text.push(if own.contains('+') { '.' } else { '+' });
             text.push_str(&digest(&info.public, &info.private));
         }
@@ -123,8 +123,8 @@ impl PlanVersion {
         &self.text
     }
 
-    /// Whether an instance of which the platform remembers this version is up to date as far as the platform can know.
-    /// The Go broker published versions without digest; what it left behind does not force an upgrade.
+    /// Whether an instance with this version at the platform is up to date from the platform's view. The Go broker
+    /// published versions without digest; they do not force an upgrade.
     pub fn is_recorded_as(&self, stored: &str) -> bool {
         stored == self.text || stored == &self.text[..self.own]
     }

@@ -1,5 +1,5 @@
-//! What platforms refuse in a catalog (`spec/contracts/osb-api.md` §12.3). One fault there refuses the whole catalog, so
-//! the operator hears of it here, with line and key.
+//! The limits of platforms on a catalog (`spec/contracts/osb-api.md` §12.3). One error there rejects the complete
+//! catalog, so it is reported here, with line and key.
 
 use super::{
     plan_version::{MaintenanceInfo, PlanVersion},
@@ -46,7 +46,7 @@ pub(super) fn tags(section: &Section<'_>) -> Option<Vec<String>> {
     Some(tags)
 }
 
-/// What an offering asks of the platform.
+/// The requirements of an offering on the platform.
 pub(super) fn requirements(section: &Section<'_>) -> Option<Vec<String>> {
     let found = section.texts("requires");
     let mut known = Some(());
@@ -62,7 +62,7 @@ pub(super) fn requirements(section: &Section<'_>) -> Option<Vec<String>> {
     known.map(|()| found.into_iter().map(|wanted| wanted.value).collect())
 }
 
-/// What a plan is published with.
+/// The published version of a plan.
 pub(super) fn maintenance_info(section: &Section<'_>, info: &MaintenanceInfo) -> Option<()> {
     let version = PlanVersion::of(info);
     let published = serde_json::json!({

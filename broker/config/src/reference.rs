@@ -1,5 +1,5 @@
-//! The reference of every key, for operators, in Markdown. It is made of the same declarations as the reader, and lies in
-//! `docs/operators/reference/configuration.md`.
+//! The reference of every key, for operators, in Markdown. It is generated from the declarations of the reader, and
+//! committed as `docs/operators/reference/configuration.md`.
 
 use std::{fmt::Write, ptr};
 
@@ -77,7 +77,7 @@ pub fn markdown_reference() -> String {
     page.text
 }
 
-/// What a page has so far.
+/// The page so far.
 struct Page {
     text: String,
     /// In the files of the errands: the sections so far with their addresses. One with the same keys refers to the first.
@@ -87,7 +87,7 @@ struct Page {
 /// A section, or a file, with a table of its own.
 struct Table {
     heading: String,
-    /// What the addresses of its keys begin with, such as `broker`.
+    /// The prefix of its keys' addresses, such as `broker`.
     address: String,
     what: &'static str,
     keys: &'static Keys,
@@ -106,10 +106,10 @@ impl Table {
     }
 }
 
-/// A section that stands in the table of another one, or that one itself.
+/// A section within the table of another one, or that one itself.
 struct Location<'a> {
     table: &'a Table,
-    /// What addresses begin with below the table's own, such as `tls.`.
+    /// The prefix of addresses below the table's own, such as `tls.`.
     within: &'a str,
     origin: Origin,
 }
@@ -139,7 +139,7 @@ impl Page {
         }
     }
 
-    /// The rows of a section. Long sections in it are still to be told of.
+    /// Adds the rows of a section, and returns the long sections in it, which get tables of their own.
     fn keys(&mut self, keys: &'static Keys, location: &Location<'_>) -> Vec<Table> {
         let mut later = Vec::new();
         for key in keys.iter() {
@@ -203,7 +203,7 @@ impl Page {
     }
 }
 
-/// The keys below a key, and what stands between its name and theirs beside the dot.
+/// The keys below a key, and the text between its name and theirs besides the dot.
 fn below(key: &Key) -> Option<(&'static Keys, &'static str)> {
     match key.kind {
         Kind::Section(keys) => Some((keys, "")),

@@ -9,7 +9,7 @@ use super::{
     section::Section,
 };
 
-/// The CredHub of applications, and as whom the broker speaks to it.
+/// The CredHub of applications, and the broker's client for it.
 #[derive(Debug)]
 pub struct RuntimeCredHub {
     /// Where it is.

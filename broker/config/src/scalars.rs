@@ -1,4 +1,4 @@
-//! Every scalar of a file: where it stands, and what is declared of it.
+//! Every scalar of a file: its location and its declaration.
 
 use odb_adapter_sdk::yaml::Location;
 
@@ -12,14 +12,14 @@ pub(super) struct Scalar<'d> {
     /// The full name of its key.
     pub(super) key: String,
     pub(super) part: Part<'d>,
-    /// The declaration of its key; none where the key passes through, or nobody knows it.
+    /// The declaration of its key; `None` if the key is passed on or unknown.
     pub(super) declared: Option<&'static Key>,
     /// Where it begins and ends, counted in characters of the file.
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// What a scalar is.
+/// The type of a scalar.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'d> {
     /// The name of a key.
@@ -28,7 +28,7 @@ pub(super) enum Part<'d> {
     Value(&'d Located),
 }
 
-/// What is declared of a node.
+/// The declaration of a node.
 #[derive(Clone, Copy)]
 enum Declared {
     Section(&'static Keys),
@@ -59,7 +59,7 @@ impl Declared {
         }
     }
 
-    /// What is declared of the value of a key in a map of which this is declared.
+    /// The declaration of a key's value, in a map with this declaration.
     fn below(self, name: &str) -> (Option<&'static Key>, Self) {
         match self {
             Self::Section(keys) => {
@@ -71,7 +71,7 @@ impl Declared {
         }
     }
 
-    /// What is declared of a member of a list of which this is declared.
+    /// The declaration of a member, in a list with this declaration.
     fn member(self) -> Self {
         match self {
             Self::Sections(keys) => Self::Section(keys),

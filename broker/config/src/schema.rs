@@ -1,8 +1,8 @@
-//! The JSON Schema of `broker.yml`, for editors. It is made of the same declarations as the reader.
+//! The JSON Schema of `broker.yml`, for editors. It is generated from the declarations of the reader.
 //!
-//! Draft-07 is what the YAML language servers of editors understand in full. The schema knows shapes, types, bounds and
-//! words; what holds between keys, and what the world must have, only `on-demand-broker check` knows. It is stricter in two
-//! things: a key that nobody knows is wrong, and a whole number has no fraction.
+//! Draft-07 is the version that the YAML language servers of editors support in full. The schema has shapes, types,
+//! bounds and words; only `on-demand-broker check` verifies relations between keys and the environment. The schema is
+//! stricter in two points: an unknown key is an error, and an integer has no fraction.
 
 use serde_json::{Map, Value, json};
 

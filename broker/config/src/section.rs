@@ -21,13 +21,13 @@ pub(super) struct Section<'a> {
     context: Context<'a>,
     path: String,
     location: Location,
-    /// The key that seems to stand there instead, where this section is absent.
+    /// The key that is probably a typo of this section, if the section is absent.
     typo: Option<Typo>,
     entries: &'a [(odb_adapter_sdk::yaml::Spanned<String>, Located)],
     keys: &'static Keys,
 }
 
-/// A key that nobody knows, near to one that is missing.
+/// An unknown key that is similar to a missing one.
 #[derive(Clone)]
 struct Typo {
     /// The full name of the missing key.
@@ -37,7 +37,7 @@ struct Typo {
     location: Location,
 }
 
-/// What all sections of a file share.
+/// The data that all sections of a file share.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) document: &'a Document,
@@ -62,7 +62,7 @@ pub(super) struct Found<T> {
 }
 
 impl<T> Found<T> {
-    /// Where it stands, without the value.
+    /// The location without the value.
     pub(super) fn location(self) -> Found<()> {
         Found {
             value: (),
@@ -73,7 +73,7 @@ impl<T> Found<T> {
 }
 
 impl<'a> Section<'a> {
-    /// The whole of a file with these keys.
+    /// The root of a file with these keys.
     pub(super) fn root(context: Context<'a>, keys: &'static Keys) -> Self {
         Self::read(context, String::new(), &context.document.root, keys)
     }
@@ -98,7 +98,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether a key may stand in this section.
+    /// Whether a key is valid in this section.
     pub(super) fn declares(&self, key: &str) -> bool {
         self.keys.get(key).is_some()
     }
@@ -120,7 +120,7 @@ impl<'a> Section<'a> {
             .any(|(name, node)| name.value == key && has_value(&node.value))
     }
 
-    /// The key stands there with something other than null.
+    /// Whether the key is present with a value other than null.
     pub(super) fn is_there(&self, key: &'static str) -> bool {
         self.node(key)
             .is_some_and(|node| !matches!(node.value, Node::Null))
@@ -135,7 +135,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes a fault of a key, whether or not it is there.
+    /// Records an error of a key, present or not.
     pub(super) fn refuse<T>(&self, key: &str, message: impl Into<Message>) -> Option<T> {
         let Some(typo) = self.typo_for(key) else {
             let location = self.location_of(key);
@@ -150,7 +150,7 @@ impl<'a> Section<'a> {
             meant,
             location,
         } = typo;
-        // Where a whole section is missing, all that is missed in it is one fault.
+        // If the complete section is missing, only that is an error, not each key in it.
         let wrong = if self.typo.is_some() {
             "is missing".to_owned()
         } else {
@@ -164,15 +164,15 @@ impl<'a> Section<'a> {
         self.context.findings.refuse(location, &missing, text)
     }
 
-    /// Notes something about a key that is odd, or left out.
+    /// Records a warning about a key, present or not.
     pub(super) fn warning(&self, key: &str, message: impl Into<Message>) {
-        // Where a whole section is missing, that is what is told.
+        // If the complete section is missing, that is reported instead.
         if self.typo.is_none() {
             self.warn_key(key, self.location_of(key), message);
         }
     }
 
-    /// Where a key stands; where it is missing, its section.
+    /// The location of a key; if it is missing, that of its section.
     fn location_of(&self, key: &str) -> Location {
         self.entries
             .iter()
@@ -181,7 +181,7 @@ impl<'a> Section<'a> {
             .map_or(self.location, |(name, _)| location(name))
     }
 
-    /// Notes something about this section as a whole that is odd.
+    /// Records a warning about this section.
     pub(super) fn warn_here(&self, message: impl Into<Message>) {
         self.context
             .findings
@@ -197,14 +197,14 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes something about a value that was found that is odd.
+    /// Records a warning about a value.
     pub(super) fn warn_value<V>(&self, found: &Found<V>, message: impl Into<Message>) {
         self.context
             .findings
             .warning(found.location, &found.key, message);
     }
 
-    /// Notes a fault of a value that was found.
+    /// Records an error of a value.
     pub(super) fn refuse_value<T, V>(
         &self,
         found: &Found<V>,
@@ -244,7 +244,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// What all members of a list of maps are read as. All are read, so that no fault hides another.
+    /// Reads all members of a list of maps, so that no error hides another.
     pub(super) fn each<T>(
         &self,
         key: &'static str,
@@ -303,7 +303,7 @@ impl<'a> Section<'a> {
             .map(|(_, node)| node)
     }
 
-    /// The keys of what stands below a key.
+    /// The declared keys below a key.
     fn keys_of(&self, key: &'static str) -> &'static Keys {
         match self.declaration(key).map(|key| key.kind) {
             Some(Kind::Section(keys) | Kind::Sections(keys) | Kind::Named(keys)) => keys,

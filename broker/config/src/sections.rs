@@ -7,14 +7,14 @@ use super::{
     ServiceInstancesApi, ServiceSoftware, findings::AlreadyReported,
 };
 
-/// What a file says of something.
+/// The value of a part of the file.
 #[derive(Debug, Default)]
 pub enum Reported<T> {
     /// All that is needed.
     Right(T),
     /// Nothing, and nothing has to be said of it.
     Nothing,
-    /// Something wrong, which stands among the faults of the file.
+    /// It is invalid; the errors of the file have the reason.
     #[default]
     Wrong,
 }
@@ -30,7 +30,7 @@ pub struct Sections {
     pub bosh_credhub: Reported<CredHubAccess>,
     /// The Cloud Controller.
     pub cloud_foundry: Reported<CloudFoundry>,
-    /// Who lists the service instances where no Cloud Controller does. One that is wrong passes for none.
+    /// The source of service instances without a Cloud Controller. An invalid one counts as absent.
     pub service_instances_api: Reported<ServiceInstancesApi>,
     /// The CredHub of applications.
     pub runtime_credhub: Reported<RuntimeCredHub>,
@@ -38,12 +38,12 @@ pub struct Sections {
     pub adapter: Reported<Adapter>,
     /// The releases and stemcells that adapters build manifests from.
     pub software: Reported<ServiceSoftware>,
-    /// What is offered in the marketplace.
+    /// The offering in the marketplace.
     pub offering: Reported<Arc<Offering>>,
 }
 
 impl<T> Reported<T> {
-    /// What is told, if it is right.
+    /// The value, if it is valid.
     pub fn right(&self) -> Option<&T> {
         match self {
             Self::Right(reported) => Some(reported),
@@ -51,7 +51,7 @@ impl<T> Reported<T> {
         }
     }
 
-    /// What must be there.
+    /// A required value.
     fn required(self) -> Option<T> {
         match self {
             Self::Right(reported) => Some(reported),
@@ -59,7 +59,7 @@ impl<T> Reported<T> {
         }
     }
 
-    /// What may be left out, but not be wrong.
+    /// A value that may be absent, but not invalid.
     fn optional(self) -> Result<Option<T>, AlreadyReported> {
         match self {
             Self::Right(reported) => Ok(Some(reported)),

@@ -8,10 +8,10 @@ use super::{
     section::Section,
 };
 
-/// Who lists the service instances.
+/// The service instances API, a source of service instances.
 ///
-/// Quotas count its list only where there is no Cloud Controller (`cf`): its states are what counts exactly. With both,
-/// nothing is asked of it.
+/// Quotas use its list only without a Cloud Controller (`cf`), because the states of the Cloud Controller are exact.
+/// With both, quotas ignore it.
 #[derive(Debug)]
 pub struct ServiceInstancesApi {
     /// Where the list is.

@@ -7,9 +7,9 @@ use super::section::Section;
 /// Every duration and ceiling that is not fixed by a protocol, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timings {
-    /// What a request has from its arrival to its answer. The platform gives up after 60 s.
+    /// The time for a request, from its arrival to its answer. The platform gives up after 60 s.
     pub request_budget: Duration,
-    /// What has to be left when work is submitted: for the hand-over itself, and to look for a lost answer.
+    /// The time that must be left when work is submitted: for the submission itself, and to look for a lost answer.
     pub submission_reserve: Duration,
     /// The first pause of a driver between two looks at a task.
     pub first_look: Duration,
@@ -23,25 +23,24 @@ pub struct Timings {
     pub longest_retry: Duration,
     /// How long a lost answer to a submission is looked for among the Director's tasks.
     pub lost_answer: Duration,
-    /// What taking back may cost beyond the request's own time.
+    /// The additional time for a rollback, beyond that of the request.
     pub rollback: Duration,
-    /// How long the UAA may take to tell of, and delete, a client that an instance may have from before, where none are
-    /// defined any more.
+    /// The time for the UAA to find and delete an instance's earlier client when clients are no longer defined.
     pub undefined_client: Duration,
     /// How long it is tried to take back what a failed bind has made, in the background once its request is answered.
     pub undoing_a_bind: Duration,
-    /// How long a deletion goes on trying to remove what its instance leaves behind beside the deployment; then it has failed.
+    /// How long a deletion retries to remove residual resources beside the deployment; then it fails.
     pub clean_up: Duration,
-    /// How long an ended operation is remembered here; afterwards its marker tells.
+    /// How long an ended operation is kept in memory; afterwards its operation record has it.
     pub recorded: Duration,
-    /// How long the Cloud Controller's ids of the offering's plans are believed. Shorter than `recorded`: orders under
-    /// ids that are not known yet are remembered here until those are learned.
+    /// The time to live of the Cloud Controller's ids of the offering's plans. Shorter than `recorded`: orders under
+    /// ids that are not known yet are kept in memory until those are learned.
     pub plans_cached: Duration,
     /// The same as long as a plan of the catalog is not among them, as between a deployment and the registration.
     pub incomplete_plans_cached: Duration,
-    /// How long a count of the instances for the metrics is believed.
+    /// The time to live of the instance count for the metrics.
     pub instance_count_ttl: Duration,
-    /// How long whoever looks at the metrics waits for a count of the instances.
+    /// How long a scrape of the metrics waits for an instance count.
     pub instance_count_timeout: Duration,
     /// How long each upstream may take at start-up.
     pub start_up: Duration,

@@ -1,6 +1,6 @@
-//! Ids in CredHub's names. CredHub ignores case and ids do not: names say which letters of an id are capitals.
+//! Ids in CredHub names. CredHub ignores case and ids do not, so names encode which letters of an id are capitals.
 //!
-//! An id without capitals stands in a name as it is, where the Go broker has it.
+//! An id without capitals is used unchanged, as in the Go broker.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What a probe has found.
+//! The finding of a probe.
 
 use std::{borrow::Cow, error::Error, fmt};
 
@@ -21,22 +21,22 @@ pub struct Finding {
     pub severity: Severity,
     /// The code under which the log and the guide have it.
     pub code: Code,
-    /// The key of the configuration to look at first, if it is one of ours.
+    /// The key of the configuration to check first, if there is one.
     pub key: Option<Cow<'static, str>>,
-    /// What was tried; empty for what a start finds.
+    /// What was tried; empty for a finding of the start.
     pub tried: String,
-    /// What came of it.
+    /// The result.
     pub found: String,
     /// The causes of that, in one line; empty where `found` says all.
     pub cause: String,
-    /// What the operator can do.
+    /// The remedy for the operator.
     pub remedy: String,
     /// Reading the file finds it too, and knows its line.
     pub is_in_file: bool,
 }
 
 impl Finding {
-    /// What keeps a broker from starting.
+    /// A finding that prevents the start.
     pub fn error(
         code: Code,
         key: impl Into<Cow<'static, str>>,
@@ -85,7 +85,7 @@ impl Finding {
         self
     }
 
-    /// What was found and its causes.
+    /// The result with its causes.
     pub fn found_because(&self) -> String {
         match self.cause.as_str() {
             "" => self.found.clone(),
@@ -106,7 +106,7 @@ impl fmt::Display for Finding {
 
 impl Error for Finding {}
 
-/// So that `?` ends a check with one finding.
+/// Lets `?` end a check with one finding.
 impl From<Finding> for Vec<Finding> {
     fn from(finding: Finding) -> Self {
         vec![finding]

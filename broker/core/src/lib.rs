@@ -1,16 +1,16 @@
-//! What all engines share. Nothing here knows a BOSH Director, a Kubernetes cluster or an HTTP server.
+//! The part that all engines share. It is independent of the BOSH Director, Kubernetes clusters and the HTTP server.
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
-//! | [`operations`] | what can be done to service instances, quotas and locks included |
+//! | [`operations`] | the operations on service instances, with quotas and locks |
 //! | [`offering`] | the pure rules: catalog, quotas, schemas, versions |
-//! | [`engine`] | the trait of an engine, what is ordered from one and what is read of its instances |
-//! | [`finding`] | what a probe returns |
-//! | [`metrics`](mod@metrics) | what the process counts |
-//! | [`user_message`], [`shown`] | what platform users get to read |
-//! | [`credhub_names`] | ids as parts of names in a CredHub |
+//! | [`engine`] | the trait of an engine, its orders and its instance records |
+//! | [`finding`] | the result of a probe |
+//! | [`metrics`](mod@metrics) | the metrics of the process |
+//! | [`user_message`], [`shown`] | the texts for platform users |
+//! | [`credhub_names`] | ids as parts of CredHub names |
 //!
-//! Arrows point down this list only.
+//! A module depends only on those below it in this list.
 
 pub mod credhub_names;
 pub mod engine;

@@ -1,4 +1,4 @@
-//! What users get to see of an adapter's words: addresses to click on, and messages.
+//! Texts of an adapter that users see: addresses to click on, and messages.
 
 /// The most of an adapter's own message that a platform user gets to read, in characters.
 const LONGEST_MESSAGE: usize = 2048;
@@ -12,7 +12,7 @@ const WEB: &[&str] = &["https", "http"];
 /// Schemes of the log drains that Cloud Foundry knows.
 const DRAINS: &[&str] = &["syslog", "syslog-tls", "https", "https-batch"];
 
-/// Why an address is not shown. The address itself is not told: it may hold a secret.
+/// Why an address is not shown. The address itself may hold a secret and is not part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableAddress {
     /// No browser takes it.

@@ -1,4 +1,4 @@
-//! What a platform user reads when only the operator can help: whom to ask and what to quote.
+//! The message for a platform user when only the operator can help: the contact and the values to quote.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use odb_api_types::ids::{InstanceId, RequestId};
 use odb_config::ErrorDetail;
 use odb_redaction::redact;
 
-/// What happened to whom. Prints as the sentence with the labelled values that users of the Go broker know
+/// The values of a user message. Displayed as the sentence with the labelled values that users of the Go broker know
 /// (`spec/contracts/broker-behaviour.md` §2), so that the operator's search finds it.
 #[derive(Clone, Debug)]
 pub struct UserMessage<'a> {
@@ -16,23 +16,23 @@ pub struct UserMessage<'a> {
     pub instance: &'a InstanceId,
     /// The request under which the operator finds the cause in the log.
     pub request: &'a RequestId,
-    /// What the engine can be asked about it, with its label: `task-id: 4711`.
+    /// The engine's reference to the operation, with its label: `task-id: 4711`.
     pub reference: Option<String>,
-    /// What was asked for: an operation on the instance, `bind` or `unbind`.
+    /// The request: an operation on the instance, `bind` or `unbind`.
     pub operation: Option<String>,
 }
 
-/// What a cause follows in the answer to a request. The words are the Go broker's.
+/// The text before a cause in the answer to a request. The words are the Go broker's.
 pub const IN_ANSWER: &str = " - error-message: ";
 
-/// What it follows in the outcome of an operation.
+/// The text before a cause in the outcome of an operation.
 pub const IN_OUTCOME: &str = ", error-message: ";
 
 /// The longest cause that users read. Platforms cut at 10,000 characters.
 const MAX_CAUSE: usize = 2000;
 
-/// What users read: `words`, and the cause behind them where the operator lets users see it. This is the one place that
-/// `broker.expose_operational_errors` moves (`spec/contracts/broker-behaviour.md` §2).
+/// The message for users: `words`, followed by the cause if the operator lets users see it. Only this function reads
+/// `broker.expose_operational_errors` (`spec/contracts/broker-behaviour.md` §2).
 pub fn with_cause(words: String, joint: &str, cause: &str, detail: ErrorDetail) -> String {
     match detail {
         ErrorDetail::Hidden => words,

@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// The longest pause between two searches.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the operator of this process should know about its supervision of children.
+/// Warnings about the supervision of children, for the operator of this process.
 #[derive(Debug)]
 pub enum Event {
     /// Orphans outside of their group will not be found.
@@ -51,7 +51,7 @@ pub enum Event {
 
 static REPORT: OnceLock<fn(Event)> = OnceLock::new();
 
-/// The calls that run. Children belong to the whole process, and so does this.
+/// The running calls. Children belong to the process, and so does this.
 static CALLS: LazyLock<Mutex<Calls>> = LazyLock::new(|| {
     let calls = Calls {
         leaders: HashMap::new(),

@@ -62,7 +62,7 @@ pub struct Ended {
     pub outcome: Outcome,
     /// From its start to its end.
     pub duration: Duration,
-    /// The marked processes that went on after a child that ended by itself, and were killed.
+    /// The marked processes that outlived a child that ended by itself, and were killed.
     pub left_behind: usize,
     /// Whether it ended or closed its stdin before it had read all of its input.
     pub left_input_unread: bool,
@@ -130,7 +130,7 @@ impl ChildProcess {
         Self { cancel, ..self }
     }
 
-    /// Runs the child to its end. What it started in its process group is killed then.
+    /// Runs the child to its end. Then the rest of its process group is killed.
     pub fn run<'s>(
         mut self,
         stdout: &'s mut dyn Sink,
@@ -295,7 +295,7 @@ impl Drop for Group {
 /// Our ends of the child's pipes, none of which blocks.
 struct Pipes {
     stdin: Option<OwnedFd>,
-    /// What has not been written yet.
+    /// The input that was not written yet.
     input: Vec<u8>,
     written: usize,
     /// Stdout and stderr, until they are closed.

@@ -27,7 +27,7 @@ pub use child_process::{ChildProcess, Ended, Orphans, Outcome, ProcessError};
 pub use output::{Capture, Lines, Sink, Stream, TooMuch};
 pub use watchdog::{start_watchdog, watch};
 
-/// What a child needs of its parent's environment.
+/// The variables that a child inherits from its parent's environment.
 const INHERITED: [&str; 13] = [
     "PATH",
     "HOME",
@@ -44,7 +44,7 @@ const INHERITED: [&str; 13] = [
     "no_proxy",
 ];
 
-/// Whether a child gets this variable of its parent's environment without asking for it.
+/// Whether a child inherits this variable from its parent's environment by default.
 pub fn is_inherited(variable: &OsStr) -> bool {
     INHERITED.iter().any(|inherited| variable == *inherited)
 }

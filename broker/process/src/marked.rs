@@ -13,8 +13,8 @@ use rustix::{
 
 use crate::proc_fs::{Status, processes};
 
-/// The processes of one call: those in the group of its leader, and those that carry its mark in their environment,
-/// wherever they have gone. For a process whose other children are not ours.
+/// The processes of one call: those in the group of its leader, and those that have its mark in their environment, in
+/// any group. For a process with other children than these.
 #[derive(Debug)]
 pub(crate) struct Mark {
     variable: &'static str,

@@ -34,7 +34,7 @@ pub trait Sink {
 /// Keeps the first bytes of a stream.
 #[derive(Debug, Default)]
 pub struct Capture {
-    /// What was printed, up to the limit.
+    /// The output, up to the limit.
     pub bytes: Vec<u8>,
     limit: usize,
     kills: bool,
@@ -58,7 +58,7 @@ impl Capture {
         }
     }
 
-    /// What was printed, as text.
+    /// The output as text.
     pub fn into_text(self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }

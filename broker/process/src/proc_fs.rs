@@ -5,7 +5,7 @@ use rustix::process::{Pid, getpid};
 /// Moments in clock ticks since the machine started, as Linux counts them.
 pub(crate) type Ticks = u64;
 
-/// What Linux reports of a process.
+/// A process as Linux reports it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Status {
     pub(crate) id: Pid,

@@ -82,7 +82,7 @@ pub(super) fn pem(line: &str, start: usize) -> Range<usize> {
     start..end.unwrap_or(line.len())
 }
 
-/// What follows `Basic` or `Bearer`.
+/// The credentials after `Basic` or `Bearer`.
 pub(super) fn credentials_of_scheme(line: &str, start: usize) -> Option<Range<usize>> {
     let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=._~-".contains(&byte);
     let length = line[start..].bytes().take_while(|byte| is_of_token(*byte));

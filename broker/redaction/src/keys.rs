@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::values::{self, Value};
 
-/// Words that stand for one secret wherever they stand.
+/// Words that name a secret in every context.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pwd"];
 
-/// Words that stand for a secret in data, and in sentences for what they are about.
+/// Words that name a secret in data, but may be the topic of a sentence.
 const OTHERS: &[&str] = &["secret", "token", "credential", "authorization", "cookie"];
 
 /// Words of the language that end like `dbpass`.
@@ -93,15 +93,15 @@ const ERRORS: &[&str] = &[
 /// Where a placeholder for a secret of the adapter begins; the name follows.
 const PLACEHOLDER: &str = "odb_secret";
 
-/// So long may be what stands between a word and ` = ` or `: `.
+/// The longest text between a word and ` = ` or `: `.
 const LONGEST_PHRASE: usize = 24;
 
-/// What a key's value is.
+/// The kind of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A password, or as good as one.
+    /// A password or similar.
     Password,
-    /// In data a secret, in a sentence perhaps only about one.
+    /// A secret in data; in a sentence it may be the topic.
     Other,
     /// `key`, which is a secret only before an equals sign.
     PlainKey,
@@ -113,7 +113,7 @@ pub(super) struct Key<'l> {
     at: Range<usize>,
 }
 
-/// What stands between a key and its value.
+/// The separator between a key and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Separator {
     sign: u8,
@@ -124,7 +124,7 @@ struct Separator {
 }
 
 impl<'l> Key<'l> {
-    /// The whole word around a part of it.
+    /// The complete word around a part of it.
     pub(super) fn around(line: &'l str, part: &Range<usize>) -> Self {
         let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
         let bytes = line.as_bytes();
@@ -265,7 +265,7 @@ impl<'l> Key<'l> {
         })
     }
 
-    /// `odb_secret:name`, as it stands in manifests and in the Director's errors.
+    /// `odb_secret:name`, as in manifests and in the Director's errors.
     fn is_placeholder(&self, separator: Separator) -> bool {
         let name = self.line[separator.end..].chars().next();
         self.word().eq_ignore_ascii_case(PLACEHOLDER)
@@ -279,13 +279,13 @@ impl<'l> Key<'l> {
         matches!(self.word(), "PWD" | "OLDPWD") && self.line[separator.end..].starts_with('/')
     }
 
-    /// Other words stand between the key and its separator.
+    /// Whether other words are between the key and its separator.
     fn is_after_phrase(&self, separator: Separator) -> bool {
         let between = &self.line[self.at.end..separator.end];
         between.starts_with(' ') && between.bytes().any(|byte| byte.is_ascii_alphanumeric())
     }
 
-    /// The word is that of a sentence, or of a path, and not the key of data.
+    /// Whether the word is part of a sentence or a path, and not the key of data.
     fn is_in_prose(&self, separator: Separator) -> bool {
         let before = &self.line[..self.at.start];
         if before.ends_with('/') || separator.is_after_quote || self.is_after_phrase(separator) {

@@ -1,12 +1,12 @@
-//! Masks secrets in text that comes from elsewhere, before the log or a user gets it. Nothing else does.
+//! Masks secrets in foreign text before the log or a user gets it. All masking is here.
 //!
-//! A line without one of the few words, prefixes or flags of [`signs`] costs one pass and no memory. What follows a sign is
-//! masked as far as the value can reach; references such as `((name))` and names are no secrets and stay.
+//! A line without one of the few words, prefixes or flags of [`signs`] costs one pass and no memory. The value after a
+//! sign is masked as far as it can reach; references such as `((name))` and names are no secrets and stay.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `signs` | what hints at a secret |
-//! | `keys` | whether the value of a key is one |
+//! | `signs` | signs of a secret |
+//! | `keys` | whether a key's value is one |
 //! | `values` | where a value ends |
 //! | `commands` | addresses, headers, flags of command lines |
 //! | `chain` | an error with its causes, redacted |
@@ -56,11 +56,11 @@ pub struct Redaction {
     block: Option<usize>,
 }
 
-/// What of one line is masked.
+/// The masked parts of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Masked {
     spans: Vec<Range<usize>>,
-    /// The last value goes on, in lines that are indented deeper than this one.
+    /// The last value continues in lines with a deeper indentation.
     goes_on: bool,
 }
 

@@ -1,10 +1,10 @@
-//! What hints at a secret.
+//! Signs of a secret.
 
 use std::{ops::Range, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 
-/// What hints at a secret.
+/// A sign of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     /// Part of a key whose value may be a secret.
@@ -15,7 +15,7 @@ pub(super) enum Sign {
     Pem,
     /// The scheme of an `Authorization` header.
     Scheme,
-    /// What comes between the scheme and the rest of an address.
+    /// The text between the scheme and the rest of an address.
     Address,
     /// The start of a JSON web token.
     WebToken,

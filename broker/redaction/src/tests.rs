@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Ways in which programs print a secret; it stands where `§` is.
+/// Ways in which programs print a secret, which is at `§`.
 const WAYS: &[&str] = &[
     "password: §",
     "db.password = §",
@@ -43,7 +43,7 @@ const WAYS: &[&str] = &[
     "\"secrets\": {\n  \"data\": \"§\"\n}",
 ];
 
-/// What the Director, CredHub, UAA and the broker itself say about secrets, without one.
+/// Messages of the Director, CredHub, UAA and the broker about secrets, without a secret.
 const PLAIN: &[&str] = &[
     "handling generate-manifest",
     "the secret is kept",

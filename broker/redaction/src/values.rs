@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::{MASK, commands::after_reference};
 
-/// What is masked of a value.
+/// The masked part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) span: Range<usize>,
     /// It has a beginning and an end that nothing else has: quotes, brackets, tags.
     pub(super) is_delimited: bool,
-    /// It goes on in the next lines, if they are indented.
+    /// It continues in the next lines, if they are indented.
     pub(super) goes_on: bool,
 }
 
@@ -18,10 +18,10 @@ pub(super) struct Value {
 const EMPTY: &[&str] = &["null", "nil", "none", "true", "false", "~"];
 const MASKS: &[&str] = &[MASK, "***", "[redacted]", "[private data hidden]"];
 
-/// After these a YAML value goes on in the next lines.
+/// After these a YAML value continues in the next lines.
 const BLOCKS: &[&str] = &["", "|", "|-", "|+", ">", ">-", ">+"];
 
-/// From this length on a word is no word of a sentence.
+/// A word of this length is no word of a sentence.
 const LONG_WORD: usize = 20;
 
 /// The value that begins at `start`, after a separator. None where there is a reference, or nothing to hide.
@@ -111,13 +111,13 @@ pub(super) fn is_path(text: &str) -> bool {
     parts.next() == Some("") && text.matches('/').count() > 1 && parts.all(is_part)
 }
 
-/// What of a sentence after a word is a value and not the rest of the sentence: its first word, or nothing.
+/// The part of a sentence after a word that is a value: its first word, or nothing.
 pub(super) fn in_prose(line: &str, span: &Range<usize>) -> Option<Range<usize>> {
     let text = &line[span.clone()];
     let word = text.split_whitespace().next()?;
     let is_alone = word.len() == text.trim().len() && word.len() > 3;
     let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '`']);
-    // White space of other scripts may stand before it.
+    // Unicode white space may be before it.
     let start = span.start + text.len() - text.trim_start().len();
     (is_alone || looks_random(bare)).then_some(start..start + bare.len())
 }
@@ -154,7 +154,7 @@ fn says_nothing(text: &str) -> bool {
     MASKS.iter().any(|mask| begins_with(mask)) || EMPTY.iter().any(is_empty)
 }
 
-/// A map or a list, with its brackets; one that does not end goes on. An empty one says nothing.
+/// A map or a list with its brackets; one without end continues. An empty one reveals nothing.
 fn bracketed(line: &str, start: usize) -> Option<Value> {
     let mut depth = 0_usize;
     let mut at = start;

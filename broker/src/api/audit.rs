@@ -9,7 +9,7 @@ use super::{
     unauthenticated::Summarized,
 };
 
-/// Under this target the lines stand in the log, whatever its level; see `docs/contributing/security.md` for the fields.
+/// The target of the lines in the log, at every level; see `docs/contributing/security.md` for the fields.
 const TARGET: &str = "audit";
 
 /// Where runs of errands are written down.
@@ -18,7 +18,7 @@ const RUNS: &str = "/mgmt/v1/runs";
 /// Longer than any id that is accepted.
 const ID: usize = 160;
 
-/// What a request that changes something leaves behind. Dropped without an answer, it says that nobody has heard one.
+/// The audit line of a changing request. Dropped without an answer, it records that the client received none.
 #[derive(Debug)]
 pub(super) struct AuditEntry {
     operation: &'static str,
@@ -62,7 +62,7 @@ impl AuditEntry {
 
     /// The request has its answer.
     pub(super) fn close(mut self, status: StatusCode) {
-        // Whoever does not know the password says nothing about users that could be believed.
+        // Without the password, the claimed user is not trustworthy.
         if status == StatusCode::UNAUTHORIZED {
             self.originator = Originator::default();
         }
@@ -104,7 +104,7 @@ impl Drop for AuditEntry {
     }
 }
 
-/// What a request is to change: the operation, the service instance, the binding.
+/// The subject of a change: the operation, the service instance, the binding.
 fn operation<'p>(
     method: &Method,
     path: &'p str,

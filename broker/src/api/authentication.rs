@@ -1,4 +1,4 @@
-//! Who may ask: basic authentication, on every path but one.
+//! Basic authentication, on every path but one.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ use super::{
     unauthenticated::{Summarized, UnauthenticatedLog},
 };
 
-/// Lets through who knows the credentials, on every path but one. Everybody else is told to wait, then to go.
+/// Passes requests with valid credentials, on every path but one. Other requests are delayed, then rejected.
 pub(super) async fn authenticate(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

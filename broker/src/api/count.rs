@@ -10,7 +10,7 @@ use actix_web::{
 };
 use odb_core::metrics;
 
-/// The route of a path that nobody serves. What was asked for could be anything, and is no label.
+/// The route of unknown paths. A requested path is never a label.
 const NO_ROUTE: &str = "other";
 
 /// Counts a request under its route's template, its method and the status of its answer.

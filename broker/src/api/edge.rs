@@ -1,4 +1,4 @@
-//! What every request goes through first and last: an id, a look at its head, its lines in the log.
+//! The first and last steps of every request: an id, checks of its head, its lines in the log.
 
 use std::{
     rc::Rc,
@@ -33,7 +33,7 @@ use super::{
 
 const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
 
-/// The first of these that is not empty joins our log with that of whoever asks.
+/// The first of these headers that is not empty correlates our log with that of the client.
 const CORRELATION: &[&str] = &[
     "x-correlation-id",
     "x-correlationid",
@@ -44,7 +44,7 @@ const CORRELATION: &[&str] = &[
 
 /// Names and values of all headers of a request. The parser takes 96 headers at most.
 const HEADER_BYTES: usize = 64 * 1024;
-/// Path and query of a request. A token of ours takes one kilobyte.
+/// The maximum length of path and query. An operation token takes one kilobyte.
 const ADDRESS: usize = 16 * 1024;
 /// The most that the log keeps of an id or a path that a client has chosen.
 const LOGGED: usize = 256;
@@ -158,7 +158,7 @@ pub(super) async fn attend(
     .await
 }
 
-/// What is wrong with a request whoever has sent it.
+/// The checks that every request must pass.
 fn look_over(request: &ServiceRequest) -> Option<ApiError> {
     let headers = request.headers();
     let bytes: usize = headers
@@ -203,7 +203,7 @@ pub(super) fn wrong_method(
     std::future::ready(Err(error.allowing(allowed)))
 }
 
-/// The answer to a path that nobody serves.
+/// The answer to an unknown path.
 pub(super) async fn no_such_path() -> Result<HttpResponse, ApiError> {
     let text = "There is no such path.";
     Err(ApiError::new(StatusCode::NOT_FOUND, Code::Route, text))
@@ -213,7 +213,7 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What stands before the id of an instance whose deployment is an orphan.
+/// The path before the id of an instance whose deployment is an orphan.
 pub(super) const ORPHANS: &str = "/mgmt/v1/orphan_deployments/service-instance_";
 
 /// The service instance that a path is about.

@@ -29,7 +29,7 @@ pub(super) struct ApiError {
     retry_after: Option<Duration>,
     /// The half for the user is the adapter's own message.
     adapter_spoke: bool,
-    /// The status is the whole answer.
+    /// The answer is only the status.
     is_without_body: bool,
     /// The methods that the path knows.
     allowed: Option<&'static str>,
@@ -171,7 +171,7 @@ impl ApiError {
         let code = self.code;
         let cause = self.cause();
         if self.adapter_spoke {
-            // The adapter has told the user what to do; nobody needs to be woken up.
+            // The adapter has given the user a message; the operator need not act.
             tracing::warn!(%code, http.status = status, error = %cause, for_user = %redact(&self.for_user), "request refused");
         } else if self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS {
             tracing::error!(%code, http.status = status, error = %cause, "request refused");
@@ -240,8 +240,8 @@ struct ErrorBody {
     members: Map<String, Value>,
 }
 
-/// Adds to the answer, if it is an error, what operators and their errands tell reasons by, and what the log has the cause
-/// under. Platforms do not get it.
+/// Adds to an error answer what operators and errands need: the code, and the id of the log lines. Platforms do not get
+/// it.
 pub(super) fn add_operator_details(
     mut response: HttpResponse,
     request: &RequestId,

@@ -82,7 +82,7 @@ impl Parameters {
         })
     }
 
-    /// Whether a deletion goes on after failures, and what it is then.
+    /// Whether a deletion continues after failures, and the kind of the operation then.
     pub(super) fn force(&self) -> (Deletion, OperationKind) {
         if self.says_yes("force") {
             (Deletion::Forced, OperationKind::ForceDelete)

@@ -1,4 +1,4 @@
-//! What the process counts, for those who know the credentials.
+//! The metrics of the process, for clients with the credentials.
 
 use actix_web::{HttpResponse, web::Data};
 use odb_core::metrics::{self, Metrics};

@@ -1,23 +1,23 @@
 //! The HTTP edge: authentication, headers, JSON ⇄ domain types, error ⇄ status code.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `server`, `tls` | where requests come in |
-//! | `connection/` | whom a connection is from, what it may cost, when it is hung up on |
-//! | `edge` | what every request goes through: id, a look at its head, log |
+//! | `server`, `tls` | the listener |
+//! | `connection/` | a client's connection and its limits |
+//! | `edge` | the first and last steps of every request: id, checks of its head, log |
 //! | `authentication`, `throttle` | the credentials of a request; the delay of answers to wrong ones |
-//! | `unauthenticated` | what the log has of those who may not |
-//! | `receive` | reading the body of a request, whole and soon |
-//! | `audit` | who has asked for which change, and what came of it |
-//! | `count`, `metrics` | what is asked, counted; all that is counted, told |
-//! | `originator` | on whose behalf a platform asks |
-//! | `incoming`, `unique_names` | taking a request apart: path, query, body |
+//! | `unauthenticated` | the log of unauthenticated requests |
+//! | `receive` | reading the complete body of a request, within limits |
+//! | `audit` | the audit lines of changing requests |
+//! | `count`, `metrics` | counting requests; the metrics endpoint |
+//! | `originator` | the user behind a platform's request |
+//! | `incoming`, `unique_names` | parsing a request: path, query, body |
 //! | `run` | from a handler to the operations and back |
-//! | `error` | an error as an answer, one half for the user and one for the operator |
-//! | `refused` | which answer it is to everything that is refused |
+//! | `error` | an error as an answer, with a user message and operator detail |
+//! | `refused` | the answer to each rejection |
 //! | `health` | the one path without authentication |
 //! | `osb/` | the Open Service Broker API |
-//! | `management/` | what the operator's errands ask for |
+//! | `management/` | the management API |
 
 mod audit;
 mod authentication;

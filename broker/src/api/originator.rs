@@ -9,7 +9,7 @@ const HEADER: &str = "x-broker-api-originating-identity";
 /// The most that is kept of a platform's name, or a user's id. Both are a few words or a UUID.
 const LONGEST: usize = 128;
 
-/// Who caused a request. Empty where the platform does not say, as when it refreshes its catalog.
+/// The user behind a request. Empty if the platform does not name one, as when it refreshes its catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Originator {
     /// The platform's name of itself.

@@ -1,4 +1,4 @@
-//! Reads the body of a request, before anything else is done with it: whole, soon, and not too much of it.
+//! Reads the body of a request before anything else: complete, within a time limit and a size limit.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub(super) async fn receive(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let body = request.take_payload();
-    // Anybody may ask there, and nobody has anything to say.
+    // This path is public and takes no body.
     if request.path() != health::PATH {
         match read(&request, body).await {
             Ok(body) if body.is_empty() => {}
@@ -86,8 +86,8 @@ async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes,
     }
 }
 
-/// What platforms say of itself that it is something else than JSON is not read as JSON (`spec/contracts/osb-api.md`, G-11).
-/// What says nothing is; so is everything that operators send, who need not tell `curl` what they have.
+/// A platform's body with another content type than JSON is rejected (`spec/contracts/osb-api.md`, G-11). A body
+/// without one is accepted; so is every body for the management API, so that `curl` needs no header.
 fn check_type(request: &ServiceRequest) -> Result<(), ApiError> {
     let is_json = |essence: &str| {
         essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json")

@@ -27,7 +27,7 @@ use super::{
     unauthenticated::UnauthenticatedLog,
 };
 
-/// Threads that speak HTTP. The work is done elsewhere.
+/// The threads for HTTP. Operations run on other threads.
 const WORKERS: usize = 2;
 
 /// How long answers may take to leave once all requests have been answered.
@@ -39,14 +39,14 @@ const NEVER: u64 = u64::MAX;
 /// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
 const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 
-/// What handlers need.
+/// The shared state of the handlers.
 #[derive(Debug)]
 pub struct AppState {
-    /// What can be done.
+    /// The operations.
     pub operations: Operations,
-    /// That it is finished.
+    /// The lifecycle of the process.
     pub lifecycle: Lifecycle,
-    /// Who may ask.
+    /// The credentials of clients.
     pub credentials: BasicCredentials,
     /// How long things may take, and how many there may be.
     pub timings: Timings,

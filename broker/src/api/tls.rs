@@ -1,4 +1,4 @@
-//! Certificate and key of the broker itself, and what is spoken with them.
+//! The broker's own certificate and key, and its TLS configuration.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -18,24 +18,25 @@ use rustls_pki_types::{
     pem::{Error as PemError, PemObject},
 };
 
-/// What clients that speak TLS 1.2 at most may use (`spec/contracts/broker-behaviour.md` §1.4). Both need an RSA key.
+/// The cipher suites for clients that support at most TLS 1.2 (`spec/contracts/broker-behaviour.md` §1.4). Both need an
+/// RSA key.
 const SUITES_OF_TLS12: [SupportedCipherSuite; 2] = [
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 ];
 
-/// What the broker speaks TLS with.
+/// The TLS configuration of the broker.
 #[derive(Debug)]
 pub struct OwnTls {
     /// Versions, suites, certificate and key.
     pub config: ServerConfig,
     /// The certificates of the chain, the broker's own first.
     pub chain: Vec<OwnCertificate>,
-    /// Whether clients can connect that do not speak TLS 1.3.
+    /// Whether clients without TLS 1.3 can connect.
     pub old_clients: OldClients,
 }
 
-/// Whether clients can connect that speak TLS 1.2 at most.
+/// Whether clients that support at most TLS 1.2 can connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldClients {
     /// The key is an RSA key.
@@ -47,11 +48,11 @@ pub enum OldClients {
 /// One certificate of the broker's own chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCertificate {
-    /// Whose it is.
+    /// The subject of the certificate.
     pub subject: String,
     /// When its time begins.
     pub not_before: Timestamp,
-    /// When its time is over.
+    /// The end of its validity.
     pub not_after: Timestamp,
 }
 
@@ -63,7 +64,7 @@ pub enum CertificateError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -79,7 +80,7 @@ pub enum CertificateError {
         /// The file.
         file: String,
     },
-    /// The certificate's time is over.
+    /// The certificate has expired.
     #[error("the certificate in `{file}` expired on {expiry}")]
     Expired {
         /// The file.
@@ -102,14 +103,14 @@ pub enum CertificateError {
         certificate: String,
         /// The key's file.
         key: String,
-        /// What rustls says.
+        /// The underlying error.
         #[source]
         source: rustls::Error,
     },
 }
 
 impl CertificateError {
-    /// What is to be done, as a clause.
+    /// The remedy, as a clause.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Expired { .. } => {
@@ -129,9 +130,9 @@ impl CertificateError {
     }
 }
 
-/// Reads certificate and key and checks that they are good for now.
+/// Loads certificate and key, and checks that they are valid now.
 ///
-/// With a key that is not RSA only TLS 1.3 can be spoken.
+/// With a key that is not RSA, only TLS 1.3 is supported.
 pub fn load_tls(files: &TlsFiles) -> Result<OwnTls, CertificateError> {
     let (certificates, chain) = read_chain(&files.certificate)?;
     check_time(&files.certificate, &chain, Timestamp::now())?;
@@ -191,7 +192,7 @@ pub(crate) fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, Certificat
 }
 
 impl OwnCertificate {
-    /// What a certificate says of itself, if it can be understood.
+    /// The content of a certificate, if it can be parsed.
     pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
         let validity = certificate.validity();

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 const IN_FULL: u64 = 20;
 /// How long a period is.
 const PERIOD: Duration = Duration::from_mins(1);
-/// Addresses that one period counts apart. More are possible: an attacker may have a whole network.
+/// How many addresses are counted separately in one period. There can be more: an attacker may have a complete network.
 const ADDRESSES: usize = 256;
 /// Addresses that the line names, those with most requests first.
 const NAMED: usize = 5;
@@ -34,7 +34,7 @@ impl Summarized {
     }
 }
 
-/// What the log has of requests whose client is not authenticated.
+/// The log of requests from unauthenticated clients.
 #[derive(Clone, Debug)]
 pub(super) struct UnauthenticatedLog {
     period: Arc<Mutex<Period>>,
@@ -48,11 +48,11 @@ struct Period {
     by_address: HashMap<String, u64>,
 }
 
-/// What becomes of one request.
+/// How one request is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     InFull,
-    /// The first of its period that is only counted: somebody has to write the summary when the period ends.
+    /// The first request of its period that is only counted: it must write the summary when the period ends.
     FirstCounted {
         period_ends: Instant,
     },
@@ -108,7 +108,7 @@ impl Period {
     }
 
     fn note(&mut self, address: &str, now: Instant) -> Entry {
-        // A period in which nothing was left out has nobody who ends it.
+        // A period without omitted lines has no summary.
         if self.requests <= IN_FULL
             && self
                 .begun

@@ -1,7 +1,7 @@
-//! Names that stand twice in one JSON object.
+//! Duplicate names in a JSON object.
 //!
-//! Of two values under one name some readers take the first and some the last. A schema must not be held against one, and
-//! the adapter work with the other.
+//! Of two values with one name, some parsers take the first and some the last. The schema must not validate one while
+//! the adapter uses the other.
 
 use std::{collections::HashSet, fmt};
 
@@ -10,7 +10,7 @@ use serde::{
     de::{Error, MapAccess, SeqAccess, Visitor},
 };
 
-/// Any JSON in whose objects no name stands twice.
+/// JSON whose objects have no duplicate names.
 pub(super) struct UniqueNames;
 
 impl<'de> Deserialize<'de> for UniqueNames {

@@ -1,4 +1,4 @@
-//! Who knows the service instances, and the service instances API, where it stands in for a Cloud Controller.
+//! The sources of service instances, and the service instances API where it replaces a Cloud Controller.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::preflight::{
     uaa::diagnosis::is_unauthorized,
 };
 
-/// Whom the questions for instances are put to. Nobody is asked yet.
+/// Creates the sources of service instances, without a call.
 pub(crate) fn of(
     config: &Config,
     cloud_controller: Option<CloudController>,
@@ -88,7 +88,7 @@ pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
     let Some(section) = &config.service_instances_api else {
         return Ok(());
     };
-    // What keeps it from being asked is noted by the checks of a start.
+    // The checks of the start report what prevents the call.
     let Ok(Some(api)) = service_instances_api(config) else {
         return Ok(());
     };

@@ -1,14 +1,14 @@
-//! Whether the broker can work: the probes, and the three programs that run them. Each probe returns
+//! The preflight checks: the probes, and the three programs that run them. Each probe returns
 //! [findings](odb_core::finding::Finding).
 //!
-//! | folder | holds |
+//! | folder | contents |
 //! | --- | --- |
-//! | [`start`] | puts the parts together; a fault keeps the broker from serving |
-//! | [`check`] | looks at a configuration without serving, the dependencies only when asked to |
-//! | [`doctor`] | tries everything, and measures the time |
-//! | `director`, `credhub`, `cloud_controller`, `uaa`, `instances`, `adapter` | the probes of each: `diagnosis` is what `doctor` asks, the rest what a start asks too |
-//! | `server` | what holds for every server: name, connection, answer, clock |
-//! | `certificates` | the broker's own certificate, those of servers, and whose are trusted |
+//! | [`start`] | builds the broker; an error prevents the start |
+//! | [`check`] | checks a configuration without serving, upstreams only on request |
+//! | [`doctor`] | examines everything, with timings |
+//! | `director`, `credhub`, `cloud_controller`, `uaa`, `instances`, `adapter` | the probes of each: `diagnosis` is only for `doctor`, the rest also for a start |
+//! | `server` | the common probes of servers: name, connection, answer, clock |
+//! | `certificates` | the broker's own certificate, those of servers, and the trust roots |
 
 mod adapter;
 mod certificates;

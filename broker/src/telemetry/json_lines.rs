@@ -16,10 +16,10 @@ thread_local! {
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Writes one JSON object a line.
+/// Writes one JSON object per line.
 ///
-/// Fields of spans stand at the top level, those of inner spans and of the event in the place of others of the same name. They
-/// become JSON once, when the span begins: a request has many lines.
+/// Fields of spans are at the top level; those of inner spans and of the event override others of the same name. They
+/// become JSON once, when the span begins, because a request has many lines.
 pub(super) struct JsonLines<W> {
     writer: W,
 }
@@ -131,7 +131,7 @@ impl Values for SpanFields {
         let mut piece = Vec::new();
         write_piece(&mut piece, name, value);
         self.0.retain(|(known, _)| *known != name);
-        // What is not known of a request is not in its lines.
+        // Unknown values of a request are left out of its lines.
         if !piece.ends_with(b":\"\"") {
             self.0.push((name, piece));
         }

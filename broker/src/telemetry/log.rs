@@ -29,7 +29,7 @@ pub enum LogStream {
     Stderr,
 }
 
-/// What is logged: a level, or a list of `target=level` with at most one level for the rest.
+/// The log filter: a level, or a list of `target=level` with at most one level for the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogFilter(Targets);
 
@@ -65,7 +65,7 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Starts logging for the whole process. Called a second time it changes nothing.
+/// Starts logging for the process. A second call changes nothing.
 pub fn start_log(stream: LogStream, format: LogFormat, filter: &LogFilter) {
     let writer = match stream {
         LogStream::Stdout => BoxMakeWriter::new(io::stdout),

@@ -1,4 +1,4 @@
-//! What the operator sees: the log.
+//! The log for the operator.
 
 mod json_lines;
 mod log;

@@ -1,10 +1,10 @@
-//! Who goes first (`spec/contracts/errands.md` §4.2).
+//! The selection of canaries (`spec/contracts/errands.md` §4.2).
 
 use std::collections::{BTreeMap, HashMap};
 
 use odb_api_types::ids::InstanceId;
 
-/// What the operator asks for.
+/// The operator's criteria.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CanarySelection {
     /// How many; with criteria zero means all that match.

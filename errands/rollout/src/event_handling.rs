@@ -1,4 +1,4 @@
-//! What becomes of an instance when something is heard of it.
+//! How an event changes an instance.
 
 use odb_api_types::ids::InstanceId;
 
@@ -121,7 +121,7 @@ impl Engine {
         self.instances[location].failures = None;
         self.failures.push(location);
         self.become_state(location, State::Failed { cause }, now);
-        // What an interrupted run has begun may be no canary, and ends while they are tried.
+        // An instance of an interrupted run may be no canary, and end while canaries run.
         if self.phase.is_of_canaries() && self.phase.members.contains(&location) {
             self.halt.get_or_insert(Halt::Canary);
         } else {

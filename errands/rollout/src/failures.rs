@@ -1,4 +1,5 @@
-//! A call that gets no answer is repeated, with growing pauses, for a while: its instance's work goes on meanwhile.
+//! Retries of unanswered calls, with growing pauses, for a limited time: the operation of the instance continues
+//! meanwhile.
 
 use std::time::Duration;
 

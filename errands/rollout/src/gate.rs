@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::{Command, Engine, Health, Location, LogEvent, Moment, State, outcome::Halt};
 
-/// What has been begun since the last look.
+/// Instances that were begun since the last check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wave {
     /// Those that were tried, in order.
@@ -37,7 +37,7 @@ impl Look {
         self.pending.remove(&location);
     }
 
-    /// It is not. Tells when to look again; never when its time is over.
+    /// Records that it is unhealthy. Returns when to check again, or `None` when its time is used up.
     pub(super) fn not_yet(
         &mut self,
         location: usize,
@@ -91,7 +91,7 @@ impl Engine {
             Health::Healthy => look.passed(location),
             Health::Gone => {
                 look.passed(location);
-                // It has been counted as done, and is so no more: whoever counts changes has counted it already.
+                // It was counted as done before, so it is not counted again.
                 self.instances[location].state = State::Deleted;
                 let id = self.instances[location].id.clone();
                 self.say(LogEvent::GoneSince { id });

@@ -1,4 +1,4 @@
-//! What is known of one instance during a pass.
+//! The state of one instance during a pass.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use odb_api_types::ids::InstanceId;
 
 use super::{Moment, failures::Failures};
 
-/// How an instance stands when the pass begins.
+/// The state of an instance at the start of the pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PriorResult {
     /// Nothing is known to have been done.
@@ -34,7 +34,7 @@ pub enum State {
     NotStarted,
     /// The operation is being asked for.
     Triggering,
-    /// The operation goes on.
+    /// The operation is in progress.
     Accepted {
         /// The Director's task, where it is known.
         task: Option<u64>,
@@ -47,7 +47,7 @@ pub enum State {
     Skipped,
     /// It was done before the run was interrupted.
     Done,
-    /// The operation, or asking for it or after it, has failed.
+    /// The operation, or a request about it, has failed.
     Failed {
         /// Why, naming the instance.
         cause: String,
@@ -72,7 +72,7 @@ impl State {
         matches!(self, Self::Triggering | Self::Accepted { .. })
     }
 
-    /// An operation was tried on it, or is, so that it tells how the others will fare.
+    /// Whether an operation was attempted, so that its result indicates those of the others.
     pub(super) fn is_tried(&self) -> bool {
         match self {
             Self::Triggering

@@ -1,22 +1,22 @@
-//! The rollout engine: which instance an upgrade or recreation of a fleet does next. No I/O, no clock.
+//! The rollout engine: decides the next instance of an upgrade or recreation of a fleet. No I/O, no clock.
 //!
-//! [`Engine`] hears what has happened and what time it is, and tells what to do. The pass around it makes the calls.
-//! Rules and texts are those of `spec/contracts/errands.md` §4, its weaknesses (§11.1) fixed.
+//! [`Engine`] receives events with the time, and returns commands. The pass around it makes the calls. Rules and texts
+//! are those of `spec/contracts/errands.md` §4, with its weaknesses (§11.1) fixed.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `messages` | what the engine hears, and what it wants done |
-//! | `machine` | the engine: phases, attempts, what comes next |
-//! | `event_handling` | what becomes of an instance when something is heard of it |
-//! | `instance` | what is known of one instance |
-//! | `phase` | canaries, and all that are left |
-//! | `gate` | waves whose health is looked at |
-//! | `failures` | calls that are repeated for a while |
+//! | `messages` | events and commands |
+//! | `machine` | the engine: phases, attempts, next steps |
+//! | `event_handling` | how an event changes an instance |
+//! | `instance` | the state of one instance |
+//! | `phase` | canaries, and all others |
+//! | `gate` | waves with health checks |
+//! | `failures` | retries of calls |
 //! | `settings`, `budget` | the limits |
-//! | `canaries` | who goes first |
-//! | `tally` | who ended how |
-//! | `result` | whether that is good |
-//! | `log_event` | what is said on the way |
+//! | `canaries` | the selection of canaries |
+//! | `tally` | the counts of outcomes |
+//! | `result` | whether the run has succeeded |
+//! | `log_event` | the events of the log |
 
 mod budget;
 mod canaries;

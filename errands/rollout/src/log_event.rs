@@ -1,4 +1,4 @@
-//! What the operator reads on the way, in the words of `spec/contracts/errands.md` §4.6.
+//! The events of the log, in the words of `spec/contracts/errands.md` §4.6.
 
 use std::{fmt, time::Duration};
 
@@ -50,10 +50,10 @@ pub enum LogEvent {
     Triggered {
         /// Of which instance.
         id: InstanceId,
-        /// What came of it.
+        /// The answer.
         answer: TriggerAnswer,
     },
-    /// The operation goes on.
+    /// The operation is in progress.
     Waiting {
         /// Of which instance.
         id: InstanceId,
@@ -88,7 +88,7 @@ pub enum LogEvent {
     WaveIsHealthy,
     /// The canaries are done.
     FinishedCanaries,
-    /// An attempt is over.
+    /// An attempt has ended.
     Progress {
         /// How long until the next one; zero if there is none.
         pause: Duration,

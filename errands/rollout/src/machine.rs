@@ -23,14 +23,14 @@ pub struct Engine {
     pub(super) phase: Phase,
     pub(super) halt: Option<Halt>,
     pub(super) is_over: bool,
-    /// What is to be asked when.
+    /// The next requests by their times.
     pub(super) timers: BTreeSet<(Moment, Location)>,
     pub(super) in_flight: usize,
     /// Triggers without an answer yet.
     pub(super) triggers_out: usize,
     /// Those that have failed, in the order in which they did.
     pub(super) failures: Vec<Location>,
-    /// What an interrupted part of the run has done or begun, and nobody is known to have seen healthy.
+    /// Instances that an interrupted part of the run has finished or begun, without a health check.
     unseen: Vec<Location>,
     /// Those that did not become healthy in time, and what they said last.
     pub(super) unhealthy: BTreeMap<Location, String>,
@@ -117,7 +117,7 @@ impl Engine {
         (&instance.id, &instance.state, instance.taken())
     }
 
-    /// What an instance said last that did not become healthy in time.
+    /// The last description of an instance that did not become healthy in time.
     pub fn unhealthy(&self, location: Location) -> Option<&str> {
         self.unhealthy.get(&location).map(String::as_str)
     }
@@ -227,7 +227,8 @@ impl Engine {
         while !self.is_over {
             self.trigger_more(now);
             let is_waiting = match self.halt {
-                // What goes on need not be waited for, an answer that is on its way must: it tells whether more goes on.
+                // Operations in progress are not awaited, but an answer that is under way is: it shows whether another
+                // operation has begun.
                 Some(Halt::Stopped) => self.triggers_out > 0,
                 _ => self.in_flight > 0,
             };
@@ -237,7 +238,7 @@ impl Engine {
         }
     }
 
-    /// Nothing is in flight and nothing can be begun: decides what comes then. Gives whether to go on at once.
+    /// Nothing is in flight and nothing can begin: decides the next step. Returns whether to continue at once.
     fn next_step(&mut self, now: Moment) -> bool {
         if self.halt == Some(Halt::Stopped) {
             self.is_over = true;
@@ -365,7 +366,7 @@ impl Engine {
         }
     }
 
-    /// How many of the phase's instances tell how the others will fare.
+    /// How many of the phase's instances indicate the results of the others.
     fn tried(&self) -> usize {
         let is_tried = |location: &&Location| self.instances[**location].state.is_tried();
         self.phase.members.iter().filter(is_tried).count()

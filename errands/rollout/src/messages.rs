@@ -1,4 +1,4 @@
-//! What the engine hears, and what it wants done.
+//! The events of the engine, and its commands.
 
 use odb_api_types::ids::InstanceId;
 
@@ -12,11 +12,11 @@ pub type Location = usize;
 pub struct Start {
     /// Its id.
     pub id: InstanceId,
-    /// How it stands.
+    /// Its prior result.
     pub prior_result: PriorResult,
 }
 
-/// What is to be done.
+/// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Ask for the operation; answer with [`Event::Triggered`].
@@ -26,7 +26,7 @@ pub enum Command {
         /// It has been asked for before, and the answer was lost: it may have begun.
         is_repeat: bool,
     },
-    /// Ask how the operation is doing; answer with [`Event::Polled`].
+    /// Poll the operation; answer with [`Event::Polled`].
     Poll {
         /// Which instance.
         location: Location,
@@ -36,7 +36,7 @@ pub enum Command {
         /// Which instance.
         location: Location,
     },
-    /// Tell the operator.
+    /// Log an event for the operator.
     Say(LogEvent),
     /// An instance has come to another state.
     Changed {
@@ -47,38 +47,38 @@ pub enum Command {
     },
 }
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The operation was asked for.
     Triggered {
         /// Which instance.
         location: Location,
-        /// What came of it.
+        /// The answer.
         answer: TriggerAnswer,
     },
-    /// It was asked how the operation is doing.
+    /// The operation was polled.
     Polled {
         /// Which instance.
         location: Location,
-        /// What came of it.
+        /// The answer.
         answer: PollAnswer,
     },
     /// It was asked whether the instance is healthy.
     Examined {
         /// Which instance.
         location: Location,
-        /// What came of it.
+        /// The health.
         health: Health,
     },
-    /// The operator wants an end. What goes on goes on without us.
+    /// The operator interrupts the run. Operations in progress continue on their own.
     Stop,
 }
 
-/// What came of asking for an operation (`spec/contracts/errands.md` §4.4).
+/// The broker's answer to an operation request (`spec/contracts/errands.md` §4.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TriggerAnswer {
-    /// It goes on.
+    /// The operation is in progress.
     Accepted {
         /// The Director's task, where it is known.
         task: Option<u64>,
@@ -98,23 +98,23 @@ pub enum TriggerAnswer {
         /// Why, naming the instance.
         cause: String,
     },
-    /// There was no answer. Asking again may help.
+    /// The broker did not answer. A retry may help.
     Unanswered {
         /// Why, naming the instance.
         cause: String,
     },
 }
 
-/// What came of asking how an operation is doing.
+/// The broker's answer to a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PollAnswer {
-    /// It goes on.
+    /// It is in progress.
     InProgress,
     /// It has succeeded.
     Succeeded,
     /// It has failed.
     Failed {
-        /// What is said of it.
+        /// The broker's description; may be empty.
         description: String,
     },
     /// The platform does not know the instance any more.
@@ -124,23 +124,23 @@ pub enum PollAnswer {
         /// Why, naming the instance.
         cause: String,
     },
-    /// There was no answer. Asking again may help.
+    /// The broker did not answer. A retry may help.
     Unanswered {
         /// Why, naming the instance.
         cause: String,
     },
 }
 
-/// What came of asking for an instance's health.
+/// The broker's answer to a health request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
     /// All of it runs.
     Healthy,
     /// There is nothing of it any more: its user has deleted it meanwhile.
     Gone,
-    /// Not all of it does, or nobody could tell.
+    /// A part of it is unhealthy, or its health is unknown.
     NotYet {
-        /// What was said.
+        /// The description.
         said: String,
     },
 }

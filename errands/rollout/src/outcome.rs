@@ -15,7 +15,7 @@ use super::{
 pub struct RolloutResult {
     /// Every instance, counted once.
     pub tally: Tally,
-    /// The line that tells it all.
+    /// The summary line.
     pub summary: String,
     /// Why the run has failed, if it has.
     pub failure: Option<String>,
@@ -28,7 +28,7 @@ pub(super) enum Halt {
     Canary,
     /// More have failed than may.
     Budget,
-    /// What was done is not healthy.
+    /// A finished instance is unhealthy.
     Unhealthy {
         /// Who, and what they say.
         causes: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) enum Halt {
     Stopped,
 }
 
-/// What a result is made of.
+/// The parts of a result.
 pub(super) struct Remains<'a> {
     pub(super) tally: Tally,
     /// Why those have failed that have.

@@ -1,4 +1,4 @@
-//! What holds whatever happens.
+//! Properties that hold for every run.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use crate::FailureBudget;
 
 use super::*;
 
-/// What becomes of an instance, whatever it is asked.
+/// The fate of an instance, for every request to it.
 #[derive(Clone, Debug)]
 struct Outcome {
     prior_result: PriorResult,
@@ -137,7 +137,7 @@ fn world() -> impl Strategy<Value = World> {
         })
 }
 
-/// What was seen of a pass.
+/// The observations of a pass.
 #[derive(Debug)]
 struct Seen {
     result: RolloutResult,
@@ -153,7 +153,7 @@ struct Seen {
     blind_triggers: usize,
 }
 
-/// What a gate has not seen healthy yet.
+/// The instances that a gate has not seen healthy yet.
 #[derive(Debug, Default)]
 struct Unseen {
     /// Done or begun before the interruption, and done by canaries.
@@ -400,7 +400,7 @@ proptest! {
     #[test]
     fn never_are_more_in_flight_than_may_be(world in world()) {
         let seen = run(&world);
-        // What an interrupted run has begun goes on, whatever the limit is now.
+        // Operations of an interrupted run continue, whatever the limit is now.
         prop_assert!(seen.most_in_flight <= world.settings.max_in_flight.max(seen.taken_up), "{:?}", seen);
     }
 

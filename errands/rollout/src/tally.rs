@@ -21,7 +21,7 @@ pub struct Tally {
     pub busy: usize,
     /// They have failed.
     pub failed: usize,
-    /// Their operations go on.
+    /// The number of operations still in progress.
     pub in_progress: usize,
     /// Nothing was done.
     pub not_started: usize,

@@ -51,7 +51,7 @@ struct Pass {
     engine: Engine,
     now: Moment,
     said: Vec<String>,
-    /// What is to be answered.
+    /// The commands without an answer yet.
     asked: Vec<Command>,
 }
 
@@ -271,7 +271,7 @@ fn a_busy_instance_is_tried_again_after_a_pause_and_abandoned_after_the_last_att
             "Processing all remaining instances. Attempt 3/3",
         ]
     );
-    // Nothing sleeps after the last attempt, and nobody says so.
+    // No pause follows the last attempt, and no event announces one.
     assert_eq!(pass.said("until next attempt: 1m0s"), 2);
     assert_eq!(pass.said("until next attempt: 0s"), 1);
     assert_eq!(

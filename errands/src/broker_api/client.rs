@@ -18,7 +18,7 @@ use crate::{Console, trust};
 
 const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
 
-/// What a request takes at most where the operator sets no limit.
+/// The longest time for a request when the operator sets no limit.
 const NO_LIMIT: Duration = Duration::from_hours(1);
 
 /// A list of a hundred thousand instances is shorter, in bytes.
@@ -26,7 +26,7 @@ const LONGEST_ANSWER: usize = 64 << 20;
 
 /// The broker. Cheap to clone; clones share connections.
 ///
-/// What only reads is tried up to six times, anything else only as long as no connection has come about.
+/// Read requests are tried up to six times, other requests only until a connection exists.
 #[derive(Clone)]
 pub struct BrokerApi(Arc<Inner>);
 
@@ -40,7 +40,7 @@ struct Inner {
 }
 
 impl BrokerApi {
-    /// How long an answer may take for errands that are not told.
+    /// The default timeout of an answer.
     pub const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// The broker of a configuration. Nothing is sent yet. `timeout` is for each attempt at a request; without, there is no
@@ -182,7 +182,7 @@ impl fmt::Debug for BrokerApi {
     }
 }
 
-/// A refusal, with what the broker says of it.
+/// A rejection, with the broker's description.
 pub(super) fn refused(request: &Request, answer: &Answer) -> ServiceError {
     let said: Rejection = answer.json().unwrap_or_default();
     let kind = FailureKind::Refused {

@@ -1,4 +1,4 @@
-//! What can go wrong between an errand and the broker.
+//! Errors between an errand and the broker.
 
 use odb_api_types::code::Code;
 use odb_clients::{
@@ -22,8 +22,8 @@ pub enum BrokerApiSetUpError {
     Trust(#[from] UnusableTrust),
 }
 
-/// What an error of the broker's own API says. Of a refusal, `FailureKind::Refused::name` is the code of the broker, such as
-/// `ODB-1001`; it is empty where a Go broker, or a router in front of the broker, refuses.
+/// The parts of an error of the broker's own API. `FailureKind::Refused::name` is the broker's code, such as
+/// `ODB-1001`; it is empty for an error of a Go broker or of a router in front of the broker.
 pub trait BrokerApiRejection {
     /// Whether the broker has refused with this code.
     fn has_code(&self, wanted: Code) -> bool;

@@ -41,11 +41,11 @@ pub enum ListError {
     Refused {
         /// The answer's status.
         status: StatusCode,
-        /// What else is known of it.
+        /// The underlying error.
         #[source]
         source: ServiceError,
     },
-    /// What came is no list.
+    /// The answer is no list.
     #[error("failed to decode the list of service instances")]
     NotUnderstood(#[source] UnreadableAnswer),
     /// Nothing came.
@@ -85,7 +85,7 @@ impl BrokerApi {
             .collect();
         let path = ["mgmt", "service_instances"];
         let listed: Result<Option<Vec<ListedInstance>>, _> = self.get(&path, &filter).await;
-        // What a Go server makes of a list without members is `null`.
+        // A Go server encodes an empty list as `null`.
         listed
             .map(Option::unwrap_or_default)
             .map_err(ListError::from)
@@ -102,7 +102,7 @@ impl BrokerApi {
         self.get(&["mgmt", "orphan_deployments"], &[]).await
     }
 
-    /// What `GET /mgmt/metrics` answers, as it is.
+    /// The answer of `GET /mgmt/metrics`, unchanged.
     pub async fn metrics(&self) -> Result<Metrics, ServiceError> {
         let request = self.request(Method::GET, &["mgmt", "metrics"], &[]);
         let answer = self.send(&request).await?;

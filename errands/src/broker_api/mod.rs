@@ -1,12 +1,12 @@
-//! The broker, as errands speak to it: its management API and last operation (`spec/contracts/errands.md` §1.2, §4).
+//! The client of the broker: its management API and last operation (`spec/contracts/errands.md` §1.2, §4).
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `client` | how requests are sent and answers sorted; a request for any route |
-//! | `error` | what can go wrong |
+//! | `client` | sends requests and classifies answers; a request for any route |
+//! | `error` | errors |
 //! | `listing` | the lists of instances and orphans |
-//! | `orphans` | what no instance stands behind; operations that are cancelled |
-//! | `operation` | upgrade or recreate one instance, and see what becomes of it |
+//! | `orphans` | deleting orphans; cancelling operations |
+//! | `operation` | upgrades or recreates one instance, and polls the operation |
 
 mod client;
 mod error;

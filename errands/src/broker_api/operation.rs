@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{BrokerApi, client};
 
-/// What is done to every instance of a fleet.
+/// The operation that a run performs on each instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FleetOperation {
     /// It is deployed as its plan is offered today.
@@ -21,7 +21,7 @@ pub enum FleetOperation {
     Recreate,
 }
 
-/// What became of the wish to operate on an instance.
+/// The answer to an operation request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Triggered {
     /// It is being worked on; ask with this how that goes.
@@ -36,8 +36,7 @@ pub enum Triggered {
     Busy,
 }
 
-/// What the broker wants to be told when it is asked how an operation goes. It travels as it came, with keys that are not
-/// known here.
+/// The operation data that the broker expects with each poll. It is sent back unchanged, including unknown keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct OperationData(serde_json::Map<String, Value>);
@@ -45,16 +44,16 @@ pub struct OperationData(serde_json::Map<String, Value>);
 /// How an operation goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastOperation {
-    /// Whether it is over.
+    /// The state.
     pub state: OperationState,
-    /// What the broker says of it; may be empty.
+    /// The broker's description; may be empty.
     pub description: String,
 }
 
-/// Whether an operation is over.
+/// Whether an operation has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationState {
-    /// It is not.
+    /// It is in progress.
     InProgress,
     /// It is, and all is well.
     Succeeded,
@@ -66,7 +65,7 @@ pub enum OperationState {
 #[derive(Debug, thiserror::Error)]
 #[error("operation type: {operation} failed for service instance {instance}")]
 pub struct TriggerError {
-    /// What was to be done.
+    /// The requested operation.
     pub operation: FleetOperation,
     /// To which instance.
     pub instance: InstanceId,
@@ -81,7 +80,7 @@ pub enum TriggerFailure {
     /// The broker says why.
     #[error("unexpected status code: 500. description: {description}")]
     Described {
-        /// What it says.
+        /// The broker's description.
         description: String,
     },
     /// The broker says something.
@@ -98,7 +97,7 @@ pub enum TriggerFailure {
         /// The start of its body.
         body: String,
     },
-    /// It was begun, and nobody can ask how it goes.
+    /// The operation has begun, but its data for polls cannot be read.
     #[error("cannot parse upgrade response")]
     NotUnderstood(#[source] UnreadableAnswer),
     /// No answer came.
@@ -109,10 +108,10 @@ pub enum TriggerFailure {
 /// How an operation goes could not be learned.
 #[derive(Debug, thiserror::Error)]
 pub enum LastOperationError {
-    /// The broker told of no state that is known.
+    /// The broker reported an unknown state.
     #[error("unknown state from last operation: {state}")]
     UnknownState {
-        /// What it told.
+        /// The state.
         state: String,
     },
     /// The broker said no, or nothing.
@@ -239,7 +238,7 @@ impl fmt::Display for FleetOperation {
 }
 
 impl TriggerError {
-    /// Whether the broker may have begun it all the same.
+    /// Whether the broker may have begun the operation.
     pub fn may_have_begun(&self) -> bool {
         match &self.failure {
             TriggerFailure::NoAnswer(error) => error.may_have_taken_effect(),
@@ -252,10 +251,10 @@ impl TriggerError {
 }
 
 impl LastOperationError {
-    /// Whether it is worth asking again.
+    /// Whether a retry may help.
     pub fn is_transient(&self) -> bool {
         match self {
-            // A page of whatever stands before the broker.
+            // An error page of a proxy in front of the broker.
             Self::Request(error) => {
                 matches!(error.kind, FailureKind::NotUnderstood { .. }) || error.is_transient()
             }

@@ -1,4 +1,4 @@
-//! Deployments that no service instance stands behind, explained and deleted; and operations that are cancelled.
+//! Lists and deletes orphan deployments, and cancels operations.
 
 use odb_api_types::{
     ids::InstanceId,
@@ -12,12 +12,12 @@ use serde::Deserialize;
 
 use super::{BrokerApi, OperationData};
 
-/// What is said with the deletion of an orphan.
+/// The options of an orphan's deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrphanDeletion {
-    /// Nobody need have marked it.
+    /// Also deletes an unmarked orphan.
     pub include_unmarked: bool,
-    /// The plan that it is on, by name or id, where nobody has marked it.
+    /// The plan of an unmarked orphan, by name or id.
     pub plan: Option<String>,
     /// The platform does not know the offering any more, and that is right.
     pub offering_is_gone: bool,
@@ -25,7 +25,7 @@ pub struct OrphanDeletion {
     pub force: bool,
 }
 
-/// What became of the wish to delete an orphan.
+/// The answer to the deletion of an orphan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OrphanDeleted {
     /// It is being deleted; ask with this how that goes.
@@ -34,7 +34,7 @@ pub enum OrphanDeleted {
     WasAbsent,
 }
 
-/// What the broker says when it cancels an operation.
+/// The broker's answer when it cancels an operation.
 #[derive(Deserialize)]
 struct Cancelling {
     description: Option<String>,
@@ -46,7 +46,7 @@ impl BrokerApi {
         self.get(&["mgmt", "v1", "orphan_deployments"], &[]).await
     }
 
-    /// Deletes one of them. One that is being deleted already goes on being deleted.
+    /// Deletes an orphan. A deletion in progress continues.
     pub async fn delete_orphan(
         &self,
         deployment: &str,
@@ -77,8 +77,8 @@ impl BrokerApi {
         self.get(&operation_of(instance), &[]).await
     }
 
-    /// Cancels what is in progress on an instance. It has ended some time after that, or, as the answer says then, goes on for
-    /// a while.
+    /// Cancels the operation in progress on an instance. The operation ends some time later, or continues for a while,
+    /// as the answer says.
     pub async fn cancel_operation(
         &self,
         instance: &InstanceId,

@@ -8,22 +8,22 @@ use odb_config::{InvalidConfig, LoadError, Loaded};
 use super::Form;
 use crate::{Console, Dependencies};
 
-/// What an errand of the Go release says when something is wrong with its file (`spec/contracts/errands.md` §1.1).
+/// The words of the Go release's errands for an error in their file (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigTexts {
     /// When it is not given; without, a file without a name is looked for.
     pub missing: Option<&'static str>,
-    /// What precedes the cause when it cannot be read.
+    /// The prefix of the cause when the file cannot be read.
     pub unreadable: Option<&'static str>,
-    /// What precedes the cause when it cannot be used.
+    /// The prefix of the cause when the file is invalid.
     pub invalid: Option<&'static str>,
 }
 
-/// Reads the file of an errand, and says what is odd about it.
+/// Reads the file of an errand and reports its warnings.
 ///
 /// # Errors
 ///
-/// It is not given, cannot be read or cannot be used.
+/// The file is missing, unreadable or invalid.
 pub fn load<T>(
     file: Option<&Path>,
     texts: &ConfigTexts,
@@ -64,7 +64,7 @@ fn prefixed(prefix: Option<&str>, cause: &str) -> String {
     }
 }
 
-/// One fault is told where the cause stands; of several, each has a line before.
+/// A single error is reported as the cause; several errors get a line each before it.
 fn all_errors(invalid: &InvalidConfig, console: &Console) -> String {
     for warning in &invalid.warnings {
         console.say(warning);
@@ -80,7 +80,7 @@ fn all_errors(invalid: &InvalidConfig, console: &Console) -> String {
     }
 }
 
-/// What the operating system says, as Go spells it.
+/// The operating system's error in the spelling of Go.
 fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

@@ -1,15 +1,15 @@
-//! The flags of Go programs, turned into ours: one dash is as good as two, a value follows after a space or `=`, a boolean
+//! Converts the flags of Go programs to ours: one dash equals two, a value follows after a space or `=`, a boolean
 //! takes its value only with `=` (`spec/contracts/errands.md` §1.1).
 
 use std::{any::TypeId, ffi::OsString, path::PathBuf};
 
 use clap::{Arg, Command};
 
-/// What becomes of arguments that are no flags, where an errand has no use for any.
+/// How an errand without positional arguments treats them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extras {
-    /// The first one ends the flags, and is ignored with all that follows. It is an error where flags that the errand knows
-    /// stand behind it: whoever wrote them means them, and a switch such as `--dry-run` must not be lost.
+    /// The first one ends the flags; it and the rest are ignored. Known flags after it are an error, because a switch
+    /// such as `--dry-run` must not be lost.
     Ignored,
     /// They are an error.
     Refused,
@@ -37,7 +37,7 @@ pub(super) fn modern(command: &Command, words: Vec<OsString>, extras: Extras) ->
         let follows = known.is_some_and(takes_next_word);
         let mut spelled: OsString = format!("--{name}").into();
         let value = value.map(OsString::from).or_else(|| {
-            // Whatever it looks like.
+            // The next word is the value, even if it looks like a flag.
             if follows { words.next() } else { None }
         });
         if let Some(value) = value {
@@ -66,7 +66,7 @@ pub fn go_boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// What follows the dashes of a flag. One letter after one dash is left to our own command line.
+/// The name of a flag without its dashes. Single letters are left to our own command line.
 fn flag(word: &OsString) -> Option<&str> {
     let word = word.to_str()?;
     let name = match word.strip_prefix("--") {

@@ -1,10 +1,10 @@
 //! The command line: `odb-errand NAME …`, or an errand's own name with the flags of the Go program.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `go_flags` | the flags of Go programs, turned into ours |
-//! | `duration` | how long something may take |
-//! | `config_file` | the file that most errands are given |
+//! | `go_flags` | converts the flags of Go programs to ours |
+//! | `duration` | durations |
+//! | `config_file` | the file of most errands |
 //!
 //! A usage error ends the program with exit status 2.
 
@@ -91,10 +91,10 @@ impl Errand {
     }
 }
 
-/// What is to be done.
+/// The parsed command.
 #[derive(Debug)]
 pub struct CommandLine {
-    /// The errand's name, under which it speaks.
+    /// The errand's name, the prefix of its messages.
     pub program: String,
     /// How the program was called.
     pub form: Form,
@@ -160,7 +160,7 @@ impl CommandLine {
 }
 
 impl Form {
-    /// Tells how the program was called, and turns the words into those of our own form.
+    /// Determines how the program was called, and converts the words to our own form.
     fn of(mut words: Vec<OsString>) -> (Self, Vec<OsString>) {
         let command = Program::command();
         let called = words.first().map(Path::new).and_then(Path::file_name);

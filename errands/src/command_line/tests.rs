@@ -11,7 +11,7 @@ fn understood(line: &[&str]) -> Result<CommandLine, clap::Error> {
     CommandLine::parse(form, &words)
 }
 
-/// How a line of flags of `collect-service-metrics` is understood; what differs from the first line is told.
+/// Asserts that all lines of flags of `collect-service-metrics` parse to the same command.
 fn all_mean_the_same(lines: &[&[&str]]) {
     let expected = format!("{:?}", understood(lines[0]).unwrap().errand);
     for line in lines {

@@ -24,7 +24,8 @@ use crate::{
     report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
 };
 
-/// How often instances that have come meanwhile are deleted, too. Nobody can order any by then; those had been begun.
+/// How many further rounds delete instances that appeared meanwhile. By then no user can order; these orders had begun
+/// before.
 const MOST_ROUNDS: usize = 3;
 
 /// How it is done.
@@ -33,17 +34,17 @@ pub(crate) struct How {
     /// Number of deletions at once, instead of `max_in_flight` of the file (10 unless it says so).
     #[arg(long, value_name = "NUMBER")]
     max_in_flight: Option<NonZeroUsize>,
-    /// What one instance may take in all, in seconds or as `90m`, instead of `give_up_after` of the file (4 h unless it says so).
+    /// The time for one instance, in seconds or as `90m`, instead of `give_up_after` of the file (default 4 h).
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     give_up_after: Option<Duration>,
-    /// Purge an instance from the platform that could not be deleted. What the broker has made for it may stay; then it is an
-    /// orphan, which `orphan-deployments` lists.
+    /// Purge an instance that cannot be deleted from the platform. Its deployment may stay as an orphan, which
+    /// `orphan-deployments` lists.
     #[arg(long)]
     purge_failed: bool,
     /// List what would be deleted, and delete nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask for the number of instances. Without a terminal there is no question.
+    /// Do not prompt for the number of instances. Without a terminal there is no prompt.
     #[arg(long)]
     yes: bool,
     /// Output format.
@@ -61,28 +62,27 @@ pub(crate) struct Fleet {
     pub(crate) how: How,
     pub(crate) new_arrivals: NewArrivals,
     pub(crate) dependencies: Dependencies,
-    /// What became of each instance, as far as is known by now.
+    /// The outcome of each instance so far.
     pub(crate) report: Mutex<Report>,
 }
 
-/// What becomes of instances that are ordered while the others are deleted.
+/// How the errand treats instances that are ordered during the deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NewArrivals {
-    /// They stay, and are told of.
+    /// They stay and are reported.
     Counted,
     /// They are deleted, too.
     Deleted,
 }
 
-/// What is to be expected.
 pub(crate) enum Outlook {
     /// It was only looked.
     OnlyLooked,
-    /// These are deleted; whoever was to be asked has agreed.
+    /// These instances are deleted; the user has confirmed it if a prompt was needed.
     ToDelete(Vec<Chosen>),
 }
 
-/// What is said where somebody sits at the keyboard and does not see what we say.
+/// The message for a user who types but does not see stderr.
 const IGNORED: &str = "nothing was changed: standard error is no terminal, so that you cannot be asked whether you mean it; say --yes";
 
 impl Fleet {
@@ -105,12 +105,12 @@ impl Fleet {
         self.dependencies.unless_stopped(plans).await?
     }
 
-    /// Whether somebody has to see who is meant before anything is changed.
+    /// Whether the errand must list the instances before it changes anything.
     pub(crate) fn must_be_looked_at_first(&self) -> bool {
         self.how.dry_run || (!self.how.yes && Audience::of_this_process() != Audience::Program)
     }
 
-    /// Looks who is meant, and asks whoever sits at a terminal. With `--dry-run` that is all.
+    /// Lists the selected instances and prompts the user at a terminal. With `--dry-run` it ends there.
     pub(crate) async fn outlook(&self, plans: &[Plan]) -> anyhow::Result<Outlook> {
         let chosen = self.list(plans).await?;
         self.selection.must_be_among(&chosen)?;
@@ -130,7 +130,7 @@ impl Fleet {
         Ok(Outlook::ToDelete(chosen))
     }
 
-    /// Has whoever sits at a terminal type the number of instances.
+    /// Prompts the user at the terminal for the number of instances.
     async fn ask(&self, count: usize) -> anyhow::Result<()> {
         if self.how.yes || count == 0 {
             return Ok(());
@@ -151,12 +151,12 @@ impl Fleet {
         Ok(())
     }
 
-    /// Deletes whoever is there now, and makes sure that none is left. If somebody was asked, of so many instances; more than
-    /// that are asked about again.
+    /// Deletes all instances and verifies that none is left. A confirmation covers the confirmed number; if there are
+    /// more, the user is prompted again.
     ///
     /// # Errors
     ///
-    /// Some are left, whatever the reason.
+    /// Some instances are left, for any reason.
     pub(crate) async fn delete_all(
         &self,
         plans: &[Plan],
@@ -185,7 +185,7 @@ impl Fleet {
             self.say("No service instances found.");
             return Ok(());
         }
-        // What became of them is told, whatever the last list says.
+        // The outcome of each instance is printed, even if the last list fails.
         let left = self.run(plans, chosen, &mut report).await;
         let is_done = are_gone(&report) && left.as_ref().is_ok_and(Vec::is_empty);
         let status = if is_done {
@@ -209,7 +209,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Round after round, as long as all goes well and somebody has come meanwhile. Who is left then is told.
+    /// Runs rounds until one fails or no new instance appears. Remaining instances are reported.
     async fn run(
         &self,
         plans: &[Plan],
@@ -269,7 +269,7 @@ impl Fleet {
         }
     }
 
-    /// Tells people what became of each instance. Programs are told at the end.
+    /// Prints the outcome of each instance to stderr. The document for programs follows at the end.
     fn print(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
         report.print(status, OutputFormat::Text, shown, &self.dependencies)?;
         *self.reported() = report;
@@ -300,7 +300,7 @@ impl Fleet {
         ended
     }
 
-    /// Says the last words of an errand that has done all, and what somebody still has to look at.
+    /// Prints the final message, and what needs the operator's attention.
     pub(crate) fn say_finished(&self, text: &str) {
         match self.reported().count(Outcome::Purged) {
             0 => self.say(text),

@@ -1,4 +1,4 @@
-//! Many deletions side by side, each of which is told of.
+//! Runs many deletions concurrently and reports each.
 
 use std::{num::NonZeroUsize, time::Instant};
 
@@ -27,7 +27,7 @@ pub(crate) struct Round {
     pub(crate) giving_up: CancellationToken,
 }
 
-/// What becomes of an instance that cannot be deleted.
+/// How the errand treats an instance that cannot be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterFailure {
     /// It stays as it is.
@@ -37,7 +37,7 @@ pub(crate) enum AfterFailure {
 }
 
 impl Round {
-    /// Tries all of them, and tells what became of each, in their order.
+    /// Tries all instances, and returns the outcome of each in their order.
     pub(crate) async fn run(&self, chosen: Vec<Chosen>) -> Vec<Row> {
         let progress = Progress::begin(
             &self.dependencies.console,
@@ -103,7 +103,7 @@ impl Round {
         }
     }
 
-    /// What becomes of an instance that could not be deleted, and why.
+    /// The outcome of an instance that was not deleted, and the reason.
     async fn after(&self, guid: &InstanceGuid, error: &Error) -> (Outcome, String) {
         if self.after_failure == AfterFailure::Keep || error.is_everybodys() {
             return (Outcome::Failed, error.to_string());

@@ -22,8 +22,8 @@ use crate::report::{Outcome, Row};
 /// How long listing a fleet may take, repetitions of its pages included.
 const LISTING: Duration = Duration::from_mins(10);
 
-/// Which of the offering's service instances are meant; all of them, if nothing is said. What is said of several kinds
-/// must all hold, of what is said several times one.
+/// Selects service instances of the offering; without criteria, all of them. Criteria of different kinds must all
+/// match, of several values of one kind one.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Selection {
     /// Only instances of this plan, by its name or its id in the catalog.
@@ -61,12 +61,12 @@ pub(crate) struct Plan {
     pub(crate) unique_id: String,
 }
 
-/// The plans of an offering: those of the broker of that name, where one is named.
+/// The plans of an offering; those of the named broker, if one is named.
 ///
 /// # Errors
 ///
-/// The Cloud Controller does not tell, or it is not clear whose plans are meant: several brokers offer them and none is
-/// named, or the one that is named does not. The instances of the others are nobody's business.
+/// The Cloud Controller fails, or the broker is ambiguous: several brokers offer the plans and none is named, or the
+/// named one does not offer them. Instances of other brokers are never touched.
 pub(crate) async fn plans(
     controller: &CloudController,
     offering: &OfferingId,
@@ -125,11 +125,11 @@ pub(crate) async fn plans(
 }
 
 impl Selection {
-    /// The instances of these plans that are meant, by guid.
+    /// The selected instances of these plans, by GUID.
     ///
     /// # Errors
     ///
-    /// The Cloud Controller does not tell all of them, or a plan that is named is not there.
+    /// The Cloud Controller does not return all of them, or a selected plan does not exist.
     pub(crate) async fn of(
         &self,
         controller: &CloudController,
@@ -253,7 +253,7 @@ impl Chosen {
         })
     }
 
-    /// What became of it.
+    /// The row of the report.
     pub(crate) fn row(self, outcome: Outcome) -> Row {
         Row {
             plan: Some(self.plan).filter(|plan| !plan.is_empty()),

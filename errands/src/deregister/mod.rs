@@ -23,7 +23,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("Invalid config file"),
 };
 
-/// How long a question to the platform may take, repeats included.
+/// The time for one request to the platform, including retries.
 const REQUEST: Duration = Duration::from_mins(2);
 /// How long a deletion may take, the end of an earlier change of the broker included.
 const DELETION: Duration = Duration::from_mins(10);

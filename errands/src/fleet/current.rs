@@ -1,4 +1,4 @@
-//! What an instance is at the moment: it may have changed its plan, or be gone, since it was listed.
+//! The current state of an instance: it may have changed its plan or be gone since it was listed.
 
 use std::{cell::Cell, fmt};
 
@@ -13,7 +13,6 @@ use odb_redaction::Chain;
 use super::members::Member;
 use crate::broker_api::{BrokerApi, BrokerApiRejection};
 
-/// What an instance is at the moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Current {
     /// The platform knows it.
@@ -27,7 +26,7 @@ pub(super) enum Current {
     Gone,
 }
 
-/// What the broker can tell.
+/// What the broker can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knowledge {
     /// One instance at a time, with all that is known of it.
@@ -51,12 +50,12 @@ impl<'a> LookUp<'a> {
         }
     }
 
-    /// What the broker can tell, as far as that has shown.
+    /// What the broker can report, as far as its answers have shown.
     pub(super) fn knowledge(&self) -> Option<Knowledge> {
         self.knowledge.get()
     }
 
-    /// What an instance is at the moment.
+    /// Reads the current state of an instance.
     pub(super) async fn current(&self, id: &InstanceId) -> Result<Current, LookUpError> {
         if self.knowledge.get() == Some(Knowledge::List) {
             return self.listed(id).await;
@@ -91,7 +90,7 @@ impl<'a> LookUp<'a> {
         }
     }
 
-    /// All that is known of an instance; `None` when nobody knows it.
+    /// All that is known of an instance; `None` if it is unknown.
     pub(super) async fn entry(
         &self,
         id: &InstanceId,
@@ -107,7 +106,7 @@ impl<'a> LookUp<'a> {
     /// The Director may know what the platform does not.
     async fn known(&self, entry: InventoryEntry) -> Result<Current, LookUpError> {
         let is_known = entry.space_guid.is_some() || entry.platform_operation.is_some();
-        // Where instances have no spaces only the platform's list tells.
+        // Without spaces, only the platform's list has the instance.
         if !is_known {
             let id = entry.service_instance_id.as_str();
             let path = ["mgmt", "v1", "service_instances"];

@@ -1,5 +1,5 @@
-//! Whether the Director can recreate (`spec/contracts/errands.md` §4.1). The broker knows its Director; only where that is a
-//! Go broker is the Director asked itself, for what it tells everybody.
+//! Whether the Director can recreate (`spec/contracts/errands.md` §4.1). The broker reports it; with a Go broker the
+//! errand reads the Director's public info.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What would change: asked of the broker instance by instance, told for the whole fleet at once.
+//! Shows what would change: requested from the broker for each instance, printed for the fleet at once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,19 +20,19 @@ use crate::{
     report::{Outcome, Row},
 };
 
-/// A change of the same thing to more values than this is told in one line.
+/// Changes of one path to more values than this are printed in one line.
 const DISTINCT_VALUES: usize = 5;
 
-/// What would become of one instance.
+/// The dry run of one instance.
 #[derive(Debug)]
 pub(super) struct Forecast {
     pub(super) row: Row,
-    /// What an upgrade would change, if that could be found out.
+    /// The changes of an upgrade, if the broker could compute them.
     reported: Option<DryRun>,
 }
 
 impl Forecast {
-    /// Nobody could tell.
+    /// Whether the changes are unknown.
     pub(super) fn is_unknown(&self) -> bool {
         matches!(self.row.outcome, Outcome::Failed | Outcome::Busy)
     }
@@ -86,7 +86,7 @@ async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
     }
 }
 
-/// What would change of one instance, by kind: the changes themselves are reported once for the whole fleet.
+/// The changes of one instance by kind. The changes themselves are printed once for the fleet.
 fn summary(changes: &Changes) -> String {
     let kinds: Vec<String> = changes
         .kinds()
@@ -127,7 +127,7 @@ struct Folded {
     instances: usize,
 }
 
-/// The changes of a whole fleet, identical ones told once.
+/// The changes of a fleet, with identical ones merged.
 #[derive(Debug, Default)]
 pub(super) struct FleetChanges {
     changes: Vec<Folded>,
@@ -182,7 +182,7 @@ impl FleetChanges {
                     }));
             }
         }
-        // What concerns most comes first, and what belongs together stays together.
+        // Changes that affect most instances come first, and related ones stay together.
         fleet
             .changes
             .sort_by_key(|change| (std::cmp::Reverse(change.instances), change.kind));

@@ -9,7 +9,7 @@ use odb_redaction::Chain;
 use crate::broker_api::{BrokerApi, BrokerApiRejection};
 use odb_rollout::Health;
 
-/// Asks for the health of an instance. Who cannot be asked is not known to be healthy.
+/// Reads the health of an instance. Without an answer it does not count as healthy.
 pub(super) async fn of(broker: &BrokerApi, id: &InstanceId) -> Health {
     let path = ["mgmt", "v1", "service_instances", id.as_str(), "health"];
     match broker.get::<Reported>(&path, &[]).await {

@@ -14,7 +14,7 @@ use crate::{
 /// Whether a run has listed its instances before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listing {
-    /// It has not: an instance that is named and not there is a slip.
+    /// The first list: a named instance that is missing is a typo.
     First,
     /// It has: an instance that is not there any more was deleted meanwhile.
     Later,
@@ -33,7 +33,7 @@ impl FleetRun<'_> {
             self.file.max_in_flight
         ));
         let members = match self.inventory(listing, report).await {
-            // A Go broker lists ids only, which is enough for a new run over the whole fleet.
+            // A Go broker lists only ids, which is enough for a new run over the complete fleet.
             Err(error)
                 if is_unknown_route(&error)
                     && !under_way.is_continued
@@ -107,7 +107,7 @@ impl FleetRun<'_> {
         Ok(members)
     }
 
-    /// What an earlier pass has told of them is not true any more.
+    /// The results that an earlier pass recorded for them are out of date.
     fn report_gone(&self, missing: &[&str], report: &mut Report) {
         for id in missing {
             self.console

@@ -57,7 +57,7 @@ impl From<InventoryEntry> for Member {
 }
 
 impl Member {
-    /// What became of it, for the report.
+    /// The row of the report.
     pub(super) fn row(&self, outcome: Outcome, cause: Option<String>) -> Row {
         let plan = self.plan.as_ref().map(ToString::to_string);
         Row {
@@ -90,7 +90,7 @@ impl Choice {
         *self != Self::default()
     }
 
-    /// What is asked of the broker.
+    /// The query of the request to the broker.
     pub(super) fn query(&self) -> Vec<(&str, &str)> {
         let named = [
             ("plan", &self.plans),
@@ -111,7 +111,7 @@ impl Choice {
         names.any(|name| self.excluded.contains(name))
     }
 
-    /// What is excluded and none of these is called.
+    /// The excluded names that match none of these instances.
     pub(super) fn excluded_in_vain(&self, members: &[Member]) -> Vec<&str> {
         let known: BTreeSet<&str> = members.iter().flat_map(Member::names).collect();
         let excluded = self.excluded.iter().map(String::as_str);
@@ -120,7 +120,7 @@ impl Choice {
 }
 
 impl Member {
-    /// Whatever it may be called by.
+    /// All names and ids of the instance.
     fn names(&self) -> impl Iterator<Item = &str> {
         let entry = self.entry.as_deref();
         let words = [

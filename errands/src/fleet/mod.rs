@@ -116,7 +116,7 @@ async fn operate(
     match begun {
         Ok(run) => run.complete().await,
         Err(error) => {
-            // Who wants a document gets one, whatever happens.
+            // With `--output json` a document is printed in every case.
             if flags.output == OutputFormat::Json {
                 let mut report = report_of(operation);
                 report.note("error", format!("{error:#}"));

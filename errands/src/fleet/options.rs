@@ -1,4 +1,4 @@
-//! What the operator wants, held against what the broker can do.
+//! Checks the operator's options against what the broker supports.
 
 use anyhow::bail;
 
@@ -38,7 +38,7 @@ impl FleetRun<'_> {
                     "this broker has no means for {}: it is a Go broker, or older than this errand",
                     named.join(" and ")
                 ),
-                // Whatever else it is, the list will meet it, too.
+                // Another error shows up with the list, too.
                 Ok(_) | Err(_) => {}
             }
         }

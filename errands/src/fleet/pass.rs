@@ -18,7 +18,7 @@ use odb_rollout::{
 /// One pass over the instances.
 pub(super) struct Pass<'a> {
     pub(super) console: &'a Console,
-    /// What is done, in a word for a bar.
+    /// The activity as a word for the progress bar.
     pub(super) activity: &'static str,
     pub(super) settings: Settings,
     pub(super) members: &'a [Member],
@@ -26,14 +26,14 @@ pub(super) struct Pass<'a> {
     pub(super) stopping: &'a CancellationToken,
 }
 
-/// How an instance stands when the pass begins, with what is needed to ask after an operation that goes on.
+/// The state of an instance at the start of the pass, with the data to poll an operation in progress.
 pub(super) struct Known<U> {
     pub(super) prior_result: PriorResult,
     pub(super) underway: Option<U>,
 }
 
 impl<U> Known<U> {
-    /// How it stands; nothing goes on.
+    /// An instance without an operation in progress.
     pub(super) fn prior_result(prior_result: PriorResult) -> Self {
         Self {
             prior_result,
@@ -41,7 +41,7 @@ impl<U> Known<U> {
         }
     }
 
-    /// Something goes on.
+    /// An instance with an operation in progress.
     pub(super) fn underway(prior_result: PriorResult, underway: U) -> Self {
         Self {
             prior_result,
@@ -85,7 +85,7 @@ fn named(members: &[Member]) -> String {
 }
 
 impl Pass<'_> {
-    /// Runs it. `known` tells of instances about which something is known already.
+    /// Runs the pass. `known` has the instances with a recorded state.
     pub(super) async fn run<O: Operator>(
         self,
         operator: &O,
@@ -153,7 +153,7 @@ impl Pass<'_> {
     }
 }
 
-/// Tells people how a pass goes.
+/// Prints the progress of a pass.
 struct PassObserver<'a> {
     console: &'a Console,
     progress: Progress,

@@ -18,7 +18,7 @@ use crate::{
 };
 use odb_rollout::PriorResult;
 
-/// What is done about instances that an interrupted part of the run has failed on.
+/// How a continued run treats instances that failed before the interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailedBefore {
     /// They stay failed.
@@ -32,14 +32,14 @@ pub(super) enum FailedBefore {
 pub(super) enum Extent {
     /// All of it.
     Whole,
-    /// Some of it. What becomes of some says nothing of how the run over all of them has ended.
+    /// A part of the fleet. Its outcome says nothing about the run over the complete fleet.
     Part,
 }
 
-/// The run that is under way, as the broker remembers it.
+/// The current run, as the broker records it.
 #[derive(Clone, Debug)]
 pub(super) struct RunUnderWay {
-    /// Unless the broker does not remember it.
+    /// `None` if the broker does not record it.
     run: Option<Run>,
     extent: Extent,
     /// It has begun before this process.
@@ -49,26 +49,26 @@ pub(super) struct RunUnderWay {
 /// A run cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ResumptionError {
-    /// It is a Go broker, or an older one of ours.
+    /// The broker is a Go broker, or an older version.
     #[error(
         "the run cannot be continued: this broker does not record runs (a Go broker does not); run without `continue` to \
          visit every instance"
     )]
     UnknownToBroker,
-    /// The broker has nowhere to remember it.
+    /// The broker has no place to record it.
     #[error(
         "the run cannot be continued: the broker may not keep BOSH configs, in which it records runs; run without \
          `continue` to visit every instance"
     )]
     NotKept,
-    /// The broker does not tell.
+    /// The broker does not return it.
     #[error("the last run could not be looked up")]
     LookUp(#[source] ServiceError),
 }
 
 impl RunUnderWay {
-    /// Begins a run. Where it cannot be remembered it cannot be continued, which is no reason not to run. One over a part
-    /// of the fleet is not remembered: it would take the place of an interrupted one over all of it.
+    /// Begins a run. A run that cannot be recorded still runs, but cannot be continued. A run over a part of the fleet
+    /// is not recorded, because it would replace an interrupted run over the complete fleet.
     pub(super) async fn begin(
         broker: &BrokerApi,
         operation: FleetOperation,
@@ -124,7 +124,7 @@ impl RunUnderWay {
         }
     }
 
-    /// Goes on with the last run if that has not succeeded and was to bring about what is offered today, or else begins one.
+    /// Continues the last run if it has not succeeded and aims at the current target; otherwise begins a new one.
     pub(super) async fn go_on(
         broker: &BrokerApi,
         operation: FleetOperation,
@@ -184,7 +184,7 @@ impl RunUnderWay {
         }
     }
 
-    /// How an instance stands: what is known of it, and what the run has done.
+    /// The prior result of an instance: its recorded state and what the run has done.
     pub(super) fn prior_result(
         &self,
         operation: FleetOperation,
@@ -228,7 +228,7 @@ impl RunUnderWay {
         }
     }
 
-    /// When it began, by the broker's clock; unless the broker cannot remember it.
+    /// When the run began, by the broker's clock; `None` if the broker cannot record it.
     pub(super) fn began(&self) -> Option<Timestamp> {
         self.run.as_ref().map(|run| run.began)
     }

@@ -36,9 +36,9 @@ use odb_rollout::{CanarySelection, HealthGate, PriorResult, Settings};
 /// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is away
 /// for some minutes.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
-/// How long instances may take to become healthy, unless somebody says otherwise.
+/// The default time for instances to become healthy.
 const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);
-/// What looking at the version of the Cloud Controller may take.
+/// The time for reading the version of the Cloud Controller.
 const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
 /// The pause before it is looked at again.
 const VERSION_PAUSE: Duration = Duration::from_secs(5);
@@ -99,7 +99,7 @@ impl<'a> FleetRun<'a> {
         })
     }
 
-    /// Runs it, and tells what became of each instance.
+    /// Runs all instances and reports the outcome of each.
     pub(super) async fn complete(self) -> anyhow::Result<ExitStatus> {
         let mut report = report_of(self.operation);
         let ended = self.ended(&mut report).await;
@@ -128,7 +128,7 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Runs all passes; the broker remembers that it does.
+    /// Runs all passes; the broker records the run.
     async fn recorded_run(&self, report: &mut Report) -> anyhow::Result<()> {
         let begun = async {
             let (broker, operation, console) = (&self.broker, self.operation, &self.console);
@@ -194,7 +194,7 @@ impl<'a> FleetRun<'a> {
         ended
     }
 
-    /// The Cloud Controller, where upgrades go through it; or why they should and do not. Passing trouble is waited for.
+    /// The Cloud Controller, where upgrades use it; otherwise the reason why they do not. Transient errors are retried.
     async fn platform(&self) -> Result<Option<CloudController>, String> {
         let access = self.file.cloud_foundry.as_ref();
         let Some(access) = access.filter(|_| self.file.maintenance_info_present) else {
@@ -298,7 +298,7 @@ impl<'a> FleetRun<'a> {
         Ok(())
     }
 
-    /// What a run that is continued has done to an instance; nothing is known in a new one.
+    /// The result that a continued run has recorded for an instance; unknown in a new run.
     fn prior_result(
         &self,
         under_way: &RunUnderWay,
@@ -359,7 +359,7 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Tells what would change, and changes nothing.
+    /// Prints what would change, and changes nothing.
     async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
         self.console.say("DRY RUN: nothing is changed");
         let members = self.inventory(Listing::First, report).await?;

@@ -1,4 +1,4 @@
-//! Carries out what the engine wants done, and tells it what came of that.
+//! Executes the commands of the engine and returns their results to it.
 
 use std::{cell::RefCell, collections::HashMap, future::Future, pin::Pin};
 
@@ -12,43 +12,43 @@ use odb_rollout::{
 
 /// A way to bring operations about.
 pub(super) trait Operator {
-    /// What it takes to ask how an operation is doing.
+    /// The data for polling an operation.
     type Underway: Clone;
 
-    /// Asks for the operation on an instance. An operation that goes on has something to ask after it with.
+    /// Requests the operation on an instance. An operation in progress comes with the data for polling it.
     async fn trigger(
         &self,
         location: Location,
         is_repeat: bool,
     ) -> (TriggerAnswer, Option<Self::Underway>);
 
-    /// Asks how an operation is doing.
+    /// Polls an operation.
     async fn poll(&self, location: Location, underway: &Self::Underway) -> PollAnswer;
 
     /// Asks whether an instance is healthy.
     async fn examine(&self, location: Location) -> Health;
 }
 
-/// Somebody who wants to know how a pass goes.
+/// An observer of a pass.
 pub(super) trait Observer {
-    /// Something is to be told.
+    /// Called with each event of the log.
     fn said(&mut self, log_event: &LogEvent);
 
     /// An instance has come to another state.
     fn changed(&mut self, location: Location, state: &State);
 }
 
-/// What a pass begins with.
+/// The input of a pass.
 pub(super) struct Beginning<U> {
     pub(super) engine: Engine,
     pub(super) commands: Vec<Command>,
-    /// Operations of an interrupted part of the run that go on.
+    /// Operations in progress from the interrupted part of the run.
     pub(super) underway: HashMap<Location, U>,
 }
 
 type Calls<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Event> + 'c>>>;
 
-/// Runs a pass to its end, in good order when it is told to stop. Calls are made side by side.
+/// Runs a pass to its end; an interrupt lets the current operations finish. Calls run concurrently.
 pub(super) async fn run<O: Operator>(
     operator: &O,
     beginning: Beginning<O::Underway>,

@@ -43,7 +43,7 @@ impl<'a> ThroughBroker<'a> {
         under_way: &'a RunUnderWay,
         console: &'a Console,
     ) -> Self {
-        // Whoever remembers runs or has told of an instance all that is known is no Go broker.
+        // A broker that records runs or has an inventory is no Go broker.
         let has_inventory =
             under_way.id().is_some() || members.iter().any(|member| member.entry.is_some());
         let knowledge = has_inventory.then_some(Knowledge::Inventory);
@@ -58,8 +58,8 @@ impl<'a> ThroughBroker<'a> {
         }
     }
 
-    /// Whether an operation that was asked for before has begun, although no answer told so: the answer was lost, or the broker
-    /// came to work on it when it had said that it was busy.
+    /// Whether an operation requested earlier has begun without a positive answer: the answer was lost, or the broker
+    /// began it after it had reported that it was busy.
     fn begun_meanwhile(&self, location: Location, current: &Current) -> Option<Begun> {
         let Current::Known {
             entry: Some(entry), ..
@@ -77,7 +77,7 @@ impl<'a> ThroughBroker<'a> {
                     || before.request != now.request
                     || before.kind != now.kind
             }
-            // What a run that is continued has begun is not new.
+            // An operation that a continued run has begun is not new.
             Before::Unknown => {
                 let of_run = now.began.zip(self.under_way.began());
                 !self.under_way.is_continued && of_run.is_some_and(|(now, run)| now >= run)
@@ -102,7 +102,7 @@ impl<'a> ThroughBroker<'a> {
             .or_insert_with(|| Before::of(current));
     }
 
-    /// What is in the way may be what was asked for.
+    /// The operation in progress may be the requested one.
     async fn in_the_way(&self, location: Location) -> Option<Begun> {
         if self.look_up.knowledge() != Some(Knowledge::Inventory) {
             return None;
@@ -131,8 +131,8 @@ impl<'a> ThroughBroker<'a> {
         }
     }
 
-    /// What a run that was interrupted may still have had on its way when the list was read: the broker has worked on it
-    /// since.
+    /// An operation that the interrupted run may have requested just before the list was read: the broker has worked on
+    /// the instance since.
     fn begun_by_the_run(&self, current: &Current) -> Option<Begun> {
         let Current::Known {
             entry: Some(entry), ..
@@ -182,7 +182,7 @@ impl<'a> ThroughBroker<'a> {
         }
     }
 
-    /// What the Director says of a failure; users, for whom the description is made, are not told.
+    /// The Director's error. The description is for platform users and does not have it.
     async fn error_of_director(&self, id: &InstanceId) -> Option<String> {
         if self.look_up.knowledge() != Some(Knowledge::Inventory) {
             return None;
@@ -261,7 +261,7 @@ impl Before {
     }
 }
 
-/// What has become of an operation whose answer was lost.
+/// The outcome of an operation whose answer was lost.
 enum Begun {
     Underway(OperationData),
     Succeeded,

@@ -17,7 +17,7 @@ use super::{health, members::Member, runner::Operator};
 use crate::broker_api::BrokerApi;
 use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
 
-/// What a step at the Cloud Controller may take, repeats included.
+/// The time for a step at the Cloud Controller, including retries.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Upgrades through the Cloud Controller.
@@ -54,7 +54,7 @@ impl<'a> ThroughPlatform<'a> {
         }
     }
 
-    /// Who asks first asks for all.
+    /// The first caller sends the request for all.
     async fn version_of(&self, plan: &PlanGuid) -> Result<Option<String>, ServiceError> {
         let mut versions = self.versions.lock().await;
         if let Some(version) = versions.get(plan) {
@@ -118,8 +118,8 @@ impl<'a> ThroughPlatform<'a> {
         }
     }
 
-    /// What has become of an upgrade whose answer was lost. Somebody else may have begun it, but then it is an update of the
-    /// same instance, whose end is waited for all the same.
+    /// The outcome of an upgrade whose answer was lost. Another client may have begun it; its end is awaited in that
+    /// case, too.
     fn begun_meanwhile(
         &self,
         location: Location,

@@ -1,4 +1,4 @@
-//! `collect-service-metrics`: what the broker counts, for whoever forwards it (`spec/contracts/errands.md` §8).
+//! `collect-service-metrics`: prints the broker's metrics for a forwarder (`spec/contracts/errands.md` §8).
 
 use std::{path::PathBuf, time::Duration};
 
@@ -25,7 +25,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("invalid config file"),
 };
 
-/// How long it may take in all: whoever collects metrics comes again every minute or so.
+/// The time for the complete run: collectors run about every minute.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Print the number of service instances and what is left of the quotas

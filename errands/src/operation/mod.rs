@@ -67,7 +67,7 @@ enum Form {
     Json,
 }
 
-/// What is known of an operation in the end.
+/// The final state of an operation.
 enum Seen {
     /// As it is, or as it ended.
     Reported(OperationStatus),
@@ -181,7 +181,7 @@ impl ShowOperation {
     }
 }
 
-/// What has been shown of an operation.
+/// The steps of an operation that were already printed.
 struct Steps {
     progress: Progress,
     ended: usize,

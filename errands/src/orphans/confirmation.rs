@@ -1,4 +1,4 @@
-//! That somebody means it: whoever deletes deployments has to know how many.
+//! The confirmation of a deletion: the user gives the number of deployments.
 
 use crate::{
     Dependencies,
@@ -18,7 +18,7 @@ pub(super) enum Unconfirmed {
         /// How many were said.
         said: usize,
     },
-    /// None was given, and nobody can be asked.
+    /// No number was given, and there is no terminal for a prompt.
     #[error(
         "nothing was deleted: say with --confirm {there} that there are {there} to delete; look at them with --explain"
     )]
@@ -34,7 +34,7 @@ pub(super) enum Unconfirmed {
     },
 }
 
-/// Passes if `said` is their number, or if somebody types it.
+/// Succeeds if `said` is their number, or if the user types it.
 pub(super) async fn confirm(
     dependencies: &Dependencies,
     there: usize,

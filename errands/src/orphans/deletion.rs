@@ -1,5 +1,5 @@
-//! The end of orphans, one by one. What ends the errand in the middle leaves a deletion in progress, which goes on without it
-//! and is picked up by the next run.
+//! Deletes orphans one by one. An interrupted errand leaves a deletion in progress, which continues without it; the
+//! next run follows it.
 
 use std::{iter::once, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// What is to be deleted, and how.
+/// The orphans to delete, and the options.
 pub(super) struct Deletion {
     pub(super) broker: BrokerApi,
     /// Only the deployments of these instances; of all, if there are none.
@@ -36,15 +36,15 @@ pub(super) struct Deletion {
     pub(super) plan: Option<String>,
     pub(super) offering_is_gone: bool,
     pub(super) force: bool,
-    /// How many there are, as far as somebody has said.
+    /// The number that the user confirmed.
     pub(super) confirmed: Option<usize>,
 }
 
-/// What became of each.
+/// The outcome of each orphan.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
     status: Status,
-    /// Why it has not succeeded as a whole.
+    /// Why the run has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     deleted: Vec<String>,
@@ -52,7 +52,7 @@ struct Tally {
     left: Vec<Left>,
 }
 
-/// How it ended as a whole.
+/// The status of the run.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
@@ -69,10 +69,10 @@ struct Left {
     cause: String,
 }
 
-/// What became of one.
+/// The outcome of one orphan.
 enum Outcome {
     Deleted,
-    /// It is none of ours to delete, or none at all.
+    /// It is no orphan, or another broker's.
     Left(String),
     Failed(String),
 }
@@ -170,7 +170,7 @@ impl Deletion {
         tally.close(dependencies)
     }
 
-    /// Why an orphan is none of ours to delete, if so.
+    /// The reason why the errand must not delete the orphan, if there is one.
     fn reason_to_leave(&self, orphan: &OrphanDeployment) -> Option<&'static str> {
         match orphan.owner {
             Owner::ThisBroker => None,
@@ -247,7 +247,7 @@ impl Deletion {
 }
 
 impl Tally {
-    /// Tells what became of each. The exit status is true of all of them.
+    /// Prints the outcome of each orphan and derives the exit status.
     fn close(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         self.print(dependencies);
         if !self.failed.is_empty() {

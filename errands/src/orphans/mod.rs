@@ -1,11 +1,11 @@
-//! `orphan-deployments`: deployments that no service instance of the platform stands behind (`spec/contracts/errands.md` §7),
-//! why that is so, and their end.
+//! `orphan-deployments`: lists deployments without a service instance in the platform (`spec/contracts/errands.md` §7)
+//! with the reason, and deletes them.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `table` | what people read of them |
-//! | `confirmation` | that somebody means it |
-//! | `deletion` | their end, one by one |
+//! | `table` | the table for operators |
+//! | `confirmation` | the confirmation of a deletion |
+//! | `deletion` | deletes them one by one |
 
 mod confirmation;
 mod deletion;
@@ -34,14 +34,14 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("failed to unmarshal errand config"),
 };
 
-/// What is said of an instance that was named.
+/// The message for a selected instance that is no orphan.
 const NO_ORPHAN: &str =
     "it is no orphan: the platform knows the instance, or there is no such deployment";
 
-/// What the Go errand says of a failing list.
+/// The Go errand's message for a failed list.
 const NOT_LISTED: &str = "error retrieving orphan deployments";
 
-/// The first sentence is the Go errand's.
+/// The first sentence is that of the Go errand.
 const DETECTED: &str = "Orphan BOSH deployments detected with no corresponding service instance in the platform. See why with \
                         --explain before you delete any, and make sure that their data is not needed.";
 
@@ -94,7 +94,7 @@ pub struct OrphanDeployments {
     force: bool,
 }
 
-/// What standard output has.
+/// The format of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Output {
     /// An array of names, as the Go errand prints it.

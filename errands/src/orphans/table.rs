@@ -1,4 +1,4 @@
-//! What people read of orphans.
+//! The table of orphans.
 
 use odb_api_types::management::{
     OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner,

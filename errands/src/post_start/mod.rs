@@ -139,7 +139,7 @@ struct Catalog {
 }
 
 impl Catalog {
-    /// Asks until it is served. What the last failure was is told again at the end.
+    /// Retries until the catalog is served. The last error is reported at the end.
     async fn wait(&self, deadline: Deadline, dependencies: &Dependencies) -> anyhow::Result<()> {
         let mut last = "no request was sent".to_owned();
         while !deadline.has_passed() {

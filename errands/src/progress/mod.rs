@@ -14,8 +14,8 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use crate::Console;
 use pace::Pace;
 
-/// The bar, and what stands around it: `upgrading ━━━╸ 12/1000 · 3.1/min · about 5 h left · name of the last one`, as far as
-/// the terminal is wide.
+/// The progress bar with its texts: `upgrading ━━━╸ 12/1000 · 3.1/min · about 5 h left · name of the last one`, cut to
+/// the width of the terminal.
 const TEMPLATE: &str = "{prefix} {bar:24} {pos}/{len} · {pace}{wide_msg}";
 
 /// How far an errand has come. Dropped, its bar goes.
@@ -31,7 +31,7 @@ impl Progress {
         Self::resume(console, activity, total, 0)
     }
 
-    /// Begins where so many of the `total` were done before. They tell nothing of how fast it goes.
+    /// Begins after this many of `total` were done earlier. They do not count for the rate.
     pub fn resume(
         console: &Console,
         activity: &'static str,

@@ -2,8 +2,8 @@
 
 use std::{fmt, time::Duration};
 
-/// How fast it goes. Operations take minutes each, so the rate is that of the whole process and not of the last
-/// seconds. What was done before it began is not counted.
+/// The rate of operations. They take minutes each, so the rate covers the complete process and not the last seconds.
+/// Operations finished before the start are not counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) done: u64,

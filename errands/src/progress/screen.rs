@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 
-/// How often a bar is drawn at most, per second.
+/// How often the bar is drawn per second, at most.
 const REFRESH: u8 = 5;
 
 /// stderr, which lines and a bar share: a line goes above the bar and never into it. Cheap to clone.
@@ -35,7 +35,7 @@ impl Lines for Stderr {
 }
 
 impl Screen {
-    /// stderr; bars are drawn if it is a terminal.
+    /// stderr; bars are drawn only on a terminal.
     pub fn of_stderr() -> Self {
         let bars = io::stderr()
             .is_terminal()
@@ -58,7 +58,7 @@ impl Screen {
         }
     }
 
-    /// A bar, if bars are drawn here.
+    /// A bar, if the output is a terminal.
     pub(super) fn bar(&self, total: u64) -> Option<ProgressBar> {
         let bars = self.bars.as_ref()?;
         Some(bars.add(ProgressBar::new(total)))

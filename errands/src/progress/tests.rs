@@ -8,7 +8,7 @@ use indicatif::{ProgressDrawTarget, TermLike};
 use super::{Progress, Screen, screen::Lines};
 use crate::Console;
 
-/// What stands on a terminal of 80 columns.
+/// The content of a terminal of 80 columns.
 #[derive(Clone, Debug, Default)]
 struct Terminal(Arc<Mutex<Page>>);
 

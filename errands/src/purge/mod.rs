@@ -1,5 +1,5 @@
-//! `delete-all-service-instances-and-deregister-broker` (`spec/contracts/errands.md` §6): nobody can order any more, then all
-//! service instances are deleted, then the platform forgets the broker.
+//! `delete-all-service-instances-and-deregister-broker` (`spec/contracts/errands.md` §6): closes the plans to new
+//! orders, deletes all service instances, then unregisters the broker.
 
 use std::{path::PathBuf, sync::Mutex, time::Duration};
 
@@ -104,7 +104,7 @@ async fn purge(fleet: &Fleet, broker_name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes a plan away from everybody who sees it.
+/// Removes all access to a plan.
 async fn close(controller: &CloudController, plan: &Plan, console: &Console) -> anyhow::Result<()> {
     let call = Call::within(CLOSING);
     let failed = || format!("could not close the access to plan `{}`", plan.name);

@@ -1,4 +1,4 @@
-//! Who may use which plan.
+//! Sets the access to each plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,14 @@ use crate::Console;
 /// So many organizations are asked for their names one by one.
 const MOST_LOOKED_UP: usize = 20;
 
-/// What is wanted of a plan.
+/// The desired access to a plan.
 pub(super) struct Wanted {
     plan: String,
     visibility: WantedAccess,
 }
 
 enum WantedAccess {
-    /// Whatever it is by now.
+    /// The access stays as it is.
     AsItIs,
     To {
         visibility: WantedVisibility,
@@ -203,7 +203,7 @@ async fn visibility_of(
     visibility.map_err(|source| failed(plan, source))
 }
 
-/// Finds names where version 2 of the API tells ids alone. They are for people only, so that a failure is none.
+/// Looks up names where version 2 of the API returns only ids. They are only for messages, so a failure is ignored.
 async fn name_organizations(cloud_controller: &CloudController, visibility: &mut PlanVisibility) {
     let PlanVisibility::Organizations(organizations) = visibility else {
         return;

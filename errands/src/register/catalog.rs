@@ -20,9 +20,9 @@ const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
 const LOOK: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a look at the catalog shows.
+/// The result of reading the catalog.
 enum Look {
-    /// The broker is up. What it serves may be none that can be read here.
+    /// The broker answers. Its catalog may be unreadable.
     Served(Option<Catalog>),
     /// It is up, and does not take the credentials.
     Refused,
@@ -32,7 +32,7 @@ enum Look {
     Missing(String),
 }
 
-/// What a broker offers, as far as it matters here.
+/// The parts of a broker's catalog that the errand needs.
 #[derive(Debug, Deserialize)]
 struct Catalog {
     services: Vec<Service>,
@@ -107,7 +107,7 @@ pub(super) async fn wait(
 }
 
 impl Catalog {
-    /// What is to be settled and is not in it.
+    /// The error if the catalog lacks what the configuration names.
     fn error(&self, config: &errands::RegisterBroker) -> Option<RegisterError> {
         let url = config.broker_url.as_written();
         let wanted = config.offering.as_str();
@@ -140,7 +140,7 @@ fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
     }
 }
 
-/// The broker, as the platform will speak to it.
+/// The broker as the platform calls it.
 struct Broker {
     http: HttpClient,
     url: Url,

@@ -3,7 +3,7 @@
 use odb_api_types::ids::OfferingId;
 use odb_clients::{ServiceError, cloud_controller::PlanGuid};
 
-/// What went wrong, in the words of the Go errand (`spec/contracts/errands.md` §2) where it has any.
+/// Errors in the words of the Go errand (`spec/contracts/errands.md` §2), where it has any.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
     /// The broker itself refuses what the platform would authenticate with. Nothing has been changed.
@@ -21,7 +21,7 @@ pub enum RegisterError {
     NoOffering {
         /// Where the broker is.
         url: String,
-        /// What was looked for.
+        /// The offering that is missing.
         offering: OfferingId,
         /// Which there are.
         there: String,
@@ -103,7 +103,7 @@ pub enum RegisterError {
         /// Which there are.
         there: String,
     },
-    /// Who uses a plan could not be read or changed.
+    /// The access to a plan could not be read or changed.
     #[error("failed to update service access for plan {guid} (`{name}`)")]
     Access {
         /// The plan.

@@ -36,7 +36,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("error unmarshaling config file"),
 };
 
-/// How long a question to the platform may take, repeats included.
+/// The time for one request to the platform, including retries.
 const REQUEST: Duration = Duration::from_mins(2);
 
 /// Register the broker with the platform and set the access to its plans
@@ -88,7 +88,7 @@ impl RegisterBroker {
     }
 }
 
-/// Whatever can be found wrong is found before anything is changed.
+/// All checks run before the first change.
 async fn register(
     config: &errands::RegisterBroker,
     cloud_controller: &CloudController,

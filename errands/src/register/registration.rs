@@ -18,9 +18,8 @@ const IMPORT: Duration = Duration::from_mins(10);
 const UNPROCESSABLE: u64 = 10008;
 const NAME_TAKEN: u64 = 270_002;
 
-/// Creates the broker, or updates the one that is there. What fails because of an upstream that may be better in a moment
-/// is retried until `timeout`. Whether an attempt has left a broker behind is looked up each time: an
-/// answer that was lost, or a catalog that could not be read, does that.
+/// Creates the broker, or updates the existing one. Transient errors are retried until `timeout`. Each attempt looks up
+/// first whether the previous one has created the broker, because its answer may be lost or its catalog unreadable.
 pub(super) async fn register(
     cloud_controller: &CloudController,
     registration: &BrokerRegistration,
@@ -105,11 +104,11 @@ async fn update(
 fn may_pass(error: &RegisterError) -> bool {
     match error {
         RegisterError::Brokers(source) => source.is_transient(),
-        // Somebody has created it meanwhile, perhaps we: then it is updated.
+        // The broker exists now, created by another client or by a lost attempt: update it.
         RegisterError::Create { source, .. } => {
             source.is_transient() || source.is_busy() || is_name_taken(source)
         }
-        // Somebody has deleted it meanwhile: then it is created.
+        // Another client has deleted the broker meanwhile: create it.
         RegisterError::Update { source, .. } => {
             source.is_transient() || source.is_busy() || source.is_not_found()
         }

@@ -1,8 +1,8 @@
-//! What became of each instance: a JSON document for programs, a table for people.
+//! The outcome of each instance: a JSON document for programs, a table for operators.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `row` | what is known of one instance |
+//! | `row` | one instance |
 //! | `table` | the rows in columns |
 
 mod row;
@@ -25,7 +25,7 @@ use crate::Dependencies;
 
 pub use row::{Outcome, Row};
 
-/// What goes to standard output.
+/// The format of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// Nothing: people read standard error
@@ -38,19 +38,19 @@ pub enum OutputFormat {
 /// Which rows people are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Those in which somebody may have to do something.
+    /// Only instances that may need the operator's attention.
     Unsuccessful,
     /// All of them.
     All,
 }
 
-/// What became of each instance, in the order in which that was known.
+/// The outcomes of the instances, in the order in which they became known.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     errand: &'static str,
-    /// How the run ended as a whole.
+    /// The status of the run.
     status: RunStatus,
-    /// What the errand tells besides, by name.
+    /// Further members of the document, by name.
     #[serde(flatten)]
     more: Map<String, Value>,
     counts: BTreeMap<Outcome, usize>,
@@ -81,7 +81,7 @@ impl Report {
         }
     }
 
-    /// What became of an instance. One of which a row is known already has another one now.
+    /// Adds the outcome of an instance. It replaces an earlier row of the same instance.
     pub fn add(&mut self, row: Row) {
         *self.counts.entry(row.outcome).or_default() += 1;
         if let Some(place) = self.places.get(&row.instance) {
@@ -97,7 +97,7 @@ impl Report {
         }
     }
 
-    /// Something that concerns no single instance. It stands at the top of the document.
+    /// Adds a member about the complete run at the top of the document.
     pub fn note(&mut self, name: &str, value: impl Into<Value>) {
         self.more.insert(name.to_owned(), value.into());
     }
@@ -107,7 +107,7 @@ impl Report {
         self.errand
     }
 
-    /// The run as a whole has not succeeded, whatever became of the instances.
+    /// Records that the run has failed, whatever the outcomes of the instances.
     pub fn fail(&mut self, status: RunStatus, error: String) {
         self.status = status;
         self.note("error", error);
@@ -123,7 +123,7 @@ impl Report {
         &self.instances
     }
 
-    /// Tells it: the table and the counts to people on stderr, and, if so wanted, the document to programs on stdout.
+    /// Prints the table and the counts to stderr and, if requested, the document to stdout.
     ///
     /// # Errors
     ///

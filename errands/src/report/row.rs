@@ -1,11 +1,11 @@
-//! What is known of one instance.
+//! The row of one instance.
 
 use std::{fmt, time::Duration};
 
 use odb_api_types::ids::InstanceId;
 use serde::{Serialize, Serializer};
 
-/// What became of an instance, and what is known of it. What is not known is absent.
+/// The outcome of an instance with what is known of it. Unknown values are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Which one.
@@ -20,7 +20,7 @@ pub struct Row {
     /// Its space: the name, else the guid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<String>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// Why, where that is not plain.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,11 +37,11 @@ pub struct Row {
     pub duration: Option<Duration>,
 }
 
-/// What became of an instance.
+/// The outcome of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// What was asked for is done.
+    /// The operation succeeded.
     Succeeded,
     /// There was nothing to do.
     Skipped,
@@ -57,7 +57,7 @@ pub enum Outcome {
     DeploymentMissing,
     /// Another operation was in progress each time it was tried.
     Busy,
-    /// What was asked for is done, and it did not become healthy after that.
+    /// The operation succeeded, but the instance did not become healthy.
     Unhealthy,
     /// It has failed.
     Failed,
@@ -84,7 +84,7 @@ impl Row {
 }
 
 impl Outcome {
-    /// Somebody has to look at it.
+    /// Whether the instance needs the operator's attention.
     pub fn is_attended(self) -> bool {
         self == Self::Purged || !self.is_success()
     }

@@ -16,7 +16,7 @@ use crate::{
     version::{InvalidVersion, ReleaseVersion},
 };
 
-/// What a build is told beside the folder.
+/// The options of a build.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
     /// The version of the release.
@@ -209,7 +209,7 @@ fn pack(part: &Part, folder: &str, release: &mut Contents) -> Result<ResourceEnt
     })
 }
 
-/// In a file beside it first: whoever looks sees a whole tarball or none.
+/// Writes to a temporary file first, so that readers see a complete tarball or none.
 fn write_release(release: &Contents, output: &Path) -> Result<(), BuildError> {
     let unwritable = |source| BuildError::Unwritable {
         path: output.to_owned(),

@@ -20,7 +20,7 @@ pub struct Contents {
 pub struct Entry {
     /// Where its bytes are.
     pub bytes: Bytes,
-    /// What may be done with it.
+    /// Its permissions.
     pub mode: Mode,
 }
 
@@ -142,7 +142,7 @@ impl Entry {
 }
 
 impl Mode {
-    /// What these permission bits come to.
+    /// The mode for these permission bits.
     pub fn of(bits: u32) -> Self {
         if bits & 0o111 == 0 {
             Self::Plain

@@ -1,11 +1,11 @@
-//! What names bytes.
+//! Digests of bytes.
 
 use std::{fmt, fs::File, io, path::Path};
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-/// What stands before the digits of a SHA-256 digest.
+/// The prefix of a SHA-256 digest.
 const SHA256: &str = "sha256:";
 
 /// The digest of some bytes, written as BOSH writes it: `sha256:` and 64 hexadecimal digits.

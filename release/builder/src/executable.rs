@@ -1,7 +1,7 @@
-//! What an executable needs of the machine that it will run on, read from the executable itself.
+//! The requirements of an executable on the machine that runs it, read from the executable itself.
 //!
-//! The oldest stemcell in use is `ubuntu-jammy` with glibc 2.35. Executables that were linked against a later glibc may ask for
-//! versions of symbols that it does not have; the loader then refuses to start them.
+//! The oldest stemcell in use is `ubuntu-jammy` with glibc 2.35. An executable that was linked against a later glibc
+//! may need versions of symbols that it does not have; the loader then rejects it.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -16,7 +16,7 @@ use object::{
 /// The glibc of `ubuntu-jammy`.
 const JAMMY_GLIBC: GlibcVersion = GlibcVersion(2, 35);
 
-/// What every stemcell has and our executables are linked against: parts of glibc, and `libgcc-s1`.
+/// The libraries that every stemcell has and our executables link against: parts of glibc, and `libgcc-s1`.
 const LIBRARIES: [&str; 8] = [
     "ld-linux-aarch64.so.1",
     "ld-linux-x86-64.so.2",
@@ -30,7 +30,7 @@ const LIBRARIES: [&str; 8] = [
 
 type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
-/// What an executable needs.
+/// The requirements of an executable.
 #[derive(Clone, Debug, Default)]
 struct Requirements {
     libraries: BTreeSet<String>,
@@ -38,7 +38,7 @@ struct Requirements {
     stripped: bool,
 }
 
-/// What an executable needs and a stemcell lacks, or what it should not carry.
+/// A requirement that a stemcell does not meet, or content that an executable should not have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum ExecutableError {
     /// It is none for the machines that stemcells are made for.
@@ -73,7 +73,7 @@ impl fmt::Display for GlibcVersion {
     }
 }
 
-/// What of an executable's requirements a stemcell does not meet, and whether it is stripped.
+/// The requirements that a stemcell does not meet, and whether the executable is stripped.
 pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableError> {
     match Requirements::of(bytes) {
         Ok(requirements) => requirements.unmet(),
@@ -132,7 +132,7 @@ impl Requirements {
                 }
                 let name = text(version.name(LittleEndian, strings)?);
                 let index = version.vna_other.get(LittleEndian);
-                // Without a symbol of that version the loader looks for the version all the same.
+                // The loader checks for the version even without a symbol of it.
                 let mut found = false;
                 for (location, symbol) in symbols.enumerate() {
                     if versions.version_index(LittleEndian, location).index() == index {

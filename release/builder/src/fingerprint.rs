@@ -1,15 +1,15 @@
-//! What names a job or package by its content.
+//! The fingerprint of a job or package.
 //!
-//! The rule is that of the `bosh` command line (`release/resource/fingerprint.go` in its sources): one SHA-256 digest over
-//! `v2`, and path, digest and mode of each file in the order of the paths, and the names of the packages it depends on. The
-//! mode of `packaging` does not count, nor do the modes of licences.
+//! The rule is that of the `bosh` command line (`release/resource/fingerprint.go` in its sources): one SHA-256 digest
+//! over `v2`, the path, digest and mode of each file in the order of the paths, and the names of the packages it
+//! depends on. The mode of `packaging` and the modes of licences do not count.
 
 use crate::{
     contents::{Contents, ContentsError, Mode},
     digest::Digest,
 };
 
-/// What has a fingerprint.
+/// Objects with a fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
     /// A job. Its `spec` is among its files, as `job.MF`.

@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         Command::Build(arguments) => run_build(arguments),
     };
     outcome.unwrap_or_else(|error| {
-        // Where there is no stderr there is nobody to tell.
+        // Without stderr the error cannot be shown.
         let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::from(2)
     })

@@ -15,7 +15,7 @@ use crate::{
     specification::{JobSpecification, PackageSpecification, from_yaml},
 };
 
-/// What is in a release folder.
+/// The content of a release folder.
 #[derive(Debug)]
 pub struct ReleaseFolder {
     /// The name of the release.
@@ -35,7 +35,7 @@ pub struct Part {
     pub name: String,
     /// Its files, by their paths in its archive.
     pub contents: Contents,
-    /// What names it by its content.
+    /// The digest of its content.
     pub fingerprint: String,
 }
 
@@ -57,7 +57,7 @@ pub struct PackagePart {
     pub dependencies: Vec<String>,
 }
 
-/// What is wrong with a release folder.
+/// Errors in a release folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A file that is needed is missing or cannot be read.
@@ -81,7 +81,7 @@ pub enum FolderError {
     Name {
         /// The `spec`.
         path: PathBuf,
-        /// What it says.
+        /// The name in its specification.
         name: String,
     },
     /// A pattern of a package's `files` is no pattern.
@@ -288,7 +288,7 @@ fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     Ok(folders)
 }
 
-/// What is in a folder, by name.
+/// The entries of a folder, by name.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
     let mut paths = fs::read_dir(folder)
         .and_then(|entries| {

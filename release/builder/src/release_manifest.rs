@@ -37,14 +37,14 @@ pub struct JobEntry {
     pub packages: Vec<String>,
 }
 
-/// What jobs and packages have in common.
+/// The members that jobs and packages share.
 #[derive(Clone, Debug, Serialize)]
 pub struct ResourceEntry {
     /// Its name.
     pub name: String,
     /// Its version; its fingerprint, so that it changes with the content.
     pub version: String,
-    /// What names it by its content.
+    /// The digest of its content.
     pub fingerprint: String,
     /// The digest of its archive.
     pub sha1: Digest,

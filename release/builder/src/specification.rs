@@ -52,7 +52,7 @@ pub struct PackageSpecification {
     /// Patterns of paths below `src`, or below `blobs`.
     #[serde(default)]
     pub files: Vec<String>,
-    /// Patterns of paths of those which are left out all the same.
+    /// Patterns of paths to exclude again.
     #[serde(default)]
     pub excluded_files: Vec<String>,
 }

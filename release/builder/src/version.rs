@@ -1,4 +1,4 @@
-//! What a version of a release may look like.
+//! The format of a release's version.
 
 use std::{fmt, str::FromStr};
 

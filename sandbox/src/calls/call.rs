@@ -1,4 +1,4 @@
-//! What is remembered of a call.
+//! The record of a call.
 
 use std::{fmt, str::FromStr};
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::caller::Caller;
 use crate::faults::ServerName;
 
-/// How much of a text is remembered, in bytes.
+/// The maximum length of a recorded text, in bytes.
 const TEXT_LIMIT: usize = 1024;
-/// The header by which a client of the Director tells tasks of one operation from others.
+/// The header that groups the tasks of one operation for a client of the Director.
 const CONTEXT_ID: &str = "X-Bosh-Context-Id";
 /// Parameters of a UAA's queries whose values are secrets.
 const SECRETS: [&str; 8] = [
@@ -25,7 +25,7 @@ const SECRETS: [&str; 8] = [
     "token",
 ];
 
-/// A request that a server has received, and what came of it. Neither bodies nor secrets are remembered.
+/// A request that a server received, and its outcome. Bodies and secrets are not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Counts the calls of all servers, in the order of their arrival.
@@ -52,23 +52,23 @@ pub struct Call {
     /// The context id that a task is to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Nothing yet.
     Pending,
-    /// There was an answer, perhaps one of a fault.
+    /// The server answered, perhaps with an injected fault.
     Answered {
         /// Its status.
         status: u16,
     },
-    /// A fault has cut the connection.
+    /// A fault dropped the connection.
     Dropped,
     /// The caller went away before there was an answer.
     Abandoned,

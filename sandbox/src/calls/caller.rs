@@ -1,4 +1,4 @@
-//! Who a caller says it is.
+//! The identity that a caller claims.
 
 use actix_web::{dev::RequestHead, http::header::AUTHORIZATION};
 use base64::{
@@ -7,7 +7,7 @@ use base64::{
 };
 use serde::Deserialize;
 
-/// The names in a request's credentials. Whether they are good is the server's business; its answer tells.
+/// The names in a request's credentials. They are not verified here; the server's answer shows whether they are valid.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Caller {
     #[serde(rename = "client_id")]
@@ -17,7 +17,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Nobody in particular where there are no credentials, or none that can be read.
+    /// Empty without readable credentials.
     pub(super) fn of(request: &RequestHead) -> Self {
         Self::read(request).unwrap_or_default()
     }

@@ -1,11 +1,11 @@
-//! The latest calls of every server of a foundation: who asked for what, and what came of it.
+//! The latest calls to every server of a foundation: the caller, the request and the outcome.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! | --- | --- |
-//! | `call` | what is remembered of a call |
-//! | `caller` | who a caller says it is |
-//! | `record` | the calls that are remembered |
-//! | `noting` | how they get there: every request passes by, faults or no faults |
+//! | `call` | the record of a call |
+//! | `caller` | the identity that a caller claims |
+//! | `record` | the recorded calls |
+//! | `noting` | records every request, with or without an injected fault |
 
 mod call;
 mod caller;

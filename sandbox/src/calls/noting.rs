@@ -1,4 +1,4 @@
-//! Every request passes by here, before a fault may strike it and after.
+//! Middleware that records every request, before and after a fault may be injected.
 
 use actix_web::{
     Error, HttpMessage,
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::faults::ServerName;
 
-/// Left with a request by whoever has cut its connection.
+/// Marks a request whose connection was cut.
 pub(crate) struct ConnectionCut;
 
-/// Remembers a request and what comes of it.
+/// Records a request and its outcome.
 pub(crate) async fn note(
     calls: Calls,
     server: ServerName,

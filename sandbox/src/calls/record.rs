@@ -1,4 +1,4 @@
-//! The calls that are remembered.
+//! The recorded calls.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +10,7 @@ use actix_web::dev::RequestHead;
 use super::call::{Call, CallNumber, Outcome};
 use crate::faults::ServerName;
 
-/// How many calls are remembered. Older ones are forgotten.
+/// How many calls are kept. Older ones are dropped.
 const LIMIT: usize = 5000;
 
 /// The latest calls of one foundation. A clone is the same calls. They end with the process.

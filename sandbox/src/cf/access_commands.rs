@@ -64,7 +64,7 @@ fn broker(offering: &Offering, included: &Included) -> String {
         .map_or_else(String::new, |broker| broker.name.clone())
 }
 
-/// Shows plans to everybody or to an organization. What everybody sees stays as it is then.
+/// Makes plans available to all organizations or to one. A plan that is available to all stays so.
 pub(super) async fn enable(
     client: &mut Client,
     screen: &mut Screen,
@@ -100,7 +100,7 @@ pub(super) async fn enable(
     Ok(())
 }
 
-/// Hides plans from everybody or from an organization.
+/// Hides plans from all organizations or from one.
 pub(super) async fn disable(
     client: &mut Client,
     screen: &mut Screen,

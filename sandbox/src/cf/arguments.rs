@@ -132,13 +132,13 @@ pub(super) struct ServiceAccess {
 
 #[derive(Debug, Args)]
 pub(super) struct CreateOrg {
-    /// What the new organization is to be called.
+    /// The name of the new organization
     pub(super) name: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct CreateSpace {
-    /// What the new space is to be called.
+    /// The name of the new space
     pub(super) name: String,
     /// The organization that it is to belong to.
     #[arg(short = 'o', value_name = "ORG")]
@@ -157,7 +157,7 @@ pub(super) struct CreateService {
     pub(super) offering: String,
     /// The plan's name.
     pub(super) plan: String,
-    /// What the new service instance is to be called.
+    /// The name of the new service instance
     pub(super) name: String,
     /// Parameters for the broker: a JSON object, or a file that holds one.
     #[arg(short = 'c', value_name = "JSON")]
@@ -254,7 +254,7 @@ pub(super) struct DeleteService {
 pub(super) struct CreateServiceKey {
     /// The service instance's name.
     pub(super) instance: String,
-    /// What the new key is to be called.
+    /// The name of the new key
     pub(super) key: String,
     /// Parameters for the broker: a JSON object, or a file that holds one.
     #[arg(short = 'c', value_name = "JSON")]
@@ -303,7 +303,7 @@ pub(super) struct Waiting {
 /// How long a command follows an operation.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Polling {
-    /// Stop following after this many seconds; the operation itself goes on.
+    /// Stop waiting after this many seconds; the operation continues
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     pub(super) timeout: Duration,
 }

@@ -1,4 +1,4 @@
-//! The connection to the Cloud Controller: tokens, calls, lists, refusals.
+//! The connection to the Cloud Controller: tokens, calls, lists, errors.
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Method, StatusCode};
@@ -15,7 +15,7 @@ use super::wire::{Included, Link, Page, SpaceGuid};
 /// 5,000 resources where a page has the usual 50.
 const PAGE_LIMIT: usize = 100;
 
-/// What the cf command line presents to the UAA: client `cf` with an empty secret.
+/// The credentials of the cf command line at the UAA: client `cf` with an empty secret.
 const CF_CLIENT: &str = "Basic Y2Y6";
 
 /// One user's connection to the Cloud Controller. It makes one call at a time.
@@ -32,7 +32,7 @@ pub(super) struct Client {
 #[derive(Clone, Debug)]
 pub(super) struct JobPath(String);
 
-/// What became of a request to change something.
+/// The result of a change request.
 #[derive(Debug)]
 pub(super) enum Change {
     /// It is done.
@@ -71,7 +71,7 @@ impl Client {
         &self.space
     }
 
-    /// The name of the user who speaks.
+    /// The name of the logged-in user.
     pub(super) fn user_name(&self) -> &str {
         &self.user.name
     }
@@ -158,7 +158,7 @@ impl Client {
         })
     }
 
-    /// Reads a path and query as they stand, and gives the answer as it stands.
+    /// Sends a request with this path and query, and returns the body unchanged.
     pub(super) async fn text(&mut self, path_and_query: &str) -> Result<Vec<u8>, ClientError> {
         let url = self.below_base(path_and_query);
         let answer = self.call(&Method::GET, url, None).await?;
@@ -297,8 +297,8 @@ impl Client {
         url
     }
 
-    /// Path and query of `href` below the configured address: links carry the external domain, which need not be the
-    /// one that is spoken to.
+    /// Path and query of `href` below the configured address: links have the external domain, which may differ from the
+    /// address in use.
     fn below_base(&self, href: &str) -> Url {
         let external = Url::parse(href).ok();
         let (path, query) = match &external {

@@ -1,4 +1,4 @@
-//! What went wrong, and what would help.
+//! Errors with hints.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ const OPERATION_IN_PROGRESS: i64 = 60016;
 const BROKER_HAS_INSTANCES: i64 = 270_010;
 
 impl CfError {
-    /// What the user can do about it, where one can tell.
+    /// A hint on what the user can do, if one is known.
     pub(super) fn hint(&self) -> Option<String> {
         match self {
             Self::Foundation(FoundationError::Read { .. }) => Some(

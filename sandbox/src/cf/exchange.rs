@@ -1,4 +1,4 @@
-//! One HTTP exchange with the foundation: whom to trust, how long to wait, how much to read, what a refusal says.
+//! One HTTP exchange with the foundation: trust, timeout, body limit, errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const CALL_LIMIT: Duration = Duration::from_secs(30);
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
 
-/// A client that trusts the foundation's certificate authority and nobody else.
+/// A client that trusts only the foundation's certificate authority.
 pub(super) async fn http_client(ca_certificate: &Path) -> Result<reqwest::Client, ClientError> {
     let provider = rustls::crypto::aws_lc_rs::default_provider();
     let tls = rustls::ClientConfig::builder_with_provider(provider.into())
@@ -96,7 +96,7 @@ impl Answer {
     }
 }
 
-/// Sends a request and reads the whole answer, whatever its status.
+/// Sends a request and reads the complete answer, whatever its status.
 pub(super) async fn exchange(
     method: &Method,
     url: &Url,
@@ -105,7 +105,7 @@ pub(super) async fn exchange(
     let no_answer = |source: reqwest::Error| ClientError::NoAnswer {
         method: method.clone(),
         url: url.clone(),
-        // The address is told once, by the error that holds this one.
+        // The enclosing error reports the address.
         source: source.without_url(),
     };
     let mut response = request.send().await.map_err(no_answer)?;
@@ -193,7 +193,7 @@ pub(super) enum ClientError {
     NoJob { method: Method, path: String },
 }
 
-/// The Cloud Controller's own sentence where there is one: it is written for the user.
+/// The Cloud Controller's own message, if there is one: it is written for the user.
 fn rejection(method: &Method, path: &str, status: StatusCode, error: Option<&ApiError>) -> String {
     match error {
         Some(error) => format!(
@@ -231,7 +231,7 @@ impl ClientError {
         }
     }
 
-    /// True when the same question may be answered the next moment.
+    /// Whether a retry may succeed.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::NoAnswer { source, .. } => !source.is_timeout(),

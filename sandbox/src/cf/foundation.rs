@@ -1,4 +1,4 @@
-//! Where the Cloud Controller is, and who speaks to it.
+//! The address of the Cloud Controller, and the user.
 
 use std::path::{Path, PathBuf};
 

@@ -141,7 +141,7 @@ pub(super) async fn upgrade(
     Ok(())
 }
 
-/// Forgets a service instance. One that is not there is as good as forgotten.
+/// Purges a service instance. A missing instance counts as purged.
 pub(super) async fn purge(
     client: &mut Client,
     screen: &mut Screen,
@@ -161,7 +161,7 @@ pub(super) async fn purge(
     Ok(())
 }
 
-/// Deletes a service instance. One that is not there is as good as deleted, as with the cf command line.
+/// Deletes a service instance. A missing one counts as deleted, as in the cf command line.
 pub(super) async fn delete(
     client: &mut Client,
     screen: &mut Screen,

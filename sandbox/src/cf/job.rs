@@ -13,7 +13,7 @@ use super::wire::{ApiError, Job, JobOperation, JobState, LastOperation, Operated
 /// The sandbox is near and has nothing else to do; the cf command line asks every 3 s.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// How an operation stands when a command stops following it.
+/// The state of an operation when a command stops polling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Complete,
@@ -35,7 +35,7 @@ pub(super) enum JobError {
     TimedOut { after: Duration },
 }
 
-/// Follows a change as long as the arguments want, and tells its steps.
+/// Polls a change as long as the arguments require, and prints its steps.
 pub(super) async fn follow(
     client: &mut Client,
     screen: &mut Screen,
@@ -92,7 +92,7 @@ async fn watch(
         warned = warned.max(now.warnings.len());
         let operation = last_operation(client, &now).await?;
         let ended = matches!(now.state, JobState::Complete | JobState::Failed);
-        // What has ended while the job still works is the operation before this one.
+        // An operation that has ended while the job is still running is the previous one.
         if until == Until::Ended && operation.has_ended() == ended {
             report(&mut progress, &operation);
         }
@@ -117,7 +117,7 @@ async fn watch(
     }
 }
 
-/// How the resource stands. One that is not there, no more or not yet, has nothing to tell.
+/// Reads the last operation of the resource. A resource that does not exist has none.
 async fn last_operation(client: &mut Client, job: &Job) -> Result<LastOperation, ClientError> {
     let Some(link) = job.operated() else {
         return Ok(LastOperation::default());

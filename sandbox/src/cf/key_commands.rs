@@ -81,7 +81,7 @@ fn readable(credentials: &str) -> String {
     pairs(&members)
 }
 
-/// Deletes a key. One that is not there is as good as deleted, as with the cf command line.
+/// Deletes a key. A missing one counts as deleted, as in the cf command line.
 pub(super) async fn delete(
     client: &mut Client,
     screen: &mut Screen,

@@ -1,20 +1,20 @@
-//! `odb-sandbox cf`: the few commands of the cf command line that an ordered service needs, for people and scripts
-//! that have none.
+//! `odb-sandbox cf`: the commands of the cf command line that ordering a service needs, for users and scripts without
+//! it.
 //!
-//! They speak to the Cloud Controller as cf CLI v8 does (`spec/contracts/platform-apis.md`, "Calls per command, in
-//! order"), and differ from it where a script is better served: `--wait` tells every step that the broker reports,
-//! a name that is taken is an error, and a refusal of `curl` is a failure.
+//! They send the requests of cf CLI v8 (`spec/contracts/platform-apis.md`, "Calls per command, in order"). They differ
+//! where that helps a script: `--wait` prints every step that the broker reports, a name in use is an error, and an
+//! HTTP error of `curl` is a failure.
 //!
 //! ```text
 //! arguments    the command line as types
-//! foundation   where the Cloud Controller is, and who speaks to it
-//! client       tokens, calls, lists, changes       exchange  one HTTP exchange: trust, limits, refusals
-//! wire         what the Cloud Controller says      parameters, table   what goes in, what comes out
-//! lookup       names to resources                  job       follows an operation to its end
+//! foundation   the address of the Cloud Controller, and the user
+//! client       tokens, calls, lists, changes       exchange  one HTTP exchange: trust, limits, errors
+//! wire         the answers of the Cloud Controller parameters, table   input and output
+//! lookup       names to resources                  job       polls an operation to its end
 //! broker_commands  catalog_commands  access_commands  place_commands         one command group each: for operators,
 //! instance_commands  share_commands  binding_commands  key_commands  curl    and for users
-//! registration  what is done for the broker that the sandbox itself runs
-//! screen       data to stdout, progress to stderr      error     what went wrong, and what would help
+//! registration registers the broker that the sandbox itself runs
+//! screen       data to stdout, progress to stderr      error     errors with hints
 //! ```
 
 mod access_commands;
@@ -53,11 +53,11 @@ use screen::Screen;
 
 /// Runs one command. Its data goes to stdout, progress to stderr.
 ///
-/// A command that fails has told its user why when this returns; the exit code is then 1.
+/// A command that fails has printed the reason when this returns; the exit code is then 1.
 ///
 /// # Errors
 ///
-/// When standard output cannot be written to.
+/// Standard output cannot be written.
 pub async fn run(args: CfArgs) -> anyhow::Result<ExitCode> {
     let mut screen = Screen::of_process();
     let ended = execute(args, &mut screen).await;
@@ -67,7 +67,7 @@ pub async fn run(args: CfArgs) -> anyhow::Result<ExitCode> {
 fn report(ended: Result<(), CfError>, screen: &mut Screen) -> anyhow::Result<ExitCode> {
     match ended {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        // Whoever closed the pipe has read enough.
+        // The reader closed the pipe because it has read enough.
         Err(CfError::Print { source }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
             Ok(ExitCode::SUCCESS)
         }

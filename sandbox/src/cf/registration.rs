@@ -42,12 +42,12 @@ pub(crate) struct Registration<'a> {
     pub(crate) password: &'a SecretString,
 }
 
-/// What has become of a registration.
+/// The result of a registration.
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
-    /// The plans that are there for the first time, and which everybody sees now.
+    /// The new plans, which are available to all organizations now.
     pub(crate) shown: Vec<String>,
-    /// What the Cloud Controller wants to be known of the catalog.
+    /// The Cloud Controller's warnings about the catalog.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -56,8 +56,8 @@ pub(crate) struct Registered {
 #[error(transparent)]
 pub(crate) struct RegistrationError(#[from] CfError);
 
-/// Registers a broker, or has the catalog read again of one that is registered. Plans that are there for the first time are
-/// shown to everybody but for those to hide; who sees the others stays as it was.
+/// Registers a broker, or updates its catalog if it is registered. New plans become available to all organizations,
+/// except those to hide; the visibility of other plans stays.
 pub(crate) async fn make_known(
     foundation: &Path,
     registration: &Registration<'_>,
@@ -106,7 +106,7 @@ async fn plans(client: &mut Client, broker: &str) -> Result<Vec<Plan>, CfError> 
     Ok(plans.resources)
 }
 
-/// What a command would tell a person, of which only warnings matter here.
+/// Collects the messages of a command; only warnings matter here.
 #[derive(Clone, Default)]
 struct Captured(Arc<Mutex<Vec<u8>>>);
 

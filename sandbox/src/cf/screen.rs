@@ -1,4 +1,4 @@
-//! What the person or program in front of a command sees: data on stdout, progress on stderr.
+//! The output of a command: data on stdout, progress on stderr.
 
 use std::error::Error;
 use std::io::{IsTerminal, Write};
@@ -15,7 +15,7 @@ pub(super) struct Screen {
     watcher: Watcher,
 }
 
-/// Who reads stderr.
+/// The reader of stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watcher {
     /// A person at a terminal, who wants to see that something moves.
@@ -62,7 +62,7 @@ impl Screen {
             .map_err(|source| CfError::Print { source })
     }
 
-    /// Tells how it goes. Nobody may be listening, and the command's work does not depend on it.
+    /// Prints a line of progress. A failure to print is ignored, because the work does not depend on it.
     pub(super) fn say(&mut self, line: &str) {
         let _ = writeln!(self.stderr, "{line}");
     }
@@ -81,7 +81,7 @@ impl Screen {
         }
     }
 
-    /// Starts to tell of an operation, step by step.
+    /// Starts to print the steps of an operation.
     pub(super) fn progress(&mut self, started: Instant) -> Progress<'_> {
         let spinner = match self.watcher {
             Watcher::Person => Some(spinner()),
@@ -96,7 +96,7 @@ impl Screen {
     }
 }
 
-/// Tells each new step of an operation once, with the time since its start.
+/// Prints each new step of an operation once, with the time since the start.
 pub(super) struct Progress<'a> {
     screen: &'a mut Screen,
     started: Instant,

@@ -1,5 +1,5 @@
-//! What the Cloud Controller says, as far as these commands listen (`spec/contracts/platform-apis.md`,
-//! "Cloud Controller v3").
+//! The parts of the Cloud Controller's answers that these commands use (`spec/contracts/platform-apis.md`, "Cloud
+//! Controller v3").
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -142,7 +142,7 @@ pub(super) struct Broker {
     pub(super) url: String,
 }
 
-/// Who sees a plan.
+/// The visibility of a plan.
 #[derive(Debug, Deserialize)]
 pub(super) struct Visibility {
     #[serde(default)]
@@ -161,7 +161,7 @@ pub(super) struct OfferingRelationships {
     pub(super) service_broker: To<BrokerGuid>,
 }
 
-/// A plan. Where it is merely included, only what `fields` asked for is there.
+/// A plan. An included plan has only the members of `fields`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Plan {
     pub(super) guid: PlanGuid,
@@ -219,7 +219,7 @@ pub(super) struct Binding {
     pub(super) guid: BindingGuid,
 }
 
-/// What a binding is good for: shown to its owner, and to nobody else.
+/// The credentials of a binding, shown only to its owner.
 #[derive(Deserialize)]
 pub(super) struct BindingDetails {
     pub(super) credentials: Box<serde_json::value::RawValue>,
@@ -308,7 +308,7 @@ impl LastOperation {
         )
     }
 
-    /// What the broker says about it.
+    /// The broker's description.
     pub(super) fn description(&self) -> Option<&str> {
         self.description
             .as_deref()
@@ -329,7 +329,7 @@ pub(super) struct Job {
     links: BTreeMap<String, Link>,
 }
 
-/// What a job does, as far as it makes a difference here.
+/// The state of a job, as far as these commands distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) enum JobOperation {
     #[serde(rename = "service_instance.create")]
@@ -367,7 +367,7 @@ impl Job {
     }
 }
 
-/// The body of a refusal.
+/// The body of an error.
 #[derive(Debug, Deserialize)]
 pub(super) struct Errors {
     pub(super) errors: Vec<ApiError>,

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which generations of its API a Cloud Controller has, and how it tells. What varies is what became of v2.
+/// The generations of a Cloud Controller's API, and how it reports them. They differ in what happens to v2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum ApiGeneration {
     /// v2 is off, as by default since CC 3.191: `/v2/info` still answers, with an empty `api_version`.
@@ -13,7 +13,7 @@ pub enum ApiGeneration {
     /// v2 is off, as from CC 3.181 to 3.190: not even `/v2/info` answers.
     #[serde(rename = "off_3_181")]
     V2GoneWithoutTrace,
-    /// v2 is off, as until CC 3.180: `/` and `/v2/info` do not tell.
+    /// v2 is off, as up to CC 3.180: `/` and `/v2/info` do not report it.
     #[serde(rename = "off_3_180")]
     V2OffUntold,
     /// There are both.
@@ -30,7 +30,7 @@ impl ApiGeneration {
         matches!(self, Self::V2On | Self::V3Young)
     }
 
-    /// Whether `/` and `/v2/info` tell of v2.
+    /// Whether `/` and `/v2/info` report v2.
     pub(super) fn reports_v2_version(self) -> bool {
         self.has_v2() || self == Self::V2OffUntold
     }

@@ -1,16 +1,16 @@
-//! A Cloud Controller: the v3 API that users order services through, and the behaviour towards the brokers that
-//! bring them (`spec/contracts/platform-apis.md`, "Cloud Controller v3" and "CC → broker").
+//! A Cloud Controller: the v3 API for ordering services, and the client of the brokers
+//! (`spec/contracts/platform-apis.md`, "Cloud Controller v3" and "CC → broker").
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `api` | the routes: a request becomes a look at the state, or a change of it and a job |
-//! | `v2` | the routes of the generation before, which can be switched off |
-//! | `work` | what jobs do, each in a task of its own |
+//! | `api` | the routes: a request reads the state, or changes it and starts a job |
+//! | `v2` | the routes of the previous generation, which can be turned off |
+//! | `work` | the jobs, each in a task of its own |
 //! | `broker_client` | requests to brokers and the meaning of their answers |
-//! | `key_credentials` | what service keys refer to |
-//! | `behaviour`, `generation` | how it deals with brokers, and which generations of its API it has |
-//! | `model` | what is remembered |
-//! | `seed` | instances that nobody ordered |
+//! | `key_credentials` | the references in service keys |
+//! | `behaviour`, `generation` | its behaviour towards brokers, and the generations of its API |
+//! | `model` | the state |
+//! | `seed` | instances without an order |
 
 mod api;
 mod behaviour;
@@ -75,7 +75,7 @@ pub enum CloudControllerError {
     /// It has no client for brokers.
     #[error("could not set up the Cloud Controller's broker client")]
     BrokerClient(#[source] BrokerClientError),
-    /// What was saved cannot be read.
+    /// The saved tables cannot be read.
     #[error("could not read the Cloud Controller's tables")]
     State(#[source] StoreError),
 }

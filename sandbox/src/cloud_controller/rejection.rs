@@ -14,7 +14,7 @@ pub(crate) struct ErrorEntry {
     pub(crate) detail: String,
 }
 
-/// A request turned down. The text is what the client is told.
+/// A rejected request. The text is the answer to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub(crate) struct Rejection {
@@ -166,7 +166,7 @@ impl ErrorKind {
         }
     }
 
-    /// The error with what the client is told.
+    /// The error with the text for the client.
     pub(crate) fn with(self, detail: impl Into<String>) -> Rejection {
         Rejection {
             kind: self,

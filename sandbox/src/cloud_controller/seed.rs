@@ -1,4 +1,4 @@
-//! Instances that are there although nobody ordered them: fleets to measure and to test with.
+//! Instances without an order: fleets to measure and to test with.
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -25,15 +25,15 @@ pub struct SeededInstance {
     pub plan: String,
     /// The version that it was made with or upgraded to. Without one it is its plan's.
     pub maintenance_version: Option<String>,
-    /// What was last done to it.
+    /// The state of the last operation.
     pub state: SeededState,
     /// When it was ordered, and when the last operation on it began.
     pub created_at: Timestamp,
 }
 
-/// What was last done to a seeded instance, and how that ended.
+/// The last operation of a seeded instance, and its outcome.
 ///
-/// No job works on what is still being done: it stays so until somebody deletes or purges the instance.
+/// No job works on an operation in progress: it stays so until a user deletes or purges the instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeededState {
     /// It was created and nothing since.

@@ -1,4 +1,4 @@
-//! What a Cloud Controller is started with.
+//! The settings of a Cloud Controller.
 
 use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
 
@@ -10,7 +10,7 @@ use super::model::{
 };
 use super::{behaviour::BrokerBehaviour, generation::ApiGeneration};
 
-/// What a Cloud Controller is started with.
+/// The settings of a Cloud Controller.
 #[derive(Clone, Debug)]
 pub struct CloudControllerSettings {
     /// Its base URL: `https://host:port`.
@@ -23,7 +23,7 @@ pub struct CloudControllerSettings {
     pub organizations: Vec<OrganizationSettings>,
     /// The users that the UAA has from the beginning. Others become known with their first token.
     pub users: Vec<KnownUser>,
-    /// How much anybody may ask. A real Cloud Controller is without limits by default.
+    /// The rate limits. A real Cloud Controller has none by default.
     pub rate_limits: Option<RateLimits>,
     /// How many requests of one user may be with brokers at the same time (`max_concurrent_service_broker_requests`).
     /// Without it there is no limit.
@@ -41,7 +41,7 @@ pub struct KnownUser {
     pub id: String,
 }
 
-/// How much anybody may ask (`rate_limiter`).
+/// The rate limits (`rate_limiter`).
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimits {
     /// Requests of one user in one interval.
@@ -92,7 +92,7 @@ pub struct SpaceSettings {
 }
 
 impl CloudControllerSettings {
-    /// What brokers receive requests about where this Cloud Controller is: its domain, and `/v2/info` while v2 is on.
+    /// The location of this Cloud Controller as brokers receive it: its domain, and `/v2/info` while v2 is on.
     pub(super) fn info_location(&self) -> String {
         let domain = self
             .url
@@ -154,7 +154,7 @@ impl CloudControllerSettings {
 }
 
 impl OrganizationSettings {
-    /// Everybody with a role in it or in one of its spaces.
+    /// All users with a role in it or in one of its spaces.
     fn members(&self) -> BTreeSet<String> {
         let of_spaces = self.spaces.iter().flat_map(|space| {
             [

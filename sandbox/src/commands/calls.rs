@@ -36,7 +36,7 @@ impl CallsArgs {
         let calls: Vec<Call> = self.remote.remote()?.get(&path).await?;
         let text: String = calls.iter().map(line).collect();
         match io::stdout().lock().write_all(text.as_bytes()) {
-            // Whoever closed the pipe has read enough.
+            // The reader closed the pipe because it has read enough.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),
         }

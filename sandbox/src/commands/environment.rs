@@ -61,14 +61,14 @@ impl EnvArgs {
         let description = Description::read(&file)?;
         let text = exports(&file, &description, self.who);
         match io::stdout().lock().write_all(text.as_bytes()) {
-            // Whoever closed the pipe has read enough.
+            // The reader closed the pipe because it has read enough.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),
         }
     }
 }
 
-/// Pipes and terminals belong to whoever has them; files outlive the moment.
+/// Pipes and terminals are private; a file can be read later by others.
 fn others_can_read(out: &io::Stdout) -> io::Result<bool> {
     let status = fstat(out)?;
     let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;

@@ -30,11 +30,11 @@ pub struct FaultArgs {
 
 #[derive(Debug, Subcommand)]
 enum FaultCommand {
-    /// Set a fault and print its id.
+    /// Set a fault and print its id
     Add(Add),
-    /// List the faults: id, affected of matching requests, effect.
+    /// List the faults: id, affected of matching requests, effect
     List,
-    /// Clear faults.
+    /// Clear faults
     Clear(Clear),
 }
 
@@ -95,7 +95,7 @@ enum EffectCommand {
         #[arg(long, value_enum, default_value_t)]
         moment: Moment,
     },
-    /// Hold the request until the fault is cleared.
+    /// Hold the request until the fault is cleared
     Hold {
         /// Whether the server has worked on the request by then.
         #[arg(long, value_enum, default_value_t)]
@@ -119,19 +119,19 @@ enum EffectCommand {
     },
     /// Send a wrong content type.
     ContentType {
-        /// What it says.
+        /// The value of the field
         value: FieldValue,
     },
     /// Present an unacceptable certificate to new connections.
     Certificate {
-        /// What is wrong with it.
+        /// The flaw of the certificate
         flaw: CertificateFlaw,
     },
 }
 
 #[derive(Debug, Args)]
 struct Clear {
-    /// Which faults.
+    /// The ids of the faults to clear
     #[arg(required_unless_present = "all")]
     ids: Vec<FaultId>,
     /// All of them.
@@ -252,7 +252,7 @@ fn print(lines: &[String]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     for line in lines {
         match writeln!(out, "{line}") {
-            // Whoever closed the pipe has read enough.
+            // The reader closed the pipe because it has read enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             written => written?,
         }

@@ -38,7 +38,7 @@ pub(super) struct Remote {
     client: reqwest::Client,
 }
 
-/// The control API did not do as it was told.
+/// The control API returned an error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RemoteError {
     #[error("could not find out where the foundation is")]
@@ -163,7 +163,7 @@ impl Remote {
     }
 }
 
-/// The control API speaks plain HTTP; a client must have been told about TLS all the same.
+/// The control API is plain HTTP, but the client requires a TLS configuration.
 fn no_tls() -> Result<ClientConfig, rustls::Error> {
     let provider = rustls::crypto::aws_lc_rs::default_provider();
     let config = ClientConfig::builder_with_provider(provider.into());

@@ -11,10 +11,10 @@ use crate::{
     fleet::{FleetOrder, FleetReport},
 };
 
-/// Seeds service instances that nobody ordered, with their deployments and what a broker remembers of them.
+/// Seed service instances without orders, with their deployments and operation records.
 ///
-/// Those of a plan are deployed as the newest instance of it that a broker has deployed; order one of each plan first, and
-/// the service adapter has made their manifests. Many need a sandbox with `--no-processes`.
+/// The instances of a plan are copies of its newest deployed instance: order one of each plan first, so that the
+/// service adapter generates a manifest. For many instances, start the sandbox with `--no-processes`.
 #[derive(Debug, Args)]
 pub struct SeedArgs {
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl SeedArgs {
         let after: Memory = remote.get("/memory").await?;
         let text = summary(&order, &report, before, after);
         match io::stdout().lock().write_all(text.as_bytes()) {
-            // Whoever closed the pipe has read enough.
+            // The reader closed the pipe because it has read enough.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),
         }

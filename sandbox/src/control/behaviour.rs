@@ -117,7 +117,7 @@ async fn set_of_agents(control: Data<Control>, agents: Json<Agents>) -> impl Res
     Json(Agents { call, state })
 }
 
-/// What changes at a CredHub. What is not said stays as it is.
+/// A change of a CredHub's behaviour. Absent members stay unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CredHubChange {

@@ -31,7 +31,7 @@ async fn processes(
     Ok(Json(views.collect::<Vec<Value>>()))
 }
 
-/// As BOSH DNS would. A name that nothing has stands for no address.
+/// Resolves a name as BOSH DNS does. An unknown name has no address.
 async fn resolve(control: Data<Control>, name: Path<String>) -> Result<impl Responder, Rejection> {
     let addresses = control.controls.director.resolve(&name);
     let addresses = addresses.map_err(|error| Rejection::bad(&error))?;

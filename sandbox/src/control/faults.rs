@@ -1,4 +1,4 @@
-//! `/faults`: faults of servers.
+//! `/faults`: injected faults of servers.
 
 use actix_web::{
     HttpResponse, Responder,

@@ -5,17 +5,17 @@ use std::io;
 use actix_web::HttpResponse;
 use serde::{Deserialize, Serialize};
 
-/// What a process takes, in kibibytes, as the kernel counts it (proc(5), "status").
+/// The memory of a process in kibibytes, as the kernel counts it (proc(5), "status").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// What it has in memory at the moment.
+    /// The resident memory now.
     pub resident_kib: u64,
     /// The most that it ever had.
     pub peak_kib: u64,
 }
 
 impl Memory {
-    /// What this process takes.
+    /// The memory of this process.
     pub async fn of_this_process() -> io::Result<Self> {
         let status = tokio::fs::read_to_string("/proc/self/status").await?;
         let value = |name: &str| {

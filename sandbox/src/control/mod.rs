@@ -1,20 +1,20 @@
 //! The control API: the sandbox's own, over plain HTTP, on its loopback net only (`docs/authors/sandbox.md`).
 //!
-//! | route | what it does |
+//! | route | purpose |
 //! | --- | --- |
-//! | `GET /` | tells that everything is up |
+//! | `GET /` | reports that everything is up |
 //! | `GET /foundation` | the description of the foundation, without secrets |
-//! | `GET /memory` | what the process takes |
-//! | `POST /reset` | puts a fresh foundation in the place of this one |
+//! | `GET /memory` | the memory of the process |
+//! | `POST /reset` | replaces this foundation by a fresh one |
 //! | `POST /fleet` | seeds thousands of service instances |
 //! | `/faults` | sets, lists and clears faults of servers |
 //! | `GET /calls` | the latest calls of all servers |
-//! | `/task-faults` | sets, lists and clears what happens to tasks of the Director |
+//! | `/task-faults` | sets, lists and clears faults of the Director's tasks |
 //! | `/vms` | lists VMs with their processes, kills and revives them |
-//! | `GET /deployments/NAME/processes` | what runs on the VMs of a deployment |
-//! | `/behaviour/…` | how servers behave while they do not fail |
-//! | `/tokens/SERVER` | lives, withdrawal and keys of a UAA's tokens |
-//! | `GET /names/NAME` | the addresses that a name of BOSH DNS stands for |
+//! | `GET /deployments/NAME/processes` | the processes on the VMs of a deployment |
+//! | `/behaviour/…` | the behaviour of servers without a fault |
+//! | `/tokens/SERVER` | lifetimes, revocation and keys of a UAA's tokens |
+//! | `GET /names/NAME` | the addresses of a name of BOSH DNS |
 
 mod behaviour;
 mod calls;
@@ -45,12 +45,12 @@ use crate::{
 };
 use rejection::Rejection;
 
-/// What the control API tells, and what it works on.
+/// The state of the control API.
 #[derive(Clone)]
 pub struct Control {
     foundation: Value,
     controls: Controls,
-    /// Tells this run from others on the same net.
+    /// Distinguishes this run from others on the same net.
     run: Uuid,
     reset: Arc<Notify>,
 }
@@ -60,7 +60,7 @@ pub struct Control {
 pub struct Controls {
     /// How its servers are made to fail.
     pub faults: Faults,
-    /// What they were asked.
+    /// The recorded calls of the servers.
     pub calls: Calls,
     /// The Director, whose tasks can be made to fail.
     pub director: Director,
@@ -68,7 +68,7 @@ pub struct Controls {
     pub cpi: Cpi,
     /// The Cloud Controller, in which fleets are seeded.
     pub cloud_controller: CloudController,
-    /// What deployments of fleets are made of.
+    /// The pattern for deployments of fleets.
     pub fleet: FleetPattern,
     /// The Director's UAA, whose tokens can be withdrawn.
     pub bosh_uaa: Uaa,
@@ -91,7 +91,7 @@ impl Control {
         }
     }
 
-    /// Waits until somebody asks for a fresh foundation.
+    /// Waits for a request for a fresh foundation.
     pub async fn reset_wanted(&self) {
         self.reset.notified().await;
     }
@@ -119,7 +119,7 @@ impl Control {
     }
 }
 
-/// The control API is served last: whoever reaches it finds everything else up.
+/// The control API starts last: when it answers, everything else is up.
 async fn health(control: Data<Control>) -> impl Responder {
     HttpResponse::Ok().json(json!({
         "net": control.foundation["net"],

@@ -1,4 +1,4 @@
-//! What the control API answers when it does not do what it is asked.
+//! Errors of the control API.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(super) enum Rejection {
     /// There is no such route.
     #[error("there is no such route; `docs/authors/sandbox.md` lists them")]
     NoRoute,
-    /// What the request names is not there.
+    /// The request names an object that does not exist.
     #[error("there is no {what} `{name}`")]
     NotFound { what: &'static str, name: String },
     /// It does not go together with what is there.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::Control;
 
-/// Answers before it happens. Everything is up again when `GET /` tells of another run.
+/// Answers before the reset. Everything is up again when `GET /` reports another run.
 pub(super) async fn begin(control: Data<Control>) -> impl Responder {
     control.reset.notify_one();
     HttpResponse::Accepted().json(json!({"run": control.run}))

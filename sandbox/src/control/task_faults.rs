@@ -20,7 +20,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     .service(web::resource("/task-faults/{id}").route(web::delete().to(disarm)));
 }
 
-/// A fault that has happened is gone from the list, unless it holds up a task.
+/// A fault that has been injected leaves the list, unless it holds a task.
 async fn list(control: Data<Control>) -> impl Responder {
     Json(control.controls.director.armed())
 }

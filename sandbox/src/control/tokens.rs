@@ -64,7 +64,7 @@ async fn revoke(
     Ok(Json(json!({})))
 }
 
-/// Servers that look keys up go on as before; the Director keeps the one that it was configured with.
+/// Servers that look up keys continue to work; the Director keeps its configured key.
 async fn rotate_key(
     control: Data<Control>,
     server: Path<ServerName>,

@@ -38,7 +38,7 @@ async fn kill(control: Data<Control>, vm: Path<String>) -> Result<impl Responder
     Ok(Json(view(&control, &vm)))
 }
 
-/// What runs on the VM goes on, but nobody answers for it.
+/// The processes on the VM keep running without an agent.
 async fn kill_agent(control: Data<Control>, vm: Path<String>) -> Result<impl Responder, Rejection> {
     let vm = found(&control, &vm)?;
     control.controls.cpi.kill_agent(&vm)?;

@@ -18,7 +18,7 @@ pub struct BoshName {
     health: HealthFilter,
 }
 
-/// What a name says of where an instance is.
+/// The location of an instance in its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
     /// Any group that has the number.
@@ -48,7 +48,7 @@ enum HealthFilter {
     All,
 }
 
-/// An instance on one of its networks, as a Director tells BOSH DNS.
+/// An instance on one of its networks, as a Director reports it to BOSH DNS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DnsRecord {
     /// The instance's id.
@@ -69,7 +69,7 @@ pub struct DnsRecord {
     pub network_number: Option<u64>,
     /// The numbers that the Director gave the group, and the links that it provides.
     pub group_numbers: Vec<u64>,
-    /// The address that the name stands for.
+    /// The address of the name.
     pub address: Ipv4Addr,
     /// Whether the instance does its work.
     pub healthy: bool,
@@ -81,7 +81,7 @@ pub struct DnsRecord {
 pub struct NotABoshName(String);
 
 impl BoshName {
-    /// The addresses that the name stands for, each once, in ascending order.
+    /// The addresses of the name, each once, in ascending order.
     pub fn addresses<'a>(&self, records: impl IntoIterator<Item = &'a DnsRecord>) -> Vec<Ipv4Addr> {
         let meant = records.into_iter().filter(|record| self.means(record));
         let (healthy, unhealthy): (Vec<_>, Vec<_>) = meant.partition(|record| record.healthy);
@@ -136,8 +136,8 @@ impl FromStr for BoshName {
     }
 }
 
-/// A name of the manifest as it stands in DNS names: lower case, with hyphens for underscores, without anything else that
-/// a DNS label cannot have.
+/// A name of the manifest in the form for DNS names: lower case, with hyphens for underscores, without other characters
+/// that a DNS label cannot have.
 pub fn dns_label(name: &str) -> String {
     name.chars()
         .map(|letter| match letter {

@@ -17,7 +17,7 @@ use super::{LaunchError, Program, process::KilledOnDrop, program::Launcher};
 const OUTPUT_LIMIT: u64 = 1024 * 1024;
 const KILLED: i32 = 137;
 
-/// What an errand, or another program that runs to its end, said and how it ended.
+/// The output and the exit of an errand, or of another program that runs to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrandOutput {
     /// The exit status; 128 and the signal's number for one that was killed.
@@ -49,7 +49,7 @@ pub(super) async fn run(launcher: &Launcher, program: &Program) -> Result<Errand
     let group = KilledOnDrop::of(&child)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let to_the_end = async {
-        // What the program has left running goes with it, or its output would never end.
+        // Processes that the program left running are killed with it, or its output would never end.
         let status = async {
             let status = child.wait().await;
             drop(group);
@@ -83,7 +83,7 @@ async fn text(stream: Option<impl AsyncRead + Unpin>) -> String {
         return String::new();
     };
     let mut kept = Vec::new();
-    // What cannot be read is not shown; the exit status tells how the program went.
+    // Unreadable output is not shown; the exit status has the result.
     let _ = (&mut stream)
         .take(OUTPUT_LIMIT)
         .read_to_end(&mut kept)

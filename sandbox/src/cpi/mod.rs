@@ -2,23 +2,23 @@
 //!
 //! ```text
 //! <folder>/vms/<cid>/jobs/<job>/  rendered files
-//! <folder>/vms/<cid>/log/<job>/   what its processes and scripts said
-//! <folder>/vms/<cid>/data         data: a link to the disk, or a folder that goes with the VM
+//! <folder>/vms/<cid>/log/<job>/   the output of its processes and scripts
+//! <folder>/vms/<cid>/data         data: a link to the disk, or a folder that is deleted with the VM
 //! <folder>/disks/<disk>/          persistent data, kept until the disk is deleted
 //! ```
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`catalog`] | reads which jobs there are |
-//! | [`addresses`] | lends addresses to VMs |
-//! | [`render`], [`plan`] | makes a job's files and command lines from its templates |
+//! | [`catalog`] | reads the available jobs |
+//! | [`addresses`] | assigns addresses to VMs |
+//! | [`render`], [`plan`] | renders a job's files and command lines from its templates |
 //! | [`vm`], [`disks`] | creates, attaches, deletes |
-//! | [`agent`] | the one way to what runs on a VM: jobs applied, started, stopped, looked at |
+//! | [`agent`] | the only access to the processes of a VM: applies, starts, stops and inspects jobs |
 //! | [`supervisor`], [`process`], [`readiness`] | one long-lived process: kept running, watched, stopped, reaped |
 //! | [`finite`] | one program that runs to its end: errands and scripts |
-//! | [`program`], [`user`] | where programs are found and as whom they run |
-//! | [`table`] | what is remembered, also over a restart |
-//! | [`start`], [`residual_processes`] | takes over from an earlier sandbox, ends what belongs to nothing |
+//! | [`program`], [`user`] | how programs are found, and their users |
+//! | [`table`] | the state that survives a restart |
+//! | [`start`], [`residual_processes`] | adopts the processes of an earlier sandbox, ends those that belong to nothing |
 //! | [`outage`] | agents and VMs that die |
 //! | [`dns`] | names as BOSH DNS answers them |
 
@@ -91,7 +91,7 @@ pub enum Processes {
     None,
 }
 
-/// What becomes of processes when the CPI is shut down.
+/// How processes are treated when the CPI is shut down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
     /// They are stopped. Those of a state that is kept are started again at the next start.
@@ -128,7 +128,7 @@ struct Inner {
     vms: Arc<VmTable>,
     disks: DiskTable,
     supervised: Mutex<Supervised>,
-    /// Told when an agent comes back.
+    /// Notified when an agent comes back.
     revived: Notify,
 }
 
@@ -142,7 +142,7 @@ impl Cpi {
         catalog.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes which jobs VMs can run. What runs stays as it is until it is deployed again.
+    /// Changes the jobs that VMs can run. Running jobs stay unchanged until they are deployed again.
     pub fn set_catalog(&self, catalog: JobCatalog) {
         let current = self.inner.catalog.write();
         *current.unwrap_or_else(PoisonError::into_inner) = catalog;
@@ -167,7 +167,7 @@ impl Cpi {
         *self.locked_timeouts() = timeouts;
     }
 
-    /// Stops looking after processes, and returns when that is done. Folders stay, and VMs are remembered.
+    /// Stops supervising processes, and returns when that is done. Folders and the state of VMs stay.
     pub async fn shut_down(&self, how: Shutdown) {
         let order = match how {
             Shutdown::StopProcesses => Order::Stop,

@@ -1,4 +1,4 @@
-//! What can befall VMs from outside: agents that die, VMs that are lost, and both coming back.
+//! Outages of VMs: agents that die, VMs that are lost, and the return of both.
 
 use super::{
     Cpi, Processes, VmCid,
@@ -12,12 +12,12 @@ use super::{
 pub struct NoSuchVm(pub VmCid);
 
 impl Cpi {
-    /// Kills the agent of a VM: it no longer answers. What runs on the VM goes on.
+    /// Kills the agent of a VM: it no longer answers. The processes on the VM keep running.
     pub fn kill_agent(&self, vm: &VmCid) -> Result<(), NoSuchVm> {
         self.befall(vm, Condition::AgentDead)
     }
 
-    /// Loses a VM: everything on it is killed, nobody answers, and it is as if it were not there. Its disk stays.
+    /// Loses a VM: all its processes are killed, its agent does not answer, and it appears to be gone. Its disk stays.
     pub async fn kill_vm(&self, vm: &VmCid) -> Result<(), NoSuchVm> {
         self.befall(vm, Condition::Lost)?;
         self.end_processes(vm, Order::Kill).await;
@@ -29,7 +29,7 @@ impl Cpi {
         Ok(())
     }
 
-    /// Brings a VM back whose agent died or that was lost. What was running on it is started again.
+    /// Revives a VM whose agent died or that was lost. Its processes are started again.
     pub fn revive(&self, vm: &VmCid) -> Result<(), NoSuchVm> {
         let before = self.inner.vms.find(vm);
         let before = before.ok_or_else(|| NoSuchVm(vm.clone()))?;

@@ -1,4 +1,4 @@
-//! What a VM runs, with every template filled in: what its agent was told, and what a restarted sandbox starts again.
+//! The jobs of a VM with every template filled in: what its agent received, and what a restarted sandbox starts again.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{JobName, ProcessName, Program, Requirements, Script, StopSignal};
 
-/// What one job runs on one VM.
+/// One job on one VM.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct JobPlan {
     pub(super) name: JobName,

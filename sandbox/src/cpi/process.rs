@@ -20,9 +20,9 @@ pub(super) const KILLED_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Process {
     identity: ProcessIdentity,
     group: Group,
-    /// Readable once the process has ended. It stays with this very process, whoever gets its id later.
+    /// Readable once the process has ended. It refers to this process, even if its id is reused later.
     handle: AsyncFd<OwnedFd>,
-    /// Nothing for a process that an earlier sandbox started: that is no child of ours, and not ours to reap.
+    /// `None` for a process that an earlier sandbox started: it is no child and cannot be reaped.
     child: Option<Child>,
     /// Whether it may outlive this value.
     let_go: bool,
@@ -42,8 +42,8 @@ pub(super) struct ProcessIdentity {
 #[derive(Clone, Copy)]
 struct Group(Pid);
 
-/// A process group whose members are killed when this value is gone. It must be gone before the
-/// leader's id can belong to anybody else.
+/// A process group whose members are killed when this value is dropped. That must happen before the leader's id can be
+/// reused.
 pub(super) struct KilledOnDrop(Group);
 
 impl Process {
@@ -97,12 +97,12 @@ impl Process {
         self.child.is_none()
     }
 
-    /// Returns once the process has ended, reaped if it was our child. What it has started itself goes with it.
+    /// Returns once the process has ended, reaped if it was our child. Its own children are killed with it.
     pub(super) async fn ended(&mut self) {
-        // Only a runtime that shuts down makes this fail, and then nobody goes on from here.
+        // This fails only when the runtime shuts down, and then no code runs after it.
         let _ = self.handle.readable().await;
         if let Some(child) = &mut self.child {
-            // Its id is still its own, as nobody has waited for it.
+            // The id is still valid, because the process has not been reaped.
             self.group.signal(Signal::KILL);
             if let Err(error) = child.wait().await {
                 tracing::error!(%error, "could not wait for a process");
@@ -193,7 +193,7 @@ impl Group {
     }
 
     fn signal(self, signal: Signal) {
-        // An empty group answers ESRCH: nobody is left to hear it.
+        // An empty group gives ESRCH, which is ignored.
         let _ = kill_process_group(self.0, signal);
     }
 }

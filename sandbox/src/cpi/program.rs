@@ -13,7 +13,7 @@ use tokio::process::Command;
 
 use super::{AsRoot, Requirements, user::JobUser};
 
-/// The environment variable that tells whose program it is: the folder of a job, or the log of a long-lived process.
+/// The environment variable that names the owner of a process: the folder of a job, or the log of a long-lived process.
 pub(super) const OWNER_VARIABLE: &str = "ODB_SANDBOX_OWNER";
 /// Users that a job can be run as, should it refuse root.
 const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
@@ -44,7 +44,7 @@ pub enum LaunchError {
         /// The Debian packages that would bring it.
         packages: Vec<String>,
     },
-    /// It refuses root, and there is nobody else to run it as.
+    /// The program rejects root, and there is no other user to run it as.
     #[error(
         "it refuses to run as root: name another user with `--job-user`, such as `--job-user {candidate}`"
     )]
@@ -116,7 +116,7 @@ impl Launcher {
         Ok(command)
     }
 
-    /// The folders that the job names, then those of everybody.
+    /// The folders of the job, then those of the `PATH`.
     fn search_path(&self) -> OsString {
         let own = self
             .requirements
@@ -146,7 +146,7 @@ impl Launcher {
     }
 }
 
-/// The folders that a path with `*` in it stands for, the highest version first.
+/// The folders that match a path with `*`, the highest version first.
 fn folders(glob: &str) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in Path::new(glob).components() {
@@ -163,7 +163,7 @@ fn folders(glob: &str) -> Vec<PathBuf> {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    // What cannot be read offers no programs.
+    // An unreadable folder has no programs.
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries
         .filter_map(|entry| Some(entry.ok()?.path()))

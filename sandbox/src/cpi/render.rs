@@ -12,7 +12,7 @@ use super::{
     plan::{JobPlan, ProcessPlan},
 };
 
-/// What a job's templates can see.
+/// The variables of a job's templates.
 #[derive(Serialize)]
 pub struct JobContext {
     /// The declared properties, with defaults.

@@ -1,6 +1,6 @@
-//! Finds the processes that belong to a VM, whoever started them, and ends them: what a job has left behind, and what an
-//! earlier sandbox did. They are known by a variable in their environment, which some programs overwrite (Redis and
-//! PostgreSQL among them, to show a title), or by the log of a VM that is their standard output or error.
+//! Finds the processes that belong to a VM, whoever started them, and ends them: those that a job has left behind, and
+//! those of an earlier sandbox. They are identified by a variable in their environment, which some programs overwrite
+//! (Redis and PostgreSQL among them, to show a title), or by the log of a VM that is their standard output or error.
 
 use std::{
     ffi::OsStr,
@@ -68,7 +68,7 @@ pub(super) fn end_processes(
             return Ok(());
         }
         for (pid, owner, handle) in found {
-            // One that ends by itself meanwhile is as good as killed.
+            // A process that ends by itself meanwhile counts as killed.
             if !has_ended(&handle, Duration::ZERO)
                 && let Err(error) = pidfd_send_signal(&handle, Signal::KILL)
                 && error != rustix::io::Errno::SRCH
@@ -105,7 +105,7 @@ pub(super) fn remove_entries(
     Ok(())
 }
 
-/// Whether the CPI has given this name to a VM or a disk. Whatever else lies there is another owner's.
+/// Whether the CPI has given this name to a VM or a disk. Other entries have another owner.
 fn is_own(name: &str) -> bool {
     let id = name
         .strip_prefix("vm-")
@@ -128,7 +128,7 @@ fn belonging_to(
     Ok(found.collect())
 }
 
-/// What a process may belong to. Other users' processes cannot be looked at, and are not ours.
+/// The possible owners of a process. Processes of other users cannot be inspected and do not belong to this sandbox.
 fn owners(pid: i32) -> impl Iterator<Item = PathBuf> {
     let outputs = [1, 2].into_iter();
     let outputs = outputs.filter_map(move |output| {

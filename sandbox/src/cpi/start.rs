@@ -21,7 +21,7 @@ use super::{
 };
 use crate::store::{Store, StoreError};
 
-/// What a CPI is set up with.
+/// The settings of a CPI.
 #[derive(Clone, Debug)]
 pub struct CpiSettings {
     /// The jobs that VMs can run.
@@ -50,10 +50,10 @@ pub enum CpiError {
         #[source]
         source: io::Error,
     },
-    /// What is remembered cannot be read.
+    /// The saved state cannot be read.
     #[error("could not read which VMs there are")]
     Store(#[from] StoreError),
-    /// What an earlier sandbox left running could not be ended.
+    /// Processes of an earlier sandbox could not be ended.
     #[error("could not clean up after an earlier sandbox")]
     Residues(#[from] ResidualProcessError),
     /// A VM of an earlier sandbox has an address that cannot be had now.
@@ -101,9 +101,9 @@ fn prepare(folder: &Path, user: Option<JobUser>) -> Result<PathBuf, CpiError> {
 }
 
 impl Cpi {
-    /// A CPI that remembers its VMs and disks in `store`. What an earlier sandbox left running on VMs that are remembered
-    /// is taken over, or started again when it has ended; all else that is left in the folder is ended and removed.
-    /// Processes are looked after by the runtime in which this is called.
+    /// A CPI that keeps its VMs and disks in `store`. Processes of an earlier sandbox on known VMs are adopted, or
+    /// started again when they have ended; all other processes and folders of it are removed. The runtime of the caller
+    /// supervises the processes.
     pub fn new(settings: CpiSettings, store: &Store) -> Result<Self, CpiError> {
         let user = settings.job_user.map(JobUser::find).transpose()?;
         let folder = match settings.processes {

@@ -41,7 +41,7 @@ pub enum ProcessState {
     Stopped,
 }
 
-/// What is known of a process.
+/// The observed state of a process.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) state: ProcessState,
@@ -60,7 +60,7 @@ pub(super) struct Ward {
     pub(super) table: Arc<VmTable>,
 }
 
-/// What becomes of the process when it is no longer to be kept running.
+/// What happens to the process when it should no longer run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// It is asked to end, and killed when it does not.
@@ -71,7 +71,7 @@ pub(super) enum Order {
     LetGo,
 }
 
-/// Keeps a process running until it is told otherwise. The process is killed when this value is dropped.
+/// Keeps a process running until it is stopped. The process is killed when this value is dropped.
 pub(super) struct Supervisor {
     orders: oneshot::Sender<Order>,
     observed: watch::Receiver<Observed>,
@@ -99,12 +99,12 @@ impl Supervisor {
         Self::over(ward, process, runtime)
     }
 
-    /// What is known of the process now.
+    /// The observed state now.
     pub(super) fn observed(&self) -> Observed {
         self.observed.borrow().clone()
     }
 
-    /// Tells what is known of the process from now on, independent of who owns this value.
+    /// Watches the observed state, independent of the owner of this value.
     pub(super) fn watch(&self) -> watch::Receiver<Observed> {
         self.observed.clone()
     }
@@ -152,7 +152,7 @@ impl Ward {
             .launcher
             .process_command(&self.plan.command, &self.log)?;
         let log = self.log_file().await?;
-        // Whoever calls: the process is watched by the runtime that outlives the call.
+        // The process is watched by the runtime that outlives the call.
         let _inside = runtime.enter();
         let process = Process::start(command, log)?;
         self.table
@@ -244,7 +244,7 @@ impl Ward {
         false
     }
 
-    /// What a child of ours has started goes with it. That of a process that was taken over has to be looked for.
+    /// Ends what the process has started. Descendants of an adopted process must be searched for.
     async fn end_what_it_started(&self, was_taken_over: bool) {
         if !was_taken_over {
             return;
@@ -256,7 +256,7 @@ impl Ward {
         }
     }
 
-    /// Tells when the process is ready, or that it is late. Does not return.
+    /// Reports when the process is ready, or that it is late. Does not return.
     async fn report_readiness(&self, reported: &watch::Sender<Observed>) {
         let report = |state| reported.send_modify(|seen| seen.state = state);
         let readiness = Readiness {

@@ -1,4 +1,4 @@
-//! What the CPI remembers, also over a restart: its VMs with what they are to run, and its disks.
+//! The state of the CPI that survives a restart: its VMs with their jobs, and its disks.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ pub(super) struct VmRow {
     pub(super) created_at: Timestamp,
     pub(super) address: Ipv4Addr,
     pub(super) disk: Option<DiskCid>,
-    /// What its agent was told to run.
+    /// The jobs that its agent received.
     pub(super) jobs: Vec<JobPlan>,
     pub(super) wanted: Wanted,
     pub(super) condition: Condition,
@@ -41,7 +41,7 @@ pub(super) struct VmRow {
     pub(super) lease: Option<Arc<Lease>>,
 }
 
-/// What the processes of a VM are to do.
+/// The desired state of a VM's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Wanted {
     Stopped,
@@ -52,9 +52,9 @@ pub(super) enum Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Condition {
     Well,
-    /// Its processes run, but nobody answers for them.
+    /// Its processes run without an agent.
     AgentDead,
-    /// It is gone, although nobody deleted it.
+    /// It is gone without having been deleted.
     Lost,
 }
 
@@ -83,7 +83,7 @@ impl VmTable {
         look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is remembered of one VM.
+    /// The state of one VM.
     pub(super) fn find(&self, vm: &VmCid) -> Option<VmRow> {
         self.read(|rows| rows.get(vm).cloned())
     }
@@ -101,7 +101,7 @@ impl VmTable {
         self.with(|rows| rows.get_mut(vm).map(change))
     }
 
-    /// Remembers by what a process is known again.
+    /// Records the identity by which a process is recognised.
     pub(super) fn record_process(&self, vm: &VmCid, key: &ProcessKey, identity: ProcessIdentity) {
         self.change(vm, |row| {
             row.forget_process(key);

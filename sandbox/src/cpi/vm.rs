@@ -1,4 +1,4 @@
-//! VMs: reserved, created, deleted. What runs on them is their agents' matter.
+//! VMs: reserved, created, deleted. Their agents manage the processes on them.
 
 use std::{
     io,
@@ -44,7 +44,7 @@ pub enum VmError {
     /// A file or folder is in the way.
     #[error("could not {action} `{path}`")]
     File {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
         /// On what.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum VmError {
         #[source]
         source: io::Error,
     },
-    /// What its jobs left running does not end.
+    /// Processes that its jobs left running do not end.
     #[error("could not end what runs on VM `{vm}`")]
     Residues {
         /// Which VM.
@@ -150,7 +150,7 @@ impl Cpi {
         }
     }
 
-    /// The folder for data: that of the disk when there is one, else one that goes with the VM.
+    /// The folder for data: that of the disk if there is one, otherwise a folder that is deleted with the VM.
     pub fn data_folder(&self, vm: &VmCid) -> PathBuf {
         self.vm_folder(vm).join("data")
     }

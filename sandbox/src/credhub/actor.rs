@@ -1,12 +1,12 @@
-//! Who asks, as permissions name them (`spec/contracts/platform-apis.md`, "Authentication").
+//! The caller, as permissions name it (`spec/contracts/platform-apis.md`, "Authentication").
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Names somebody who may be given permissions: `uaa-client:ID`, `uaa-user:ID` or `mtls-app:GUID`. Permissions may name
-/// anybody, so a text of another form is an actor too; it is nobody who will ever ask.
+/// Names a caller for permissions: `uaa-client:ID`, `uaa-user:ID` or `mtls-app:GUID`. Permissions accept any name, so
+/// text of another form is an actor too, but no caller ever has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Actor(String);

@@ -1,5 +1,5 @@
-//! Who asks: by the token of a UAA, or by the certificate of an app (`spec/contracts/platform-apis.md`, "CredHub",
-//! "Authentication").
+//! Authenticates callers by the token of a UAA, or by the certificate of an app (`spec/contracts/platform-apis.md`,
+//! "CredHub", "Authentication").
 
 use std::{
     collections::BTreeSet,
@@ -26,7 +26,7 @@ const SKEW: i64 = 60;
 const SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
 const JSON: &str = "application/json;charset=UTF-8";
 
-/// Why nobody is let in. The texts are a real CredHub's.
+/// Why a caller is not authenticated. The texts are a real CredHub's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AuthenticationRejection {
     #[error("Full authentication is required to access this resource")]
@@ -92,7 +92,7 @@ fn app(certificate: &[u8]) -> Result<Actor, AuthenticationRejection> {
     }
 }
 
-/// What stands after `app:`, a random UUID in small letters.
+/// The part after `app:`, a random UUID in lower case.
 fn app_id(unit: &str) -> Option<Uuid> {
     let text = unit.strip_prefix("app:")?;
     let id: Uuid = text.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What a credential is, version by version.
+//! A credential with its versions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub(super) struct Version {
     pub(super) secret: Secret,
 }
 
-/// What is kept secret, by type.
+/// The secret value, by type.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Secret {
@@ -32,7 +32,7 @@ pub(super) enum Secret {
     },
     Password {
         password: String,
-        /// What it was generated with; nothing when it was set.
+        /// The parameters of its generation; `None` when it was set.
         parameters: Option<StringParameters>,
     },
     User {

@@ -84,12 +84,12 @@ impl Members {
         items.into_iter().map(text).collect()
     }
 
-    /// The name of a member that nobody has asked for.
+    /// The name of a member that was not read.
     pub(super) fn unknown(&self) -> Option<String> {
         self.0.keys().next().cloned()
     }
 
-    /// Refuses what nobody has asked for.
+    /// Rejects unknown members.
     pub(super) fn end(self) -> Result<(), Rejection> {
         self.unknown()
             .map_or(Ok(()), |name| Err(Rejection::UnknownMember(name)))

@@ -66,7 +66,7 @@ struct Inner {
     state: Mutex<State>,
 }
 
-/// Everything that changes. What is done in one go is done under one lock.
+/// All mutable state. Each operation holds the lock for its duration.
 struct State {
     vault: Vault,
     permissions: Permissions,
@@ -140,7 +140,7 @@ impl CredHub {
         self.with(|state| state.behaviour.writing = writing);
     }
 
-    /// What this actor may do here.
+    /// The session of this actor.
     pub(crate) fn session(&self, actor: Actor) -> Session {
         Session::new(self.clone(), actor)
     }
@@ -161,7 +161,7 @@ impl CredHub {
 }
 
 impl Behaviour {
-    /// Before version 2, names had permissions of their own, and whoever made a credential had all of them.
+    /// Before version 2, credentials had permissions of their own, and the creator of a credential had all of them.
     fn is_legacy(&self) -> bool {
         self.version.major < 2
     }

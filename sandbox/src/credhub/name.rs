@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 const MAXIMUM_LENGTH: usize = 1024;
-/// What a name may hold besides letters and digits.
+/// The characters of a name in addition to letters and digits.
 const PUNCTUATION: &str = "-_/.:,()[]+";
 
 /// Names a credential. It begins with a slash, is kept as it was first written, and is found without regard to case
@@ -49,7 +49,7 @@ impl CredentialName {
         Ok(Self(name))
     }
 
-    /// A name to look for. Whatever does not name a credential will not be found.
+    /// A name to search for. Text that names no credential is never found.
     pub fn sought(text: &str) -> Self {
         Self(rooted(text))
     }

@@ -1,4 +1,4 @@
-//! Who may do what with which credentials (`spec/contracts/platform-apis.md`, "Permissions").
+//! The permissions on credentials (`spec/contracts/platform-apis.md`, "Permissions").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::store::{Rows, Store, StoreError};
 
-/// What may be allowed.
+/// The operations of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -41,7 +41,7 @@ pub const ALL_OPERATIONS: [Operation; 5] = [
 #[serde(from = "String", into = "String")]
 pub struct PermissionPath(String);
 
-/// What one actor may do below one path. There is at most one for the two.
+/// The permission of one actor below one path. There is at most one for each pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permission {
     /// Where.

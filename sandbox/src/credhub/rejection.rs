@@ -144,7 +144,7 @@ pub(crate) enum Rejection {
     Internal(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// What may be wrong with a certificate or with what is asked of one.
+/// Errors in a certificate or in a request for one.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CertificateRejection {
     #[error("This request must include a value for 'parameters'.")]
@@ -219,7 +219,7 @@ pub(crate) enum CertificateRejection {
     InvalidKey,
 }
 
-/// What may be wrong with a permission.
+/// Errors in a permission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PermissionRejection {
     #[error(
@@ -265,7 +265,7 @@ pub(crate) enum PermissionRejection {
 }
 
 impl Rejection {
-    /// The status that goes with it.
+    /// The HTTP status of the error.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NoSuchCredential | Self::NoSuchAuthority => StatusCode::NOT_FOUND,

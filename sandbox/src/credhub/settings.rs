@@ -1,10 +1,10 @@
-//! What a CredHub is set up with.
+//! The settings of a CredHub.
 
 use semver::Version;
 
 use super::{actor::Actor, permissions::Permission};
 
-/// The version whose behaviour a CredHub has unless it is told otherwise.
+/// The default version of a CredHub, which determines its behaviour.
 pub const VERSION: Version = Version::new(2, 15, 20);
 
 /// One CredHub.
@@ -35,9 +35,9 @@ pub enum Side {
 /// Whether permissions matter (`acls.enabled`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acls {
-    /// Everybody may do what permissions allow.
+    /// Every caller has the rights of its permissions.
     Enforced,
-    /// Whoever is known may do everything.
+    /// Every authenticated caller has all rights.
     Off,
 }
 

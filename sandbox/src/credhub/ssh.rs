@@ -84,7 +84,7 @@ impl fmt::Display for PublicKey {
     }
 }
 
-/// What people compare keys by: SHA-256 in base 64, without padding and without a prefix.
+/// The fingerprint by which keys are compared: SHA-256 in base 64, without padding and without a prefix.
 pub(super) fn fingerprint(line: &str) -> Option<String> {
     let key = PublicKey::parse(line)?;
     let digest = digest::digest(&digest::SHA256, &key.key);

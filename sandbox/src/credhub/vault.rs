@@ -20,7 +20,7 @@ pub(super) struct Vault {
     last_sequence: u64,
 }
 
-/// What a search finds.
+/// The result of a search.
 pub(super) struct Found {
     pub(super) name: CredentialName,
     pub(super) created_at: Timestamp,
@@ -117,7 +117,7 @@ impl Vault {
         (id, version)
     }
 
-    /// Removes a credential with all its versions. Tells whether there was one.
+    /// Removes a credential with all its versions. Returns whether there was one.
     pub(super) fn remove(&mut self, name: &CredentialName) -> bool {
         let Some(ids) = self.names.remove(&name.key()) else {
             return false;

@@ -12,10 +12,10 @@ use super::executables::{ExecutableError, Executables};
 /// Owner may read and execute, as the broker demands.
 const READ_AND_EXECUTE: u32 = 0o500;
 
-/// What makes a folder an adapter.
+/// The file that makes a folder an adapter.
 const DESCRIPTION: &str = "adapter.yml";
 
-/// What makes adapters of folders.
+/// The adapter that serves folders of templates.
 const SERVER: &str = "template-service-adapter";
 
 /// An adapter.

@@ -1,19 +1,19 @@
-//! What adapters say on stderr, which the broker hands to its log as it comes: told once it is known that the call has failed.
+//! The adapter's lines on stderr, which the broker copies to its log: shown once the call is known to have failed.
 
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-/// How many lines are remembered of calls that go on.
+/// How many lines are kept of calls in progress.
 const LINES: usize = 200;
 
-/// What the codes of the adapter's failures begin with (`docs/operators/reference/errors.md`).
+/// The prefix of the codes of adapter failures (`docs/operators/reference/errors.md`).
 const FAILURES: &str = "ODB-30";
 
-/// What the broker says when it has answered a request.
+/// The broker's log message for an answered request.
 const ANSWERED: &str = "request answered";
 
-/// What adapters have said in requests that have not been answered yet.
+/// The adapters' lines in requests without an answer yet.
 #[derive(Debug, Default)]
 pub(super) struct AdapterWords {
     said: VecDeque<Words>,
@@ -21,13 +21,13 @@ pub(super) struct AdapterWords {
 
 #[derive(Debug)]
 struct Words {
-    /// Empty where the broker asks the adapter of its own accord, as at its start.
+    /// Empty for the broker's own calls, as at its start.
     request: String,
     text: String,
 }
 
 impl AdapterWords {
-    /// Takes note of a line of the broker's log. When it tells that the adapter has failed, that is what the adapter said.
+    /// Records a line of the broker's log. If it reports a failed adapter, returns the adapter's lines.
     pub(super) fn note(&mut self, line: &Map<String, Value>) -> Vec<String> {
         let request = request(line);
         if let Some(text) = of_adapter(line) {
@@ -65,7 +65,7 @@ impl AdapterWords {
     }
 }
 
-/// What the adapter says in a line of the broker's log, if it is one of those.
+/// The adapter's text in a line of the broker's log, if it is such a line.
 pub(super) fn of_adapter(line: &Map<String, Value>) -> Option<&str> {
     line.get("adapter.stderr").and_then(Value::as_str)
 }

@@ -45,7 +45,7 @@ pub(super) struct Broker {
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) how: String,
-    /// What it said last, if that has not been told yet.
+    /// Its last lines, unless they were shown already.
     pub(super) last_words: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Broker {
         }
     }
 
-    /// Waits until it ends by itself. What its adapters may have left is ended, too.
+    /// Waits until it ends by itself. Processes that its adapters left are ended, too.
     pub(super) async fn ended(&mut self) -> Ended {
         let status = self.child.wait().await;
         self.clean_up().await;
@@ -133,7 +133,7 @@ impl Broker {
             end_session(session).await;
         }
         for reader in &mut self.readers {
-            // What never comes to an end is held open by another owner, and no concern of ours.
+            // If the stream stays open, another owner holds it.
             let _ = timeout(LAST_WORDS, &mut *reader).await;
             reader.abort();
         }
@@ -141,7 +141,7 @@ impl Broker {
     }
 }
 
-/// Everybody whom the broker asks is on the loopback net, where no proxy of the machine can reach.
+/// Every upstream of the broker is on the loopback net, which no proxy of the machine can reach.
 pub(super) fn without_proxies(command: &mut Command) -> &mut Command {
     for (name, _) in env::vars_os() {
         if name
@@ -164,7 +164,7 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// Kills what is left of a session whose leader has ended. As long as anybody is in it, its id is nobody else's.
+/// Kills the rest of a session whose leader has ended. As long as the session has members, its id cannot be reused.
 async fn end_session(session: Pid) {
     let until = Instant::now() + STOP_MARGIN;
     while Instant::now() < until {

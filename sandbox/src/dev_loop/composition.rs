@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
-/// A value and the keys under which it stands.
+/// A value and its path of keys.
 pub(super) struct Supply {
     pub(super) path: &'static [&'static str],
     pub(super) value: Value,
     pub(super) precedence: Precedence,
 }
 
-/// Whose value counts.
+/// Which of two values takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precedence {
     /// The sandbox's: there is no other place where this broker could run.
@@ -24,7 +24,7 @@ pub(super) enum Precedence {
 /// A `broker.yml` for the broker.
 #[derive(Clone, Debug)]
 pub(super) struct Composition {
-    /// What the broker reads. It holds secrets.
+    /// The file for the broker. It holds secrets.
     pub(super) text: String,
     /// The same as a value.
     pub(super) document: Value,
@@ -125,7 +125,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The author's lines, empty ones in the place of the touched sections, which stand at the end instead.
+    /// The author's lines with empty ones in place of the replaced sections, which follow at the end.
     fn of(author: &str, sections: &Map<String, Value>, touched: &[&str]) -> Self {
         let mut made = Self {
             lines: Vec::new(),

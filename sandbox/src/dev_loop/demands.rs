@@ -1,5 +1,5 @@
-//! What a `broker.yml` demands of the foundation: releases and stemcells, which can be added, and things of the cloud
-//! config, which must be there.
+//! What a `broker.yml` requires of the foundation: releases and stemcells, which can be added, and objects of the cloud
+//! config, which must exist.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::{
     director::{Director, UploadedRelease, UploadedStemcell, Uploads},
 };
 
-/// What has to be added before the plans can be deployed.
+/// What must be added before the plans can be deployed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Demands {
     pub(super) releases: Vec<UploadedRelease>,
     pub(super) stemcells: Vec<UploadedStemcell>,
-    /// What cannot be had, and what there is instead.
+    /// Missing objects, with the available ones.
     pub(super) errors: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl Demands {
     }
 }
 
-/// The plans that nobody is to see before an administrator shows them (`spec/contracts/config-and-release.md` §1.2,
+/// The plans to hide until an administrator enables access (`spec/contracts/config-and-release.md` §1.2,
 /// `cf_service_access`).
 pub(super) fn plans_to_hide(document: &Value) -> impl Iterator<Item = String> {
     entries(&document["service_catalog"]["plans"]).filter_map(|(_, plan)| {

@@ -21,7 +21,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// That of a state folder; made, with a new password, when it is not there yet.
+    /// Opens the folder below a state folder; creates it with a new password if it is missing.
     pub(super) fn open(state: &Path) -> Result<Self, DevLoopError> {
         let path = state.join(NAME);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
@@ -41,17 +41,17 @@ impl Folder {
         &self.password
     }
 
-    /// What the broker runs with.
+    /// The file of the running broker.
     pub(super) fn broker_file(&self) -> PathBuf {
         self.path.join("broker.yml")
     }
 
-    /// What it may run with next, if it is in order.
+    /// The file for the next start, if it is valid.
     pub(super) fn candidate(&self) -> PathBuf {
         self.path.join("next-broker.yml")
     }
 
-    /// What the operator's errands are told of it.
+    /// The file for the operator's errands.
     pub(super) fn errands_file(&self) -> PathBuf {
         self.path.join("errands.yml")
     }

@@ -1,5 +1,5 @@
-//! The door to the broker. Connections that come while it is started again wait for it instead of being refused: whoever
-//! orders notices nothing of a change.
+//! The listener in front of the broker. Connections during a restart wait instead of being rejected, so that users do
+//! not notice it.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -24,7 +24,7 @@ pub(super) enum GateState {
     Open,
     /// There will be in a moment.
     Soon,
-    /// Nobody knows when there will be one.
+    /// There is no broker, and no time for the next one is known.
     Closed,
 }
 
@@ -59,7 +59,7 @@ impl Gate {
         Ok(Self { state, porter })
     }
 
-    /// Tells those who wait, and those who come.
+    /// Notifies waiting and future connections.
     pub(super) fn set(&self, state: GateState) {
         self.state.send_replace(state);
     }

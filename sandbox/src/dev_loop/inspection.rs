@@ -1,4 +1,4 @@
-//! What the broker itself says of a `broker.yml` before it runs with it (`on-demand-broker check --online`).
+//! The broker's own check of a `broker.yml` before it runs with it (`on-demand-broker check --online`).
 
 use std::{
     io,
@@ -27,14 +27,14 @@ const KEY_OF_ADAPTER: &str = "broker.enable_plan_schemas";
 /// Codes of what is wrong with the adapter's answer to a trial order.
 const TRIALS: &str = "ODB-30";
 
-/// What was found, in the author's words: with the author's file and lines.
+/// The findings, with the author's file and lines.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) errors: Vec<String>,
     pub(super) warnings: Vec<String>,
     /// Whether the adapter did not do what it should.
     pub(super) is_adapters: bool,
-    /// What the adapter said, if that is so, apart from what the errors quote.
+    /// The adapter's stderr, without what the errors quote.
     pub(super) adapter_words: Vec<String>,
 }
 
@@ -74,8 +74,8 @@ struct Finding {
     code: Option<String>,
 }
 
-/// Has the composition checked, which stands in `file`. `author` is how the author calls the file that it was made from.
-/// What the adapter says on the way goes into the broker's log.
+/// Checks the composition in `file`. `author` is the author's name for the source file. The adapter's stderr goes to
+/// the broker's log.
 pub(super) async fn inspect(
     executable: &Path,
     file: &Path,
@@ -128,7 +128,7 @@ pub(super) async fn inspect(
         let executable = executable.to_owned();
         InspectionError::Report { executable, source }
     })?;
-    // An author sees for himself what orders come to; the broker that has them runs all the same.
+    // Errors of trial orders do not prevent the start: an author sees them with the first order.
     let (trials, errors) = report.errors.into_iter().partition(Finding::is_of_trial);
     let mut warnings: Vec<Finding> = trials;
     warnings.extend(report.warnings);
@@ -144,7 +144,7 @@ pub(super) async fn inspect(
             .collect()
     };
     let (errors, warnings) = (reported(errors), reported(warnings));
-    // A fault quotes the adapter's last words.
+    // An error quotes the end of the adapter's stderr.
     adapter_words.retain(|words| !errors.iter().any(|error| error.contains(words.as_str())));
     Ok(Findings {
         errors,

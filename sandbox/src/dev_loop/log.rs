@@ -20,22 +20,22 @@ use super::{
 /// A log that has grown beyond this is begun anew.
 const LONGEST_LOG: u64 = 64 << 20;
 
-/// A longer line goes into the file and is told to nobody, in bytes.
+/// A longer line, in bytes, is logged but not shown.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// How many lines of an adapter are told of a check.
+/// How many lines of an adapter are shown for a check.
 const LONGEST_WORDS: usize = 200;
 
-/// How many lines are told of a broker that has ended.
+/// How many lines are shown of a broker that has ended.
 const LAST_LINES: usize = 8;
 
-/// Of the certificate that the sandbox itself has made nobody wants to hear: the key is none of RSA.
+/// The warning about the sandbox's own certificate, whose key is not RSA, is hidden from authors.
 const NOT_THE_AUTHORS: &str = "ODB-1116";
 
 /// Remarks on `broker.yml`, which the author has read with the lines of the author's own file.
 const WARNING_LINE: &str = "questionable configuration";
 
-/// What every line has, and nobody wants to read on a screen.
+/// Members of every line that are not shown on a screen.
 const UNTOLD: [&str; 3] = ["timestamp", "level", "message"];
 
 /// The field behind which a line says where it was written: ids of its request, and the like.
@@ -51,15 +51,15 @@ pub(super) struct Log {
 struct Inner {
     file: File,
     written: u64,
-    /// What the broker that runs has said, for people.
+    /// The last lines of the running broker, formatted for a screen.
     last: VecDeque<String>,
-    /// Whether it has said why it cannot go on.
+    /// Whether it has logged why it cannot continue.
     has_complained: bool,
     adapter_words: AdapterWords,
 }
 
 impl Log {
-    /// Goes on with the log in a file, which is for its owner alone.
+    /// Continues the log in a file that only its owner can read.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .append(true)
@@ -85,7 +85,7 @@ impl Log {
         &self.path
     }
 
-    /// Another broker is about to speak.
+    /// A new broker starts to log.
     pub(super) fn begin(&self) {
         let mut inner = self.inner();
         inner.last.clear();
@@ -120,7 +120,7 @@ impl Log {
         words
     }
 
-    /// What the broker said last, unless its complaints have been told already.
+    /// The broker's last lines, unless its errors were shown already.
     pub(super) fn last_words(&self) -> Vec<String> {
         let inner = self.inner();
         if inner.has_complained {
@@ -220,7 +220,7 @@ struct Said {
 }
 
 impl Said {
-    /// What is no JSON comes from a broker in trouble.
+    /// A line that is no JSON comes from a failing broker.
     fn in_failures(line: &str) -> Self {
         Self {
             text: line.trim_end().to_owned(),

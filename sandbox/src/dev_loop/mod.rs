@@ -1,22 +1,22 @@
-//! A service author's dev loop: a broker beside the foundation, with the author's adapter and `broker.yml`, started again
+//! A service author's dev loop: a broker beside the foundation, with the author's adapter and `broker.yml`, restarted
 //! whenever one of them changes (`docs/authors/sandbox.md`, "For authors").
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | `options` | the command line's part of it |
-//! | `adapter`, `executables` | what the author's adapter is, and where the project's other executables are |
-//! | `composition`, `supplies` | makes the `broker.yml` that the broker reads, of the author's and the sandbox's own values |
-//! | `errands` | what the operator's errands are told of it |
-//! | `demands` | what that file demands of the foundation |
-//! | `inspection` | what the broker itself says of it |
+//! | `options` | its part of the command line |
+//! | `adapter`, `executables` | the author's adapter, and the project's other executables |
+//! | `composition`, `supplies` | composes the `broker.yml` of the broker from the author's and the sandbox's own values |
+//! | `errands` | the file for the operator's errands |
+//! | `demands` | what that file requires of the foundation |
+//! | `inspection` | the broker's own check of it |
 //! | `broker`, `tied` | the broker's process, which ends with the sandbox |
-//! | `gate` | the door to it, at which requests wait while it is started again |
-//! | `log`, `adapter_words`, `screen` | what it says, what its adapter says, and what the author sees |
-//! | `watching` | when something changes |
-//! | `restarts` | how often a broker is started again that ends by itself |
-//! | `service` | the broker in service: it runs behind its gate, and the Cloud Controller knows it |
-//! | `session` | all of it over time |
-//! | `folder` | what is kept in the state folder |
+//! | `gate` | the listener in front of it, where requests wait during a restart |
+//! | `log`, `adapter_words`, `screen` | the broker's log, the adapter's stderr, and the author's screen |
+//! | `watching` | watches for changes |
+//! | `restarts` | limits how often a broker that ends by itself is restarted |
+//! | `service` | the broker in service: behind its listener, registered at the Cloud Controller |
+//! | `session` | the loop itself |
+//! | `folder` | the files in the state folder |
 
 mod adapter;
 mod adapter_words;
@@ -73,7 +73,7 @@ pub enum DevLoopError {
     /// The foundation leaves no address free for it.
     #[error("the foundation has no address for the broker")]
     Address(#[source] AddrParseError),
-    /// Nobody could reach the broker.
+    /// The broker's address cannot be used.
     #[error("could not listen at `{address}`, where the broker is to be")]
     Gate {
         /// Where.
@@ -82,7 +82,7 @@ pub enum DevLoopError {
         #[source]
         source: io::Error,
     },
-    /// Nobody would tell that something has changed.
+    /// The files cannot be watched.
     #[error("could not watch the author's files")]
     Watch(#[source] notify::Error),
 }

@@ -1,4 +1,4 @@
-//! What `odb-sandbox up` is told about the author's work.
+//! The options of `odb-sandbox up` for the author's work.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,18 @@ const BROKER: &str = "on-demand-broker";
 /// The folder with jobs beside a `broker.yml`.
 const JOBS: &str = "jobs";
 
-/// The file that a folder stands for.
+/// The name of the file in a folder.
 const BROKER_FILE: &str = "broker.yml";
 
 /// A broker beside the foundation.
 #[derive(Clone, Debug, Args)]
 pub struct DevLoopArgs {
-    /// Run a broker with this `broker.yml` beside the foundation, and start it again whenever it or the adapter changes.
+    /// Run a broker with this `broker.yml` beside the foundation, and restart it whenever the file or the adapter
+    /// changes.
     ///
-    /// Of the file only `service_deployment`, `service_catalog` and options of `broker` count; the broker's address and its
-    /// upstreams are the sandbox's. Jobs in the folder `jobs` beside it are taken along.
-    /// A folder stands for the `broker.yml` in it.
+    /// Only `service_deployment`, `service_catalog` and options of `broker` are read from the file; the sandbox sets
+    /// the broker's address and its upstreams. Jobs in the folder `jobs` beside it are included. For a folder, the
+    /// `broker.yml` in it is used.
     #[arg(long, value_name = "FILE", requires = "adapter")]
     broker: Option<PathBuf>,
     /// The service adapter: an executable, or a folder with `adapter.yml`.
@@ -36,7 +37,7 @@ pub struct DevLoopArgs {
     broker_executable: Option<PathBuf>,
 }
 
-/// What a dev loop is set up with.
+/// The settings of a dev loop.
 #[derive(Clone, Debug)]
 pub struct DevLoopOptions {
     pub(super) broker_file: PathBuf,
@@ -81,7 +82,8 @@ impl DevLoopArgs {
         self.broker.is_some()
     }
 
-    /// What was asked for, if anything was. `jobs` are the foundation's folders with jobs, `state` is its state folder.
+    /// The dev loop's options, if one was requested. `jobs` are the foundation's folders with jobs, `state` is its
+    /// state folder.
     pub fn options(
         &self,
         jobs: &[PathBuf],

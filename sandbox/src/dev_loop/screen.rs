@@ -1,20 +1,20 @@
-//! What the author sees: what happens to the broker, in one line each, on stderr. Stdout is for `ready`.
+//! The author's screen: one line for each event of the broker, on stderr. Stdout is for `ready`.
 
 use std::{error::Error, io::Write};
 
-/// Tells something. Nobody may be looking.
+/// Prints a line. A failure to print is ignored.
 pub(super) fn report(line: &str) {
     let _ = writeln!(std::io::stderr(), "broker: {line}");
 }
 
-/// Tells each on a line of its own.
+/// Prints each on a line of its own.
 pub(super) fn report_all<T: AsRef<str>>(lines: &[T]) {
     for line in lines {
         report(line.as_ref());
     }
 }
 
-/// An error and its causes, as one sentence.
+/// An error and its causes in one line.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

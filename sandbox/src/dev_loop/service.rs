@@ -124,7 +124,7 @@ impl<'f> Service<'f> {
         ended
     }
 
-    /// Ends the broker, and nobody is to wait for another.
+    /// Ends the broker; connections no longer wait for another.
     pub(super) async fn end(&mut self) {
         self.gate.set(GateState::Closed);
         self.end_broker().await;
@@ -169,7 +169,7 @@ impl<'f> Service<'f> {
 }
 
 impl Down {
-    /// Tells the author.
+    /// Prints the state for the author.
     pub(super) fn report(&self) {
         report(&chain(self));
         if let Self::Ended(ended) = self {

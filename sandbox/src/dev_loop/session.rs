@@ -1,4 +1,4 @@
-//! What happens over time: changes are taken up, and the broker is looked after.
+//! The loop: applies changes and supervises the broker.
 
 use std::{
     fs, io,
@@ -40,7 +40,7 @@ pub struct DevLoop<'f> {
     log: Log,
     /// How the materials were when they were last taken up.
     look: Look,
-    /// What the broker runs with, if it ever came up.
+    /// The composition of the running broker, if it ever started.
     served: Option<Composition>,
     /// Which keys the author knows to be replaced.
     reported: Vec<String>,
@@ -70,7 +70,7 @@ enum Unusable {
         errors: Vec<String>,
         /// Whether the adapter did not do what it should.
         is_adapters: bool,
-        /// What the adapter said, if that is so.
+        /// The adapter's stderr.
         adapter_words: Vec<String>,
     },
 }
@@ -101,8 +101,8 @@ impl<'f> DevLoop<'f> {
         })
     }
 
-    /// Returns when the broker serves and the Cloud Controller knows it. What is in the way is told, and the author's next
-    /// change is waited for.
+    /// Returns when the broker serves requests and is registered at the Cloud Controller. Errors are printed, and the
+    /// loop waits for the author's next change.
     pub async fn ready(&mut self) {
         self.take_up_everything().await;
         while self.served.is_none() {
@@ -169,8 +169,8 @@ impl<'f> DevLoop<'f> {
         self.put_in_service(composition).await;
     }
 
-    /// Whether the broker that runs need not be started again. It calls the adapter anew for each request, and remembers
-    /// nothing of it but the schemas of its plans.
+    /// Whether the running broker needs no restart. It starts the adapter for each request, and caches only the schemas
+    /// of its plans.
     fn goes_on_with(&self, composition: &Composition, difference: Difference) -> bool {
         let served = self.served.as_ref().map(|served| &served.text);
         let has_schemas = composition.document["broker"]["enable_plan_schemas"] == true;

@@ -1,4 +1,4 @@
-//! What the sandbox puts into every `broker.yml`: where the broker listens, and its upstreams.
+//! The sandbox's own values in every `broker.yml`: the broker's address, and its upstreams.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) const SHUTDOWN_TIMEOUT: u64 = 10;
 /// Sections of a `broker.yml` for another platform than this one.
 pub(super) const LEFT_OUT: [&str; 1] = ["service_instances_api"];
 
-/// What the values are taken from.
+/// The sources of the values.
 pub(super) struct Dependencies<'a> {
     pub(super) description: &'a Description,
     /// The certificate of the authority, in PEM.

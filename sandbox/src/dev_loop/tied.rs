@@ -21,10 +21,10 @@ pub struct TiedArgs {
 /// The program cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum TiedError {
-    /// Whoever wanted it is gone.
+    /// The sandbox that started the program has ended.
     #[error("process {sandbox} has ended, and there is no reason to start anything for it")]
     Orphaned {
-        /// Who that was.
+        /// The process id of the sandbox.
         sandbox: i32,
     },
     /// The process cannot be made its own session's, or be tied to its parent.
@@ -42,8 +42,8 @@ pub enum TiedError {
 }
 
 impl TiedArgs {
-    /// Becomes the program: in a session of its own, out of reach of a terminal's Ctrl-C, and told to end (SIGTERM) when
-    /// the sandbox is no more. Returns only if that fails.
+    /// Becomes the program: in a session of its own, so that a terminal's Ctrl-C does not reach it, and with SIGTERM
+    /// when the sandbox ends. Returns only if that fails.
     pub fn run(self) -> TiedError {
         let tie = |error: rustix::io::Errno| TiedError::Tie(error.into());
         if let Err(error) = setsid() {

@@ -1,4 +1,4 @@
-//! What the author works on, and when it changes.
+//! Watches the author's files for changes.
 
 use std::{
     collections::BTreeMap,
@@ -20,13 +20,13 @@ use tokio::{
 /// After so much silence a change is taken for complete: editors and linkers write in several steps.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// However long it goes on, after this a look is taken.
+/// After this time the files are compared even if changes continue.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Folders deeper than this are not looked into; nobody's templates are.
+/// Folders deeper than this are not searched.
 const DEPTH: usize = 8;
 
-/// What the author works on.
+/// The author's files.
 #[derive(Clone, Debug)]
 pub(super) struct Materials {
     pub(super) broker_file: PathBuf,
@@ -46,7 +46,7 @@ pub(super) struct Look {
     jobs: Traces,
 }
 
-/// What has changed between two looks.
+/// The changes between two snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) broker_file: bool,
@@ -54,7 +54,7 @@ pub(super) struct Difference {
     pub(super) jobs: bool,
 }
 
-/// Files, and what tells that they were written.
+/// Files, with what shows that they were written.
 type Traces = BTreeMap<PathBuf, Trace>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ struct Trace {
     modified: (i64, i64),
 }
 
-/// Tells when something may have changed.
+/// Reports when a file may have changed.
 pub(super) struct Watch {
     events: UnboundedReceiver<()>,
     materials: Materials,
@@ -84,7 +84,7 @@ impl Materials {
         look
     }
 
-    /// Traces what is at `path`, at or below `root`. What cannot be read is not there, for now.
+    /// Traces the files at `path`, at or below `root`. An unreadable file counts as missing for now.
     fn trace(&self, root: &Path, path: &Path, traces: &mut Traces) {
         let Ok(found) = fs::metadata(path) else {
             return;
@@ -106,8 +106,7 @@ impl Materials {
         }
     }
 
-    /// Whether a file or folder is one of what is at or below `root`. What editors and version control keep there is not,
-    /// nor what the sandbox writes itself.
+    /// Whether a file or folder belongs to `root`. Files of editors, version control and the sandbox itself do not.
     fn is_part_of(&self, root: &Path, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(root) else {
             return false;
@@ -128,7 +127,7 @@ impl Materials {
         roots.into_iter().any(|root| self.is_part_of(root, path)) || links.any(|file| file == path)
     }
 
-    /// The folders to watch. A file may be replaced by another of its name, which only its folder tells.
+    /// The folders to watch. Replacing a file is visible only in its folder.
     fn watched(&self) -> Vec<(PathBuf, RecursiveMode)> {
         let mut watched = Vec::new();
         for file in [&self.broker_file, &self.adapter] {
@@ -149,7 +148,7 @@ impl Materials {
 }
 
 impl Look {
-    /// What is not as it was at an earlier look.
+    /// The differences from an earlier snapshot.
     pub(super) fn since(&self, earlier: &Self) -> Difference {
         Difference {
             broker_file: self.broker_file != earlier.broker_file,
@@ -180,7 +179,7 @@ impl Watch {
                 Err(_) => true,
             };
             if is_of_concern {
-                // Nobody listens any more when the sandbox ends.
+                // The receiver is gone when the sandbox ends.
                 let _ = reported.send(());
             }
         })?;

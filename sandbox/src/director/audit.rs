@@ -34,7 +34,7 @@ pub(super) struct AuditRecord {
     context: Value,
 }
 
-/// What was done, without by whom and when.
+/// An action, without its author and time.
 #[derive(Clone, Debug)]
 pub(super) struct Deed {
     parent: Option<EventId>,
@@ -46,7 +46,7 @@ pub(super) struct Deed {
     context: Value,
 }
 
-/// Who did it.
+/// The author of an action.
 pub(super) struct Doer<'a> {
     pub(super) user: &'a str,
     pub(super) task: Option<TaskId>,
@@ -118,7 +118,7 @@ impl Audit {
 }
 
 impl AuditRecord {
-    /// What is unknown is left out.
+    /// Unknown members are omitted.
     fn view(&self, id: EventId) -> Value {
         let mut shown = json!({
             "id": id.to_string(),
@@ -173,13 +173,13 @@ impl Deed {
         self
     }
 
-    /// How it ended: only what went wrong is told.
+    /// The outcome: only errors are recorded.
     pub(super) fn ended<T, E: ToString>(mut self, outcome: &Result<T, E>) -> Self {
         self.error = outcome.as_ref().err().map(ToString::to_string);
         self
     }
 
-    /// What else is to be known.
+    /// Adds context to the record.
     pub(super) fn with(mut self, context: Value) -> Self {
         self.context = context;
         self

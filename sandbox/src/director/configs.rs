@@ -62,15 +62,15 @@ pub(super) struct ConfigFilter {
     pub(super) owners: Owners,
 }
 
-/// Whose configs are meant.
+/// The owners of the configs to select.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Owners {
-    /// Everybody's.
+    /// All owners.
     #[default]
     All,
     /// Those of these teams.
     Teams(BTreeSet<TeamName>),
-    /// Those of these teams and those that belong to nobody.
+    /// These teams, and configs without an owner.
     TeamsAndUnowned(BTreeSet<TeamName>),
 }
 
@@ -192,7 +192,7 @@ impl Configs {
             .collect()
     }
 
-    /// The latest versions of all configs of one type, whoever owns them.
+    /// The latest versions of all configs of one type, of every owner.
     pub(super) fn latest_of(&self, kind: &str) -> Vec<Config> {
         let table = self.lock();
         let latest = table
@@ -203,7 +203,7 @@ impl Configs {
         latest.cloned().collect()
     }
 
-    /// Deletes all versions of a config. Tells whether there were any.
+    /// Deletes all versions of a config. Returns whether there were any.
     pub(super) fn delete(&self, kind: &str, name: &str) -> bool {
         let mut table = self.lock();
         let key = (kind.to_owned(), name.to_owned());
@@ -215,7 +215,7 @@ impl Configs {
         !versions.is_empty()
     }
 
-    /// Deletes one version. Tells whether it was there.
+    /// Deletes one version. Returns whether it existed.
     pub(super) fn delete_version(&self, id: ConfigId) -> bool {
         let mut table = self.lock();
         let Some(config) = table.versions.remove(&id) else {

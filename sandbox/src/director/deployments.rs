@@ -21,7 +21,7 @@ pub(super) struct Deployments {
     rows: Mutex<Rows<DeploymentName, Row>>,
 }
 
-/// A row is shared with who looks at it; a change makes a copy if anybody still does.
+/// Readers share a row; a change copies it if there are readers.
 struct Row(Arc<Deployment>);
 
 /// A deployment. It exists from the first call to deploy it, so "exists" does not mean "was deployed".
@@ -29,7 +29,7 @@ struct Row(Arc<Deployment>);
 pub(super) struct Deployment {
     /// The teams that it belongs to.
     pub(super) teams: Vec<TeamName>,
-    /// The manifest of the last deploy that succeeded as a whole, as it was sent.
+    /// The manifest of the last complete and successful deploy, unchanged.
     pub(super) manifest: Option<String>,
     pub(super) releases: Vec<NameVersion>,
     pub(super) stemcells: Vec<NameVersion>,
@@ -40,7 +40,7 @@ pub(super) struct Deployment {
     pub(super) instances: Vec<Instance>,
     /// The variables that it uses: absolute name ⇒ the id of the value in use.
     pub(super) variables: BTreeMap<String, Uuid>,
-    /// What each errand last succeeded with.
+    /// The digest with which each errand last succeeded.
     pub(super) errand_successes: BTreeMap<String, Digest>,
 }
 
@@ -65,9 +65,9 @@ pub(super) struct Instance {
     /// Addresses beside that of the VM (networks of type `vip`).
     pub(super) vips: Vec<Ipv4Addr>,
     pub(super) disk: Option<PersistentDisk>,
-    /// What its VM was last made of. None as long as it has never had one.
+    /// The specification of its VM. `None` until it has had one.
     pub(super) spec: Option<InstanceSpec>,
-    /// What its VM was made for; another one takes a new VM.
+    /// The machine of its VM; another one needs a new VM.
     pub(super) machine: Option<Digest>,
     /// The jobs that the VM was last updated to, or nothing when that failed.
     pub(super) applied: Option<Digest>,
@@ -75,7 +75,7 @@ pub(super) struct Instance {
     pub(super) address: Option<Ipv4Addr>,
 }
 
-/// What an instance group is for.
+/// The lifecycle of an instance group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Lifecycle {
     /// Its instances have VMs all the time.
@@ -84,7 +84,7 @@ pub(super) enum Lifecycle {
     Errand,
 }
 
-/// What an instance is meant to do.
+/// The desired state of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum InstanceState {
@@ -99,7 +99,7 @@ pub(super) enum InstanceState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Attention {
     Managed,
-    /// Somebody repairs it by hand (`bosh ignore`).
+    /// An operator repairs it by hand (`bosh ignore`).
     Ignored,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct PersistentDisk {
     pub(super) cloud_properties: Value,
 }
 
-/// What a VM is made of.
+/// The specification of a VM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct InstanceSpec {
     pub(super) vm_type: Option<String>,
@@ -120,7 +120,7 @@ pub(super) struct InstanceSpec {
     pub(super) stemcell: Option<NameVersion>,
 }
 
-/// Tells one set of rendered jobs or VM settings from another (SHA-256).
+/// Identifies a set of rendered jobs or VM settings (SHA-256).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Digest(Vec<u8>);
 
@@ -151,7 +151,7 @@ impl Deployments {
         });
     }
 
-    /// Adds a deployment, unless there is one of this name. Tells whether it was added.
+    /// Adds a deployment unless its name exists. Returns whether it was added.
     pub(super) fn add(&self, name: DeploymentName, deployment: Deployment) -> bool {
         self.with(|rows| {
             let is_free = !rows.contains_key(&name);
@@ -316,7 +316,7 @@ impl NameVersion {
 }
 
 impl InstanceSpec {
-    /// What clients see of an instance that never had a VM.
+    /// The view of an instance that never had a VM.
     pub(super) fn nothing() -> Self {
         Self {
             vm_type: None,

@@ -12,7 +12,7 @@ text_types! {
     pub(super) struct DeploymentName;
     /// Names a team, whose members share their deployments and configs.
     pub(super) struct TeamName;
-    /// What a client calls its request by, `""` when it does not (header `X-Bosh-Context-Id`).
+    /// A client's context id of its request, `""` without one (header `X-Bosh-Context-Id`).
     pub(super) struct ContextId;
     /// Names an instance group of a deployment.
     pub(super) struct GroupName;
@@ -47,7 +47,7 @@ impl TaskId {
         Self(self.0 + 1)
     }
 
-    /// Reads the id in a path. What is no number is no task's id.
+    /// Parses the id in a path. Text that is no number is no task id.
     pub(super) fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
     }

@@ -1,16 +1,16 @@
-//! The BOSH Director (`spec/contracts/director-api.md`): deployments, their tasks, configs and
-//! variables, over VMs of the process CPI.
+//! The BOSH Director (`spec/contracts/director-api.md`): deployments, their tasks, configs and variables, over VMs of
+//! the process CPI.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`api`] | the HTTP edge: who may call what, and what is answered |
+//! | [`api`] | the HTTP edge: authorization and answers |
 //! | [`tasks`] | the queue, its workers, event logs and locks |
-//! | [`deploy`] | what tasks do to deployments |
-//! | [`deployments`], [`configs`], [`variables`], [`links`], [`audit`] | what the Director remembers |
-//! | [`adoption`], [`seeding`] | deployments and configs that are there without ever having been made here |
+//! | [`deploy`] | the work of tasks on deployments |
+//! | [`deployments`], [`configs`], [`variables`], [`links`], [`audit`] | the Director's state |
+//! | [`adoption`], [`seeding`] | deployments and configs that were never created here |
 //! | [`uploads`] | releases and stemcells |
 //! | [`names`] | names of BOSH DNS |
-//! | [`settings`] | what it is set up with |
+//! | [`settings`] | its settings |
 //! | [`ids`], [`ruby`], [`psych`] | names and ids; values as the real Director's language prints them, YAML as it reads it |
 
 mod adoption;
@@ -91,9 +91,9 @@ struct Inner {
 }
 
 impl Director {
-    /// A Director that believes these tokens, makes its VMs with this CPI and remembers what is in the store. Its
-    /// workers run on `runtime`. Tasks that were being worked on when it stopped are those of workers that died;
-    /// tasks that were waiting are run.
+    /// A Director that accepts these tokens, creates its VMs with this CPI and keeps its state in the store. Its
+    /// workers run on `runtime`. Tasks that were in progress when it stopped are treated as those of dead workers;
+    /// queued tasks are run.
     pub fn new(
         mut settings: DirectorSettings,
         tokens: TokenVerifier,
@@ -143,22 +143,22 @@ impl Director {
         self.inner.faults.arm(fault)
     }
 
-    /// What is armed and has not happened yet, and which tasks are held up.
+    /// The armed faults, and the tasks that are held.
     pub fn armed(&self) -> Vec<ArmedTaskFault> {
         self.inner.faults.list()
     }
 
-    /// Takes a fault away; a task that it holds up goes on. Tells whether there was such a fault.
+    /// Removes a fault; a task that it holds continues. Returns whether there was such a fault.
     pub fn disarm(&self, id: TaskFaultId) -> bool {
         self.inner.faults.clear(id)
     }
 
-    /// Takes all faults away.
+    /// Removes all faults.
     pub fn disarm_all(&self) {
         self.inner.faults.clear_all();
     }
 
-    /// What has been uploaded by now.
+    /// The current uploads.
     pub fn uploads(&self) -> Arc<Uploads> {
         self.inner.uploads.current()
     }

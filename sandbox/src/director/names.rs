@@ -27,8 +27,8 @@ struct Named {
 }
 
 impl Director {
-    /// The addresses that a name of BOSH DNS stands for at this moment, each once, in ascending order. Instances have no
-    /// numbers here; zones, networks and groups have those that addresses of links gave them.
+    /// The current addresses of a name of BOSH DNS, each once, in ascending order. Instances have no numbers here;
+    /// zones, networks and groups have those from the addresses of links.
     pub fn resolve(&self, name: &str) -> Result<Vec<Ipv4Addr>, NotABoshName> {
         let name: BoshName = name.parse()?;
         let numbers = self.inner.links.dns_numbers();

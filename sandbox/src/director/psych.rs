@@ -23,7 +23,7 @@ pub(super) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> 
     }
 }
 
-/// Where a tab stands in the indentation of the first line that says anything.
+/// The position of a tab in the indentation of the first line with content.
 fn leading_tab(text: &str) -> Option<(usize, usize)> {
     for (line, content) in text.lines().enumerate() {
         let said = content.trim_start_matches(' ');
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// What Psych 4.0.4 of Ruby 3.1 raises for these texts.
+    /// The errors of Psych 4.0.4 of Ruby 3.1 for these texts.
     #[test]
     fn a_tab_in_the_indentation_is_refused_in_psychs_words() {
         let cases = [

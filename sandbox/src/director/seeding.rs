@@ -1,9 +1,9 @@
-//! What whoever seeds a fleet reads and writes here beside deployments.
+//! Access to configs for seeding a fleet.
 
 use super::{Director, configs::NewConfig};
 use crate::cpi::VmCid;
 
-/// A config as somebody would have posted it.
+/// A config as a client would post it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededConfig {
     /// Its type.

@@ -1,4 +1,4 @@
-//! What a Director is set up with.
+//! The settings of a Director.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::cpi::JobName;
 pub struct DirectorSettings {
     /// Its name, the first part of the absolute names of variables.
     pub name: String,
-    /// Its id, part of the scopes that speak of it alone.
+    /// Its id, part of the scopes for this Director alone.
     pub uuid: String,
     /// Where its users get their tokens.
     pub uaa_url: String,
@@ -24,7 +24,7 @@ pub struct DirectorSettings {
     pub config_server: ConfigServer,
     /// Whether its VMs resolve names of the domain `bosh`.
     pub local_dns: bool,
-    /// What stands between its clients and it.
+    /// The proxy in front of it.
     pub front_end: FrontEnd,
     /// Releases that deployments can use.
     pub releases: Vec<UploadedRelease>,
@@ -56,13 +56,13 @@ pub struct LocalUser {
     pub password: SecretString,
 }
 
-/// What stands between a Director and its clients (`spec/contracts/director-api.md`, "Transport").
+/// The proxy between a Director and its clients (`spec/contracts/director-api.md`, "Transport").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrontEnd {
-    /// nginx, which speaks HTTP/1.0 to the Director: whoever starts work is redirected with 302.
+    /// nginx, which uses HTTP/1.0 to the Director: a request that starts a task is redirected with 302.
     #[default]
     Nginx,
-    /// Nothing: whoever starts work is redirected with 303, unless it was by a GET.
+    /// No proxy: a request that starts a task is redirected with 303, unless it is a GET.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! What has been uploaded: what the Director was set up with, and what came later.
+//! Uploads: those of the settings, and later ones.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -20,7 +20,7 @@ pub(super) struct UploadTable {
     later: Mutex<Later>,
 }
 
-/// What is kept with the state: the rest is in the settings of each start.
+/// Uploads that are stored with the state; the others are in the settings of each start.
 struct Later {
     releases: Rows<NameAndVersion, UploadedRelease>,
     stemcells: Rows<NameAndVersion, UploadedStemcell>,
@@ -29,7 +29,7 @@ struct Later {
 type NameAndVersion = (String, String);
 
 impl UploadTable {
-    /// What the Director is set up with, and what was added to it before.
+    /// The uploads of the settings, and those added before.
     pub(super) fn open(store: &Store, mut uploads: Uploads) -> Result<Self, StoreError> {
         let later = Later {
             releases: Rows::open(store, "uploaded_releases")?,
@@ -47,7 +47,7 @@ impl UploadTable {
         })
     }
 
-    /// What there is now. It does not change under whoever plans a deployment with it.
+    /// A snapshot of the uploads. It does not change while a deployment is planned with it.
     pub(super) fn current(&self) -> Arc<Uploads> {
         let current = self.current.read();
         Arc::clone(&current.unwrap_or_else(PoisonError::into_inner))

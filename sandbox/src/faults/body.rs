@@ -17,12 +17,12 @@ use actix_web::{
 
 /// How often a slow body gives something in a second, unless it has less than that many bytes to give.
 const PULSES_PER_SECOND: u32 = 10;
-/// What has been given gets this long to leave the server before the end comes.
+/// The time for sent bytes to leave the server before the connection ends.
 const FLUSH_TIME: Duration = Duration::from_millis(20);
 
 /// The body of an answer, or the beginning of it.
 pub(super) struct Meagre {
-    /// What the head of the answer tells.
+    /// The size in the head of the answer.
     announced: BodySize,
     rest: Bytes,
     /// How many bytes come at a time.
@@ -42,7 +42,7 @@ enum End {
 }
 
 impl Meagre {
-    /// The first bytes of a body that is announced as a whole.
+    /// The first bytes of a body that the head announces in full.
     pub(super) fn truncated(announced: BodySize, body: &Bytes, bytes: usize) -> Self {
         Self {
             announced,

@@ -18,13 +18,13 @@ impl Connection {
     /// Takes hold of what a server has accepted, TLS or not.
     pub(crate) fn of(stream: &dyn Any) -> Option<Self> {
         let socket = socket(stream)?;
-        // Out of descriptors the connection is served all the same; it only cannot be cut.
+        // Without a free descriptor, the connection is still served; it cannot be cut.
         let second = socket.try_clone_to_owned().ok()?;
         Some(Self(Arc::new(second.into())))
     }
 
-    /// Ends it in both directions, in the middle of whatever goes on. Nothing of what the server still has to say
-    /// arrives, not even the end of the TLS session.
+    /// Ends it in both directions immediately. No further byte of the server arrives, not even the end of the TLS
+    /// session.
     pub(super) fn cut(&self) {
         // It may be gone already, which is as good.
         let _ = self.0.shutdown(Shutdown::Both);

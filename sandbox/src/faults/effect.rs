@@ -1,4 +1,4 @@
-//! What a fault does.
+//! The effects of faults.
 
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::words::{FieldName, FieldValue, Status};
 use crate::durations;
 
-/// What happens to a request, to its answer or to a connection.
+/// The effect on a request, an answer or a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Effect {
@@ -21,7 +21,7 @@ pub enum Effect {
         #[serde(default)]
         moment: Moment,
     },
-    /// It goes no further until the fault is cleared.
+    /// The request is held until the fault is cleared.
     Hold {
         /// Whether the server has worked on the request by then.
         #[serde(default)]
@@ -35,7 +35,7 @@ pub enum Effect {
         #[serde(default)]
         moment: Moment,
     },
-    /// The connection is cut within the body of the answer. Its head tells the whole length.
+    /// The connection is cut within the body of the answer. Its head has the complete length.
     Truncate {
         /// How much of the body arrives.
         bytes: usize,
@@ -47,12 +47,12 @@ pub enum Effect {
     },
     /// The answer says that it is of another type than it is.
     ContentType {
-        /// What it says.
+        /// The value.
         value: FieldValue,
     },
-    /// New connections meet a certificate that they should not accept. Those that stand are not affected.
+    /// New connections get a certificate that clients must reject. Existing connections are not affected.
     Certificate {
-        /// What is wrong with it.
+        /// The flaw.
         flaw: CertificateFlaw,
     },
 }
@@ -74,7 +74,7 @@ pub struct Answer {
     pub moment: Moment,
 }
 
-/// When a fault strikes.
+/// When a fault is injected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moment {
@@ -85,14 +85,14 @@ pub enum Moment {
     After,
 }
 
-/// What is wrong with a certificate.
+/// The flaw of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateFlaw {
     /// It is for another host.
     OtherHost,
-    /// Its time is over.
+    /// The certificate has expired.
     Expired,
-    /// It was signed by an authority that nobody knows.
+    /// The certificate is signed by an unknown authority.
     UnknownAuthority,
 }

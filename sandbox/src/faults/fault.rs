@@ -1,4 +1,4 @@
-//! What a fault is.
+//! Injected faults.
 
 use std::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{effect::Effect, requests::Requests};
 
-/// The largest body that a fault answers with, in bytes.
+/// The largest body of a fault's answer, in bytes.
 const BODY_LIMIT: usize = 1024 * 1024;
 
 /// A way in which a server fails, and whom.
@@ -25,7 +25,7 @@ pub struct Fault {
     /// How many of them it strikes. Without a number it strikes until it is cleared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
-    /// What happens to them.
+    /// The effect.
     pub effect: Effect,
 }
 
@@ -49,18 +49,18 @@ pub enum ServerName {
     RuntimeCredhub,
 }
 
-/// Names a fault that is set.
+/// The id of a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FaultId(u64);
 
-/// The fault could never do what it says.
+/// The fault could never take effect.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableError {
     /// A certificate belongs to a connection, not to requests.
     #[error("a certificate is chosen before there is a request: `requests` has no meaning here")]
     CertificateForRequests,
-    /// It strikes nobody.
+    /// It would affect no request.
     #[error("`times` must be at least 1")]
     Never,
     /// The body is longer than the limit.
@@ -69,7 +69,7 @@ pub enum UnusableError {
 }
 
 impl Fault {
-    /// A fault that strikes every request to a server until it is cleared.
+    /// A fault for every request to a server until it is cleared.
     pub fn new(server: ServerName, effect: Effect) -> Self {
         Self {
             server,
@@ -118,7 +118,7 @@ impl Fault {
 }
 
 impl ServerName {
-    /// What people call it. It is the common name of its certificate too.
+    /// The server's title, also the common name of its certificate.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Director => "the Director",

@@ -1,4 +1,4 @@
-//! What faults do to a request and its answer.
+//! The effect of faults on a request and its answer.
 
 use actix_web::{
     Error, HttpMessage, HttpRequest, HttpResponse,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::calls::ConnectionCut;
 
-/// Hands a request on to the server, unless a fault has something else in mind.
+/// Passes a request to the server, unless a fault intercepts it.
 pub(crate) async fn inject(
     faults: Faults,
     server: ServerName,
@@ -41,7 +41,7 @@ pub(crate) async fn inject(
                 moment: Moment::Before,
             } => faults.hold(*id).await,
             Effect::Answer(answer) if answer.moment == Moment::Before => {
-                // Whoever is in front of a server reads what it does not hand on.
+                // A request that is not passed on must be read here.
                 let mut payload = request.take_payload();
                 while let Some(Ok(_)) = payload.next().await {}
                 return Ok(request.into_response(other(answer)));
@@ -68,7 +68,7 @@ pub(crate) async fn inject(
     Ok(response)
 }
 
-/// What happens to an answer after the server has given it.
+/// Applies an effect to the server's answer.
 async fn spoil(response: ServiceResponse, effect: Effect) -> ServiceResponse {
     match effect {
         Effect::Delay {
@@ -114,7 +114,7 @@ async fn spoil(response: ServiceResponse, effect: Effect) -> ServiceResponse {
     }
 }
 
-/// Puts another body in place of a whole one.
+/// Replaces a complete body by another one.
 async fn with_body(
     response: ServiceResponse,
     other: impl FnOnce(BodySize, Bytes) -> BoxBody,

@@ -1,15 +1,15 @@
-//! Faults: how the servers of a foundation are made to fail those who call them.
+//! Injected faults: they make the servers of a foundation fail.
 //!
-//! A [`Fault`] says which server, which requests and what happens to them. It is added through the control API (or
-//! directly, by whoever started the foundation), and from then on every request passes by [`Faults`] before and after
-//! it is worked on. The servers themselves know nothing of it.
+//! A [`Fault`] names a server, its requests and an effect. It is added through the control API (or directly, by the
+//! program that started the foundation). From then on every request passes [`Faults`] before and after the server
+//! handles it. The servers are not aware of it.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! | --- | --- |
-//! | `fault`, `requests`, `effect`, `words` | what a fault is: a server, a choice of requests, what happens to them |
-//! | `table` | the faults that are set, and whom they strike |
-//! | `injection`, `body` | what they do to a request and to the body of its answer |
-//! | `connection` | a second hold on a connection, by which it can be cut |
+//! | `fault`, `requests`, `effect`, `words` | a fault: a server, a selection of requests, an effect |
+//! | `table` | the current faults, and the requests that they match |
+//! | `injection`, `body` | their effect on a request and on the body of its answer |
+//! | `connection` | a second handle of a connection, which can cut it |
 //! | `presented` | the certificate that a server presents |
 
 mod body;

@@ -9,7 +9,7 @@ use rustls::{
 
 use super::{effect::CertificateFlaw, fault::ServerName, table::Faults};
 
-/// Chooses the certificate for each new connection: the right one, or one that a fault asks for.
+/// Chooses the certificate for each new connection: the valid one, or one that a fault requires.
 pub(crate) struct Presented {
     pub(crate) server: ServerName,
     pub(crate) faults: Faults,

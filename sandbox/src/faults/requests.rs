@@ -1,4 +1,4 @@
-//! Which requests a fault strikes.
+//! The requests that a fault matches.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{FieldName, FieldValue, PathPattern, RequestMethod};
 
-/// Chooses requests. What is not said matches every request.
+/// Selects requests. Absent criteria match every request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
@@ -17,7 +17,7 @@ pub struct Requests {
     /// Their path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathPattern>,
-    /// Parameters that stand in their query, decoded.
+    /// Parameters of their query, decoded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
     /// A header field that they have.

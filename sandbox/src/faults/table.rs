@@ -1,4 +1,4 @@
-//! The faults that are set.
+//! The current faults.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +14,10 @@ use super::{
     fault::{Fault, FaultId, ServerName, UnusableError},
 };
 
-/// How many faults can be set at the same time, those that have struck as often as they may included.
+/// How many faults can exist at the same time, including used-up ones.
 const LIMIT: usize = 1000;
 
-/// The faults of one foundation. A clone is the same faults. They end with the process.
+/// The faults of one foundation. A clone shares them. They end with the process.
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Shared>);
 
@@ -33,7 +33,7 @@ struct Table {
     set: BTreeMap<FaultId, SetFault>,
 }
 
-/// A fault that is set. It stays when it has struck as often as it may, so that one can see that it has.
+/// A fault that is set. It stays when it is used up, so that its count can be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetFault {
     /// Its id.
@@ -45,7 +45,7 @@ pub struct SetFault {
     /// How many of them it holds at the moment.
     #[serde(default)]
     pub holds: u64,
-    /// What it is.
+    /// The fault.
     #[serde(flatten)]
     pub fault: Fault,
 }
@@ -62,7 +62,7 @@ pub enum AddFaultError {
 }
 
 impl Faults {
-    /// Sets a fault. It strikes from now on.
+    /// Sets a fault, which is active at once.
     pub fn add(&self, fault: Fault) -> Result<SetFault, AddFaultError> {
         fault.check()?;
         self.with(|table| {
@@ -92,8 +92,8 @@ impl Faults {
         self.with(|table| table.set.get(&id).cloned())
     }
 
-    /// Clears a fault; it tells how often it has struck. What it holds goes on; else what it is doing to a request goes
-    /// on to its end.
+    /// Clears a fault and returns it with its count. Held requests continue; other effects in progress run to their
+    /// end.
     pub fn clear(&self, id: FaultId) -> Option<SetFault> {
         let cleared = self.with(|table| table.set.remove(&id));
         self.0.cleared.notify_waiters();
@@ -121,7 +121,7 @@ impl Faults {
         }
     }
 
-    /// What happens to a request, in the order in which the faults were set.
+    /// The effects on a request, in the order in which the faults were set.
     pub(super) fn strike(
         &self,
         server: ServerName,
@@ -139,7 +139,7 @@ impl Faults {
         })
     }
 
-    /// What is wrong with the certificate for a connection, by the fault that was set last.
+    /// The flaw of a connection's certificate, by the latest fault.
     pub(super) fn certificate(&self, server: ServerName) -> Option<CertificateFlaw> {
         self.with(|table| {
             let mut faults = table.set.values_mut().rev();

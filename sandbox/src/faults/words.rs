@@ -1,4 +1,4 @@
-//! The words of HTTP that faults are made of, each read from text and wrong in no way afterwards.
+//! The HTTP terms of faults, each parsed from text and valid afterwards.
 
 use std::{fmt, str::FromStr};
 
@@ -78,7 +78,7 @@ word!(
 );
 
 word!(
-    /// Chooses paths: `*` stands for one segment, and `**` at the end for all that may follow.
+    /// Selects paths: `*` matches one segment, and `**` at the end all that follow.
     PathPattern,
     "a path that begins with `/`",
     |text| text.starts_with('/') && !text.contains(['?', '#'])
@@ -108,7 +108,7 @@ impl FieldValue {
 }
 
 impl PathPattern {
-    /// Compares segment by segment, as they stand in the request.
+    /// Compares segment by segment, without decoding.
     pub(super) fn matches(&self, path: &str) -> bool {
         let mut segments = path.split('/');
         for wanted in self.0.split('/') {
@@ -132,7 +132,7 @@ impl Status {
 impl TryFrom<u16> for Status {
     type Error = NotThat;
 
-    /// The informational ones end nothing and are none that a fault can answer with.
+    /// Informational statuses end no request, so a fault cannot answer with one.
     fn try_from(status: u16) -> Result<Self, NotThat> {
         if (200..600).contains(&status) {
             Ok(Self(status))

@@ -1,4 +1,4 @@
-//! What a fleet is made of, drawn at random and the same again for the same seed.
+//! Generates a fleet, random and reproducible by its seed.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use uuid::{Builder, Uuid};
 
 /// The oldest instance of a fleet is that old.
 const AGE: Duration = Duration::from_hours(400 * 24);
-/// What instances are used for, in their names.
+/// Purposes of instances, for their names.
 const PURPOSES: [&str; 8] = [
     "billing",
     "catalog",
@@ -36,7 +36,7 @@ pub(super) struct Generated {
     pub(super) context: Uuid,
 }
 
-/// What has become of an instance.
+/// The state of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
     /// It works.
@@ -52,7 +52,7 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// What people call it.
+    /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Well => "created",

@@ -10,7 +10,7 @@ use crate::director::{
 /// The deployment of a plain manifest. No other has this name.
 const NAME: &str = "service-instance_00000000-0000-4000-8000-000000000000";
 
-/// What deployments of the foundation are made of.
+/// The pattern for the foundation's deployments.
 #[derive(Clone, Debug)]
 pub struct FleetPattern {
     /// The releases that the Director has.
@@ -28,12 +28,12 @@ pub(super) struct Template {
     name: String,
     text: String,
     manifest: Value,
-    /// What its broker deploys for the plan, in one word.
+    /// The broker's target of the plan.
     target: Option<String>,
 }
 
 impl Template {
-    /// Like a deployment that is there: wherever its name stands in the manifest, theirs will.
+    /// A pattern from an existing deployment: each occurrence of its name in the manifest is replaced.
     pub(super) fn of(name: &str, text: &str, target: Option<String>) -> Self {
         Self {
             name: name.to_owned(),
@@ -43,7 +43,7 @@ impl Template {
         }
     }
 
-    /// What its broker deploys for the plan, in one word, if that is known.
+    /// The broker's target of the plan, if it is known.
     pub(super) fn target(&self) -> Option<&str> {
         self.target.as_deref()
     }

@@ -1,11 +1,11 @@
-//! Fleets: thousands of service instances that nobody ordered, as a broker would have left them in the Cloud Controller
-//! and in the Director, to measure and to test with.
+//! Fleets: thousands of service instances without orders, in the state in which a broker would have left them in the
+//! Cloud Controller and in the Director, to measure and to test with.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `generate` | which instances there are, and what has become of them |
+//! | `generate` | the instances and their states |
 //! | `manifest` | the manifests of their deployments |
-//! | `record` | what an on-demand broker remembers of them |
+//! | `record` | the broker's operation records of them |
 
 mod generate;
 mod manifest;
@@ -31,7 +31,7 @@ use crate::{
 /// The most instances that are seeded at once.
 const LIMIT: usize = 100_000;
 
-/// What is to be seeded.
+/// The fleet to seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FleetOrder {
@@ -49,7 +49,7 @@ pub struct FleetOrder {
     pub spaces: usize,
 }
 
-/// What was seeded.
+/// The seeded fleet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FleetReport {
     /// How many service instances.
@@ -90,7 +90,7 @@ pub enum FleetError {
     },
 }
 
-/// Seeds a fleet in both, so that they tell the same story.
+/// Seeds a fleet in both, consistently.
 pub async fn seed(
     order: &FleetOrder,
     pattern: &FleetPattern,
@@ -188,7 +188,7 @@ fn ordered(generated: &Generated, plans: &[SeedablePlan], spaces: &[String]) -> 
     }
 }
 
-/// What has failed since has been tried half way from then to now.
+/// A failed operation is placed half way between the creation and now.
 fn moments(generated: &Generated) -> Moments {
     let now = Timestamp::now();
     let age = SignedDuration::try_from(generated.age).unwrap_or_default();

@@ -15,11 +15,11 @@ pub(super) fn config_name(generated: &Generated) -> String {
     format!("{NAME_PREFIX}{}", generated.guid)
 }
 
-/// What the marker of a deployed instance tells that others of its plan have, too.
+/// The parts of a deployed instance's operation record that others of its plan share.
 pub(super) struct Example {
     pub(super) plan: String,
     pub(super) deployment: String,
-    /// What its broker deploys for the plan, in one word.
+    /// The broker's target of the plan.
     pub(super) target: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Moments {
     pub(super) began: Timestamp,
 }
 
-/// What a config tells as a marker, if it is one.
+/// Parses a config as an operation record, if it is one.
 pub(super) fn read(name: &str, content: &str) -> Option<Example> {
     let instance = name.strip_prefix(NAME_PREFIX)?;
     let record: Value = serde_json::from_str(content).ok()?;
@@ -41,7 +41,7 @@ pub(super) fn read(name: &str, content: &str) -> Option<Example> {
     })
 }
 
-/// The marker of the last operation on an instance. One that is in progress stands on the marker of the creation.
+/// The record of an instance's last operation. One in progress follows the record of the creation.
 pub(super) fn records(
     generated: &Generated,
     offering: &str,

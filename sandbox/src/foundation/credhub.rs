@@ -156,7 +156,7 @@ struct SavedInstanceIdentity {
     key: SecretString,
 }
 
-/// The authority of apps that the store remembers, or a new one; and its files in the state folder.
+/// The saved authority of apps, or a new one, with its files in the state folder.
 pub(super) fn instance_identity(
     store: &Store,
     options: &UpOptions,
@@ -212,7 +212,7 @@ fn service_client(id: &str) -> ClientSection {
     }
 }
 
-/// What lets a client in; what it may do there is for permissions to say.
+/// The scopes for access; permissions decide the rest.
 pub(super) fn scopes() -> BTreeSet<String> {
     SCOPES.iter().map(|scope| (*scope).to_owned()).collect()
 }

@@ -64,7 +64,7 @@ pub struct CredHubAccess {
 pub struct InstanceIdentityAccess {
     /// The file with its certificate.
     pub certificate: PathBuf,
-    /// The file with its private key. Whoever may read it can be any app.
+    /// The file with its private key. A reader of it can impersonate any app.
     pub key: PathBuf,
 }
 
@@ -147,7 +147,7 @@ pub enum DescriptionError {
     Parse {
         /// Which file.
         path: PathBuf,
-        /// What is wrong.
+        /// The underlying error.
         #[source]
         source: serde_json::Error,
     },

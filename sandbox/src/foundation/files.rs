@@ -25,14 +25,14 @@ impl FileError {
     }
 }
 
-/// Who may read a file.
+/// The readers of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Readers {
     World,
     Owner,
 }
 
-/// Writes a file in one step: whoever looks finds all of it or none, and never with wider rights than it is to have.
+/// Writes a file in one step: a reader sees all of it or none, and its permissions are never wider than requested.
 pub(super) fn write(path: &Path, content: &str, readers: Readers) -> Result<(), FileError> {
     let mode = match readers {
         Readers::World => 0o644,

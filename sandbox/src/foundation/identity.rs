@@ -1,4 +1,4 @@
-//! What makes a foundation the same one after a restart.
+//! The identity of a foundation, which survives a restart.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +40,8 @@ struct Saved {
 struct Secret(#[serde(serialize_with = "exposed")] SecretString);
 
 impl Identity {
-    /// That of the foundation that the store remembers, or a new one. A net that is claimed already is taken over; else
-    /// the one that is remembered is claimed, or the one that is wanted, or any.
+    /// The saved identity, or a new one. A net that is claimed already is taken over; otherwise the saved net is
+    /// claimed, or the requested one, or any.
     pub(super) fn find(
         store: &Store,
         name: &str,
@@ -99,7 +99,7 @@ fn claim(net: Option<NetAddress>) -> Result<LoopbackNet, ClaimError> {
 }
 
 impl Secrets {
-    /// The secret of whoever is called so: the one that is kept, else the one that is configured, else a random one.
+    /// The secret of this name: the saved one, otherwise the configured one, otherwise a random one.
     pub(super) fn of(&mut self, whose: String, configured: Option<&SecretString>) -> SecretString {
         let secret = self
             .0

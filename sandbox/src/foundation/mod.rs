@@ -1,4 +1,4 @@
-//! A whole foundation: what it is configured with, how it comes up and goes down, and what clients are told of it.
+//! A complete foundation: its configuration, its start and stop, and its description for clients.
 
 mod bosh;
 mod built_in;

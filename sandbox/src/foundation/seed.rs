@@ -1,4 +1,4 @@
-//! Who may get into a new foundation.
+//! The clients and users of a new foundation.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::{
     uaa::{Client, DEFAULT_GROUPS, Grant, TokenLives, Uaa, User},
 };
 
-/// What the public client of the cf command line may do for a user, as on a foundation of cf-deployment.
+/// The scopes of the cf command line's public client, as on a foundation of cf-deployment.
 const CF_SCOPES: [&str; 17] = [
     "network.admin",
     "network.write",
@@ -46,7 +46,7 @@ pub(super) enum Side {
 }
 
 impl DirectorSection {
-    /// What deployments of fleets are made of.
+    /// The pattern for deployments of fleets.
     pub(super) fn fleet_pattern(&self) -> FleetPattern {
         let authorities = &self.team_client.authorities;
         let team = authorities.iter().find_map(|authority| {
@@ -136,7 +136,7 @@ impl From<TokenLivesSection> for TokenLives {
     }
 }
 
-/// The client of the cf command line, which everybody has and which therefore has no secret.
+/// The client of the cf command line, which is public and has no secret.
 pub(super) fn cf_client() -> Client {
     Client {
         id: "cf".to_owned(),

@@ -25,10 +25,10 @@ use crate::{
     durations,
 };
 
-/// What a foundation is made of.
+/// The configuration of a foundation.
 #[derive(Clone, Debug, Deserialize)]
 pub struct FoundationSettings {
-    /// Its name, which stands in its certificates.
+    /// Its name, which its certificates contain.
     pub name: String,
     /// The Director and its UAA.
     pub director: DirectorSection,
@@ -172,7 +172,7 @@ pub struct CloudControllerSection {
     /// When the row of an instance that v3 orders is there to be counted.
     #[serde(default)]
     pub instance_row: InstanceRow,
-    /// How much anybody may ask. Without it there are no limits, as on most foundations.
+    /// The rate limits. Without them there are no limits, as on most foundations.
     pub rate_limits: Option<RateLimitsSection>,
     /// How many requests of one user may be with brokers at the same time. Without it there is no limit.
     pub concurrent_broker_requests: Option<NonZeroU32>,
@@ -205,8 +205,8 @@ pub struct CredHubSection {
     pub version: Version,
     /// Whether permissions matter.
     pub acls: AclsSection,
-    /// What clients, users and apps may do from the beginning. Without it the client may do everything below `/odb`
-    /// and read the Director's variables, or everything below `/c`.
+    /// The initial permissions of clients, users and apps. Without them the client has all rights below `/odb` and may
+    /// read the Director's variables, or has all rights below `/c`.
     pub permissions: Option<Vec<PermissionSection>>,
 }
 
@@ -214,13 +214,13 @@ pub struct CredHubSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AclsSection {
-    /// Everybody may do what permissions allow.
+    /// Every caller has the rights of its permissions.
     Enforced,
-    /// Whoever is known may do everything.
+    /// Every authenticated caller has all rights.
     Disabled,
 }
 
-/// What somebody may do.
+/// A permission.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PermissionSection {
     /// The name of a credential, or a path that ends in `/*`.
@@ -231,7 +231,7 @@ pub struct PermissionSection {
     pub operations: BTreeSet<Operation>,
 }
 
-/// How much anybody may ask of the Cloud Controller.
+/// The rate limits of the Cloud Controller.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct RateLimitsSection {
     /// Requests of one user in one interval.
@@ -260,7 +260,7 @@ pub struct ClientSection {
     pub id: String,
     /// Its secret. Without one it gets a random one.
     pub secret: Option<SecretString>,
-    /// What it may do.
+    /// Its authorities.
     pub authorities: BTreeSet<String>,
 }
 
@@ -271,7 +271,7 @@ pub struct UserSection {
     pub name: String,
     /// The password. Without one the user gets a random one.
     pub password: Option<SecretString>,
-    /// What the user may do beyond what every user may.
+    /// The user's groups beyond those of every user.
     #[serde(default)]
     pub groups: BTreeSet<String>,
 }
@@ -305,7 +305,7 @@ pub enum SettingsError {
     Parse {
         /// Which file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The underlying error.
         #[source]
         source: yaml::Error,
     },
@@ -331,7 +331,7 @@ impl FoundationSettings {
         Self::parse(PathBuf::from("the built-in foundation.yml"), FOUNDATION)
     }
 
-    /// Reads a file. Keys that mean nothing are refused: they are mistakes that nobody would notice.
+    /// Reads a file. Unknown keys are rejected, because a typo would not be noticed otherwise.
     pub fn load(path: &Path) -> Result<Self, SettingsError> {
         let path = path.to_owned();
         match std::fs::read_to_string(&path) {

@@ -38,7 +38,7 @@ use crate::{
     uaa::UaaError,
 };
 
-/// The name of the file that tells clients everything they need.
+/// The name of the file with everything that clients need.
 pub const DESCRIPTION_FILE: &str = "foundation.json";
 
 /// Where and how a foundation is started.
@@ -175,7 +175,7 @@ impl Foundation {
         let mut identity = Identity::find(store, &settings.name, options.net, net)?;
         let addresses = identity.net.address();
         let description_file = options.state.join(DESCRIPTION_FILE);
-        // What a crashed sandbox left behind would tell of servers that are not there.
+        // The file of a crashed sandbox would describe servers that do not exist.
         files::remove(&description_file).map_err(StartError::File)?;
         let ca_certificate = write_certificates(&options, &identity.authority, addresses)?;
         let fleet = settings.director.fleet_pattern();
@@ -242,12 +242,12 @@ impl Foundation {
         }
     }
 
-    /// The file that tells clients everything they need.
+    /// The file with everything that clients need.
     pub fn description_file(&self) -> &Path {
         &self.description_file
     }
 
-    /// What stands in that file.
+    /// The content of that file.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -262,18 +262,18 @@ impl Foundation {
         &self.bosh.director
     }
 
-    /// What makes its VMs.
+    /// The CPI of its VMs.
     pub fn cpi(&self) -> &Cpi {
         &self.bosh.cpi
     }
 
-    /// What its servers were asked.
+    /// The calls to its servers.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
 
-    /// Waits until somebody asks the control API for a fresh foundation in this one's place. Whoever started this one
-    /// stops it then, calls [`wipe`](super::wipe) on its folder and starts another on the same net.
+    /// Waits for a request to the control API to replace the foundation. The program that started this one then stops
+    /// it, calls [`wipe`](super::wipe) on its folder and starts another on the same net.
     pub async fn reset_wanted(&self) {
         self.control.reset_wanted().await;
     }
@@ -291,7 +291,7 @@ impl Foundation {
         self.net
     }
 
-    /// Starts the servers. The control API comes last: whoever reaches it finds the others up.
+    /// Starts the servers. The control API comes last: when it answers, the others are up.
     fn serve(&mut self, authority: &CertificateAuthority) -> Result<(), StartError> {
         let at = self.net.address();
         let mut tls = FaultyServers {
@@ -398,7 +398,7 @@ fn write_certificates(
     Ok(ca_certificate)
 }
 
-/// Starts servers that faults can strike.
+/// Starts servers with injected faults.
 struct FaultyServers<'a> {
     servers: &'a mut Servers,
     authority: &'a CertificateAuthority,

@@ -12,7 +12,7 @@ use crate::{
     dev_loop,
 };
 
-/// What a foundation writes into its folder. Whatever else is there is not ours to remove.
+/// The files of a foundation in its folder. Other files are not removed.
 const FILES: [&str; 7] = [
     "state.redb",
     "ca.pem",
@@ -23,7 +23,7 @@ const FILES: [&str; 7] = [
     DESCRIPTION_FILE,
 ];
 const FOLDERS: [&str; 2] = ["vms", "disks"];
-/// What a broker beside it has written into its folder.
+/// The files of a broker beside it in its folder.
 const BROKER_FILES: [&str; 5] = [
     "broker.yml",
     "next-broker.yml",
@@ -55,7 +55,7 @@ pub fn wipe(folder: &Path) -> Result<(), WipeError> {
         files::remove(&broker.join(name)).map_err(WipeError::File)?;
     }
     for name in FOLDERS.into_iter().chain([dev_loop::FOLDER]) {
-        // What is not the sandbox's, in it or beside it, stays.
+        // Foreign files, in it or beside it, stay.
         let _ = fs::remove_dir(folder.join(name));
     }
     Ok(())

@@ -31,7 +31,7 @@ use self::writer::Writer;
 
 /// The name of the database in the state folder.
 const FILE: &str = "state.redb";
-/// Everything is held in memory anyway, so the database needs no cache to speak of.
+/// Everything is in memory anyway, so the database needs only a small cache.
 const CACHE_BYTES: usize = 4 * 1024 * 1024;
 /// Raised when rows change their form so that an older state cannot be read.
 const FORMAT: u32 = 1;
@@ -50,7 +50,7 @@ pub struct Store {
 
 struct Disk {
     writer: Writer,
-    /// What was saved by an earlier run, until the table's owner takes it.
+    /// The rows of an earlier run, until the table's owner takes them.
     saved: Mutex<HashMap<String, SavedRows>>,
 }
 
@@ -100,7 +100,7 @@ pub enum StoreError {
     Row {
         /// The table.
         table: &'static str,
-        /// The key of the row, or what stands there instead of one.
+        /// The key of the row, or the text in place of one.
         key: String,
         /// Why.
         #[source]
@@ -148,7 +148,7 @@ impl Store {
         save()
     }
 
-    /// Writes what is still to be written and closes the database. What is saved later is not kept. Waits for the disk.
+    /// Writes pending changes and closes the database. Later changes are not saved. Blocks on the disk.
     pub fn close(&self) {
         if let Some(disk) = &self.disk {
             disk.writer.close();

@@ -138,7 +138,7 @@ impl Shared {
         }
     }
 
-    /// A full disk does not become empty by asking at once. Closing cuts the pause short.
+    /// A full disk needs time before a retry. Closing ends the pause.
     fn wait_before_retry(&self) {
         let is_open = |pending: &mut Pending| pending.stage == Stage::Open;
         // Nothing is done with the guard: the next round takes the lock itself.
@@ -148,7 +148,7 @@ impl Shared {
         );
     }
 
-    /// Waits for changes, and for everybody who holds them back.
+    /// Waits for changes, and until no caller holds them back.
     fn next(&self) -> (Changes, Stage) {
         let wait = |pending: &mut Pending| {
             pending.holders > 0 || (pending.changes.is_empty() && pending.stage == Stage::Open)

@@ -1,5 +1,4 @@
-//! Who calls the resource endpoints of a UAA, and what that caller may do (`spec/contracts/platform-apis.md`,
-//! "Token errors").
+//! The caller of a UAA's resource endpoints, and its rights (`spec/contracts/platform-apis.md`, "Token errors").
 
 use std::collections::BTreeSet;
 

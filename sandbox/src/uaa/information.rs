@@ -1,4 +1,4 @@
-//! What a UAA tells anybody (`spec/contracts/platform-apis.md`, "Information endpoints").
+//! The public information of a UAA (`spec/contracts/platform-apis.md`, "Information endpoints").
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -31,7 +31,7 @@ async fn info(uaa: Data<Uaa>) -> HttpResponse {
     json_answer(&facts(&uaa))
 }
 
-/// For browsers a page, for all else what `/info` tells.
+/// A page for browsers, the content of `/info` for other clients.
 async fn login(uaa: Data<Uaa>, request: HttpRequest) -> HttpResponse {
     let accept = request.headers().get(ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
@@ -84,7 +84,7 @@ async fn token_keys(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<H
     Ok(unless_known(&uaa, &request, &json!({"keys": shown})))
 }
 
-/// Anybody may ask, but who shows credentials must show the right ones.
+/// Public, but credentials in the request must be valid.
 fn may_see_secrets(uaa: &Uaa, request: &HttpRequest) -> Result<bool, Rejection> {
     if request.method() != Method::GET || !request.headers().contains_key(AUTHORIZATION) {
         return Ok(false);

@@ -1,12 +1,12 @@
-//! A UAA: clients and users, the token endpoint, and what others need to check its tokens
+//! A UAA: clients and users, the token endpoint, and the keys for verifying its tokens
 //! (`spec/contracts/platform-apis.md`, "UAA").
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `directory` | who the UAA knows |
-//! | `tokens` | who gets tokens, what stands in them, who checks them |
+//! | `directory` | the clients and users |
+//! | `tokens` | issuing, contents and verification of tokens |
 //! | `clients`, `users` | administering clients, users and groups |
-//! | `information` | what anybody may ask |
+//! | `information` | public information |
 //! | `scim` | filters and pages of lists |
 //!
 //! There is one identity zone; headers that name another are ignored.
@@ -39,10 +39,10 @@ use crate::store::{Store, StoreError};
 use directory::Directory;
 use tokens::{KeyRing, Revocations};
 
-/// What a UAA is started with.
+/// The settings of a UAA.
 #[derive(Debug)]
 pub struct UaaSettings {
-    /// Its base URL, which stands in its tokens as the issuer.
+    /// Its base URL, the issuer in its tokens.
     pub url: String,
     /// How long tokens live, of clients that are registered with nothing else.
     pub lives: TokenLives,
@@ -61,20 +61,20 @@ pub struct TokenLives {
     pub refresh: Duration,
 }
 
-/// What a client that shows a refresh token gets beside the access token.
+/// The refresh token that a client gets for a refresh token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RefreshTokens {
-    /// The same refresh token, as at a UAA that nobody configured.
+    /// The same one, the default of a UAA.
     #[default]
     Kept,
     /// A new one, as with `jwt.token.refresh.rotate`. The old one stays good until it expires.
     Rotated,
 }
 
-/// What the token endpoint does with parameters in the query.
+/// How the token endpoint treats parameters in the query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueryParameters {
-    /// It takes them, as at a UAA that nobody configured.
+    /// It accepts them, the default of a UAA.
     #[default]
     Accepted,
     /// It refuses them, and GET altogether, as without `jwt.token.queryString`.
@@ -116,14 +116,13 @@ pub enum UaaError {
     /// There is no key to sign with.
     #[error("could not set up the keys")]
     Keys(#[source] KeysError),
-    /// What was saved cannot be read.
+    /// The saved state cannot be read.
     #[error("could not read the saved state")]
     Saved(#[source] StoreError),
 }
 
 impl Uaa {
-    /// A UAA as the store remembers it, or a new one. Making a new signing key takes some tenths of a second of
-    /// computing.
+    /// A UAA from the store, or a new one. Generating a signing key takes some tenths of a second.
     pub fn new(settings: UaaSettings, role: UaaRole, store: &Store) -> Result<Self, UaaError> {
         let tables = role.tables();
         let UaaSettings {
@@ -195,19 +194,19 @@ impl Uaa {
     }
 }
 
-/// What can be changed while it runs.
+/// Settings that can change at run time.
 impl Uaa {
     /// Tokens given from now on live this long, but for clients that are registered with other lives.
     pub fn set_token_lives(&self, lives: TokenLives) {
         self.change_behaviour(|behaviour| behaviour.lives = lives);
     }
 
-    /// What a client that shows a refresh token gets beside the access token.
+    /// Sets the refresh token that a client gets for a refresh token.
     pub fn set_refresh_tokens(&self, refresh_tokens: RefreshTokens) {
         self.change_behaviour(|behaviour| behaviour.refresh_tokens = refresh_tokens);
     }
 
-    /// What the token endpoint does with parameters in the query.
+    /// Sets how the token endpoint treats parameters in the query.
     pub fn set_query_parameters(&self, query_parameters: QueryParameters) {
         self.change_behaviour(|behaviour| behaviour.query_parameters = query_parameters);
     }
@@ -274,7 +273,7 @@ impl Uaa {
     }
 }
 
-/// What the tables of a UAA are called in the store.
+/// The names of a UAA's tables in the store.
 struct TableNames {
     clients: &'static str,
     users: &'static str,

@@ -1,4 +1,4 @@
-//! A broker that does as it is told and notes every request.
+//! A broker with configured answers, which records every request.
 
 use std::{
     collections::HashMap,
@@ -141,7 +141,7 @@ impl FakeBroker {
         Held(release)
     }
 
-    /// What was asked on a route, in the order in which it was asked.
+    /// The requests on a route, in order.
     pub(crate) fn noted(&self, route: Route) -> Vec<Noted> {
         self.desk
             .lock()
@@ -209,7 +209,7 @@ async fn answer(desk: Data<Desk>, request: HttpRequest, body: Bytes) -> HttpResp
         notes.held.get(&route).cloned()
     };
     if let Some(mut released) = held {
-        // Whoever held it may be gone, which releases as well.
+        // The holder may be gone, which also releases it.
         let _ = released.wait_for(|released| *released).await;
     }
     let (status, text) = desk.lock().unwrap().answers[&route].clone();

@@ -1,4 +1,4 @@
-//! What commands of the cf command line ask beyond orders, request by request (cf CLI v8, `actor/v7action`).
+//! The requests of cf commands beyond orders, one by one (cf CLI v8, `actor/v7action`).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -240,7 +240,7 @@ async fn apps_and_app_show_an_app_that_is_stopped() {
     ] {
         assert_eq!(listed(developer, &nothing).await.len(), 0, "{nothing}");
     }
-    // The command line goes on after this text only.
+    // The command line continues only after this text.
     let droplet = format!("/v3/apps/{app}/droplets/current");
     assert_eq!(
         developer.get(&droplet).await.rejection(),

@@ -37,7 +37,7 @@ fn up(state: &Path) -> Command {
     command
 }
 
-/// Waits for the line that tells where the description is.
+/// Waits for the line with the path of the description.
 async fn ready(child: &mut Child) -> PathBuf {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = timeout(TIMEOUT, lines.next_line())

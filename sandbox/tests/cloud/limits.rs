@@ -1,4 +1,4 @@
-//! How much anybody may ask.
+//! Rate limits.
 
 use std::time::Duration;
 

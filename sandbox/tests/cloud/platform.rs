@@ -35,7 +35,7 @@ pub(crate) struct Platform {
     _servers: Servers,
 }
 
-/// Somebody who is logged in.
+/// A logged-in user.
 #[derive(Clone)]
 pub(crate) struct Api {
     http: reqwest::Client,
@@ -192,7 +192,7 @@ impl Platform {
         Answer::of(request.send().await.unwrap()).await
     }
 
-    /// Registers a broker and lets everybody see its plans.
+    /// Registers a broker and makes its plans available to all organizations.
     pub(crate) async fn register(&self, broker: &FakeBroker) {
         let answer = self
             .admin
@@ -215,7 +215,7 @@ impl Platform {
         }
     }
 
-    /// A platform in a hurry with one broker, whose plans everybody sees.
+    /// A platform with short timings and one broker, whose plans are available to all organizations.
     pub(crate) async fn with_broker() -> (Self, FakeBroker) {
         let (platform, broker) = (Self::start().await, FakeBroker::start());
         platform.register(&broker).await;
@@ -294,7 +294,7 @@ impl Platform {
         answer.body["guid"].as_str().unwrap().to_owned()
     }
 
-    /// What the Cloud Controller does from now on with brokers.
+    /// Sets how the Cloud Controller treats brokers from now on.
     pub(crate) fn set_behaviour(&self, behaviour: BrokerBehaviour) {
         self.controller.set_behaviour(behaviour);
     }
@@ -381,7 +381,7 @@ impl Answer {
         self.header("Location").to_owned()
     }
 
-    /// Status, code, title and detail of a refusal.
+    /// Status, code, title and detail of an error.
     pub(crate) fn rejection(&self) -> (u16, u64, &str, &str) {
         let error = &self.body["errors"][0];
         let text = |key: &str| error[key].as_str().unwrap();
@@ -465,7 +465,7 @@ fn user(name: &str, groups: &[&str]) -> User {
     }
 }
 
-/// Somebody for tests of one role.
+/// A user for tests of one role.
 fn role_user(role: &str) -> User {
     let name = format!("{role}-user");
     user(&name, &["cloud_controller.read", "cloud_controller.write"])

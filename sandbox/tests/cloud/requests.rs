@@ -1,4 +1,4 @@
-//! What a broker is sent (`spec/contracts/platform-apis.md`, "CC → broker: requests").
+//! The requests to a broker (`spec/contracts/platform-apis.md`, "CC → broker: requests").
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use reqwest::Method;

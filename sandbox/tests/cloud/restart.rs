@@ -1,4 +1,4 @@
-//! What a Cloud Controller still knows when it is started again, and fleets that nobody ordered.
+//! The state of a restarted Cloud Controller, and seeded fleets.
 
 use jiff::Timestamp;
 use odb_sandbox::{

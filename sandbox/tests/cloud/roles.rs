@@ -1,10 +1,10 @@
-//! What roles let their users see and do.
+//! The rights of roles.
 
 use serde_json::json;
 
 use crate::platform::{Api, Platform};
 
-/// Gives a user a role, the one in the organization that everybody in it needs included.
+/// Gives a user a role, together with the required one in the organization.
 async fn give(platform: &Platform, user: &str, kind: &str) -> Api {
     let api = platform.log_in(user).await;
     // With their first call they become known.

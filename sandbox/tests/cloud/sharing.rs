@@ -116,7 +116,7 @@ impl Shared {
         self.platform.developer.delete(&self.share).await
     }
 
-    /// Status of what the stranger, who is at home elsewhere, asks for.
+    /// The status for a user of another organization.
     async fn seen_there(&self, path: &str) -> u16 {
         let unauthenticated_client = self.platform.log_in("outsider").await;
         unauthenticated_client.get(path).await.status.as_u16()

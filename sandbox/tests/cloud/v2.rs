@@ -24,7 +24,7 @@ async fn put(api: &Api, path: &str, body: &Value) -> Answer {
     api.send(Method::PUT, path, Some(body.to_string())).await
 }
 
-/// Status, code, name and text of a refusal.
+/// Status, code, name and text of an error.
 fn rejection(answer: &Answer) -> (u16, u64, &str, &str) {
     let text = |key: &str| answer.body[key].as_str().unwrap_or_default();
     (
@@ -41,7 +41,7 @@ async fn ordered(platform: &Platform, name: &str) -> String {
 
 #[tokio::test]
 async fn every_generation_mentions_v2_in_its_own_way() {
-    // Whether `/` has a link, the version that `/v2/info` tells (or that it is not there), whether other paths answer.
+    // Whether `/` has a link, the version in `/v2/info` (or that it is missing), whether other paths answer.
     let table = [
         (ApiGeneration::V2Off, false, Some(""), 404),
         (ApiGeneration::V2GoneWithoutTrace, false, None, 404),

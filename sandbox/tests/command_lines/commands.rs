@@ -1,8 +1,10 @@
-//! What the commands send: for each the requests that it needs, in their order, without repeats. Queries are left out.
+//! The requests of the commands: for each the requests that it needs, in their order, without repeats. Queries are left
+//! out.
 //!
-//! Requests that `spec/contracts/platform-apis.md` (1.7, 2.7, 5.2) lists as observed were recorded. The others are
-//! read from the sources: `cloudfoundry/cli` (v8: `actor/v7action`, `api/cloudcontroller/ccv3`, `api/uaa`),
-//! `cloudfoundry/bosh-cli` (`director`), `cloudfoundry/credhub-cli` (`commands`, `credhub`), `cloudfoundry/uaa-cli` (`cmd`).
+//! Requests that `spec/contracts/platform-apis.md` (1.7, 2.7, 5.2) lists as observed were recorded. The others are read
+//! from the sources: `cloudfoundry/cli` (v8: `actor/v7action`, `api/cloudcontroller/ccv3`, `api/uaa`),
+//! `cloudfoundry/bosh-cli` (`director`), `cloudfoundry/credhub-cli` (`commands`, `credhub`), `cloudfoundry/uaa-cli`
+//! (`cmd`).
 
 /// A command and its requests: `server METHOD path`, then the media type of the body where routes depend on it.
 pub(crate) type Command = (&'static str, &'static [&'static str]);

@@ -1,4 +1,4 @@
-//! The servers of a whole foundation, asked by those who may ask everything.
+//! The servers of a complete foundation, called with all rights.
 
 use std::{path::Path, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The calls that a foundation remembers.
+//! The recorded calls of a foundation.
 
 use std::time::Duration;
 

@@ -57,7 +57,7 @@ impl Client {
         answer["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// What the Director's UAA gives its administrator.
+    /// The token answer of the Director's UAA for its administrator.
     pub(crate) async fn grant(&self, director: &DirectorAccess) -> Value {
         self.client_grant(&director.uaa_url, &director.admin_client)
             .await

@@ -1,4 +1,4 @@
-//! Faults as callers of the servers meet them.
+//! Faults from the view of the servers' clients.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
     foundation::Sandbox,
 };
 
-/// Configs tell whether a request has taken effect.
+/// Configs show whether a request has taken effect.
 async fn post_config(
     sandbox: &Sandbox,
     client: &Client,

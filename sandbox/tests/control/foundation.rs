@@ -1,4 +1,4 @@
-//! A whole foundation in the process of the test.
+//! A complete foundation in the process of the test.
 
 use std::{
     fs,
@@ -42,7 +42,7 @@ impl Sandbox {
     }
 
     async fn start_in(folder: TempDir, persistence: Persistence) -> Self {
-        // All tests of one process share the provider; whoever is first installs it.
+        // All tests of one process share the provider; the first one installs it.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         odb_sandbox::rsa_keys::keep_in(concat!(env!("CARGO_TARGET_TMPDIR"), "/rsa-keys").into());
         let options = UpOptions {
@@ -57,7 +57,7 @@ impl Sandbox {
         }
     }
 
-    /// Stops it. What it leaves is in the folder.
+    /// Stops it. The folder has its state.
     pub(crate) async fn stop(self) -> TempDir {
         self.foundation.stop().await;
         self.folder
@@ -114,7 +114,7 @@ impl Sandbox {
         format!("{}{path}", self.description().cloud_controller.url)
     }
 
-    /// What stands at an address, for the owner of a token.
+    /// The resource at an address, with a token.
     pub(crate) async fn get(&self, url: &str, token: &str) -> Value {
         let client = self.client();
         let request = client.request(Method::GET, url).bearer_auth(token);
@@ -129,7 +129,7 @@ impl Sandbox {
     }
 }
 
-/// What the project's sample says.
+/// The settings of the project's sample.
 pub(crate) fn settings() -> FoundationSettings {
     FoundationSettings::load(&sample()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The commands of the guide, run as they stand there.
+//! The commands of the guide, run unchanged.
 
 use std::{
     fs,

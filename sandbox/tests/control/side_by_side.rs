@@ -14,7 +14,7 @@ use crate::{
     foundation::Sandbox,
 };
 
-/// All addresses that a description tells.
+/// All addresses of a description.
 fn addresses(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(text) if text.contains("127.") && !text.starts_with('/') => {

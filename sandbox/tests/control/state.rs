@@ -1,4 +1,4 @@
-//! What a foundation with a state folder remembers.
+//! The state of a foundation with a state folder.
 
 use odb_sandbox::foundation::{Foundation, wipe};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Who is let in: by tokens and by certificates.
+//! Authentication by tokens and by certificates.
 
 use rcgen::{
     CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair,

@@ -1,4 +1,4 @@
-//! What the `credhub` CLI sends (`spec/contracts/platform-apis.md`, "What the `credhub` CLI sends").
+//! The requests of the `credhub` CLI (`spec/contracts/platform-apis.md`, "What the `credhub` CLI sends").
 
 use serde_json::json;
 

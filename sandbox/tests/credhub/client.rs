@@ -1,9 +1,9 @@
-//! Speaks to a CredHub.
+//! A client of CredHub.
 
 use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
-/// Somebody at a CredHub.
+/// A caller of a CredHub.
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) http: reqwest::Client,
@@ -91,7 +91,7 @@ impl Answer {
         self.json()
     }
 
-    /// The sentence of a refusal.
+    /// The text of an error.
     pub(crate) fn error(&self) -> String {
         self.json()["error"]
             .as_str()
@@ -99,7 +99,7 @@ impl Answer {
             .to_owned()
     }
 
-    /// The status and the sentence of a refusal.
+    /// The status and the text of an error.
     pub(crate) fn rejection(&self) -> (u16, String) {
         (self.status.as_u16(), self.error())
     }

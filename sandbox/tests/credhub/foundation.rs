@@ -1,4 +1,4 @@
-//! A whole foundation without processes, and clients of CredHub on either side.
+//! A complete foundation without processes, and clients of CredHub on either side.
 
 use std::{path::Path, time::Duration};
 
@@ -55,7 +55,7 @@ impl Platform {
         credhub: &str,
         persistence: Persistence,
     ) -> Self {
-        // All tests of one process share the provider; whoever is first installs it.
+        // All tests of one process share the provider; the first one installs it.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let sample = std::fs::read_to_string(Path::new(MANIFESTS).join("foundation.yml")).unwrap();
         let text = sample
@@ -125,7 +125,7 @@ impl Platform {
         no_user.with_token(&token)
     }
 
-    /// Somebody without credentials.
+    /// A caller without credentials.
     pub(crate) fn no_user(&self, access: &CredHubAccess) -> Api {
         Api::new(self.http(None), &access.url)
     }
@@ -148,7 +148,7 @@ impl Platform {
         ))
     }
 
-    /// Somebody who shows this certificate to the CredHub of apps.
+    /// A caller with this certificate at the CredHub of apps.
     pub(crate) fn bearer_of(&self, certificate_and_key: &str) -> Api {
         let identity = Identity::from_pem(certificate_and_key.as_bytes()).unwrap();
         Api::new(self.http(Some(identity)), &self.runtime().url)

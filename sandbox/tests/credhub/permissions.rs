@@ -1,4 +1,4 @@
-//! Who may do what: every operation against every right, and the calls that give and take rights.
+//! Permissions: every operation against every right, and the calls that grant and revoke rights.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ async fn grant(admin: &Api, path: &str, operations: &[&str]) -> Answer {
     admin.post("/api/v2/permissions", &body).await
 }
 
-/// What each call answers to a client that has the rights of its row and no other.
+/// The answer of each call to a client with only the rights of its row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_right_allows_its_calls_and_no_other() {
     let Stage { admin, other, .. } = stage("").await;

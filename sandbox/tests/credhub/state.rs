@@ -1,4 +1,4 @@
-//! What outlives a restart, and what a Director without a config server says.
+//! The state that survives a restart, and the errors of a Director without a config server.
 
 use odb_sandbox::foundation::Persistence;
 use serde_json::json;

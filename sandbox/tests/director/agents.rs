@@ -1,4 +1,4 @@
-//! What agents do, and what happens when they do not answer.
+//! Agents, and what happens when they do not answer.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Speaks to a Director as a broker does.
+//! A client of a Director, with the requests of a broker.
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Starts a deploy, and tells its task.
+    /// Starts a deploy, and returns its task.
     pub(crate) async fn deploy(&self, manifest: &Value) -> u64 {
         self.post_yaml("/deployments", manifest.to_string())
             .await
@@ -101,7 +101,7 @@ impl Client {
         task
     }
 
-    /// Starts an errand, and tells its task.
+    /// Starts an errand, and returns its task.
     pub(crate) async fn run_errand(&self, deployment: &str, errand: &str, options: &Value) -> u64 {
         let path = format!("/deployments/{deployment}/errands/{errand}/runs");
         self.post_json(&path, options).await.task()
@@ -154,8 +154,8 @@ impl Client {
         }
     }
 
-    /// The events of a task. An error line becomes an event of the stage `error`, a remark one of the stage that its type
-    /// is.
+    /// The events of a task. An error line becomes an event of the stage `error`, a warning one of the stage with the
+    /// name of its type.
     pub(crate) async fn events(&self, task: u64) -> Vec<Event> {
         let log = self
             .get(&format!("/tasks/{task}/output?type=event"))

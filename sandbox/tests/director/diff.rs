@@ -1,4 +1,4 @@
-//! What a manifest would change.
+//! The changes of a manifest.
 
 use serde_json::json;
 

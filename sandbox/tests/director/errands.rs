@@ -220,7 +220,7 @@ async fn a_bad_selector_is_found_out_after_the_packages_of_an_errand_group() {
     );
 }
 
-/// The line stands within the step, as in the Director's own specs (cloudfoundry/bosh, `errand_provider_spec.rb`).
+/// The line is within the step, as in the Director's own specs (cloudfoundry/bosh, `errand_provider_spec.rb`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_errand_whose_name_is_a_job_and_a_group_is_run_with_a_warning() {
     let foundation = Foundation::without_processes();

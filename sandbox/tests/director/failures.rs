@@ -8,7 +8,7 @@ use crate::{
     redis::ask,
 };
 
-/// Deploys what must fail, and tells how.
+/// Deploys an invalid manifest, and returns the error.
 async fn failure(bosh: &Client, manifest: &Value) -> (String, String) {
     let task = bosh.deploy(manifest).await;
     let ended = bosh.ended(task).await;

@@ -111,7 +111,7 @@ impl Foundation {
     }
 
     pub(crate) fn with(options: Options) -> Self {
-        // All tests of one process share the provider; whoever is first installs it.
+        // All tests of one process share the provider; the first one installs it.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let net = LoopbackNet::claim().unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ impl Foundation {
         }
     }
 
-    /// What makes the VMs.
+    /// The CPI of the VMs.
     pub(crate) fn cpi(&self) -> &Cpi {
         &self.cpi
     }

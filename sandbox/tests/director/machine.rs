@@ -59,7 +59,7 @@ impl Machine {
         Store::open(self.folder()).unwrap()
     }
 
-    /// A CPI that remembers its VMs in this store.
+    /// A CPI with its state in this store.
     pub(crate) fn cpi(&self, store: &Store) -> Cpi {
         Cpi::new(self.settings(None), store).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Names of BOSH DNS stand for the addresses of VMs.
+//! Names of BOSH DNS resolve to the addresses of VMs.
 
 use serde_json::{Value, json};
 

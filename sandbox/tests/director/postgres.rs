@@ -61,7 +61,7 @@ fn postgres(name: &str, password: &str) -> Value {
     })
 }
 
-/// What `psql` prints, or its complaint.
+/// The output of `psql`, or its error.
 async fn query(address: &str, password: &str, sql: &str) -> Result<String, String> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.as_file()

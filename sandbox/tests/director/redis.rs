@@ -1,11 +1,11 @@
-//! Speaks to a Redis as an application does.
+//! A client of Redis, as an application has it.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-/// What a Redis answers to these commands, sent over one connection.
+/// A Redis' answers to these commands, sent over one connection.
 pub(crate) async fn ask(address: &str, commands: &[&str]) -> String {
     let mut stream = TcpStream::connect((address, 6379)).await.unwrap();
     let all = format!("{}\r\nQUIT\r\n", commands.join("\r\n"));

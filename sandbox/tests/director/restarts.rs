@@ -11,7 +11,7 @@ use crate::{
     redis::ask,
 };
 
-/// Whether a process runs. Those that nobody has reaped yet are children of this test, which has let them go.
+/// Whether a process runs. Unreaped ones are children of this test, which has released them.
 fn runs(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat
@@ -27,7 +27,7 @@ async fn processes_that_still_run_are_taken_over_and_looked_after() {
     let cpi = machine.cpi(&store);
     let vm = machine.redis(&cpi).await;
     let pid = pids(&cpi, &vm)["redis-server"].unwrap();
-    // As when the sandbox is killed: nobody looks after the process any more.
+    // As when the sandbox is killed: the process has no supervisor any more.
     cpi.shut_down(Shutdown::LeaveProcesses).await;
     drop(cpi);
     store.close();

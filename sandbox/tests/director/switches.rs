@@ -1,4 +1,4 @@
-//! What a deploy does beside what its manifest says.
+//! Options of a deploy beside its manifest.
 
 use serde_json::json;
 

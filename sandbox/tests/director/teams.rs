@@ -1,4 +1,4 @@
-//! What administrators, readers and teams may do.
+//! The rights of administrators, readers and teams.
 
 use reqwest::StatusCode;
 use serde_json::json;

@@ -28,7 +28,7 @@ const HEADERS: [&str; 8] = [
     "x-xss-protection",
 ];
 
-/// Compares, learns which ids stand for which, and tells every difference.
+/// Compares, learns which ids correspond, and returns every difference.
 pub(crate) fn differences(
     recorded: &Transcript,
     answer: &Answer,
@@ -49,7 +49,7 @@ pub(crate) fn differences(
     found
 }
 
-/// A redirect tells the id of a task.
+/// A redirect has the id of a task.
 fn learn_task(recorded: &Transcript, answer: &Answer, names: &mut Names) {
     let last = |location: &str| location.rsplit('/').next().map(str::to_owned);
     let theirs = recorded.headers.get("location").and_then(last);
@@ -125,7 +125,7 @@ fn is_log(content_type: &str) -> bool {
     content_type == "text/plain;charset=utf-8"
 }
 
-/// Logs are for people. What machines and people look for in them: the manifest, and what the CPI was asked.
+/// Logs are for people. Only the parts that are searched for are compared: the manifest, and the calls of the CPI.
 fn compare_logs(recorded: &Transcript, actual: &str, found: &mut Vec<String>) {
     let (Body::Whole(theirs) | Body::Beginning(theirs)) = &recorded.body;
     let methods = |log: &str| {

@@ -1,5 +1,5 @@
-//! What happened between the recorded calls: deploys of which only a part was recorded, agents that died, an
-//! infrastructure that refused. Tasks are held up where the recording caught them in the middle.
+//! Events between the recorded calls: deploys of which only a part was recorded, agents that died, an infrastructure
+//! that failed. Tasks are held where the recording caught them in progress.
 
 use odb_sandbox::director::{TaskEffect, TaskPoint};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Story {
-    /// What happened before the call of this name.
+    /// The events before the call of this name.
     pub(crate) async fn interlude(&mut self, next: &str) {
         match next {
             "030-deploy-create" => {
@@ -67,7 +67,7 @@ impl Story {
                 let task = self.ask_vms("service-instance_a1").await;
                 self.task_is(43, task);
             }
-            // Two tasks wait for the lock of the errand in vain; then the queue moves on.
+            // Two tasks wait for the lock of the errand until their timeout; then the queue continues.
             "167-cancelled-queued-task-later" => self.go_on_but_first(),
             "113-deploy-cpi-failure" => {
                 self.go_on();

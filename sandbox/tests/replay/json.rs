@@ -7,7 +7,7 @@ use crate::{
     opaque::without_opaque,
 };
 
-/// Members of which only the type is compared: they tell how this Director and this machine are.
+/// Members of which only the type is compared, because they depend on the Director and the machine.
 const LOOSE: [&str; 22] = [
     "timestamp",
     "started_at",
@@ -86,7 +86,7 @@ impl Comparison<'_> {
                 }
             }
             (Value::Array(theirs), Value::Array(actual)) if member == "processes" => {
-                // What runs is the job's business; how it is told is the Director's.
+                // The processes depend on the job; their form depends on the Director.
                 if let (Some(theirs), Some(actual)) = (theirs.first(), actual.first()) {
                     self.shapes(location, theirs, actual);
                 }
@@ -160,7 +160,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What a member of this answer numbers, if it is an id.
+    /// The kind of id in a member of this answer, if it is one.
     fn kind(&self, location: &str, key: &str) -> Option<Kind> {
         let endpoint = self.path.trim_start_matches('/').split('/').next()?;
         match (endpoint, key) {

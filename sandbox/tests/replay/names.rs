@@ -1,8 +1,8 @@
-//! Which of our ids stand for which recorded ones.
+//! Which actual ids correspond to which recorded ones.
 
 use std::collections::HashMap;
 
-/// What an id numbers.
+/// The kind of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Task,
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
     Link,
 }
 
-/// Recorded id ⇒ ours.
+/// Recorded id ⇒ actual id.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     actual: HashMap<(Kind, String), String>,
@@ -31,7 +31,7 @@ const PHRASES: [(&str, Kind); 9] = [
     ("link id: ", Kind::Link),
 ];
 
-/// What a request calls an id by.
+/// The parts of requests that contain ids.
 const REQUEST_PHRASES: [(&str, Kind); 7] = [
     ("/tasks/", Kind::Task),
     ("/task/", Kind::Task),
@@ -43,7 +43,7 @@ const REQUEST_PHRASES: [(&str, Kind); 7] = [
 ];
 
 impl Names {
-    /// From here on our id stands for the recorded one.
+    /// From here on the actual id corresponds to the recorded one.
     pub(crate) fn learn(&mut self, kind: Kind, recorded: &str, actual: &str) {
         self.actual
             .insert((kind, recorded.to_owned()), actual.to_owned());

@@ -1,4 +1,4 @@
-//! A Director that stops and starts again, and faults that are armed for its tasks.
+//! A Director that stops and starts again, and faults for its tasks.
 
 use odb_sandbox::director::{TaskEffect, TaskFault, TaskPoint};
 use serde_json::{Value, json};

@@ -40,11 +40,11 @@ pub(crate) enum Setup {
     Plain,
     /// Users of its own, local DNS and a config server.
     WithConfigServer,
-    /// Users of a UAA, spoken to without a front end (files 300 to 329).
+    /// Users of a UAA, called without a front end (files 300 to 329).
     WithUaa,
 }
 
-/// The sandbox's Director, with what it stands on.
+/// The sandbox's Director, with its dependencies.
 pub(crate) struct Sandbox {
     pub(crate) director: Director,
     pub(crate) cpi: Cpi,
@@ -79,7 +79,7 @@ impl Sandbox {
         }
     }
 
-    /// Stops the Director and starts it again with other settings. What it knows it reads from its state.
+    /// Stops the Director and starts it again with other settings. It reads its state from the store.
     pub(crate) async fn set_up(&mut self, setup: Setup) {
         if self.setup != setup {
             self.setup = setup;

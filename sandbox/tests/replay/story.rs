@@ -1,4 +1,4 @@
-//! The story of the recording, told again: sends what was sent, in the state in which it was sent.
+//! Replays the story of the recording: sends each request in the state in which it was sent.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ const IN_THE_MIDDLE: [&str; 31] = [
     "271-delete-task-running",
 ];
 
-/// The story as far as it has been told.
+/// The story so far.
 pub(crate) struct Story {
     pub(crate) sandbox: Sandbox,
     pub(crate) names: Names,
@@ -61,7 +61,7 @@ pub(crate) struct Story {
 
 impl Story {
     pub(crate) async fn begin() -> Self {
-        // All tests of one process share the provider; whoever is first installs it.
+        // All tests of one process share the provider; the first one installs it.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let http = reqwest::Client::builder()
             .redirect(Policy::none())
@@ -81,7 +81,7 @@ impl Story {
         story
     }
 
-    /// What happened before a recorded call.
+    /// Replays the events before a recorded call.
     pub(crate) async fn lead_up_to(&mut self, next: &Transcript) {
         if next.name.starts_with('3') {
             self.sandbox.set_up(Setup::WithUaa).await;
@@ -201,7 +201,7 @@ impl Story {
         })
     }
 
-    /// Lets what is held up go on.
+    /// Releases held tasks.
     pub(crate) fn go_on(&mut self) {
         for fault in self.held.drain(..) {
             self.sandbox.director.disarm(fault);
@@ -311,7 +311,7 @@ impl Story {
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// Starts to recreate everything of a deployment, and tells the task.
+    /// Starts to recreate a complete deployment, and returns the task.
     pub(crate) async fn recreate(&self, deployment: &str) -> u64 {
         let path = format!("/deployments/{deployment}/jobs/*?state=recreate");
         let yaml = [("content-type", "text/yaml")];
@@ -337,7 +337,7 @@ impl Story {
         self.call(Method::DELETE, path, &[], String::new()).await;
     }
 
-    /// What is at a path, as it came.
+    /// The body at a path, unchanged.
     pub(crate) async fn text(&self, path: &str) -> String {
         self.call(Method::GET, path, &[], String::new()).await.body
     }

@@ -87,7 +87,7 @@ impl Transcript {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// By time, which is in whole seconds; then by number; then what changes something before what reads it.
+    /// By time, in complete seconds; then by number; then changes before reads.
     fn order(&self) -> (String, String, u8, String) {
         let date = self.headers.get("date").unwrap_or_default();
         let time = date.split(' ').nth(4).unwrap_or_default();

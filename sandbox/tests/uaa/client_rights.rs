@@ -1,4 +1,4 @@
-//! Who may administer clients, and how far.
+//! The rights to administer clients.
 
 use reqwest::Method;
 use serde_json::{Value, json};

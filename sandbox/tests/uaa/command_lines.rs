@@ -1,5 +1,5 @@
-//! What the `uaa` and `cf` command lines send, request by request and header by header
-//! (`spec/contracts/platform-apis.md`, "What the `uaa` CLI sends" and "Calls per command, in order").
+//! The requests of the `uaa` and `cf` command lines, header by header (`spec/contracts/platform-apis.md`, "What the
+//! `uaa` CLI sends" and "Calls per command, in order").
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;

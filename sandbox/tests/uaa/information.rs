@@ -1,4 +1,4 @@
-//! What anybody may ask.
+//! Public information.
 
 use odb_sandbox::uaa::SigningAlgorithm;
 use reqwest::Method;

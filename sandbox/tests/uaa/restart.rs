@@ -1,4 +1,4 @@
-//! What a UAA remembers when it starts again.
+//! The state of a UAA after a restart.
 
 use std::net::TcpListener;
 

@@ -159,7 +159,7 @@ impl Answer {
         self.body["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// Status and code of a refusal.
+    /// Status and code of an error.
     pub(crate) fn rejection(&self) -> (u16, &str) {
         (
             self.status.as_u16(),

@@ -1,4 +1,4 @@
-//! Who gets a token, and who does not.
+//! Which clients get a token.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What stays true.
+//! The invariants.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::sandbox::Sandbox;
 
-/// What has been seen of the tasks so far.
+/// The observations of tasks so far.
 #[derive(Default)]
 pub(crate) struct History {
     states: BTreeMap<u64, String>,
@@ -29,7 +29,7 @@ impl History {
         check_processes(sandbox).await
     }
 
-    /// Looks at what can only be told when no task is running.
+    /// Checks the invariants that hold only when no task is running.
     pub(crate) async fn check_settled(&self, sandbox: &Sandbox) -> Result<(), TestCaseError> {
         let vms = sandbox.vms().await;
         for folder in sandbox.vm_folders() {
@@ -110,8 +110,8 @@ async fn check_locks(sandbox: &Sandbox) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Of the tasks of a deployment that have not ended, one has begun its work: the others wait for the lock and have told
-/// nothing. A task that lost its worker is at work no longer, which is known once its checkpoint is too old.
+/// Of a deployment's unfinished tasks, one has begun its work: the others wait for the lock and have no steps. A task
+/// that lost its worker no longer counts, which is known once its checkpoint is too old.
 async fn check_workers(sandbox: &Sandbox) -> Result<(), TestCaseError> {
     let mut at_work: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for task in sandbox.unfinished_tasks().await {
@@ -139,7 +139,7 @@ async fn check_workers(sandbox: &Sandbox) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Who holds what.
+/// The holders of the locks.
 fn holders(locks: &Value) -> Result<BTreeMap<String, String>, TestCaseError> {
     let mut holders = BTreeMap::new();
     for lock in locks.as_array().unwrap() {

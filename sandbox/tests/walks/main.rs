@@ -66,7 +66,7 @@ fn number<T: FromStr>(variable: &str) -> Option<T> {
 async fn walked(walk: Vec<Step>) -> Result<(), TestCaseError> {
     let mut sandbox = Sandbox::start().await;
     let mut history = History::default();
-    // What is checked below must have something to be true of.
+    // The checks below need some state.
     let first = Step::Deploy(Name(0), Shape::Instances(1));
     first.take(&mut sandbox).await;
     Step::Settle.take(&mut sandbox).await;

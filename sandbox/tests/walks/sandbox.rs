@@ -1,4 +1,4 @@
-//! A sandbox as its user runs it, spoken to as an operator does.
+//! A sandbox as its user runs it, with the requests of an operator.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -122,7 +122,7 @@ impl Sandbox {
         names.collect()
     }
 
-    /// What runs on VMs: pid ⇒ cid of the VM.
+    /// The processes of VMs: pid ⇒ cid of the VM.
     pub(crate) fn processes(&self) -> BTreeMap<i32, String> {
         let vms = self.vms_folder();
         let mut found = BTreeMap::new();
@@ -145,7 +145,7 @@ impl Sandbox {
         found
     }
 
-    /// Waits until a task has ended, and tells how.
+    /// Waits until a task has ended, and returns its state.
     pub(crate) async fn ended(&self, task: u64) -> String {
         let deadline = Instant::now() + TIMEOUT;
         loop {
@@ -159,7 +159,7 @@ impl Sandbox {
         }
     }
 
-    /// The seconds in which a task told its first and its last step, if it has told any.
+    /// The seconds of a task's first and last step, if it has any.
     pub(crate) async fn working_time(&self, task: u64) -> Option<(i64, i64)> {
         let path = format!("/tasks/{task}/output?type=event");
         let events = self.call(Method::GET, &path, None, String::new()).await;

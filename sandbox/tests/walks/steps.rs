@@ -1,4 +1,4 @@
-//! What can happen to a foundation.
+//! The steps of a walk.
 
 use proptest::prelude::*;
 use reqwest::Method;
@@ -34,7 +34,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name(pub(crate) u8);
 
-/// What breaks of a VM.
+/// The outage of a VM.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part {
     Vm,
@@ -51,14 +51,14 @@ pub(crate) enum Location {
     RunningErrand,
 }
 
-/// What happens to a task that trips.
+/// The fault of a task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failures {
     Fails,
     LosesItsWorker,
 }
 
-/// What is deployed.
+/// The shape of a deployment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     Instances(u8),
@@ -109,7 +109,7 @@ fn locations() -> impl Strategy<Value = Location> {
 }
 
 impl Step {
-    /// Does it. A refusal is an answer like any other; what counts is what is true afterwards.
+    /// Takes the step. An error is a valid answer; only the invariants afterwards count.
     pub(crate) async fn take(&self, sandbox: &mut Sandbox) {
         match self {
             Self::Deploy(name, shape) => {

@@ -104,7 +104,7 @@ impl Session {
         json!({ "service_id": offer.service.id, "context": self.context() })
     }
 
-    /// The body of a change, with what the platform remembers of the instance.
+    /// The body of a change, with the platform's record of the instance.
     pub(super) fn change_from(&self, offer: &Offer, plan: &str) -> Value {
         let mut body = self.change_of_nothing(offer);
         body["previous_values"] = json!({

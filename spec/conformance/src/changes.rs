@@ -1,4 +1,4 @@
-//! The parameters of changes: such that the plan takes them, as far as anybody can tell.
+//! The parameters of changes: such that the plan accepts them, as far as is known.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ impl Session {
         }
     }
 
-    /// A broker may refuse wrong parameters before it looks at anything else. So an answer 400 shows nothing where nobody
-    /// has said that the parameters would fit: neither the plan's schema nor, where it has none, the caller.
+    /// A broker may reject wrong parameters before any other check. So a 400 proves nothing unless the parameters are
+    /// known to be valid: by the plan's schema or, without one, by the caller.
     pub(super) async fn ensure_fitting_parameters(&self, answer: &Arc<Exchange>) -> Checked {
         if !answer.has_status(&[400]) {
             return Ok(());

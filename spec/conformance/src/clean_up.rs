@@ -107,7 +107,7 @@ impl Session {
             422 => {
                 let making = self.client.operation_at(&binding_path(instance, binding));
                 if making.is_some() {
-                    // Whatever comes of it, the unbind is repeated.
+                    // The unbind is repeated, whatever the result.
                     let _ = self
                         .follow_binding(instance, binding, making.as_deref())
                         .await;
@@ -140,7 +140,7 @@ impl Session {
     /// There are brokers that make progress only when they are asked about it.
     async fn wait_for_other_operation(&self, instance: &str) {
         let operation = self.client.operation_at(&instance_path(instance));
-        // Whatever comes of it, the deletion is repeated.
+        // The deletion is repeated, whatever the result.
         let _ = self.follow(instance, operation.as_deref()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Speaks HTTP to the broker and remembers what was said.
+//! The HTTP client of the broker, which records every exchange.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,7 +15,7 @@ use super::{Exchange, Objection};
 /// The largest answer that is read, in bytes. A catalog has some kilobytes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Where the broker is, and as whom it is spoken to.
+/// The address of the broker, and the credentials.
 #[derive(Debug)]
 pub struct Target {
     /// The broker's address; it may have a path.
@@ -24,11 +24,11 @@ pub struct Target {
     pub username: String,
     /// The password.
     pub password: SecretString,
-    /// What is announced as `X-Broker-API-Version`.
+    /// The value of `X-Broker-API-Version`.
     pub api_version: String,
-    /// Speaks to the broker, in whichever version of HTTP it likes.
+    /// The client for the broker, in any version of HTTP.
     pub http: reqwest::Client,
-    /// Speaks HTTP/1.1 and writes headers as `Title-Case`.
+    /// The client with HTTP/1.1 and headers as `Title-Case`.
     pub title_case_http: reqwest::Client,
 }
 
@@ -61,7 +61,7 @@ enum Spelling {
     TitleCase,
 }
 
-/// Speaks to one broker.
+/// The client of one broker.
 #[derive(Debug)]
 pub(super) struct Client {
     target: Target,
@@ -244,7 +244,7 @@ enum NoAnswer {
     TooLarge,
 }
 
-/// What reqwest says of itself has the address in it, which everybody knows; the cause is at the end.
+/// The text of reqwest repeats the address; the cause is the innermost error.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "the time for a request is up".to_owned();
@@ -256,7 +256,7 @@ fn innermost(error: &reqwest::Error) -> String {
     error.to_string()
 }
 
-/// How a broker wants to be waited for, in whole seconds.
+/// The broker's `Retry-After`, in complete seconds.
 pub(super) fn retry_after(exchange: &Exchange) -> Option<Duration> {
     let seconds = exchange.header("retry-after").parse().ok()?;
     Some(Duration::from_secs(seconds))

@@ -90,7 +90,7 @@ pub(crate) struct Arguments {
     /// Pause between two polls without `Retry-After`, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     poll_interval: u64,
-    /// Time limit of the whole run, in seconds. Instances are deleted after that, too.
+    /// Time limit of the complete run, in seconds. Instances are deleted after that, too
     #[arg(long, value_name = "SECONDS", default_value_t = 4 * 3600)]
     time_limit: u64,
 }
@@ -104,7 +104,7 @@ pub(crate) struct ReportTo {
 }
 
 impl Arguments {
-    /// Where the broker is, and as whom it is spoken to.
+    /// The address of the broker, and the credentials.
     pub(crate) fn target(&self, password_variable: Option<String>) -> Result<Target> {
         let url = self.url.clone().context("--url is missing")?;
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
@@ -125,7 +125,7 @@ impl Arguments {
         })
     }
 
-    /// What is ordered, and how long things may take.
+    /// The order, and the timeouts.
     pub(crate) fn settings(&self) -> Result<Settings> {
         let guid =
             |given: &Option<String>| given.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
@@ -155,7 +155,7 @@ impl Arguments {
         Ok(selection)
     }
 
-    /// How long the whole run may take.
+    /// The time for the complete run.
     pub(crate) fn time_limit(&self) -> Duration {
         Duration::from_secs(self.time_limit)
     }

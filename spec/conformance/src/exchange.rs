@@ -1,4 +1,4 @@
-//! A request and its answer, as they are told: credentials never.
+//! A request and its answer, in reports: never with credentials.
 
 use std::{fmt, time::Duration};
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{Checked, Objection, result::ensure};
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 const MASK: &str = "***";
 
-/// The most characters of a body that are told.
+/// The most characters of a body in a report.
 const REPORTED: usize = 4096;
 
-/// The members whose values are nobody's business, wherever they stand.
+/// The members with confidential values, at every depth.
 const SECRET_WORDS: [&str; 6] = [
     "credential",
     "password",

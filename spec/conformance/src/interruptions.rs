@@ -1,4 +1,4 @@
-//! Somebody wants the run to end: Ctrl-C or SIGTERM.
+//! Interrupts of the run: Ctrl-C or SIGTERM.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -10,7 +10,7 @@ pub(crate) struct Interruptions {
 }
 
 impl Interruptions {
-    /// Those from now on. What cannot be listened to never comes.
+    /// Signals from now on. A signal without a listener never arrives.
     pub(crate) fn listen() -> Self {
         Self {
             interrupt: signal(SignalKind::interrupt()).ok(),

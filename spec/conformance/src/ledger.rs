@@ -1,4 +1,4 @@
-//! What was made on the broker, so that nothing of it stays behind.
+//! The objects created on the broker, so that none of them is left behind.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -68,7 +68,7 @@ impl Ledger {
             .unwrap_or_default()
     }
 
-    /// What is known of an instance that may exist.
+    /// The record of an instance that may exist.
     pub(super) fn entry(&self, instance: &str) -> Option<Entry> {
         self.0.lock().ok()?.get(instance).cloned()
     }

@@ -1,19 +1,19 @@
-//! The public conformance suite: does a broker keep the Open Service Broker API?
+//! The public conformance suite: does a broker conform to the Open Service Broker API?
 //!
-//! Black box, over HTTP, against any broker by its address; `spec/coverage/osb-api.md` says how to run it. Each check is of one
-//! rule of `spec/contracts/osb-api.md`.
+//! Black box, over HTTP, against any broker by its address; `spec/coverage/osb-api.md` says how to run it. Each check
+//! is of one rule of `spec/contracts/osb-api.md`.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `rule`, `result` | rules, checks and what they find |
+//! | `rule`, `result` | rules, checks and their results |
 //! | `checks` | the checks themselves |
-//! | `scenes` | what is played with a service instance, once for all checks that look at it |
-//! | `session` | one run: what was found out so far |
-//! | `ledger`, `clean_up` | what was made on the broker, and how it is deleted |
-//! | `offer`, `asks`, `changes`, `waiting` | what is ordered, the requests, the parameters of changes, following operations |
-//! | `client`, `exchange` | HTTP, and how it is told without credentials |
+//! | `scenes` | sequences with a service instance, run once for all checks that need them |
+//! | `session` | one run: the observations so far |
+//! | `ledger`, `clean_up` | the objects created on the broker, and their deletion |
+//! | `offer`, `asks`, `changes`, `waiting` | the order, the requests, the parameters of changes, polling |
+//! | `client`, `exchange` | HTTP, and its report without credentials |
 //! | `run` | the checks one after the other |
-//! | `report` | what came of it, as text, JSON and JUnit |
+//! | `report` | the results, as text, JSON and JUnit |
 
 mod asks;
 mod changes;

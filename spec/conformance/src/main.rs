@@ -114,7 +114,7 @@ fn end_at_once(session: &Session) -> ! {
     exit(FAILURE)
 }
 
-/// Whatever becomes of the reports, who has to clean up is told.
+/// Whatever happens to the reports, residual objects are printed for the caller.
 fn report_what_is_left(report: &Report) {
     for left in &report.left_behind {
         say(&format!(
@@ -124,7 +124,7 @@ fn report_what_is_left(report: &Report) {
     }
 }
 
-/// Who watches sees how far it is.
+/// Prints the progress.
 fn report(result: &CheckResult) {
     if !io::stderr().is_terminal() {
         return;

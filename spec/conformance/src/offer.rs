@@ -1,4 +1,4 @@
-//! What the broker offers, and which of it is ordered.
+//! The broker's offering, and the ordered part of it.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -155,7 +155,7 @@ impl Plan {
             .filter(|schema| schema.is_object())
     }
 
-    /// Whether parameters of a change fit the plan, as far as its schema tells.
+    /// Whether the parameters of a change fit the plan, according to its schema.
     pub(super) fn takes_change_with(&self, parameters: &Value) -> bool {
         self.schema("service_instance", "update")
             .is_none_or(|schema| {

@@ -1,4 +1,4 @@
-//! What a check finds.
+//! The result of a check.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub type Checked = Result<(), Objection>;
 pub enum Objection {
     /// The broker breaks it.
     Broken {
-        /// What was expected, and what came.
+        /// The expectation and the observation.
         what: String,
         /// The request and the answer that show it.
         exchange: Option<Arc<Exchange>>,

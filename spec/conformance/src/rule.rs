@@ -24,11 +24,11 @@ pub struct Rule {
     pub id: &'static str,
     /// How much it binds.
     pub level: Level,
-    /// What it demands, as far as it can be seen from outside.
+    /// The requirement, as far as it can be observed from outside.
     pub text: &'static str,
 }
 
-/// What is done with the broker to see whether it keeps a rule.
+/// How a check tests a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
     /// The rule.

@@ -10,7 +10,7 @@ use super::{Check, LeftBehind, Level, Moment, Objection, Rule, Session, checks};
 /// Which rules are looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Only these, where there are any. A rule's id, or the letters before the hyphen for a whole group.
+    /// Only these checks, if there are any. A rule's id, or the letters before the hyphen for a group.
     pub only: Vec<String>,
     /// All but these.
     pub skip: Vec<String>,
@@ -21,20 +21,20 @@ pub struct Selection {
 #[error("there is no check for `{0}`; `--list` prints those that there are")]
 pub struct UnknownRule(String);
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What came of each check, in the order of `--list`.
+    /// The result of each check, in the order of `--list`.
     pub results: Vec<CheckResult>,
     /// Why not all of them were made, if so.
     pub stopped: Option<&'static str>,
-    /// What could not be deleted.
+    /// Objects that could not be deleted.
     pub left_behind: Vec<LeftBehind>,
     /// How long it took.
     pub took: Duration,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct CheckResult {
     /// The rule.

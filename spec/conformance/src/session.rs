@@ -1,7 +1,7 @@
-//! One run against one broker: what was found out so far, and what was made.
+//! One run against one broker: the observations so far, and the created objects.
 //!
-//! Service instances take minutes to make. So what many checks look at is played once, as a scene, and kept; a check
-//! that needs a scene plays it when nobody has before.
+//! Creating a service instance takes minutes. So a sequence that many checks need is run once, as a scene, and kept;
+//! the first check that needs a scene runs it.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -16,7 +16,7 @@ use super::{
     scenes::{Bindings, Change, Creation, CutShort, Deletion},
 };
 
-/// What is ordered, and how long things may take.
+/// The order, and the timeouts.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which offering and plans.
@@ -84,7 +84,7 @@ impl Session {
         }
     }
 
-    /// What is offered, and what is ordered of it.
+    /// The broker's offering, and the ordered part of it.
     pub(super) async fn offer(&self) -> Result<&Offer, Objection> {
         let read = self.catalog.get_or_init(|| self.read_catalog()).await;
         kept(read, "the catalog cannot be read").map(|(_, offer)| offer)
@@ -109,7 +109,7 @@ impl Session {
         Ok(&creation.instance)
     }
 
-    /// That instance is changed.
+    /// The instance after a change.
     pub(super) async fn change(&self) -> Result<&Change, Objection> {
         let played = self.change.get_or_init(|| Change::play(self)).await;
         kept(played, "the instance could not be changed")
@@ -121,7 +121,7 @@ impl Session {
         kept(played, "the instance could not be bound")
     }
 
-    /// That instance is deleted. Nothing can be done with it afterwards.
+    /// The deletion of the instance. It cannot be used afterwards.
     pub(super) async fn deletion(&self) -> Result<&Deletion, Objection> {
         let played = self.deletion.get_or_init(|| Deletion::play(self)).await;
         kept(played, "the instance could not be deleted")

@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub(super) state: EndState,
-    /// The polls, of which the last told the end.
+    /// The polls, the last of which reported the end.
     pub(super) polls: Vec<Arc<Exchange>>,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Ended {
 pub(super) enum EndState {
     Succeeded,
     Failed,
-    /// What was being deleted is not there any more.
+    /// The deleted object is gone.
     Gone,
 }
 
-/// What one poll tells.
+/// The result of one poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reported {
     InProgress,
@@ -92,7 +92,7 @@ impl Ended {
     }
 }
 
-/// What a poll tells.
+/// The result of a poll.
 pub(super) fn reported(poll: &Exchange) -> Reported {
     match (poll.status.as_u16(), poll.text("state").as_deref()) {
         (410, _) => Reported::Ended(EndState::Gone),

@@ -41,7 +41,7 @@ impl AdapterFolder {
         &self.folder
     }
 
-    /// What the broker runs: a link to the executable, which serves the folder in which it is called.
+    /// The adapter for the broker: a link to the executable, which serves the folder of the link.
     pub fn executable(&self) -> PathBuf {
         self.folder.join("service-adapter")
     }

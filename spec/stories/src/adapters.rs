@@ -24,13 +24,13 @@ impl Adapters {
         }
     }
 
-    /// An adapter that runs `script` for every call. The script is Bash; it finds
+    /// An adapter that runs `script` for every call. The script is Bash, with
     ///
     /// - `$1`: the subcommand, and on stdin the document of the protocol;
-    /// - `$input`: that document once `read_input` has been called;
+    /// - `$input`: that document after `read_input`;
     /// - `$folder`: the test's folder;
     /// - `as_redis`: answers as the real adapter, after `read_input`;
-    /// - `as_redis_with`: the same, for a broker that puts the question into arguments: `as_redis_with "$@"`.
+    /// - `as_redis_with`: the same, for a broker that passes arguments: `as_redis_with "$@"`.
     pub fn script(&self, script: &str) -> PathBuf {
         let text = format!(
             r#"#!/bin/bash
@@ -80,7 +80,7 @@ as_redis"#,
         )
     }
 
-    /// Lets the adapters at the gate go on.
+    /// Releases the adapters that wait at the gate.
     pub fn open_gate(&self) {
         fs::write(self.folder.join("gate"), "").expect("the test made the folder");
     }

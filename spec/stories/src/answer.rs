@@ -1,4 +1,4 @@
-//! What the broker has answered.
+//! The broker's answer.
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;

@@ -37,13 +37,13 @@ pub struct ApiDocument {
     validators: Mutex<HashMap<String, Validator>>,
 }
 
-/// What the document says of a method on a path.
+/// The document's entry for a method on a path.
 enum Route<'d> {
     /// An operation, with its answers by status.
     Operation(&'d Value),
     /// The path does not know the method.
     WrongMethod,
-    /// Nobody knows the path.
+    /// The path is unknown.
     NoSuchPath,
 }
 
@@ -64,17 +64,17 @@ impl ApiDocument {
         documents.find(|document| path.starts_with(document.prefix))
     }
 
-    /// Where it stands in the project.
+    /// Its path in the project.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The whole document.
+    /// The complete document.
     pub fn value(&self) -> &Value {
         &self.document
     }
 
-    /// The operations: method, path and what stands there.
+    /// The operations: method, path and their entries.
     pub fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
         let paths = self.document["paths"].as_object().into_iter().flatten();
         paths.flat_map(|(path, item)| {
@@ -97,7 +97,7 @@ impl ApiDocument {
         violations
     }
 
-    /// What a reference refers to; anything else is itself.
+    /// The target of a reference; any other value itself.
     pub fn resolve<'d>(&'d self, value: &'d Value) -> &'d Value {
         match value.get("$ref").and_then(Value::as_str) {
             Some(reference) => {

@@ -77,7 +77,7 @@ impl Broker {
         &self.url
     }
 
-    /// What it wants to be told by whoever asks.
+    /// Its password for clients.
     pub fn password(&self) -> &str {
         &self.password
     }
@@ -87,7 +87,7 @@ impl Broker {
         &self.secrets
     }
 
-    /// What it counts.
+    /// Its metrics.
     pub async fn metrics(&self) -> Answer {
         let platform = &self.platform;
         platform
@@ -100,7 +100,7 @@ impl Broker {
         self.process.id()
     }
 
-    /// Somebody who orders from it.
+    /// A platform of this broker.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -110,7 +110,7 @@ impl Broker {
         RawClient::connect(&self.url, self.tls.clone()).await
     }
 
-    /// The same for somebody at another address of the loopback net; nobody if he is turned away.
+    /// The same at another address of the loopback net; `None` if the connection is rejected.
     pub async fn raw_client_at(&self, local: &str) -> Option<RawClient> {
         RawClient::connect_from(Some(local), &self.url, self.tls.clone())
             .await
@@ -186,7 +186,7 @@ impl Broker {
         lines
     }
 
-    /// What it tells collectors of telemetry, since it was started last.
+    /// Its lines for collectors of telemetry, since its last start.
     pub fn telemetry(&self) -> Vec<Value> {
         let output = self.process.output();
         let lines = complete(&output).lines();
@@ -246,23 +246,23 @@ impl LogLine {
         mentions(&self.0, text)
     }
 
-    /// A text that stands in a field of its own.
+    /// The text of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.0[name].as_str()
     }
 
-    /// Somebody should look into it.
+    /// Whether the level is a warning or higher.
     pub fn is_warning_or_worse(&self) -> bool {
         matches!(self.field("level"), Some("WARN" | "ERROR"))
     }
 
-    /// The whole line.
+    /// The complete line.
     pub fn text(&self) -> String {
         self.0.to_string()
     }
 }
 
-/// What is being written right now is no line yet.
+/// An incomplete line at the end is left out.
 fn complete(output: &str) -> &str {
     output.rsplit_once('\n').map_or("", |(lines, _)| lines)
 }

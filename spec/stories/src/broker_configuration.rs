@@ -42,7 +42,7 @@ impl<'f> BrokerConfiguration<'f> {
         }
     }
 
-    /// With another value at a JSON pointer, for example `/broker/password`. `Value::Null` is as good as nothing.
+    /// With another value at a JSON pointer, for example `/broker/password`. `Value::Null` removes it.
     #[must_use]
     pub fn with(mut self, pointer: &str, value: Value) -> Self {
         let (parent, key) = pointer.rsplit_once('/').expect("a pointer has slashes");
@@ -167,7 +167,7 @@ impl<'f> BrokerConfiguration<'f> {
         self
     }
 
-    /// With another command line than `serve --config FILE`; `FILE` stands for the configuration.
+    /// With another command line than `serve --config FILE`; `FILE` is replaced by the configuration.
     #[must_use]
     pub fn with_command_line(self, command_line: &str) -> Self {
         Self {
@@ -187,7 +187,7 @@ impl<'f> BrokerConfiguration<'f> {
             "client_id": credhub.client.id,
             "client_secret": credhub.client.secret,
         });
-        // The example adapter has to know, too, and is told by the scripts that tests make of it.
+        // The example adapter needs the setting too, through the scripts that tests make of it.
         let settings = self.foundation.folder().join("redis.conf");
         fs::write(settings, "secure_manifests_enabled: true\n").expect("the test made the folder");
         let section = json!({
@@ -271,7 +271,7 @@ impl<'f> BrokerConfiguration<'f> {
     }
 }
 
-/// What `scripts/try` puts in place of the words between @ signs.
+/// The replacements of `scripts/try` for the words between @ signs.
 fn values(foundation: &Foundation, password: &str) -> Vec<(&'static str, String)> {
     let known = foundation.description();
     let authority = fs::read_to_string(&known.ca_certificate).expect("the sandbox has written it");

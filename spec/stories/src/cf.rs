@@ -15,14 +15,14 @@ pub struct Cf {
     foundation: PathBuf,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub struct CfOutput {
     /// How it ended.
     pub status: ExitStatus,
-    /// What it answered.
+    /// Its stdout.
     pub output: String,
-    /// What it said meanwhile.
+    /// Its stderr.
     pub stderr: String,
 }
 
@@ -34,12 +34,12 @@ impl Cf {
         }
     }
 
-    /// Registers a broker under the name `redis-broker` and shows its offering `redis` to everybody.
+    /// Registers a broker under the name `redis-broker` and makes its offering `redis` available to all organizations.
     pub async fn register(&self, broker: &Broker) {
         self.register_as(broker, ("redis-broker", "redis")).await;
     }
 
-    /// Registers a broker under a name and shows an offering of its to everybody.
+    /// Registers a broker under a name and makes one of its offerings available to all organizations.
     pub async fn register_as(&self, broker: &Broker, (name, offering): (&str, &str)) {
         let password = self.foundation.with_file_name("broker.password");
         fs::write(&password, broker.password()).expect("the test made the folder");
@@ -80,13 +80,13 @@ impl Cf {
 }
 
 impl CfOutput {
-    /// What it answered; a command that has failed fails the test.
+    /// Its stdout; a failed command fails the test.
     pub fn succeeded(self) -> String {
         assert!(self.status.success(), "{self:?}");
         self.output
     }
 
-    /// What it said; a command that has not failed fails the test.
+    /// Its stderr; a command that succeeded fails the test.
     pub fn failed(self) -> String {
         assert!(!self.status.success(), "{self:?}");
         self.stderr

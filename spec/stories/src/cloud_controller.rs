@@ -1,5 +1,5 @@
-//! The Cloud Controller, as somebody's client speaks to it (`spec/contracts/platform-apis.md` §3). Many orders at once are
-//! more than the command line is made for.
+//! A client of the Cloud Controller (`spec/contracts/platform-apis.md` §3). The command line is not made for many
+//! orders at once.
 
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ impl CloudController {
         &self.space
     }
 
-    /// Orders an instance; the broker is asked by and by.
+    /// Orders an instance; the broker is called asynchronously.
     pub async fn order(&self, name: &str, plan: &str) -> CfOrder {
         let body = json!({
             "type": "managed",
@@ -127,7 +127,7 @@ impl CloudController {
         self.job(order, &["COMPLETE"]).await
     }
 
-    /// Has the newest instance of a plan forgotten without asking its broker, and gives its guid.
+    /// Purges the newest instance of a plan without calling its broker, and returns its GUID.
     pub async fn purge_newest(&self, plan: &str) -> String {
         let path = "/v3/service_instances?per_page=1&order_by=-created_at";
         let list = self.get(&format!("{path}&service_plan_guids={plan}")).await;

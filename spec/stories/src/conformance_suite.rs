@@ -1,4 +1,4 @@
-//! The conformance suite, run as somebody with a broker would.
+//! The conformance suite, run as a broker's author would.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,14 +20,14 @@ pub struct ConformanceSuite {
     logs: PathBuf,
 }
 
-/// What a run has come to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct SuiteRun {
     /// The exit status.
     pub status: i32,
-    /// What it printed on stdout.
+    /// Its stdout.
     pub output: String,
-    /// What it printed on stderr.
+    /// Its stderr.
     pub errors: String,
 }
 
@@ -75,7 +75,7 @@ impl ConformanceSuite {
 }
 
 impl SuiteRun {
-    /// What a process comes to.
+    /// The result of a process.
     pub async fn of(mut process: Process) -> Self {
         let status = process.exit(TIMEOUT).await;
         Self {

@@ -1,4 +1,4 @@
-//! The sandbox itself: its servers can be made to fail, and remember what they were asked (`docs/authors/sandbox.md`).
+//! The sandbox itself: its control API injects faults and returns the recorded calls (`docs/authors/sandbox.md`).
 
 use reqwest::{Method, RequestBuilder};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -17,7 +17,7 @@ pub struct Control {
 /// A call of the broker to one of the servers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct BrokerCall {
-    /// Counts the calls of everybody to all servers.
+    /// The number of the call among all calls to all servers.
     pub number: u64,
     /// The server.
     pub server: String,
@@ -68,7 +68,7 @@ impl Control {
         calls
     }
 
-    /// The addresses that a name of BOSH DNS stands for.
+    /// The addresses of a name of BOSH DNS.
     pub async fn addresses_of(&self, name: &str) -> Vec<String> {
         let answer: Value = self.ask(Method::GET, &format!("/names/{name}"), None).await;
         let addresses = answer["addresses"].as_array().into_iter().flatten();
@@ -77,7 +77,7 @@ impl Control {
             .collect()
     }
 
-    /// Seeds a fleet: service instances that nobody ordered. Gives what it consists of.
+    /// Seeds a fleet: service instances without orders. Returns its contents.
     pub async fn seed_fleet(&self, instances: usize, random_seed: u64) -> Value {
         let order = serde_json::json!({
             "broker": "redis-broker", "instances": instances, "random_seed": random_seed,
@@ -90,12 +90,12 @@ impl Control {
         self.ask(Method::POST, "/faults", Some(fault)).await
     }
 
-    /// How a fault is doing.
+    /// The state of a fault.
     pub async fn fault(&self, id: u64) -> SetFault {
         self.ask(Method::GET, &format!("/faults/{id}"), None).await
     }
 
-    /// Clears one fault of a server; what it holds goes on.
+    /// Clears one fault of a server; requests that it holds continue.
     pub async fn clear_fault(&self, id: u64) {
         let path = format!("/faults/{id}");
         let _: Value = self.ask(Method::DELETE, &path, None).await;
@@ -114,24 +114,24 @@ impl Control {
         assert!(response.status().is_success(), "{response:?}");
     }
 
-    /// Sets a fault of the Director's tasks. Gives its id.
+    /// Sets a fault of the Director's tasks. Returns its id.
     pub async fn set_task_fault(&self, fault: &Value) -> u64 {
         let set: Value = self.ask(Method::POST, "/task-faults", Some(fault)).await;
         set["id"].as_u64().expect("ids are numbers")
     }
 
-    /// Clears one fault of the Director's tasks; a task that it holds goes on.
+    /// Clears one fault of the Director's tasks; a task that it holds continues.
     pub async fn clear_task_fault(&self, id: u64) {
         let path = format!("/task-faults/{id}");
         let _: Value = self.ask(Method::DELETE, &path, None).await;
     }
 
-    /// The faults of tasks that have not happened yet.
+    /// The faults of tasks that were not injected yet.
     pub async fn task_faults(&self) -> Vec<Value> {
         self.ask(Method::GET, "/task-faults", None).await
     }
 
-    /// Kills the agent of a VM: what runs there goes on, and nobody answers for it.
+    /// Kills the agent of a VM: its processes keep running, but the agent does not answer.
     pub async fn kill_agent(&self, vm: &str) {
         let _: Value = self
             .ask(Method::DELETE, &format!("/vms/{vm}/agent"), None)

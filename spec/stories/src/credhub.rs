@@ -87,7 +87,7 @@ impl CredHub {
         assert_eq!(deleted.status(), 204, "{name}");
     }
 
-    /// What an actor is permitted with exactly this credential, be it there or not.
+    /// The permission of an actor on exactly this credential, whether or not it exists.
     pub async fn permitted(&self, name: &str, actor: &str) -> Vec<String> {
         let found = self.permission(name, actor).await;
         let operations = found.as_ref().and_then(|row| row["operations"].as_array());

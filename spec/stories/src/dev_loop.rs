@@ -78,7 +78,7 @@ impl DevLoop {
         self.write("broker.yml", &text);
     }
 
-    /// What stands in `broker.yml`.
+    /// The content of `broker.yml`.
     pub fn broker_file(&self) -> Value {
         let text = fs::read_to_string(self.folder.path().join("broker.yml"));
         yaml::from_str(&text.expect("it is there")).expect("it is a broker.yml")
@@ -98,8 +98,8 @@ impl DevLoop {
         self.write_broker_file(&document);
     }
 
-    /// Writes an adapter in Bash, in one step as a linker does. It finds what
-    /// [`Adapters::script`](crate::Adapters::script) tells of; `$folder` is the author's.
+    /// Writes an adapter in Bash, in one step as a linker does. It has the variables of
+    /// [`Adapters::script`](crate::Adapters::script); `$folder` is the author's.
     pub fn write_adapter(&self, name: &str, script: &str) -> PathBuf {
         let redis = self.binaries.path("redis-service-adapter");
         let text = format!(
@@ -220,12 +220,12 @@ impl Default for DevLoop {
 const JOBS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox/jobs");
 
 impl RunningDevLoop {
-    /// What the author is told.
+    /// The messages to the author.
     pub fn reported(&self) -> String {
         self.sandbox.errors()
     }
 
-    /// Waits until the author is told something with all these words in one line, for the `times`-th time.
+    /// Waits until a message with all these words in one line appears for the `times`-th time.
     pub async fn reports(&self, words: &[&str], times: usize) {
         let what = format!("{words:?} is reported {times} time(s)");
         eventually(&what, TIMEOUT, async || {
@@ -272,7 +272,7 @@ impl RunningDevLoop {
         self.sandbox.id()
     }
 
-    /// Every process that speaks of the sandbox's folder.
+    /// Every process with the sandbox's folder in its arguments.
     pub fn processes(&self) -> Vec<RunningProcess> {
         let state = self.state.display().to_string();
         let table = ProcessTable::look();

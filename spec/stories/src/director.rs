@@ -17,7 +17,7 @@ pub struct Director {
     access: DirectorAccess,
 }
 
-/// The type of the configs in which the broker remembers operations.
+/// The type of the configs that hold operation records.
 const RECORD: &str = "odb-operation";
 
 /// How long a deletion may take.
@@ -31,7 +31,7 @@ impl Director {
         }
     }
 
-    /// What it tells about itself.
+    /// Its information about itself.
     pub async fn info(&self) -> Value {
         let token = self.token().await;
         let request = self.http.get(format!("{}/info", self.access.url));
@@ -84,7 +84,7 @@ impl Director {
         stages
     }
 
-    /// What all tasks are about, in their order: `create deployment`, `run errand …`, each with its state.
+    /// The descriptions of all tasks, in their order: `create deployment`, `run errand …`, each with its state.
     pub async fn history(&self) -> Vec<String> {
         let tasks = self.tasks().await;
         let reported = tasks.iter().map(|task| {
@@ -141,7 +141,7 @@ impl Director {
         task.expect("the Director names the task")
     }
 
-    /// What brokers of the team are told, word for word; nothing where there is nothing.
+    /// The answer to brokers of the team, verbatim; `None` for 404.
     pub async fn reported_to_team(&self, path: &str) -> Option<String> {
         let request = self
             .http
@@ -184,7 +184,7 @@ impl Director {
         assert_eq!(response.status(), 201, "{response:?}");
     }
 
-    /// What the broker remembers of an instance.
+    /// The operation record of an instance.
     pub async fn record(&self, instance: &str) -> Option<Value> {
         let configs = self.configs().await;
         let record = configs.into_iter().find(|config| {
@@ -208,7 +208,7 @@ impl Director {
         row["manifest"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Who outside of all deployments has a link to this one, by name.
+    /// The names of external consumers that have a link to this deployment.
     pub async fn outsiders_linked_to(&self, deployment: &str) -> Vec<String> {
         let consumers = self
             .list(&format!("/link_consumers?deployment={deployment}"))

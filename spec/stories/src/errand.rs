@@ -37,14 +37,14 @@ pub struct RunningErrand {
     process: Process,
 }
 
-/// What a run has come to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct ErrandRun {
     /// The exit status; none when a signal ended it.
     pub status: Option<i32>,
-    /// What it printed on stdout.
+    /// Its stdout.
     pub output: String,
-    /// What it printed on stderr.
+    /// Its stderr.
     pub stderr: String,
     name: String,
 }
@@ -159,12 +159,12 @@ impl RunningErrand {
         self.process.is_running()
     }
 
-    /// What it has printed on stdout so far.
+    /// Its stdout so far.
     pub fn output(&self) -> String {
         self.process.output()
     }
 
-    /// What it has printed on stderr so far.
+    /// Its stderr so far.
     pub fn stderr(&self) -> String {
         self.process.errors()
     }
@@ -187,7 +187,7 @@ impl RunningErrand {
 }
 
 impl ErrandRun {
-    /// What it said, line by line, without program and time. A line that is not in their form fails the test.
+    /// Its messages, line by line, without program and time. A line in another form fails the test.
     pub fn texts(&self) -> Vec<&str> {
         let prefix = format!("[{}] ", self.name);
         let mut texts = Vec::new();
@@ -298,7 +298,7 @@ impl ErrandConfiguration {
         }
     }
 
-    /// With another value at a JSON pointer, for example `/broker_api/url`. `Value::Null` is as good as nothing.
+    /// With another value at a JSON pointer, for example `/broker_api/url`. `Value::Null` removes it.
     #[must_use]
     pub fn with(mut self, pointer: &str, value: Value) -> Self {
         let (parent, key) = pointer.rsplit_once('/').expect("a pointer has slashes");

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Looks until the condition holds, and gives what it found. `look` tells what it sees as long as it does not hold;
-/// past the deadline the last of that is in the message of the failing test.
+/// Polls until the condition holds, and returns the result. `look` returns its observation while the condition does not
+/// hold; after the deadline the last one is in the message of the failing test.
 pub async fn eventually<T>(
     what: &str,
     within: Duration,

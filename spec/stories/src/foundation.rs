@@ -37,7 +37,7 @@ pub struct Foundation {
     folder: TempDir,
 }
 
-/// What is different from `manifests/sandbox/foundation.yml`, beside shorter pauses.
+/// The differences from `manifests/sandbox/foundation.yml`, besides shorter pauses.
 #[derive(Clone, Debug)]
 pub struct FoundationSetup {
     settings: Value,
@@ -45,7 +45,7 @@ pub struct FoundationSetup {
     users: Users,
 }
 
-/// Somebody that a broker calls as a client of its own.
+/// A server that the broker calls with a client of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upstream {
     /// The Director.
@@ -58,19 +58,19 @@ pub enum Upstream {
     RuntimeCredHub,
 }
 
-/// What runs on VMs.
+/// The processes on VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Processes {
     Real,
     None,
 }
 
-/// Who runs the processes.
+/// The user of the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Users {
-    /// Whoever runs the test.
+    /// The user of the test.
     Own,
-    /// Somebody who is not root.
+    /// A user that is not root.
     NonRoot,
 }
 
@@ -167,8 +167,8 @@ impl Foundation {
             .with_adapter(&self.adapter_folder("postgres").executable())
     }
 
-    /// The configuration of a broker that sells Kafka here, of which the sandbox has stand-ins. Where the topic commands
-    /// are is the test's to say.
+    /// The configuration of a broker for Kafka, for which the sandbox has stand-ins. The test sets the path of the
+    /// topic commands.
     pub fn kafka_broker(&self) -> BrokerConfiguration<'_> {
         BrokerConfiguration::new(self, "kafka-broker.yml")
             .with_adapter(&self.binaries.path("kafka-service-adapter"))
@@ -204,7 +204,7 @@ impl Foundation {
         &self.description.cloud_controller.space.guid
     }
 
-    /// What the sandbox itself can be told and asked.
+    /// The control API of the sandbox.
     pub fn control(&self) -> Control {
         Control::new(self.http.clone(), &self.description.control)
     }
@@ -269,7 +269,7 @@ impl Foundation {
         fs::read_to_string(&self.description.ca_certificate).expect("the sandbox has written it")
     }
 
-    /// The file in which it stands.
+    /// The file with the authority.
     pub fn authority_file(&self) -> String {
         self.description.ca_certificate.display().to_string()
     }
@@ -287,7 +287,7 @@ impl Foundation {
         self.folder.path()
     }
 
-    /// Nobody answers any more, neither Director nor Cloud Controller, though connections are taken.
+    /// Neither Director nor Cloud Controller answers any more, but connections are accepted.
     pub async fn freeze(&self) {
         self.sandbox.freeze().await;
     }
@@ -297,7 +297,7 @@ impl Foundation {
         self.sandbox.thaw();
     }
 
-    /// The certificate of the authority that everybody here trusts.
+    /// The certificate of the authority that all parts trust.
     pub fn ca_certificate(&self) -> &Path {
         &self.description.ca_certificate
     }
@@ -347,7 +347,7 @@ impl Foundation {
         Secrets::of_foundation(&self.http, &self.state()).await
     }
 
-    /// Somebody who orders from a broker at an address, with the credentials of that broker.
+    /// A platform for a broker at an address, with the credentials of that broker.
     pub fn platform(&self, url: &str, username: &str, password: &str) -> Platform {
         Platform::new(
             self.http.clone(),
@@ -525,7 +525,7 @@ impl FoundationSetup {
         self.with("/cloud_controller/instance_row", "after_call")
     }
 
-    /// With one more organization, with one space in it in which everybody may order who may in the first one.
+    /// With one more organization with a space, for the users of the first one.
     #[must_use]
     pub fn with_another_location(mut self, organization: &str, space: &str) -> Self {
         let organizations = self.settings.pointer_mut("/cloud_controller/organizations");

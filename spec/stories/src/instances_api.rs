@@ -1,4 +1,4 @@
-//! A service instances API: somebody who keeps a list of service instances without being a Cloud Controller
+//! A service instances API: a source of service instances without a Cloud Controller
 //! (`spec/contracts/broker-behaviour.md` §7.6).
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,7 +70,7 @@ impl InstancesApi {
             .retain(|row| row["service_instance_id"] != instance);
     }
 
-    /// What it was asked, to the end of the headers.
+    /// The requests, up to the end of their headers.
     pub fn requests(&self) -> Vec<String> {
         lock(&self.book).requests.clone()
     }
@@ -104,6 +104,6 @@ async fn serve(mut stream: TcpStream, book: Arc<Mutex<Book>>) {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    // Whoever has gone away does not want it.
+    // A client that has disconnected does not read it.
     let _ = stream.write_all(answer.as_bytes()).await;
 }

@@ -1,27 +1,27 @@
-//! The black-box suite: binaries of this project, spoken to as their users would, against the sandbox.
+//! The black-box suite: binaries of this project, used as their users would, against the sandbox.
 //!
-//! This library is the dev loop of its tests. [`Foundation`] starts a sandbox of its own for each test, [`Broker`] a
-//! broker on it, [`Platform`] orders from that broker, [`Director`] shows what became of it, [`Redis`] uses it.
-//! What a test starts ends with it; when the test fails, its logs are printed.
+//! This library is the harness of its tests. [`Foundation`] starts a sandbox of its own for each test, [`Broker`] a
+//! broker on it, [`Platform`] orders from that broker, [`Director`] shows the deployments, [`Redis`] uses them.
+//! Everything that a test starts ends with it; when the test fails, its logs are printed.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `binaries` | where the executables are |
+//! | `binaries` | the paths of the executables |
 //! | `process` | a child that never outlives its test |
-//! | `foundation`, `broker`, `broker_configuration`, `adapters`, `adapter_folder` | what is started |
-//! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis`, `postgres` | who speaks to it |
-//! | `instances_api` | who lists instances where no Cloud Controller does |
-//! | `stand_in` | who answers in the place of a broker |
-//! | `api_document` | what the broker may answer at all |
-//! | `control` | who makes its servers fail and reads what they were asked |
-//! | `director`, `credhub`, `uaa_clients`, `process_table` | who looks at what became of it |
-//! | `dev_loop` | a service author with a folder of their own, and a sandbox that runs what is in it |
-//! | `secrets` | what nobody may read |
-//! | `errand` | who runs the operator's errands |
-//! | [`release`] | what a Director makes of the BOSH release |
-//! | `conformance_suite` | who runs the public suite against a broker |
+//! | `foundation`, `broker`, `broker_configuration`, `adapters`, `adapter_folder` | the parts under test |
+//! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis`, `postgres` | their clients |
+//! | `instances_api` | a source of instances without a Cloud Controller |
+//! | `stand_in` | a server in place of a broker |
+//! | `api_document` | the answers that the broker's API documents allow |
+//! | `control` | fault injection and recorded calls |
+//! | `director`, `credhub`, `uaa_clients`, `process_table` | the state of the upstreams and of the machine |
+//! | `dev_loop` | a service author with a folder of their own, and a sandbox that runs its content |
+//! | `secrets` | the search for secrets |
+//! | `errand` | runs the operator's errands |
+//! | [`release`] | the BOSH release as a Director renders it |
+//! | `conformance_suite` | runs the public suite against a broker |
 //! | [`manifest`] | BOSH manifests, ops files and variables |
-//! | `guide` | the documents, and somebody who types what they say |
+//! | `guide` | the documents, and a reader that runs their commands |
 //! | `eventually` | waiting for a condition |
 
 #![expect(

@@ -1,4 +1,4 @@
-//! What operators' errands ask of the broker beyond what the Go broker knows (`spec/openapi/management.yaml`).
+//! The requests of the new errands to the management API (`spec/openapi/management.yaml`).
 
 use reqwest::Method;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{Answer, Platform};
 
 impl Platform {
-    /// What is asked of the management API without any header of the platform's.
+    /// A request to the management API without any header of the platform's.
     pub async fn manage(&self, path: &str) -> Answer {
         self.send(self.management_request(Method::GET, path)).await
     }
@@ -33,7 +33,7 @@ impl Platform {
         self.send(self.request(Method::GET, &path)).await
     }
 
-    /// What is known of one service instance.
+    /// The inventory entry of one service instance.
     pub async fn inventory_of(&self, instance: &str) -> Answer {
         let path = format!("/mgmt/v1/service_instances/{instance}");
         self.send(self.request(Method::GET, &path)).await
@@ -51,7 +51,7 @@ impl Platform {
         self.send(self.request(Method::GET, &path)).await
     }
 
-    /// Tells how a run has ended.
+    /// Records the end of a run.
     pub async fn end_run(&self, run: &str, body: &Value) -> Answer {
         let request = self.request(Method::PATCH, &format!("/mgmt/v1/runs/{run}"));
         self.send(request.body(body.to_string())).await

@@ -1,4 +1,4 @@
-//! Somebody who orders from the broker, as a platform does (Open Service Broker API 2.17).
+//! A platform that orders from the broker (Open Service Broker API 2.17).
 
 use std::{
     fmt::Write,
@@ -20,7 +20,7 @@ const LARGE: &str = "c4d1a0de-7b1e-4f0e-9d57-2f5d0f1f6b32";
 /// How long an operation may take. Most take a second.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// What most platforms announce.
+/// The API version of most platforms.
 const API_VERSION: &str = "2.17";
 
 /// A platform with its broker's credentials.
@@ -36,7 +36,7 @@ pub struct Platform {
     granted: Arc<Mutex<Secrets>>,
 }
 
-/// What is ordered.
+/// The parts of an order.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The body of the request.
@@ -45,7 +45,7 @@ pub struct Order {
     pub query: String,
 }
 
-/// How an operation has ended, and what was told on the way.
+/// The outcome of an operation, with its descriptions.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// `succeeded`, `failed`, or `gone` where the instance is.
@@ -60,7 +60,7 @@ pub fn new_id() -> String {
 }
 
 impl Ended {
-    /// What was told last.
+    /// The last description.
     pub fn last_description(&self) -> &str {
         self.descriptions.last().map_or("", String::as_str)
     }
@@ -396,20 +396,20 @@ impl Platform {
         self.send(self.operator_request(Method::GET, &path)).await
     }
 
-    /// What an upgrade of an instance would change.
+    /// The changes of an upgrade.
     pub async fn dry_run(&self, instance: &str, body: &Value) -> Answer {
         let path = format!("/mgmt/v1/service_instances/{instance}/dry_run");
         let request = self.operator_request(Method::POST, &path);
         self.send(request.body(body.to_string())).await
     }
 
-    /// Asks once how an operation is doing.
+    /// Polls an operation once.
     pub async fn last_operation(&self, instance: &str, token: &str) -> Answer {
         self.send(self.last_operation_request(instance, token))
             .await
     }
 
-    /// The request that asks how an operation is doing.
+    /// The request that polls an operation.
     pub fn last_operation_request(&self, instance: &str, token: &str) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}/last_operation");
         let query = [

@@ -7,7 +7,7 @@ use tokio::{process::Command, time::timeout};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Somebody with the credentials of a binding.
+/// A client with the credentials of a binding.
 #[derive(Clone, Debug)]
 pub struct Postgres {
     credentials: Value,
@@ -21,7 +21,7 @@ impl Postgres {
         }
     }
 
-    /// What a statement gives, one row a line; a statement that fails fails the test.
+    /// The result of a statement, one row a line; a failed statement fails the test.
     pub async fn query(&self, sql: &str) -> String {
         match self.attempt(sql).await {
             Ok(rows) => rows,
@@ -29,7 +29,7 @@ impl Postgres {
         }
     }
 
-    /// What a statement gives, or what the server or the client complains of.
+    /// The result of a statement, or the error of the server or the client.
     pub async fn attempt(&self, sql: &str) -> Result<String, String> {
         let connection = format!(
             "host={} port={} user={} dbname={} connect_timeout=10",

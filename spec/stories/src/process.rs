@@ -16,13 +16,13 @@ use rustix::{
 
 use crate::eventually;
 
-/// How long a child may take to end in good order once its test is over.
+/// How long a child may take to end gracefully once its test is over.
 const GOOD_ORDER: Duration = Duration::from_secs(15);
 
 /// How much of each log a failing test prints.
 const PRINTED: usize = 64 * 1024;
 
-/// A child process with its output in files. Dropped, it is told to end, then made to.
+/// A child process with its output in files. Dropped, it gets SIGTERM, then SIGKILL.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -58,12 +58,12 @@ impl Process {
         self.child.id()
     }
 
-    /// What it has printed on stdout so far.
+    /// Its stdout so far.
     pub fn output(&self) -> String {
         text(&self.output)
     }
 
-    /// What it has printed on stderr so far.
+    /// Its stderr so far.
     pub fn errors(&self) -> String {
         text(&self.errors)
     }

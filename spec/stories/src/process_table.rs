@@ -1,4 +1,4 @@
-//! What runs on this machine, by `/proc`.
+//! The processes of this machine, from `/proc`.
 
 use std::{collections::BTreeSet, fs};
 

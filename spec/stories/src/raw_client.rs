@@ -87,7 +87,7 @@ impl RawClient {
         self.send_bytes(&bytes).await;
     }
 
-    /// Sends bytes, which need not be a whole request.
+    /// Sends bytes, which need not be a complete request.
     pub async fn send_bytes(&mut self, bytes: &[u8]) {
         let sent = async {
             self.stream.write_all(bytes).await?;

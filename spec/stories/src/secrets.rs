@@ -1,4 +1,4 @@
-//! What nobody may read: every secret of a foundation, in every form in which it could slip out.
+//! Secrets: every secret of a foundation, in every form in which it could leak.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -10,10 +10,10 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-/// Shorter ones cannot be told from words.
+/// Shorter secrets cannot be distinguished from words.
 const SHORTEST: usize = 8;
 
-/// Keys whose values are secret, wherever they stand.
+/// Keys whose values are secret at every depth.
 const SECRET_KEYS: [&str; 4] = ["secret", "password", "client_secret", "private_key"];
 
 /// Secrets, by what they are.
@@ -75,8 +75,8 @@ impl Secrets {
         self.known.keys().any(|known| known.contains(what))
     }
 
-    /// Fails the test when one of them stands in `text`, in whatever encoding, or a token, or a private key. `location` says
-    /// what is searched.
+    /// Fails the test if `text` contains a secret in any encoding, a token or a private key. `location` names what is
+    /// searched.
     pub fn expect_none_in(&self, location: &str, text: &str) {
         let found = self.found_in(text);
         assert_eq!(found, None, "{location} has a secret");
@@ -227,11 +227,11 @@ fn forms(value: &str) -> Vec<(&'static str, String)> {
         ("in base64", &BASE64_STANDARD),
         ("in base64 of URLs", &BASE64_URL_SAFE),
     ] {
-        // Wherever it stands in what was encoded, such as behind a user's name.
+        // A secret can begin anywhere in the encoded text, for example after a user name.
         for before in 0..3 {
             let text = [&[0; 2][..before], value.as_bytes()].concat();
             let whole = engine.encode(&text);
-            // Digits that depend on what stands around it tell nothing.
+            // Characters that depend on the neighbouring bytes are cut off.
             let begin = [0, 2, 3][before];
             let end = text.len() / 3 * 4;
             forms.push((encoding, whole[begin..end].to_owned()));
@@ -240,7 +240,7 @@ fn forms(value: &str) -> Vec<(&'static str, String)> {
     forms
 }
 
-/// Where a JSON web token stands: three parts of base64, of which the first two begin as JSON objects do.
+/// The position of a JSON web token: three parts of base64, the first two of which decode to JSON objects.
 fn token_in(text: &str) -> Option<usize> {
     text.match_indices("eyJ").map(|(at, _)| at).find(|at| {
         let rest = &text[*at..];

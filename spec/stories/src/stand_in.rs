@@ -1,4 +1,4 @@
-//! Somebody who answers in the place of a broker, whatever is asked.
+//! A server that answers in place of a broker.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use tokio::{
 /// The longest head of a request that is read.
 const REQUEST_LIMIT: usize = 16 * 1024;
 
-/// A server that gives everybody the same answer, over plain HTTP.
+/// A server that gives every client the same answer over plain HTTP.
 #[derive(Debug)]
 pub struct StandIn {
     url: String,
@@ -21,7 +21,7 @@ pub struct StandIn {
 
 #[derive(Debug)]
 struct Book {
-    /// None is given by whoever takes requests and is silent.
+    /// Without an answer, the server accepts requests and stays silent.
     answer: Option<(u16, String)>,
     requests: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl StandIn {
         lock(&self.book).answer = Some((status, body.to_owned()));
     }
 
-    /// What it was asked, each to the end of its headers.
+    /// The requests received, each up to the end of its headers.
     pub fn requests(&self) -> Vec<String> {
         lock(&self.book).requests.clone()
     }
@@ -115,6 +115,6 @@ async fn serve(mut stream: TcpStream, book: Arc<Mutex<Book>>) {
         "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    // Whoever has gone away does not want it.
+    // A client that has disconnected does not read it.
     let _ = stream.write_all(answer.as_bytes()).await;
 }

@@ -1,4 +1,4 @@
-//! Whom the clients of a foundation trust: its certificate authority, and nobody else.
+//! The trust root of a foundation's clients: its certificate authority only.
 
 use std::{path::Path, time::Duration};
 

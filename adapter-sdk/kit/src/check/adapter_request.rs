@@ -9,7 +9,7 @@ use crate::process::ProcessCall;
 /// More than a pipe holds, so that a document with it has to be read to its end.
 const PADDING: usize = 72 * 1024;
 
-/// One question to an adapter, ready for both forms.
+/// One request to an adapter, ready for both forms.
 #[derive(Clone)]
 pub(super) struct AdapterRequest {
     subcommand: Subcommand,
@@ -18,7 +18,7 @@ pub(super) struct AdapterRequest {
     arguments: Vec<String>,
 }
 
-/// What of the document on stdin is there.
+/// The contents of the document on stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// All sections, as the Go broker sends them: empty but for the one of the subcommand.
@@ -31,7 +31,7 @@ pub(super) enum Shape {
     WithoutOptionals,
 }
 
-/// What `generate-manifest` is asked with.
+/// The input of `generate-manifest`.
 #[derive(Clone)]
 pub(super) struct Generate {
     pub(super) service_deployment: Value,
@@ -44,7 +44,7 @@ pub(super) struct Generate {
     pub(super) uaa_client: Value,
 }
 
-/// What `create-binding` and `delete-binding` are asked with.
+/// The input of `create-binding` and `delete-binding`.
 #[derive(Clone)]
 pub(super) struct Bind {
     pub(super) binding_id: String,
@@ -108,7 +108,7 @@ const OPTIONAL: [&str; 6] = [
 const GROWING: [&str; 3] = ["service_deployment", "plan", "request_parameters"];
 
 impl Generate {
-    /// The question of an order.
+    /// The request of an order.
     pub(super) fn order(
         inputs: &Inputs,
         plan: &NamedPlan,
@@ -129,7 +129,7 @@ impl Generate {
         }
     }
 
-    /// The question of an update, with all that goes with what is deployed.
+    /// The request of an update, with the deployed state.
     pub(super) fn update(
         inputs: &Inputs,
         plan: &NamedPlan,
@@ -233,19 +233,19 @@ impl AdapterRequest {
         self.subcommand
     }
 
-    /// The question on stdin.
+    /// The request on stdin.
     pub(super) fn on_stdin(&self, shape: Shape) -> ProcessCall {
         ProcessCall::document(self.subcommand, text(&self.document(shape)))
     }
 
-    /// The question on stdin, with a member's text in another place or of another make.
+    /// The request on stdin, with another text or type for a member.
     pub(super) fn on_stdin_with(&self, member: &str, value: Value) -> ProcessCall {
         let mut document = self.document(Shape::OwnSection);
         document[self.section()][member] = value;
         ProcessCall::document(self.subcommand, text(&document))
     }
 
-    /// The question in arguments.
+    /// The request in arguments.
     pub(super) fn in_arguments(&self) -> ProcessCall {
         let mut arguments = vec![self.subcommand.name().to_owned()];
         arguments.extend(self.arguments.iter().cloned());
@@ -299,7 +299,7 @@ fn may_be_absent(member: &str, text: &str) -> bool {
     OPTIONAL.contains(&member) && matches!(text, "" | "null" | "{}")
 }
 
-/// An object with a field that nobody knows. Anything else stays what it is.
+/// An object with an unknown field. Other values are unchanged.
 fn grown(text: &str) -> String {
     match serde_json::from_str(text) {
         Ok(Value::Object(mut members)) => {

@@ -8,7 +8,7 @@ use super::rules::{manifest, streams};
 use super::session::{CallId, Called, Manners, Session};
 use crate::process::ProcessCall;
 
-/// How a question ended.
+/// The outcome of a request.
 pub(super) enum Outcome<A> {
     /// With an answer that can be used.
     Answered(A),
@@ -18,7 +18,7 @@ pub(super) enum Outcome<A> {
     Broken,
 }
 
-/// A question that was not answered.
+/// A request without an answer.
 #[derive(Clone)]
 pub(super) struct Refused {
     pub(super) id: CallId,
@@ -61,7 +61,7 @@ impl<A> Outcome<A> {
 }
 
 impl Session<'_> {
-    /// Asks in the form that brokers use unless told otherwise.
+    /// Sends a request in the default form.
     pub(super) fn ask(
         &mut self,
         purpose: &str,
@@ -145,7 +145,7 @@ impl Session<'_> {
         })
     }
 
-    /// What is deployed after an answer.
+    /// The deployed state after an answer.
     pub(super) fn deploy(&mut self, answer: &Generated, previous: Option<&Deployed>) -> Deployed {
         let deployed = Deployed::after(answer, previous, self.inputs.secure_manifests);
         for value in deployed.secret_values() {

@@ -12,7 +12,7 @@ use super::{Check, Report};
 use crate::inputs::{Inputs, Sources};
 use crate::process::Program;
 
-/// What `odb-adapter check` takes.
+/// The arguments of `odb-adapter check`.
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     /// The adapter: an executable in any language, or a folder of templates.
@@ -38,8 +38,8 @@ pub struct CheckArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-    /// Keep the input of calls that findings speak of in this folder, so that `odb-adapter run` can
-    /// make them again. It holds the secrets of the inputs.
+    /// Keep the input of calls with findings in this folder, so that `odb-adapter run` can repeat them. The folder
+    /// contains the secrets of the inputs
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::answers::Generated;
 use super::requests::{OFFERING_ID, deployment_name};
 
-/// An instance as it stands on the Director: what the broker made of an answer
-/// (`spec/contracts/adapter-protocol.md`, "Secrets going in", "Secrets going out (ODB-managed)").
+/// A deployed instance: what the broker made of an answer (`spec/contracts/adapter-protocol.md`, "Secrets going in",
+/// "Secrets going out (ODB-managed)").
 #[derive(Clone)]
 pub(super) struct Deployed {
     /// The manifest as text, with the paths of stored secrets in it.
@@ -22,7 +22,7 @@ pub(super) struct Deployed {
 }
 
 impl Deployed {
-    /// What is deployed after that answer, over what was there before.
+    /// The deployed state after that answer, over the previous one.
     pub(super) fn after(
         answer: &Generated,
         previous: Option<&Self>,
@@ -50,7 +50,7 @@ impl Deployed {
                 (Some((_, Value::String(value))), _) => value.clone(),
                 (Some((_, value)), _) => value.to_string(),
                 (None, Some(known)) => known.clone(),
-                // What the Director has generated, or somebody has put into CredHub.
+                // The Director has generated it, or an operator has stored it in CredHub.
                 (None, None) => generated(),
             };
             secrets.insert(reference.to_owned(), value);
@@ -118,7 +118,7 @@ impl Deployed {
     }
 }
 
-/// How an ODB-managed secret stands in the manifest that is deployed.
+/// The form of an ODB-managed secret in the deployed manifest.
 fn stored(name: &str) -> String {
     format!("((/odb/{OFFERING_ID}/{}/{name}))", deployment_name())
 }

@@ -196,7 +196,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What a value is, without saying which.
+/// The type of a value.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",

@@ -33,8 +33,7 @@ impl KnownSecrets {
         }
     }
 
-    /// Learns what is secret in something that is none as a whole: passwords of URIs, and members
-    /// that sound secret.
+    /// Collects the secrets within a value that is none itself: passwords of URIs, and members with names of secrets.
     fn learn_within(&mut self, value: &Value) {
         match value {
             Value::String(text) => passwords_of_uris(text).for_each(|text| self.learn_text(text)),
@@ -56,7 +55,7 @@ impl KnownSecrets {
         self.values.contains(text)
     }
 
-    /// Whether a secret stands in that text, as it is or as JSON writes it.
+    /// Whether the text contains a secret, unchanged or as JSON writes it.
     pub(super) fn occur_in(&self, text: &str) -> bool {
         self.values.iter().any(|secret| occurs(secret, text))
     }
@@ -73,7 +72,7 @@ impl KnownSecrets {
     }
 }
 
-/// Whether a secret stands in a text, as it is or as JSON writes it.
+/// Whether a text contains a secret, unchanged or as JSON writes it.
 pub(super) fn occurs(secret: &str, text: &str) -> bool {
     secret.len() >= SHORTEST && (text.contains(secret) || text.contains(&escaped(secret)))
 }
@@ -93,7 +92,7 @@ pub(super) fn sounds_secret(name: &str) -> bool {
         || parts.any(|part| ENDS.iter().any(|end| part.ends_with(end)))
 }
 
-/// What stands in a text as PASSWORD of `scheme://user:PASSWORD@host` (RFC 3986, section 3.2.1).
+/// The PASSWORD parts of `scheme://user:PASSWORD@host` in a text (RFC 3986, section 3.2.1).
 fn passwords_of_uris(text: &str) -> impl Iterator<Item = &str> {
     text.split("://").skip(1).filter_map(|rest| {
         let is_end = |c: char| matches!(c, '/' | '?' | '#' | '"') || c.is_whitespace();

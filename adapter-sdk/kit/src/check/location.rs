@@ -25,22 +25,22 @@ pub(super) struct NoLocation {
 }
 
 impl Location {
-    /// A member of the map that stands here.
+    /// A member of the map at this location.
     pub(super) fn member(&self, key: &str) -> Self {
         self.then(Segment::Member(key.to_owned()))
     }
 
-    /// A member of the list that stands here.
+    /// A member of the list at this location.
     pub(super) fn item(&self, name: &str) -> Self {
         self.then(Segment::Item(name.to_owned()))
     }
 
-    /// Whether the other place is this one or in what stands here.
+    /// Whether the other location is this one or below it.
     pub(super) fn holds(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
 
-    /// Whether nothing but names, versions, sizes and the like can stand here.
+    /// Whether only names, versions, sizes and the like can be at this location.
     pub(super) fn is_harmless(&self) -> bool {
         const TOP: [&str; 4] = ["name", "releases", "stemcells", "update"];
         const GROUP: [&str; 10] = [
@@ -68,7 +68,7 @@ impl Location {
         }
     }
 
-    /// The key of the map member that stands here or that holds the list that this is in.
+    /// The key of the map member at this location, or of the list around it.
     pub(super) fn key(&self) -> Option<&str> {
         self.0.iter().rev().find_map(|segment| match segment {
             Segment::Member(key) => Some(key.as_str()),
@@ -76,7 +76,7 @@ impl Location {
         })
     }
 
-    /// What stands here in a document.
+    /// The value at this location of a document.
     pub(super) fn look_up<'d>(&self, document: &'d Value) -> Option<&'d Value> {
         self.0
             .iter()
@@ -99,7 +99,7 @@ fn item<'d>(list: &'d [Value], name: &str) -> Option<&'d Value> {
         .or_else(|| list.get(name.parse::<usize>().ok()?))
 }
 
-/// What a member of a list is called.
+/// The name of a list's member.
 pub(super) fn name_of(item: &Value) -> Option<&str> {
     item.get("name").or_else(|| item.get("alias"))?.as_str()
 }

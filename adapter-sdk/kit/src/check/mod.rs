@@ -1,24 +1,24 @@
-//! `odb-adapter check`: is an adapter true to the protocol (`spec/contracts/adapter-protocol.md`)?
+//! `odb-adapter check`: does an adapter conform to the protocol (`spec/contracts/adapter-protocol.md`)?
 //!
-//! The adapter is asked what a broker would ask it in the life of an instance, and held to what the
-//! broker, the Director and the Go SDK make of the answers.
+//! The check calls the adapter as a broker would during the life of an instance, and checks the answers as the broker,
+//! the Director and the Go SDK would.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `command` | the command line |
-//! | `sequence` | the course of a check |
-//! | `rules` | what is held against adapters, `docs/authors/check.md` in code |
-//! | `report`, `report_text` | what has been found, as data and for people |
-//! | `session` | calls the adapter, remembers what is found, concludes with the report |
-//! | `question`, `requests` | what is asked, in both forms |
-//! | `answers` | what comes back |
-//! | `deployed` | what a broker makes of it: stored secrets, references, addresses |
+//! | `sequence` | the sequence of a check |
+//! | `rules` | the rules for adapters, `docs/authors/check.md` in code |
+//! | `report`, `report_text` | the findings, as data and as text |
+//! | `session` | calls the adapter, collects findings, concludes with the report |
+//! | `adapter_request`, `requests` | the requests, in both forms |
+//! | `answers` | the answers |
+//! | `deployed` | what a broker makes of an answer: stored secrets, references, addresses |
 //! | `probes` | the parts of a check |
-//! | `schema_samples` | documents that plan schemas take |
-//! | `manifest_rules`, `scalars`, `secret_rules` | what every manifest is held to |
-//! | `purpose` | what a call stands for, of one plan or of several |
-//! | `location`, `difference` | places in documents, and where two of them differ |
-//! | `known_secrets` | values that must not be seen |
+//! | `schema_samples` | documents that plan schemas accept |
+//! | `manifest_rules`, `scalars`, `secret_rules` | the rules for every manifest |
+//! | `purpose` | the purpose of a call, for one plan or several |
+//! | `location`, `difference` | locations in documents, and where two documents differ |
+//! | `known_secrets` | values that must not be shown |
 
 mod adapter_request;
 mod answers;

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What a call stands for, of one plan or, where the same was found at each, of several.
+/// The purpose of a call, for one plan or, if each has the same finding, for several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Purpose {
     before: String,

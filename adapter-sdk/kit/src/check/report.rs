@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::rules::{Rule, Severity};
 
-/// What a check has found. Prints as text for people; its JSON keeps its shape.
+/// The findings of a check. Displayed as text; its JSON has a stable shape.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -23,9 +23,9 @@ pub struct Report {
     /// How long all calls together took.
     #[serde(rename = "duration_in_milliseconds", serialize_with = "milliseconds")]
     pub duration: Duration,
-    /// What was looked at, in order.
+    /// The checked areas, in order.
     pub areas: Vec<AreaReport>,
-    /// What is wrong, errors first.
+    /// The findings, errors first.
     pub findings: Vec<Finding>,
 }
 
@@ -33,7 +33,7 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct AreaReport {
-    /// What was looked at.
+    /// The area.
     pub name: Area,
     /// How often the adapter was called for it.
     pub calls: usize,
@@ -50,7 +50,7 @@ pub enum Area {
     Orders,
     /// Regenerated manifests: before updates, at updates and upgrades that change nothing.
     Stability,
-    /// Both forms of the question, and documents with less and more in them.
+    /// Both forms of the request, and documents with fewer and more members.
     Forms,
     /// Input that breaks the protocol.
     MalformedInput,
@@ -80,17 +80,17 @@ pub struct Finding {
     pub severity: Severity,
     /// In which part of the check it was found first.
     pub area: Area,
-    /// What is wrong.
+    /// The title of the rule.
     pub error: &'static str,
-    /// Where and how, in this adapter. No secrets stand in it.
+    /// Where and how, in this adapter. It contains no secrets.
     pub detail: String,
-    /// What the adapter said last on stderr, if it is a call that failed. No secrets stand in it.
+    /// The end of the adapter's stderr, for a failed call. It contains no secrets.
     pub stderr: Option<String>,
     /// How often it was found.
     pub times: usize,
     /// Why it matters.
     pub why: &'static str,
-    /// What to do.
+    /// The remedy.
     pub remedy: &'static str,
     /// Section of `spec/contracts/adapter-protocol.md`.
     pub section: &'static str,
@@ -102,10 +102,10 @@ pub struct Finding {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct FindingCall {
-    /// What the adapter was asked for.
+    /// The subcommand.
     #[serde(serialize_with = "name")]
     pub subcommand: Option<Subcommand>,
-    /// What the call stands for, such as `pending-changes check of plan small`.
+    /// The purpose of the call, such as `pending-changes check of plan small`.
     pub purpose: String,
     /// The command that makes it again, if its input was kept.
     pub command: Option<String>,

@@ -45,12 +45,12 @@ pub(super) fn update(plan: &str, previous: &str, parameters: &Map<String, Value>
     })
 }
 
-/// What comes with an upgrade.
+/// The request parameters of an upgrade.
 pub(super) fn upgrade() -> Value {
     json!({ "context": context() })
 }
 
-/// What comes when the broker looks for pending changes.
+/// The request parameters of a check for pending changes.
 pub(super) fn pending_changes() -> Value {
     json!({})
 }
@@ -70,7 +70,7 @@ pub(super) fn bind(plan: &str, app_guid: &str, parameters: &Map<String, Value>) 
     request
 }
 
-/// What comes with an unbind.
+/// The request parameters of an unbind.
 pub(super) fn unbind(plan: &str) -> Value {
     json!({ "plan_id": plan_id(plan), "service_id": OFFERING_ID })
 }

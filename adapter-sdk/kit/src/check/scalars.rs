@@ -1,8 +1,7 @@
-/// Values without quotes that readers of YAML 1.1 and 1.2 disagree about, with the number of their line
+/// Unquoted values that parsers of YAML 1.1 and 1.2 read differently, with the numbers of their lines
 /// (`spec/contracts/adapter-protocol.md`, "YAML: what readers on the other side do").
 ///
-/// Looked at are block collections, one value a line; what stands in flow collections or block texts
-/// is left alone.
+/// Only block collections with one value a line are checked, not flow collections or block texts.
 pub(super) fn ambiguous_scalars(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let mut block_text: Option<usize> = None;
@@ -46,7 +45,7 @@ fn value_of(line: &str) -> Option<&str> {
     (is_value && is_plain && !value.is_empty()).then_some(value)
 }
 
-/// What readers would take a plain value for, where it is not the same for all.
+/// The other type of a plain value, if parsers disagree.
 fn ambiguity(value: &str) -> Option<&'static str> {
     let lower = value.to_lowercase();
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

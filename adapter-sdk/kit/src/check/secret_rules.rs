@@ -166,7 +166,7 @@ fn find_placeholder(
     }
 }
 
-/// Whether something that is generated stands there itself, and no reference to it.
+/// Whether a generated value itself is there, and no reference to it.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.contains("(("),
@@ -175,7 +175,7 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-/// Places at which one of the values stands.
+/// The locations of one of the values.
 fn leaves_with(document: &Value, values: &BTreeSet<&str>) -> Vec<Location> {
     let mut found = Vec::new();
     walk(&Location::default(), document, &mut |location, text| {

@@ -70,8 +70,7 @@ impl Check {
         }
     }
 
-    /// The same, keeping the input of calls that findings speak of in a folder. It holds the secrets
-    /// of the inputs.
+    /// The same, saving the input of calls with findings in a folder. It contains the secrets of the inputs.
     #[must_use]
     pub fn keeping(self, folder: impl Into<PathBuf>) -> Self {
         Self {

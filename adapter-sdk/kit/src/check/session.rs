@@ -16,7 +16,7 @@ use super::rules::{Rule, calls, process, streams};
 use crate::inputs::Inputs;
 use crate::process::{AdapterProcess, End, ProcessCall};
 
-/// Slower calls are told of.
+/// Slower calls are reported.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// An adapter under check: calls it, and holds against it what counts for every call.
@@ -46,16 +46,16 @@ pub(super) struct Called {
     pub(super) stdout: Vec<u8>,
 }
 
-/// What a call may end like.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manners {
-    /// With an answer or a refusal.
+    /// An answer or a rejection.
     Good,
     /// With whatever a program ends that was given nonsense, but for a signal.
     Rough,
 }
 
-/// What is remembered of a call until the end, when all secrets are known.
+/// The record of a call, kept until the end, when all secrets are known.
 struct Record {
     subcommand: Option<Subcommand>,
     purpose: String,
@@ -105,7 +105,7 @@ impl<'i> Session<'i> {
         self.on_stdin = false;
     }
 
-    /// The call that asks a question in the form that the adapter is asked in.
+    /// The call of a request in the form of the adapter.
     pub(super) fn call_of(&self, adapter_request: &AdapterRequest) -> ProcessCall {
         if self.on_stdin {
             adapter_request.on_stdin(Shape::AllSections)
@@ -114,7 +114,7 @@ impl<'i> Session<'i> {
         }
     }
 
-    /// What a call asked for.
+    /// The subcommand of a call.
     pub(super) fn subcommand_of(&self, CallId(nth): CallId) -> Option<Subcommand> {
         self.records[nth].subcommand
     }
@@ -149,8 +149,8 @@ impl<'i> Session<'i> {
         self.secrets.learn(secret);
     }
 
-    /// Holds something against the adapter. `about` says what it is about: what is found of the same
-    /// thing again, or in the same words of another plan, is counted and not told again.
+    /// Records a finding. `about` is its subject: a repeated finding about the same subject, or with the same words for
+    /// another plan, is counted and not listed again.
     pub(super) fn find(
         &mut self,
         rule: &'static Rule,
@@ -303,7 +303,7 @@ impl<'i> Session<'i> {
         })
     }
 
-    /// What the adapter said last on stderr, for a sentence about a failure.
+    /// The end of the adapter's stderr, for a sentence about a failure.
     pub(super) fn last_words(&self, call: CallId) -> String {
         self.last_line(call)
             .map(|line| format!("; its last words on stderr: {}", one_line(line)))
@@ -321,7 +321,7 @@ impl<'i> Session<'i> {
         format!("exit code {code}; {}", self.user_text(refused.id))
     }
 
-    /// What of the text for the user fits into a sentence.
+    /// The part of the user's message that fits into a sentence.
     pub(super) fn user_text(&self, CallId(nth): CallId) -> String {
         match self.records[nth].for_user.trim() {
             "" => "nothing is said to the user".to_owned(),
@@ -375,7 +375,7 @@ impl Found {
     }
 }
 
-/// 2 is a Go program that panicked, 101 a Rust one, from 128 on a shell speaks of signals.
+/// 2 is a Go program that panicked, 101 a Rust one; from 128 on a shell reports signals.
 fn is_crash(code: ExitCode) -> bool {
     matches!(code, ExitCode::Other(2 | 101 | 128..))
 }

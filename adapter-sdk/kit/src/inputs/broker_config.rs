@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use super::file::DeploymentKeys;
 use super::plan::CatalogPlan;
 
-/// What of a broker's configuration an adapter gets to see. The broker itself checks the rest.
+/// The part of a broker's configuration that adapters see. The broker itself checks the rest.
 #[derive(Debug, Deserialize)]
 pub(super) struct BrokerConfig {
     pub(super) service_deployment: DeploymentKeys,

@@ -1,26 +1,26 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Valid parameters of an order. What they choose has to survive updates and upgrades without them.
+/// Valid parameters of an order. The choices must survive updates and upgrades without parameters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterCase {
-    /// What the report calls it.
+    /// The name in the report.
     pub name: Option<String>,
     /// The plan to order; the first one unless it is named.
     pub plan: Option<String>,
     /// Parameters of the order.
     #[serde(default)]
     pub create: Map<String, Value>,
-    /// What has to stand where in the manifest of the order.
+    /// The expected values by their locations in the manifest of the order.
     #[serde(default)]
     pub expect: Map<String, Value>,
     /// Parameters of an update that follows.
     pub update: Option<Map<String, Value>>,
-    /// What has to stand where in the manifest of that update.
+    /// The expected values by their locations in the manifest of that update.
     #[serde(default)]
     pub expect_after_update: Map<String, Value>,
-    /// Parameters whose values are secret: they must stand neither in manifests nor in logs.
+    /// Parameters with secret values, which must not occur in manifests or logs.
     #[serde(default)]
     pub secrets: Vec<String>,
 }
@@ -36,7 +36,7 @@ pub struct RefusedParameters {
     /// Where they are refused.
     #[serde(default)]
     pub on: RefusedOn,
-    /// What the text for the user has to hold.
+    /// Text that the message for the user must contain.
     pub message: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub enum RefusedOn {
     Both,
 }
 
-/// What an adapter does with parameters that it does not know.
+/// How an adapter treats unknown parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownParameters {
@@ -75,7 +75,7 @@ pub struct PlanChange {
     /// How it ends.
     #[serde(default)]
     pub outcome: PlanChangeOutcome,
-    /// What the text for the user has to hold, where it is refused.
+    /// Text that the message for the user must contain, if it is rejected.
     pub message: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub enum PlanChangeOutcome {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BindingCase {
-    /// What the report calls it.
+    /// The name in the report.
     pub name: Option<String>,
     /// The plan of the instance; the first one unless it is named.
     pub plan: Option<String>,
@@ -115,7 +115,7 @@ pub struct BindingCase {
     /// Members that the credentials have to have.
     #[serde(default)]
     pub credentials: Vec<String>,
-    /// What the text for the user has to hold, where it is refused.
+    /// Text that the message for the user must contain, if it is rejected.
     pub message: Option<String>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct InputsFile {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Variable {
-    /// A path, which counts from where the file stands.
+    /// A path relative to the file.
     File(FileVariable),
     Text(String),
     Flag(bool),

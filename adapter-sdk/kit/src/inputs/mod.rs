@@ -1,13 +1,13 @@
-//! What an adapter is asked with: plans, parameters and the rest, from `adapter-check.yml` and from a
-//! broker's configuration.
+//! The inputs of an adapter: plans, parameters and the rest, from `adapter-check.yml` and from a broker's
+//! configuration.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `file` | `adapter-check.yml` as it may be written |
-//! | `broker_config` | what of `broker.yml` an adapter gets to see |
-//! | `plan` | a plan as a broker hands it over |
+//! | `file` | the form of `adapter-check.yml` |
+//! | `broker_config` | the part of `broker.yml` that adapters see |
+//! | `plan` | a plan in the form for adapters |
 //! | `cases` | parameters, plan changes and bindings to try |
-//! | `near` | where `adapter-check.yml` is looked for |
+//! | `near` | how `adapter-check.yml` is found |
 //! | `read` | from files to [`Inputs`] |
 
 mod broker_config;
@@ -36,7 +36,7 @@ pub use self::read::{InputsError, Sources};
 /// Name of the file with the inputs: in the adapter's folder, beside the adapter or in one of the folders above it.
 pub const FILE_NAME: &str = "adapter-check.yml";
 
-/// What an adapter is asked with.
+/// The inputs of an adapter.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Inputs {
@@ -56,11 +56,11 @@ pub struct Inputs {
     pub secure_manifests: bool,
     /// The time for each call.
     pub deadline: Duration,
-    /// What the adapter does with parameters that it does not know.
+    /// How the adapter treats unknown parameters.
     pub unknown_parameters: UnknownParameters,
     /// Parameters that take values of any type.
     pub untyped_parameters: Vec<String>,
-    /// Places in manifests where generated values may stand in plain, as reports print them.
+    /// Locations in manifests where generated values may be plain, in the form of reports.
     pub plain_secrets: Vec<String>,
     /// Parameters that every order needs.
     pub required_parameters: Map<String, Value>,

@@ -11,8 +11,8 @@ pub struct NamedPlan {
     pub document: Value,
 }
 
-/// What a catalog says of a plan. Keys that adapters never see are passed over in a broker's
-/// configuration, and refused in the check's own file.
+/// A plan in a catalog. Keys that adapters never see are ignored in a broker's configuration, and rejected in the
+/// check's own file.
 #[derive(Debug, Deserialize)]
 pub(super) struct CatalogPlan {
     name: String,
@@ -44,7 +44,7 @@ impl NamedPlan {
             Ok(_) => Ok(Self { name, document }),
             Err(error) => {
                 let location = at(error.path());
-                // Without its values: properties may be secret, and so may what stands in their place.
+                // Without values: properties may be secret.
                 let error = odb_adapter_sdk::json::Error::from(error.into_inner());
                 let error = format!("{error}{location}");
                 Err(PlanError { name, error })
@@ -81,7 +81,7 @@ impl CatalogPlan {
     }
 }
 
-/// The place of a fault, for the end of a sentence; nothing where it is the whole document.
+/// The location of an error, for the end of a sentence; empty for the complete document.
 pub(super) fn at(path: &serde_path_to_error::Path) -> String {
     match path.iter().next() {
         Some(_) => format!(", at `{path}`"),

@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Longest time for a call: a broker's request has no more.
 const LONGEST_DEADLINE: u64 = 55;
 
-/// Where inputs come from. What is given here wins over what a file says.
+/// The sources of inputs. Values given here override those of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// A file in the shape of `adapter-check.yml`; the one near the adapter unless it is given.
@@ -45,7 +45,7 @@ pub enum InputsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -54,11 +54,11 @@ pub enum InputsError {
     NotValid {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The expected type.
         expected: &'static str,
-        /// Where, as the end of a sentence.
+        /// The location, as the end of a sentence.
         location: String,
-        /// What is wrong and where.
+        /// The underlying error.
         #[source]
         source: yaml::Error,
     },
@@ -67,11 +67,11 @@ pub enum InputsError {
     Plan {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The underlying error.
         #[source]
         source: PlanError,
     },
-    /// A plan that nobody has described.
+    /// The plan is not in the inputs.
     #[error("unknown plan `{name}` in `{}`; available: {}", path.display(), names(known))]
     UnknownPlan {
         /// The file.
@@ -84,7 +84,7 @@ pub enum InputsError {
     /// A plan of the command line that is nowhere.
     #[error("there is no plan `{}`, neither a file nor in the inputs, which have {}", chosen.display(), names(known))]
     NoSuchPlan {
-        /// What was given.
+        /// The given path.
         chosen: PathBuf,
         /// The names that there are.
         known: Vec<String>,
@@ -104,7 +104,7 @@ pub enum InputsError {
     Deadline {
         /// The file.
         path: PathBuf,
-        /// What it gives.
+        /// The given timeout.
         seconds: u64,
     },
     /// There is nothing to ask the adapter with.
@@ -112,7 +112,7 @@ pub enum InputsError {
         "{missing} for the adapter's requests are missing; write them into `{FILE_NAME}` beside the adapter, or give {option}"
     )]
     Missing {
-        /// What is missing.
+        /// The missing part.
         missing: &'static str,
         /// Option of the command line that gives it.
         option: &'static str,
@@ -285,7 +285,7 @@ impl Inputs {
     }
 }
 
-/// What a broker's configuration gives.
+/// The values of a broker's configuration.
 struct Broker {
     releases: Value,
     stemcells: Value,

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Language, NewAdapter, Sdk};
 
-/// What `odb-adapter new` takes.
+/// The arguments of `odb-adapter new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
     /// Folder to create, named like the adapter: lower-case letters, digits and hyphens.
@@ -22,12 +22,12 @@ pub struct NewArguments {
     pub sdk: Option<PathBuf>,
 }
 
-/// Makes the folder and says how to go on.
+/// Creates the folder and prints the next steps.
 pub fn execute(arguments: &NewArguments) -> ExitCode {
     let mut stderr = io::stderr().lock();
     match make(arguments) {
         Ok(adapter) => {
-            // Who does not listen knows how to go on.
+            // A failure to print is ignored.
             let _ = io::stdout().write_all(how_to_go_on(arguments, &adapter).as_bytes());
             ExitCode::SUCCESS
         }

@@ -1,12 +1,12 @@
-//! The beginning of an adapter: a folder that passes `odb-adapter check` and can be ordered from at once.
+//! A new adapter: a folder that passes `odb-adapter check` and takes orders at once.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | here | what is made, and why it may not be |
+//! | here | creating the folder, and errors |
 //! | `command` | the command line |
-//! | `name` | what an adapter may be called |
+//! | `name` | valid names of adapters |
 //! | `sdk` | where an adapter in Rust finds the SDK |
-//! | `skeleton` | the files, which stand in `skeletons/` with their placeholders |
+//! | `skeleton` | the files, from `skeletons/` with their placeholders |
 
 mod command;
 mod name;
@@ -24,7 +24,7 @@ pub use sdk::{NoSdk, Sdk};
 
 use skeleton::{File, Placeholders};
 
-/// What an adapter is written in.
+/// The language of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Language {
     /// Rust, with this SDK.
@@ -55,7 +55,7 @@ pub enum NewAdapterError {
     MakeFolder {
         /// The folder.
         folder: PathBuf,
-        /// What was in the way.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -64,7 +64,7 @@ pub enum NewAdapterError {
     WriteFile {
         /// The file.
         file: PathBuf,
-        /// What was in the way.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -89,7 +89,7 @@ impl NewAdapter {
         &self.name
     }
 
-    /// Makes the folder with all files. Whatever fails, nothing of it remains.
+    /// Creates the folder with all files. On an error nothing remains.
     pub fn make(&self) -> Result<(), NewAdapterError> {
         fs::create_dir(&self.folder).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => NewAdapterError::Exists(self.folder.clone()),
@@ -99,7 +99,7 @@ impl NewAdapter {
             },
         })?;
         self.fill().inspect_err(|_| {
-            // What the reader has to know is why it failed.
+            // The original error is reported, not one of this clean-up.
             let _ = fs::remove_dir_all(&self.folder);
         })
     }

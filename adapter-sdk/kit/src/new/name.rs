@@ -27,8 +27,8 @@ pub enum NotAnAdapterName {
 /// Names longer than this make job names that no longer fit where BOSH shows them.
 const MAX_LENGTH: usize = 40;
 
-/// What `cargo new` refuses as a package's name, too (keywords, crates of the toolchain, folders of `target`), and what some
-/// reader of YAML takes for a null or a boolean.
+/// Names that `cargo new` rejects for a package (keywords, crates of the toolchain, folders of `target`), and those
+/// that some YAML parser reads as null or a boolean.
 const RESERVED: &[&str] = &[
     "abstract",
     "alloc",

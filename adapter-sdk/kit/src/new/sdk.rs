@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The folder of a checkout in which the SDK stands, for adapters that are made with it.
+/// The folder with the SDK in a checkout, for adapters that use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sdk {
     folder: PathBuf,

@@ -11,7 +11,7 @@ pub(super) struct File {
     pub(super) kind: Kind,
 }
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     /// It is read.
@@ -40,7 +40,7 @@ macro_rules! text {
     };
 }
 
-/// What every adapter has.
+/// The files of every adapter.
 pub(super) const SHARED: &[File] = &[
     text!("broker.yml" from "shared/broker.yml"),
     text!("jobs/@NAME@-server/job.yml" from "shared/jobs/server/job.yml"),
@@ -49,7 +49,7 @@ pub(super) const SHARED: &[File] = &[
     text!("jobs/@NAME@-server/server.conf.tera" from "shared/jobs/server/server.conf.tera"),
 ];
 
-/// What an adapter in Rust has besides.
+/// Further files of an adapter in Rust.
 pub(super) const RUST: &[File] = &[
     text!(".gitignore" from "rust/gitignore"),
     text!("Cargo.toml" from "rust/Cargo.toml"),
@@ -59,8 +59,8 @@ pub(super) const RUST: &[File] = &[
     text!("tests/check.rs" from "rust/tests/check.rs"),
 ];
 
-/// What an adapter of templates has besides. The folder with the adapter holds nothing else, since every template in it is
-/// the adapter's.
+/// Further files of an adapter of templates. The adapter's folder has no other files, because every template in it
+/// belongs to the adapter.
 pub(super) const TEMPLATES: &[File] = &[
     text!(".gitignore" from "template/gitignore"),
     text!("README.md" from "template/README.md"),
@@ -78,7 +78,7 @@ pub(super) const TEMPLATES: &[File] = &[
     text!("adapter/schemas/update.json" from "template/schemas/update.json"),
 ];
 
-/// What is put in the place of the words between @ signs.
+/// The replacements of the words between @ signs.
 pub(super) struct Placeholders(Vec<(&'static str, String)>);
 
 impl Placeholders {

@@ -14,7 +14,7 @@ use super::{End, Ended, ProcessCall, Program};
 /// The longest answer that the broker takes unless its configuration says otherwise, in bytes.
 const LONGEST_STDOUT: usize = 8 * 1024 * 1024;
 
-/// Longer than anybody waits, and short enough to reckon with.
+/// A practically unlimited deadline.
 const LONGEST_DEADLINE: Duration = Duration::from_hours(24);
 
 /// How much of stderr is kept, in bytes.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use odb_adapter_sdk::protocol::{AdapterArguments, AdapterInput, Subcommand};
 
-/// What one process of an adapter is given: its arguments, and what stands on its stdin.
+/// The arguments and the stdin of one adapter process.
 ///
 /// Both may hold secrets; formatting shows the first argument only.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl ProcessCall {
         &self.arguments
     }
 
-    /// What stands on its stdin; `None` in the argv form.
+    /// Its stdin; `None` in the argv form.
     pub fn input(&self) -> Option<&[u8]> {
         self.stdin.as_deref()
     }

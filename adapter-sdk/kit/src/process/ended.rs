@@ -3,14 +3,14 @@ use std::time::Duration;
 
 use odb_adapter_sdk::protocol::ExitCode;
 
-/// How a call ended, and what it said. What it said may hold secrets; formatting does not show it.
+/// The end of a call, with its output. The output may hold secrets; formatting does not show it.
 #[derive(Clone)]
 pub struct Ended {
     /// How the process ended.
     pub end: End,
-    /// What it printed on stdout, up to the ceiling.
+    /// Its stdout, up to the limit.
     pub stdout: Vec<u8>,
-    /// What it printed on stderr, up to the ceiling; the rest is thrown away.
+    /// Its stderr, up to the limit; the rest is dropped.
     pub stderr: Vec<u8>,
     /// From the start of the process to its end.
     pub duration: Duration,
@@ -25,7 +25,7 @@ pub struct Ended {
 pub enum End {
     /// By itself, with this code.
     Exited(ExitCode),
-    /// By a signal that was not ours.
+    /// By a signal of another process.
     Signalled(i32),
     /// By us, because it had not ended in time.
     OutOfTime,
@@ -39,12 +39,12 @@ impl Ended {
         self.end == End::Exited(ExitCode::Success)
     }
 
-    /// What it printed on stdout, as text.
+    /// Its stdout as text.
     pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// What it printed on stderr, as text.
+    /// Its stderr as text.
     pub fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }

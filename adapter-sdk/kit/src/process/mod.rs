@@ -1,12 +1,12 @@
-//! One call of an adapter's executable. Whatever the adapter does, the call ends, is bounded in time
-//! and output, and nothing that it started is left behind.
+//! One call of an adapter's executable. The call always ends, is bounded in time and output, and leaves no process
+//! behind.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `program` | which executable a path means |
-//! | `call` | what a process is given |
+//! | `program` | the executable of a path |
+//! | `call` | the arguments and the stdin of a process |
 //! | `adapter_process` | runs it as a broker does, as a supervised child (`odb-process`) |
-//! | `ended` | how it ended |
+//! | `ended` | its end |
 
 mod adapter_process;
 mod call;

@@ -13,7 +13,7 @@ const FOLDER_OF_NEW: &str = "adapter";
 /// The executable that serves such folders.
 const TEMPLATE_ADAPTER: &str = "template-service-adapter";
 
-/// Tells that executable which folder to serve.
+/// The variable that names the folder to serve.
 const TEMPLATE_FOLDER: &str = "SERVICE_ADAPTER_FOLDER";
 
 /// An adapter's executable, and what it has to find in its environment to be that adapter.
@@ -31,7 +31,7 @@ pub enum ProgramError {
     Unreadable {
         /// The path as it was given.
         path: PathBuf,
-        /// What the system says.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -55,7 +55,7 @@ pub enum ProgramError {
         /// The folder in it that has an adapter.
         meant: PathBuf,
     },
-    /// A folder of templates, and nobody to serve it.
+    /// A folder of templates, without an executable to serve it.
     #[error(
         "`{}` is a folder of templates, and `{TEMPLATE_ADAPTER}` is neither beside this executable nor in a folder of PATH",
         path.display()

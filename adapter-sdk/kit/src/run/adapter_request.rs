@@ -10,7 +10,7 @@ use super::prompt::Prompt;
 use crate::inputs::Inputs;
 use crate::process::{AdapterProcess, ProcessCall};
 
-/// What an adapter is asked, ready to be put to it.
+/// A request to an adapter, ready to be sent.
 pub(super) struct AdapterRequest {
     subcommand: Subcommand,
     form: Form,
@@ -21,7 +21,7 @@ pub(super) struct AdapterRequest {
 }
 
 impl AdapterRequest {
-    /// The question of the command line. Where it needs a manifest that is not given, the adapter is asked for that first.
+    /// The request of the command line. If it needs a manifest that is not given, the adapter generates one first.
     pub(super) fn new(
         arguments: &RunArguments,
         inputs: Option<&Inputs>,
@@ -71,7 +71,7 @@ impl AdapterRequest {
         self.form
     }
 
-    /// The name that a generated manifest must have; `None` where the document that was given does not tell.
+    /// The required name of a generated manifest; `None` if the given document does not have it.
     pub(super) fn deployment(&self) -> Option<&str> {
         self.deployment.as_deref()
     }
@@ -80,7 +80,7 @@ impl AdapterRequest {
         self.previous_manifest.as_ref()
     }
 
-    /// Secrets that the question holds.
+    /// The secrets in the request.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(String::as_str)
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::process::Ended;
 
-/// How a question is put to the adapter.
+/// The form of a request to the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// As a document on stdin.
@@ -13,7 +13,7 @@ pub(super) enum Form {
     Arguments,
 }
 
-/// What an adapter printed on stdout, understood.
+/// The parsed stdout of an adapter.
 pub(super) enum Answer {
     /// A manifest, read, with what came with it.
     Manifest {
@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// What a broker has against a manifest (`spec/contracts/adapter-protocol.md`, "What the broker checks in a generated
+/// A broker's error about a manifest (`spec/contracts/adapter-protocol.md`, "What the broker checks in a generated
 /// manifest").
 pub(super) fn objection(manifest: &Value, deployment: &str) -> Option<String> {
     if manifest.get("name").and_then(Value::as_str) != Some(deployment) {

@@ -16,9 +16,9 @@ use super::request::Operation;
 use crate::inputs::{Inputs, InputsError, Sources, near};
 use crate::process::{AdapterProcess, Program};
 
-/// What `odb-adapter run` takes.
+/// The arguments of `odb-adapter run`.
 ///
-/// What is not given comes from `adapter-check.yml` beside the adapter, or is made up.
+/// Missing inputs come from `adapter-check.yml` beside the adapter, or are made up.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// Subcommand of the adapter, such as `generate-manifest`.
@@ -124,7 +124,7 @@ pub fn execute(arguments: &RunArguments) -> ExitCode {
                 Output::Text => report.to_string(),
                 Output::Json => report.to_json(),
             };
-            // Who does not listen misses it.
+            // A failure to print is ignored.
             let _ = io::stdout().lock().write_all(text.as_bytes());
             if arguments.output == Output::Text {
                 let _ = io::stderr().lock().write_all(report.stderr().as_bytes());
@@ -144,7 +144,7 @@ fn subcommands() -> impl TypedValueParser<Value = Subcommand> {
 }
 
 fn ask(arguments: &RunArguments) -> Result<Report, Box<dyn Error>> {
-    // Without an adapter nobody wants to hear of inputs.
+    // Without an adapter, errors in inputs do not matter.
     let program = Program::at(&arguments.adapter)?;
     idle::refuse(arguments)?;
     let inputs = inputs(arguments)?;

@@ -11,8 +11,8 @@ pub(super) struct Deployed {
 }
 
 impl Deployed {
-    /// What a broker with secure manifests makes of an answer: each secret is stored, and its place in CredHub stands where
-    /// the placeholder was (`spec/contracts/adapter-protocol.md`, "Secrets going out").
+    /// The result of a broker with secure manifests: each secret is stored, and its CredHub path replaces the
+    /// placeholder (`spec/contracts/adapter-protocol.md`, "Secrets going out").
     pub(super) fn of(generated: &GeneratedManifest, deployment: &str) -> Self {
         let mut text = generated.manifest.as_str().to_owned();
         let mut secrets = Secrets::default();
@@ -37,7 +37,7 @@ impl Deployed {
     }
 }
 
-/// What the Director would have generated, or somebody have put into CredHub.
+/// Values that the Director would have generated, or that an operator would have stored in CredHub.
 fn secrets_of_variables(manifest: &ManifestText, secrets: &mut Secrets) {
     for reference in references_in(manifest.as_str()) {
         if secrets.expose(reference).is_none() {

@@ -3,16 +3,16 @@ use serde::Serialize;
 
 use crate::process::End;
 
-/// What comes of a call (`spec/contracts/adapter-protocol.md`, "Exit codes").
+/// The result of a call (`spec/contracts/adapter-protocol.md`, "Exit codes").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Explanation {
-    /// What a broker makes of it.
+    /// The broker's reaction.
     pub(super) broker: String,
-    /// What its user gets to see.
+    /// The user's view.
     pub(super) user: String,
 }
 
-/// What a failing adapter has said to the user.
+/// The message of a failing adapter for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UserText {
     /// Something, on stdout.

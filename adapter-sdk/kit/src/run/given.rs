@@ -1,4 +1,4 @@
-//! What people write on the command line and in files.
+//! The inputs on the command line and in files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::process::StartError;
 
-/// Why there is no question.
+/// Why there is no request.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RequestError {
     #[error("could not read `{}`", file.display())]

@@ -17,7 +17,7 @@ pub(super) enum IdleOption {
     WithoutPreviousManifest { option: &'static str },
 }
 
-/// Refuses options of the question that the subcommand has no use for.
+/// Rejects options that the subcommand does not use.
 pub(super) fn refuse(arguments: &RunArguments) -> Result<(), IdleOption> {
     let subcommand = arguments.subcommand;
     for (option, is_given, used_by) in options(arguments) {
@@ -34,7 +34,7 @@ pub(super) fn refuse(arguments: &RunArguments) -> Result<(), IdleOption> {
     }
 }
 
-/// Each option of the question, whether it is given, and the subcommands that have a use for it.
+/// Each option of the request, whether it is given, and the subcommands that use it.
 fn options(arguments: &RunArguments) -> [(&'static str, bool, &'static [Subcommand]); 9] {
     use Subcommand::{CreateBinding, DashboardUrl, DeleteBinding, GenerateManifest};
 
@@ -77,7 +77,7 @@ fn options(arguments: &RunArguments) -> [(&'static str, bool, &'static [Subcomma
     ]
 }
 
-/// The first option that speaks of what is deployed, where nothing is.
+/// The first option about a deployed state, if there is none.
 fn without_previous_manifest(arguments: &RunArguments) -> Option<&'static str> {
     if arguments.subcommand != Subcommand::GenerateManifest
         || arguments.previous_manifest.is_some()

@@ -17,7 +17,7 @@ pub(super) enum Masking {
     Off,
     /// Secrets are numbers.
     On {
-        /// What is known to be secret.
+        /// The known secrets.
         known: BTreeSet<String>,
         /// The numbers of those that were met, in the order in which they were.
         numbers: BTreeMap<String, usize>,
@@ -78,7 +78,7 @@ impl Masking {
 
     /// A document without the secrets that are known, and without what looks like one.
     pub(super) fn document(&mut self, document: &Value) -> Value {
-        // What turns out to be a secret at the end was one at the beginning.
+        // A secret found at the end of the document also occurs at its beginning.
         self.shown(document);
         self.shown(document)
     }
@@ -185,13 +185,13 @@ impl Masking {
         Value::from(self.mask(secret))
     }
 
-    /// What is shown of a secret, from now on wherever it occurs.
+    /// Masks a secret, from now on at every occurrence.
     fn mask(&mut self, secret: &str) -> String {
         self.learn([secret]);
         self.number_of(secret)
     }
 
-    /// What is shown of a secret. Where there is nothing to hide, nothing is hidden.
+    /// The mask of a secret. An empty one needs none.
     fn number_of(&mut self, secret: &str) -> String {
         match self {
             Self::On { numbers, .. } if !secret.is_empty() => {

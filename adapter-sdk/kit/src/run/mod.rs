@@ -1,19 +1,19 @@
-//! `odb-adapter run`: one question by hand, and what a broker and its users would make of the answer.
+//! `odb-adapter run`: sends one request by hand, and explains what a broker and its users would make of the answer.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `command` | the command line |
-//! | `question` | what the adapter is asked, and what is known of it |
+//! | `adapter_request` | the request, and what is known of it |
 //! | `prompt` | a call, from flags, files and the inputs of the check |
-//! | `given` | what people write on the command line and in files |
-//! | `idle` | options that the subcommand has no use for |
-//! | `request` | the body of the platform's request that leads to a question |
-//! | `deployed` | what a broker makes of a generated manifest before it is deployed |
-//! | `answer` | what the adapter printed, understood |
-//! | `explanation` | what its end means |
+//! | `given` | the inputs on the command line and in files |
+//! | `idle` | options that the subcommand does not use |
+//! | `request` | the body of the platform's request behind the call |
+//! | `deployed` | what a broker does with a generated manifest before the deployment |
+//! | `answer` | the parsed answer |
+//! | `explanation` | the meaning of its end |
 //! | `masking` | secrets by numbers |
-//! | `secret_names`, `secrets_in_text` | what is likely to be a secret |
-//! | `report` | all of it, for people and for machines |
+//! | `secret_names`, `secrets_in_text` | what is probably a secret |
+//! | `report` | the report, as text and as JSON |
 
 mod adapter_request;
 mod answer;

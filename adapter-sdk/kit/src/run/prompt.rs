@@ -16,7 +16,7 @@ use super::request::{self, Operation};
 use crate::inputs::{Inputs, NamedPlan};
 use crate::process::{AdapterProcess, ProcessCall};
 
-/// What a question is made of.
+/// The sources of a request.
 pub(super) struct Prompt<'a> {
     pub(super) arguments: &'a RunArguments,
     pub(super) inputs: &'a Inputs,
@@ -58,7 +58,7 @@ impl Prompt<'_> {
         Ok(call)
     }
 
-    /// What a binding is made with, or ends with.
+    /// The input for creating or deleting a binding.
     pub(super) fn binding(&self, subcommand: Subcommand) -> Result<CreateBinding, RequestError> {
         let deployed = self.deployed()?;
         let parameters = match subcommand {

@@ -14,7 +14,7 @@ use super::masking::Masking;
 use crate::check::difference::manifest_differences;
 use crate::process::{End, Ended};
 
-/// What came of a question.
+/// The result of a request.
 #[derive(Serialize)]
 pub(super) struct Report {
     subcommand: &'static str,
@@ -23,9 +23,9 @@ pub(super) struct Report {
     exit_code: Option<i32>,
     milliseconds: u128,
     is_an_answer: bool,
-    /// What a broker and its user make of it.
+    /// The reaction of a broker, and the view of its user.
     explanation: Explanation,
-    /// What of the call itself is out of order.
+    /// Warnings about the call itself.
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Shown>,
@@ -113,7 +113,7 @@ impl Report {
         self.deployable.as_deref()
     }
 
-    /// What the adapter said to the operator, marked as the adapter's.
+    /// The adapter's message to the operator, marked as the adapter's.
     pub(super) fn stderr(&self) -> String {
         let lines = self.stderr.lines();
         lines.flat_map(|line| ["stderr | ", line, "\n"]).collect()
@@ -232,7 +232,7 @@ fn explained(
     }
 }
 
-/// Whether stdout is for the user: of an adapter that the broker has ended it is for nobody.
+/// Whether stdout is for the user; that of a stopped adapter is not.
 fn has_words_for_user(ended: &Ended) -> bool {
     let is_a_rejection = match ended.end {
         End::Exited(_) | End::Signalled(_) => !ended.is_success(),

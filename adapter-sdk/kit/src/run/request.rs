@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 /// The offering and the plans of a call by hand.
 pub(super) const SERVICE_ID: &str = "service-id";
 
-/// What `generate-manifest` is asked for (`spec/contracts/adapter-protocol.md`, "Which calls an operation makes").
+/// The purpose of a `generate-manifest` call (`spec/contracts/adapter-protocol.md`, "Which calls an operation makes").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Operation {
     /// A new service instance.
@@ -14,7 +14,7 @@ pub enum Operation {
     Update,
     /// The search for pending changes that comes before an update: the previous plan, an empty request.
     Search,
-    /// What operators do to all instances.
+    /// The operation of an operator on all instances.
     Upgrade,
 }
 

@@ -21,7 +21,7 @@ fn passwords_of_addresses(text: &str) -> Vec<Range<usize>> {
             let begin = start + scheme + user.len() + ":".len();
             found.push(begin..begin + password.len());
         }
-        // What ends a word is of one byte or more.
+        // The end of a word has at least one byte.
         start += word.len();
         start += text[start..].chars().next().map_or(0, char::len_utf8);
     }

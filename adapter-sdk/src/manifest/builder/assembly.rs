@@ -148,7 +148,7 @@ fn colocate_errands(
     Ok(())
 }
 
-/// The plan's block; what it leaves out, or the whole of it, is the default's.
+/// The plan's block; the default replaces missing members, or the complete block.
 fn update(plan: Option<&PlanUpdate>, default: Update) -> Update {
     let Some(plan) = plan else {
         return default;

@@ -1,4 +1,4 @@
-//! What the broker does not check and a Director finds out during the deployment or after it.
+//! Checks that the broker does not make, and a Director makes only during the deployment or later.
 
 use super::{ManifestBuilderError, Presence, WantedGroup};
 use crate::manifest::{InstanceGroup, JobProperty, Manifest, Update};

@@ -31,7 +31,7 @@ pub enum ManifestBuilderError {
     UnknownLifecycle {
         /// Name of the group.
         group: String,
-        /// What stands there.
+        /// The lifecycle in the plan.
         lifecycle: String,
     },
     /// A job cannot be attributed to one release.
@@ -50,23 +50,23 @@ pub enum ManifestBuilderError {
     InexactVersion {
         /// Release or stemcell.
         what: String,
-        /// What stands there.
+        /// The version of the service deployment.
         version: String,
     },
     /// No stemcell is the one that the adapter needs.
     #[error("there is no stemcell {wanted}; the service deployment has {configured}")]
     NoStemcell {
-        /// What the adapter needs, in words.
+        /// The adapter's requirement, in words.
         wanted: String,
-        /// What there is.
+        /// The configured value.
         configured: String,
     },
     /// More than one stemcell could be the one that the adapter needs.
     #[error("there is more than one stemcell {wanted}; the service deployment has {configured}")]
     SeveralStemcells {
-        /// What the adapter needs, in words.
+        /// The adapter's requirement, in words.
         wanted: String,
-        /// What there is.
+        /// The configured value.
         configured: String,
     },
     /// An instance group runs on a stemcell that the manifest does not have.
@@ -123,7 +123,7 @@ pub enum ManifestBuilderError {
         "`max_in_flight` of the update block is `{found}`; give a number or a share such as `25%`"
     )]
     InvalidMaxInFlight {
-        /// What stands there.
+        /// The value found.
         found: String,
     },
 }

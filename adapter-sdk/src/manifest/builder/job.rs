@@ -19,7 +19,7 @@ pub struct JobBuilder {
     error: Option<Error>,
 }
 
-/// What was wrong with something set for the job, told when the manifest is built.
+/// An error in a setting of the job, reported when the manifest is built.
 #[derive(Clone)]
 enum Error {
     Property(SetPropertyError),

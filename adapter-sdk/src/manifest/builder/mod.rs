@@ -85,7 +85,7 @@ enum Presence {
     Errand,
 }
 
-/// What becomes of lifecycle errands that the plan puts onto instances of the service.
+/// How lifecycle errands on instances of the service are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Colocation {
     ByAuthor,
@@ -205,8 +205,8 @@ impl<'c> ManifestBuilder<'c> {
         self
     }
 
-    /// The update block for plans that have none, in place of one canary, one at a time, and watch
-    /// times of 30 to 240 seconds. It also stands in for what a plan's block leaves out.
+    /// The update block for plans that have none, in place of one canary, one at a time, and watch times of 30 to 240
+    /// seconds. It also replaces missing members of a plan's block.
     pub fn default_update(mut self, update: Update) -> Self {
         self.default_update = update;
         self
@@ -230,7 +230,7 @@ impl<'c> ManifestBuilder<'c> {
         self
     }
 
-    /// What the Director does differently for this deployment.
+    /// The features of the Director for this deployment.
     pub fn features(mut self, features: Features) -> Self {
         self.features = Some(features);
         self
@@ -242,8 +242,8 @@ impl<'c> ManifestBuilder<'c> {
         self
     }
 
-    /// Instance groups of the plan that nobody asked for so far, in the plan's order. They are left
-    /// out of the manifest: worth a line to the operator.
+    /// Instance groups of the plan that are not used so far, in the plan's order. They are left out of the manifest,
+    /// which is worth a line to the operator.
     pub fn groups_left_out(&self) -> impl Iterator<Item = &'c str> {
         let planned = &self.call.plan.instance_groups;
         let names = planned.iter().map(|group| group.name.as_str());

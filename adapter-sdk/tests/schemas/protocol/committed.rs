@@ -1,4 +1,4 @@
-//! What lies in `spec/schemas/adapter` is what the types say.
+//! The files in `spec/schemas/adapter` are those of the types.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn every_schema_keeps_to_its_draft_and_explains_itself() {
 fn assert_explained(document: &str, location: &str, schema: &Value) {
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let location = format!("{location}/{name}");
-        // What a subcommand needs is said of the whole, in other words.
+        // The requirements of a subcommand are described elsewhere.
         let is_explained = member["description"].is_string() || member.get("const").is_some();
         assert!(
             is_explained || location.contains('-') && document == "input",

@@ -66,7 +66,7 @@ static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
     files.chain(calls).map(validator).collect()
 });
 
-/// What a schema says against a document.
+/// The errors of a schema in a document.
 pub(crate) fn errors(name: &str, document: &Value) -> Vec<String> {
     let validator = &VALIDATORS[name];
     let errors = validator.iter_errors(document);
@@ -75,7 +75,7 @@ pub(crate) fn errors(name: &str, document: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What the schemas say against a document and the texts in it, each of them against its own.
+/// The errors of the schemas in a document and in its texts, each with its own schema.
 pub(crate) fn errors_throughout(name: &str, document: &Value) -> Vec<String> {
     let mut found = errors(name, document);
     errors_in_texts(&SCHEMAS[name], &SCHEMAS[name], document, name, &mut found);
@@ -128,7 +128,7 @@ fn errors_in_texts(
     );
 }
 
-/// What the schema of one subcommand's input says against a document.
+/// The errors of one subcommand's input schema in a document.
 pub(crate) fn errors_of_call(subcommand: Subcommand, document: &Value) -> Vec<String> {
     errors(&format!("input#/$defs/{}", subcommand.name()), document)
 }

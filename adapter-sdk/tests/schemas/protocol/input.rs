@@ -1,4 +1,4 @@
-//! The input as a whole: which sections and members each subcommand needs.
+//! The complete input: the sections and members that each subcommand needs.
 
 use odb_adapter_sdk::protocol::{AdapterInput, Subcommand};
 use serde_json::{Value, json};

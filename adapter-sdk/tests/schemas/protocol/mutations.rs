@@ -1,4 +1,4 @@
-//! What a schema refuses and what it lets pass, one change at a time, next to what the SDK does.
+//! What a schema rejects and accepts, one change at a time, compared with the SDK.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::samples::{full, names};
 struct Change {
     document: String,
     location: String,
-    /// What stands there now; nothing takes the place away.
+    /// The new value; `None` removes the member.
     value: Option<Value>,
     changed: Value,
 }
@@ -97,7 +97,7 @@ impl Change {
         is_read(&self.document, &self.changed)
     }
 
-    /// The fault is told of the place, of a part of it, or of what it is a part of.
+    /// The error names the location, a part of it, or what contains it.
     fn assert_refused_by_the_schema(&self) {
         let errors = errors(&self.document, &self.changed);
         assert!(!errors.is_empty(), "{self}: the schema accepts it");

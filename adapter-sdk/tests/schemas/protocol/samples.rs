@@ -129,7 +129,7 @@ fn the_worked_samples_of_the_protocol_are_accepted() {
     }
 }
 
-/// What the description shows within sentences.
+/// The samples within the sentences of the description.
 #[test]
 fn answers_that_the_protocol_shows_are_accepted() {
     let shown = |start: &str| {

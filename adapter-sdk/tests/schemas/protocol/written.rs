@@ -1,4 +1,4 @@
-//! Whatever broker and adapters write with the SDK, the schemas accept.
+//! The schemas accept everything that broker and adapters write with the SDK.
 
 use std::time::{Duration, SystemTime};
 

@@ -16,7 +16,7 @@ pub(crate) struct Description {
     pub(crate) settings: Map<String, Value>,
     /// Where operators override them, unless the environment names another file.
     pub(crate) settings_file: Option<PathBuf>,
-    /// What the platform user reads when plan, releases or stemcells do not fit.
+    /// The message for platform users when plan, releases or stemcells do not fit.
     pub(crate) user_message: Option<String>,
     pub(crate) plan: PlanNeeds,
     pub(crate) parameters: ParametersPolicy,
@@ -29,7 +29,7 @@ pub(crate) struct Description {
     pub(crate) labels: Map<String, Value>,
 }
 
-/// What every plan must have.
+/// The requirements for every plan.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanNeeds {
@@ -40,7 +40,7 @@ pub(crate) struct PlanNeeds {
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ParametersPolicy {
-    /// Whether platforms are told the schemas.
+    /// Whether platforms get the schemas.
     pub(crate) publish_schemas: bool,
     /// Parameters that may bring references, `((…))`, into the manifest.
     pub(crate) may_hold_references: BTreeSet<String>,
@@ -55,7 +55,7 @@ impl Default for ParametersPolicy {
     }
 }
 
-/// What the release of a job must be.
+/// The requirements for the release of a job.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReleaseNeed {
@@ -225,7 +225,7 @@ impl Description {
 }
 
 impl From<yaml::Error> for DescriptionError {
-    /// A key that is not known is told with the nearest one first.
+    /// The error of an unknown key names the most similar key first.
     fn from(error: yaml::Error) -> Self {
         let message = error
             .message()

@@ -97,7 +97,7 @@ const LONGEST_FILE: u64 = 1024 * 1024;
 const DEEPEST: usize = 4;
 
 impl Folder {
-    /// Reads a folder and checks all of it, so that a fault is told whatever the call is.
+    /// Reads and checks a complete folder, so that an error is reported at every call.
     pub(crate) fn load(folder: &Path) -> Result<Self, FolderError> {
         let description = Description::read(&read(&folder.join(DESCRIPTION))?)?;
         if let Some((first, second)) = description.equal_secret_names() {
@@ -171,7 +171,7 @@ impl Folder {
     }
 }
 
-/// The name of the template that stands in `adapter.yml` under a key.
+/// The name of the template under a key of `adapter.yml`.
 pub(crate) fn item(key: &str) -> String {
     format!("{DESCRIPTION}, `{key}`")
 }
@@ -246,7 +246,7 @@ fn files(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             let path = entry.path();
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                // What editors and version control leave, perhaps links to nowhere.
+                // Files of editors and version control, possibly broken links.
                 continue;
             }
             if path.is_dir() {

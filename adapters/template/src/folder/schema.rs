@@ -71,7 +71,7 @@ impl Schema {
             .filter_map(|part| Some((part.to_owned(), document.get(part)?.clone())))
             .collect();
         let member = Map::from_iter([(name.to_owned(), value.clone())]);
-        // What is referred to elsewhere in the document cannot be held against anything here.
+        // A schema with references to other parts of the document cannot be used alone.
         Draft4Schema::new(name, Value::Object(alone))
             .map_or(true, |schema| schema.check_parameters(&member).is_ok())
     }

@@ -6,9 +6,9 @@ use crate::near::NearNames;
 
 /// The files of `schemas/`.
 pub(crate) struct Schemas {
-    /// What operators may set in plans; anything if there is no such file.
+    /// The schema of plan properties; without the file anything is valid.
     pub(crate) plan_properties: Option<Schema>,
-    /// What users may ask for when they create an instance; nothing if there is no such file.
+    /// The schema of the parameters of a create; without the file there are none.
     pub(crate) create: Schema,
     /// When they update one.
     pub(crate) update: Schema,

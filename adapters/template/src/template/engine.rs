@@ -229,7 +229,7 @@ impl Engine {
         thread::spawn(move || {
             let mut output = Bounded(Vec::new());
             let outcome = tera.render_to(&template, &context, &mut output);
-            // Nobody waits any more when the time is over.
+            // The receiver is gone after the timeout.
             let _ = sender.send(outcome.map(|()| output.0));
         });
         let template = name.to_owned();

@@ -6,7 +6,7 @@ use tera::ErrorKind;
 use super::source::{Location, Source};
 use crate::near::NearNames;
 
-/// What is wrong with a template, for its author. The message holds no value.
+/// An error in a template, for its author. The message contains no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{location}: {message}")]
 pub(crate) struct TemplateError {
@@ -26,7 +26,7 @@ impl TemplateError {
         self.location
     }
 
-    /// What the engine says when it renders the template of that name with these values.
+    /// The engine's error for rendering the template of that name with these values.
     pub(super) fn of_rendering(
         error: &tera::Error,
         sources: &BTreeMap<String, Source>,
@@ -50,7 +50,7 @@ impl TemplateError {
         Self::of_engine(error, sources, name)
     }
 
-    /// What the engine says of the templates, or of the one of that name where it does not say which.
+    /// The engine's error about the templates, or about the one of that name if the error names none.
     pub(super) fn of_engine(
         error: &tera::Error,
         sources: &BTreeMap<String, Source>,

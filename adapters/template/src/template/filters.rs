@@ -1,4 +1,4 @@
-//! The filters of ours, beside those of the engine.
+//! The project's own filters, in addition to those of the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn taken_out(
     Ok(tera::Value::safe_string(&stand_ins.put(value)))
 }
 
-/// A value as JSON. A text of `{% set %}…{% endset %}` may hold stand-ins, which become text.
+/// A value as JSON. A text of `{% set %}…{% endset %}` may contain stand-ins, which become text.
 fn json_value(session: &Session, value: &tera::Value) -> TeraResult<Value> {
     let misconfigured = |message: String| {
         session.stop(Stop::Misconfigured {

@@ -155,8 +155,7 @@ fn deployed(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
     Ok(found(manifest.and_then(|manifest| path.find(manifest))))
 }
 
-/// What a declared secret is in this template: while a manifest is made what stands there for it,
-/// afterwards its value.
+/// The value of a declared secret in this template: its reference while a manifest is generated, afterwards its value.
 fn secret(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
     let name = text(session, kwargs, "name")?;
     let default = kwargs.get::<tera::Value>("default")?;

@@ -5,7 +5,7 @@ use super::scan::{Name, NameKind};
 use super::source::Source;
 use crate::near::NearNames;
 
-/// What a value has inside, as far as it is known before there is one.
+/// The members of a value, as far as they are known before it exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Anything.
@@ -35,7 +35,7 @@ impl Shape {
         )
     }
 
-    /// What fits one or the other.
+    /// A type that accepts both.
     #[must_use]
     pub(crate) fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -62,7 +62,7 @@ pub(crate) struct KnownNames {
     pub(crate) functions: BTreeSet<&'static str>,
 }
 
-/// Filters of the engine that work on any text or value the same way everywhere, and ours, with a blank between two.
+/// Filters of the engine that behave the same for any text or value, and our own, separated by blanks.
 const FILTERS: &str = "abs capitalize default first float from_json from_yaml get group_by indent int join json \
     keys last length lower nth pairs pluralize replace reverse round safe sort split str \
     title trim trim_end trim_start truncate unique upper urlencode values";

@@ -1,4 +1,4 @@
-//! Reads what a template rendered, still with stand-ins, as YAML, JSON or text.
+//! Parses the output of a template, still with stand-ins, as YAML, JSON or text.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(crate) enum RenderedError {
     Fill(#[from] FillError),
 }
 
-/// Stands for a key `<<` that merges a value; followed by a number, as a map may have several.
+/// Replaces a key `<<` that merges a value; followed by a number, because a map may have several.
 const MERGE: char = '\u{e003}';
 
 /// YAML 1.1 with values in it; `None` if nothing but `omit` was rendered.
@@ -64,8 +64,8 @@ pub(super) fn json(text: &str, stand_ins: &StandIns) -> Result<Option<Value>, Re
     Ok(stand_ins.fill(document, &is_whole, &|_| false)?)
 }
 
-/// Of equal keys in the template's own text the parsers would silently take the last. Stand-ins all differ; what they
-/// stand for is compared when it is put in.
+/// Parsers would silently take the last of equal keys in the template's own text. Stand-ins all differ; their values
+/// are compared when they are inserted.
 fn no_equal_keys(text: &str) -> Result<(), RenderedError> {
     // For each open collection: in a map its keys so far, and whether a key comes next.
     let mut open: Vec<Option<(BTreeSet<String>, bool)>> = Vec::new();

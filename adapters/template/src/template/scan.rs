@@ -1,13 +1,13 @@
-//! Finds the expressions of a template and the names in them, so that a wrong name is told when the
-//! folder is loaded and not when a user first comes by it.
+//! Finds the expressions of a template and the names in them, so that a wrong name is an error when the folder is
+//! loaded and not at a user's order.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What a template is made of, as far as it matters here.
+/// The relevant parts of a template.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// What stands between double braces, without them: byte ranges in the source.
+    /// The text between double braces, without them: byte ranges in the source.
     pub(crate) holes: Vec<Range<usize>>,
     /// Names in use, in the order of the source.
     pub(crate) names: Vec<Name>,
@@ -41,7 +41,7 @@ pub(crate) enum NameKind {
 }
 
 impl Scan {
-    /// Goes through a template. What is no template is left to the engine to say.
+    /// Scans a template. Syntax errors are left to the engine.
     pub(crate) fn of(source: &str) -> Self {
         let mut scan = Self::default();
         let mut at = 0;
@@ -177,8 +177,7 @@ impl Scan {
                 || matches!(next_mark, Some("=" | ":"))
                 || matches!(before_mark, Some("." | "?."))
             {
-                // Words of the language, names of components, of arguments and of keys, and members
-                // of what stands in brackets.
+                // Words of the language, names of components, of arguments and of keys, and members in brackets.
             } else if next_mark == Some("(") {
                 self.name(NameKind::Function, token);
             } else {

@@ -9,14 +9,14 @@ use super::source::Location;
 use super::stand_in::StandIns;
 use crate::path::ManifestPath;
 
-/// What filters and functions share with whoever renders: one call of the adapter.
+/// The state that filters and functions share with the renderer: one call of the adapter.
 pub(crate) struct Session {
     stand_ins: Mutex<StandIns>,
     facts: Mutex<Facts>,
     stop: Mutex<Option<Stop>>,
 }
 
-/// What functions answer from.
+/// The data for functions.
 #[derive(Default)]
 pub(crate) struct Facts {
     pub(crate) deployment: Option<ServiceDeployment>,
@@ -28,15 +28,15 @@ pub(crate) struct Facts {
     pub(crate) secrets: SecretFacts,
 }
 
-/// What `secret(name=…)` answers from.
+/// The data for `secret(name=…)`.
 #[derive(Default)]
 pub(crate) enum SecretFacts {
     /// There are none here.
     #[default]
     Nowhere,
-    /// While a manifest is made: what stands in it for each; nothing for those that do not exist.
+    /// While a manifest is generated: its reference for each secret; `None` for a secret that does not exist.
     References(BTreeMap<String, Option<Value>>),
-    /// Once it is deployed: where each stands, and the values behind references.
+    /// After the deployment: the location of each secret, and the values of references.
     Values {
         locations: BTreeMap<String, Vec<ManifestPath>>,
         resolved: Option<Secrets>,
@@ -55,7 +55,7 @@ pub(crate) enum Stop {
     },
     /// A filter or function cannot do what it is called for.
     WrongCall { message: String },
-    /// What the service needs is not in the plan or the service deployment.
+    /// The plan or the service deployment lacks what the service needs.
     DoesNotFit { message: String },
     /// The binding needs an application.
     AppGuidRequired,
@@ -68,8 +68,7 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    /// With the place that it stopped at, where the reason does not tell it and the reader is to
-    /// look there.
+    /// Adds the location of the error, if the reason does not have one and the reader needs it.
     pub(super) fn placed(self, location: Location) -> Self {
         match self {
             Self::WrongCall { message } => Self::Error(TemplateError::new(location, message)),
@@ -94,7 +93,7 @@ impl Session {
         locked(&self.stand_ins)
     }
 
-    /// What `omit` is in this call.
+    /// The value of `omit` in this call.
     pub(crate) fn omit(&self) -> String {
         self.stand_ins().omit()
     }
@@ -114,7 +113,7 @@ impl Session {
     }
 }
 
-/// What a panic left behind is as good as anything: the call fails all the same.
+/// A poisoned lock is used nevertheless, because the call fails.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,6 @@
-//! Values do not become text while a template is rendered. Each leaves a stand-in, a short word that
-//! no value can spell, and takes its place when the rendered text has been parsed. So nothing that a
-//! value holds can become syntax, every value keeps its type, and errors of the parser cannot repeat
-//! one.
+//! Values are not rendered as text. Each leaves a stand-in, a short word that no value can spell, and replaces it when
+//! the rendered text has been parsed. So no part of a value can become syntax, every value keeps its type, and errors
+//! of the parser cannot repeat a value.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +9,10 @@ use serde_json::{Map, Value};
 const OPEN: char = '\u{e000}';
 const CLOSE: char = '\u{e001}';
 
-/// Around the number of a value that takes the key or element away that it stands for.
+/// Encloses the number of the value that removes its key or element.
 const OMIT: char = '\u{e002}';
 
-/// Values that stand-ins stand for, of one process.
+/// The values behind the stand-ins of one process.
 pub(crate) struct StandIns {
     /// Makes the words of this process unlike those of any other; decimal, so that no filter for
     /// letters changes it.
@@ -21,7 +20,7 @@ pub(crate) struct StandIns {
     values: Vec<Option<Value>>,
 }
 
-/// Why values do not fit where they stand. No message holds a value.
+/// Why values do not fit their location. No message contains a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FillError {
     #[error(
@@ -63,7 +62,7 @@ impl StandIns {
         format!("{OPEN}{}.{number}{CLOSE}", self.nonce)
     }
 
-    /// The value that takes the key or element away that it stands for. It is of this process, so that no user can spell it.
+    /// The value that removes its key or element. It is random for each process, so that no user can spell it.
     pub(crate) fn omit(&self) -> String {
         format!("{OMIT}{}{OMIT}", self.nonce)
     }
@@ -95,7 +94,7 @@ impl StandIns {
         self.values.len()
     }
 
-    /// The number of the stand-in that is the whole of a text.
+    /// The number of the stand-in, if the text consists of one.
     pub(crate) fn whole(&self, text: &str) -> Option<usize> {
         match *self.pieces(text) {
             [Piece::StandIn(number)] => Some(number),
@@ -103,7 +102,7 @@ impl StandIns {
         }
     }
 
-    /// The value of a number that [`whole`](Self::whole) gave.
+    /// The value for a number of [`whole`](Self::whole).
     pub(crate) fn value(&self, number: usize) -> Option<&Value> {
         self.values.get(number)?.as_ref()
     }
@@ -131,7 +130,7 @@ impl StandIns {
         Ok(filled)
     }
 
-    /// Every stand-in of a text, rewritten.
+    /// The text with every stand-in rewritten.
     pub(crate) fn rewrite(&self, text: &str, rewrite: impl Fn(usize) -> String) -> String {
         let pieces = self.pieces(text).into_iter();
         pieces
@@ -142,15 +141,15 @@ impl StandIns {
             .collect()
     }
 
-    /// Whether a text holds a stand-in.
+    /// Whether a text contains a stand-in.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.pieces(text)
             .iter()
             .any(|piece| matches!(piece, Piece::StandIn(_)))
     }
 
-    /// The document with values in the place of their stand-ins. `is_whole` says which of them stand
-    /// for themselves and not for a text; a `merge` key takes a map in.
+    /// The document with values in place of their stand-ins. `is_whole` decides which of them are values and not text;
+    /// a `merge` key merges a map.
     pub(crate) fn fill(
         &self,
         document: Value,
@@ -248,7 +247,7 @@ impl StandIns {
     }
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,4 +1,4 @@
-//! Any value arrives as it is, wherever it stands.
+//! Every value arrives unchanged at every location.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn with_omit(engine: &Engine, v: &Value, s: &str) -> Map<String, Value> {
     values
 }
 
-/// Texts that mean something to somebody, and any others.
+/// Texts with a special meaning in some format, and random ones.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -122,7 +122,7 @@ proptest! {
             "folded": s, "joined": format!("{s}!"), "last": "end",
         });
         prop_assert_eq!(&read, &expected);
-        // What is answered is read by others as YAML 1.1.
+        // The answer is parsed by others as YAML 1.1.
         let written = yaml::to_string(&read).unwrap();
         prop_assert_eq!(yaml::from_str::<Value>(&written).unwrap(), expected);
     }

@@ -1,10 +1,10 @@
-//! Every call reads all of the folder, so a fault is told before anybody comes by it.
+//! Every call reads the complete folder, so an error is reported before a user's order meets it.
 
 use serde_json::json;
 
 use crate::harness::{Folder, create, plan, stdin};
 
-/// What the operator reads of a folder whose file was changed, whatever the call is.
+/// The operator's message for a folder with a changed file, at every call.
 fn error_with(file: &str, from: &str, to: &str) -> String {
     let folder = Folder::example();
     folder.replace(file, from, to);

@@ -1,13 +1,13 @@
 //! Folders as the broker runs them: a process, a document on stdin, an answer on stdout.
 //!
-//! | module | what is asked |
+//! | module | contents |
 //! | --- | --- |
-//! | `harness` | who writes folders, runs them, and the sample inputs |
-//! | `documentation` | the example of `docs/authors/templates.md` does what is written there |
-//! | `loading` | what is wrong with a folder is told at once |
-//! | `invocation` | which folder it is |
+//! | `harness` | writes and runs folders, with sample inputs |
+//! | `documentation` | the example of `docs/authors/templates.md` works as documented |
+//! | `loading` | errors in a folder are reported at once |
+//! | `invocation` | how the folder is found |
 //! | `manifests`, `values`, `secrets` | manifests of new instances, and what later ones keep |
-//! | `references` | users bring none |
+//! | `references` | users cannot bring references |
 //! | `deployed` | bindings and dashboards |
 
 #![cfg(test)]

@@ -70,7 +70,7 @@ fn a_changed_value_gets_a_new_name_and_an_unchanged_one_does_not() {
     assert!(name.len() == 9 && name.starts_with("tok"), "{name}");
     assert_eq!(changed.answer["secrets"], json!({ name: "two" }));
     assert_ne!(token(&changed), token(&made));
-    // At an upgrade nobody knows the values; the name tells.
+    // At an upgrade the values are unknown; only the name is compared.
     let upgraded = folder.make(&upgrade(&with_token("one"), &deployed));
     assert_eq!(upgraded.text, deployed);
     let upgraded = folder.make(&upgrade(&with_token("two"), &deployed));

@@ -12,7 +12,7 @@ pub struct DirectorAbilities {
 }
 
 impl DirectorAbilities {
-    /// What a Director of this version can do (`spec/contracts/errands.md` §4.1).
+    /// The abilities of a Director of this version (`spec/contracts/errands.md` §4.1).
     pub fn of(version: String) -> Self {
         Self {
             can_recreate: can_recreate(&version),

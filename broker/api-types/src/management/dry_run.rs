@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ids::{InstanceId, PlanId};
 
-/// What an upgrade of a service instance would change. Nothing was changed to find out.
+/// The changes that an upgrade of a service instance would make. Computing them changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DryRun {
     /// The service instance.
@@ -16,18 +16,18 @@ pub struct DryRun {
     pub plan_id: PlanId,
     /// An upgrade has something to do: something would change, or the instance is not known to be in place.
     pub needs_deploy: bool,
-    /// What would change, by kind.
+    /// The changes by kind.
     pub changes: Changes,
-    /// What that does to VMs.
+    /// The effect on VMs.
     pub risks: Risks,
 }
 
-/// What would change, by kind. Kinds without changes are left out.
+/// The changes by kind. Kinds without changes are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Changes(BTreeMap<ChangeKind, Vec<PlannedChange>>);
 
-/// What a change is about.
+/// The subject of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -62,17 +62,17 @@ pub enum ChangeKind {
 pub struct PlannedChange {
     /// Where, such as `instance_groups[redis-server].vm_type`.
     pub path: String,
-    /// What happens to it.
+    /// The sort of the change.
     pub change: ChangeSort,
-    /// What is there. Left out of what has parts and of what may be a secret.
+    /// The current value. Left out for maps and lists, and for possible secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Value>,
-    /// What would be there. Left out likewise.
+    /// The new value. Left out likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Value>,
 }
 
-/// What happens to something.
+/// The sort of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeSort {
@@ -84,8 +84,8 @@ pub enum ChangeSort {
     Changed,
 }
 
-/// What a deployment does to the VMs of a service, by instance groups. A group whose VMs are made anew is not among those
-/// whose jobs are restarted.
+/// The effect of a deployment on the VMs of a service, by instance groups. A group whose VMs are recreated is not among
+/// those whose jobs are restarted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Risks {
     /// The groups whose VMs are, or may be, made anew: another stemcell, VM type, network or cloud config.
@@ -125,7 +125,7 @@ impl Risks {
 }
 
 impl PlannedChange {
-    /// A change of which nothing but the place is told.
+    /// A change of which only the path is shown.
     pub fn untold(path: String, change: ChangeSort) -> Self {
         Self {
             path,

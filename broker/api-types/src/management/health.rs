@@ -20,7 +20,7 @@ pub struct Health {
 pub struct InstanceHealth {
     /// Its instance group.
     pub instance_group: String,
-    /// Its UUID, as far as the Director tells.
+    /// Its UUID, if the Director reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Its number in the group.
@@ -30,7 +30,7 @@ pub struct InstanceHealth {
     pub healthy: bool,
     /// In BOSH's words, such as `running`, `failing` or `unresponsive agent`; `no vm` where there should be one.
     pub state: String,
-    /// What its agent watches.
+    /// The processes that its agent monitors.
     pub processes: Vec<ProcessHealth>,
 }
 

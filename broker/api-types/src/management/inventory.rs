@@ -21,7 +21,7 @@ pub struct Inventory {
     pub complete: bool,
 }
 
-/// What is known of a service instance. What is absent is not known.
+/// The inventory entry of a service instance. Absent values are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InventoryEntry {
     /// The service instance.
@@ -45,14 +45,14 @@ pub struct InventoryEntry {
     /// The organization's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_name: Option<String>,
-    /// What the platform says was done last.
+    /// The platform's last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_operation: Option<PlatformOperation>,
     /// Whether the Director has its deployment.
     pub deployment: DeploymentPresence,
-    /// Whose marker it has.
+    /// The owner of its operation record.
     pub owner: Owner,
-    /// What this broker remembers as done last.
+    /// The broker's last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<InventoryOperation>,
     /// The last create, update or upgrade that has succeeded.
@@ -66,7 +66,7 @@ pub struct InventoryEntry {
     pub up_to_date: Option<bool>,
 }
 
-/// What the platform says was done last with an instance.
+/// The platform's last operation on an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformOperation {
     /// What.
@@ -75,7 +75,7 @@ pub struct PlatformOperation {
     pub state: PlatformOperationState,
 }
 
-/// What a platform does with an instance.
+/// The kind of a platform's operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlatformOperationKind {
@@ -118,7 +118,7 @@ pub enum DeploymentPresence {
     Absent,
 }
 
-/// Whose marker an instance has.
+/// The owner of an instance's operation record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
@@ -130,17 +130,17 @@ pub enum Owner {
     Unknown,
 }
 
-/// An operation as the broker remembers it.
+/// A recorded operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InventoryOperation {
-    /// What it does.
+    /// The kind.
     pub kind: OperationKind,
     /// How far it is.
     pub state: OperationState,
-    /// When it began; markers of older brokers do not tell.
+    /// When it began; unknown in records of older brokers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<Timestamp>,
-    /// The request that began it, for the log. Without markers it is not remembered.
+    /// The request that began it, for the log. Unknown without an operation record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
     /// How far it is, or how it ended, in the platform user's words.
@@ -155,7 +155,7 @@ pub struct InventoryOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationState {
-    /// It goes on.
+    /// It is in progress.
     #[serde(rename = "in progress")]
     InProgress,
     /// All is as ordered.
@@ -167,14 +167,14 @@ pub enum OperationState {
 /// What was deployed, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deployed {
-    /// What its plan deployed then.
+    /// The plan's target at that time.
     pub target: Target,
     /// When it was done, or last found to be as it should be.
     pub at: Timestamp,
 }
 
-/// What a broker deploys for a plan, or for all of them, in one word: a digest, equal as long as nothing changes of plan,
-/// releases, stemcells and adapter.
+/// The target of a plan, or of all plans together: a digest that changes when the plan, releases, stemcells or the
+/// adapter change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Target(String);

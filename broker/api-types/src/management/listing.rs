@@ -17,7 +17,7 @@ pub struct ListedInstance {
     pub space_guid: Option<String>,
 }
 
-/// A deployment that no service instance of the platform stands behind.
+/// A deployment without a service instance in the platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedOrphan {
     /// The deployment's name, `service-instance_` and the id of the instance that it was.

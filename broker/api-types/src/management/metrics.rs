@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 /// One number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceMetric {
-    /// What is counted: `/on-demand-broker/SERVICE/…`.
+    /// The name of the metric: `/on-demand-broker/SERVICE/…`.
     pub key: String,
-    /// How many there are. What remains of a quota is negative where more is used than is allowed.
+    /// The value. The remaining quota is negative if more is used than allowed.
     pub value: i64,
-    /// What they are.
+    /// The unit.
     pub unit: MetricUnit,
 }
 
-/// What is counted.
+/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricUnit {

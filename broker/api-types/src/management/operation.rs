@@ -17,18 +17,18 @@ use crate::{
 pub struct OperationStatus {
     /// The service instance.
     pub service_instance_id: InstanceId,
-    /// What the operation does; absent where nobody remembers it, and tasks of the Director have to do.
+    /// The kind of the operation; absent without a record, when the Director's tasks decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<OperationKind>,
-    /// How it stands.
+    /// The state.
     pub state: OperationState,
     /// An operator has cancelled it: nothing more of it is begun.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancelled: bool,
-    /// When it began; markers of older brokers do not tell.
+    /// When it began; unknown in records of older brokers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<Timestamp>,
-    /// The request that began it, for the log; absent where nobody remembers.
+    /// The request that began it, for the log; absent without a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
     /// How far it is, or how it ended, in the platform user's words.
@@ -43,14 +43,14 @@ pub struct OperationStatus {
 /// A stage of an operation, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageStatus {
-    /// What it does.
+    /// The name.
     pub name: StageName,
     /// How far it is.
     pub state: StageState,
     /// The Director's task that does it, or did; the latest, where it took several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u64>,
-    /// What the task has told of its steps.
+    /// The steps of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepStatus>,
     /// Why it failed, in the Director's words; what looks like a secret is masked.
@@ -58,7 +58,7 @@ pub struct StageStatus {
     pub error: Option<String>,
 }
 
-/// What a stage does. In JSON one word, of an errand `errand NAME`.
+/// The name of a stage. In JSON one word, for an errand `errand NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum StageName {
@@ -99,9 +99,9 @@ pub struct StepStatus {
     pub stage: String,
     /// How many steps have ended well.
     pub done: u64,
-    /// How many there are, as far as the Director has told.
+    /// The number of steps, as far as the Director has reported it.
     pub total: u64,
-    /// The one that has begun last of those that go on.
+    /// The latest of the steps in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
 }

@@ -9,14 +9,14 @@ use crate::{
     kind::OperationKind,
 };
 
-/// A deployment that no service instance of the platform stands behind. What is absent is not known.
+/// A deployment without a service instance in the platform. Absent values are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanDeployment {
     /// Its name at the Director.
     pub deployment_name: String,
     /// The service instance that it was.
     pub service_instance_id: InstanceId,
-    /// Whose it is: this broker's, or nobody has marked it. Another broker's is not told of.
+    /// Its owner: this broker, or none. Deployments of other brokers are not listed.
     pub owner: Owner,
     /// How it came about.
     pub reason: OrphanReason,
@@ -26,7 +26,7 @@ pub struct OrphanDeployment {
     /// How long ago that was, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_seconds: Option<u64>,
-    /// What was done with it last.
+    /// Its last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<OrphanOperation>,
     /// The plan that it is on, by its marker.
@@ -34,7 +34,7 @@ pub struct OrphanDeployment {
     pub plan_id: Option<PlanId>,
 }
 
-/// What was done last with an orphan.
+/// The last operation of an orphan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanOperation {
     /// What; without a marker it is not always known.
@@ -42,7 +42,7 @@ pub struct OrphanOperation {
     pub kind: Option<OperationKind>,
     /// How far it is.
     pub state: OperationState,
-    /// How it is doing, or how it ended, in the words of platform users or of the Director.
+    /// The state or outcome, in the words for platform users or of the Director.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -61,6 +61,6 @@ pub enum OrphanReason {
     BeingDeleted,
     /// The platform knows no plan of the offering: perhaps it is no orphan at all.
     OfferingUnknownToPlatform,
-    /// Nobody remembers.
+    /// There is no record.
     Unknown,
 }

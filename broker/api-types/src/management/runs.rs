@@ -13,11 +13,11 @@ use super::Target;
 pub struct Run {
     /// Names it.
     pub id: RunId,
-    /// What is done to each instance.
+    /// The operation on each instance.
     pub kind: RunKind,
     /// When it began, by the broker's clock, which also says when operations began and ended.
     pub began: Timestamp,
-    /// What the plans deployed when it began, all of them in one word.
+    /// The common target of all plans when it began.
     pub target: Target,
     /// How it ended; absent until it has. A run that has failed can be continued and succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,14 +30,14 @@ pub struct LatestRun {
     /// The run.
     #[serde(flatten)]
     pub run: Run,
-    /// What it was to bring about is still what the plans deploy. What was done for another target says nothing of today's.
+    /// Whether its target is still the current one. Results for another target say nothing about the current one.
     pub is_current: bool,
 }
 
 /// The body of `POST /mgmt/v1/runs`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeginRun {
-    /// What is to be done to each instance.
+    /// The operation on each instance.
     pub kind: RunKind,
 }
 
@@ -48,7 +48,7 @@ pub struct EndRun {
     pub outcome: RunOutcome,
 }
 
-/// What a run does to each instance.
+/// The operation of a run on each instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {

@@ -1,4 +1,4 @@
-//! What both versions of the API can do, each in its own way.
+//! The trait of both API versions.
 
 use async_trait::async_trait;
 

@@ -11,16 +11,16 @@ pub struct CfBroker {
     pub guid: BrokerGuid,
     /// Its name, which no other broker has.
     pub name: String,
-    /// Where the Cloud Controller speaks to it.
+    /// The broker's address for the Cloud Controller.
     pub url: String,
 }
 
-/// What the Cloud Controller is told of a broker.
+/// The registration of a broker at the Cloud Controller.
 #[derive(Clone, Debug)]
 pub struct BrokerRegistration {
     /// Its name.
     pub name: String,
-    /// Where the Cloud Controller is to speak to it.
+    /// The broker's address for the Cloud Controller.
     pub url: String,
     /// As whom.
     pub username: String,

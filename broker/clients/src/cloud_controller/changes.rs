@@ -1,7 +1,7 @@
-//! What can be registered, deleted and upgraded, with what one has to know for that (`spec/contracts/platform-apis.md`,
+//! Requests that register, delete and upgrade, with the reads that they need (`spec/contracts/platform-apis.md`,
 //! sections 3.5 to 3.11 and 4).
 //!
-//! What is not there any more is deleted: no answer to a deletion is an error because of that.
+//! A missing object counts as deleted: a deletion never fails because of that.
 
 use super::{
     Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBroker, CfLastOperation,
@@ -21,12 +21,11 @@ impl CloudController {
         self.api(call).await?.broker_named(call, name).await
     }
 
-    /// Registers a broker, and has its catalog read.
+    /// Registers a broker. The Cloud Controller reads its catalog.
     ///
-    /// Sent once. After an error that [may have taken effect](ServiceError::may_have_taken_effect), and after a
-    /// job that has failed, the broker may be there: [`CloudController::broker_named`] tells, and
-    /// [`CloudController::update_broker`] has its catalog read again. In version 2 of the API the request waits for the
-    /// broker.
+    /// Sent once. After an error that [may have taken effect](ServiceError::may_have_taken_effect), and after a failed
+    /// job, the broker may exist: [`CloudController::broker_named`] finds it, and [`CloudController::update_broker`]
+    /// makes the Cloud Controller read its catalog again. In version 2 of the API the request waits for the broker.
     #[tracing::instrument(name = "cloud_controller.create_broker", skip_all)]
     pub async fn create_broker(
         &self,
@@ -36,10 +35,10 @@ impl CloudController {
         self.api(call).await?.create_broker(call, broker).await
     }
 
-    /// Tells anew what a broker is, and has its catalog read.
+    /// Updates a broker. The Cloud Controller reads its catalog.
     ///
-    /// Sent once, for each time has the catalog read; safe to repeat. When it fails the broker stays what it was. While
-    /// an earlier change is under way it is refused ([`ServiceError::is_busy`]).
+    /// Sent once, because each request reads the catalog; safe to repeat. After an error the broker is unchanged. While
+    /// an earlier change is in progress the request is rejected ([`ServiceError::is_busy`]).
     #[tracing::instrument(name = "cloud_controller.update_broker", skip_all, fields(%guid))]
     pub async fn update_broker(
         &self,
@@ -67,7 +66,7 @@ impl CloudController {
         Ok(there(deleted)?.unwrap_or(Accepted::Done { warnings }))
     }
 
-    /// Who sees a plan. Safe to repeat.
+    /// The visibility of a plan. Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.plan_visibility", skip_all, fields(%plan))]
     pub async fn plan_visibility(
         &self,
@@ -77,12 +76,13 @@ impl CloudController {
         self.api(call).await?.plan_visibility(call, plan).await
     }
 
-    /// Settles who sees a plan: everybody, administrators alone, or these organizations and no others. Safe to repeat.
+    /// Sets the visibility of a plan: all organizations, administrators only, or exactly these organizations. Safe to
+    /// repeat.
     ///
-    /// In version 3 one request replaces all. In version 2, whoever sees the plan before and after sees it all the time,
-    /// but for a plan that was public: its organizations can be let in only when it is not.
+    /// In version 3 one request replaces all. In version 2, an organization that sees the plan before and after sees it
+    /// all the time, unless the plan was public: its organizations can be added only when it is not.
     ///
-    /// A plan of a broker that belongs to a space is refused.
+    /// A plan of a space-scoped broker is rejected.
     #[tracing::instrument(name = "cloud_controller.set_plan_visibility", skip_all, fields(%plan))]
     pub async fn set_plan_visibility(
         &self,
@@ -96,7 +96,7 @@ impl CloudController {
             .await
     }
 
-    /// How an instance is doing; `None` when it is not there (any more). Safe to repeat.
+    /// The state of an instance; `None` if it does not exist (any more). Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.last_operation", skip_all, fields(%instance))]
     pub async fn last_operation(
         &self,
@@ -118,7 +118,7 @@ impl CloudController {
         Ok(there(found)?.unwrap_or_default())
     }
 
-    /// Deletes a binding, which asks the broker. Sent once: after an error it may be deleted all the same
+    /// Deletes a binding, which calls the broker. Sent once: after an error it may be deleted
     /// ([`ServiceError::may_have_taken_effect`]).
     #[tracing::instrument(name = "cloud_controller.delete_binding", skip_all, fields(%instance, binding = %binding.guid))]
     pub async fn delete_binding(
@@ -137,7 +137,7 @@ impl CloudController {
 
     /// The spaces that an instance is shared into. Safe to repeat.
     ///
-    /// Spoken in version 3 on old foundations, too: version 2 cannot take a share back.
+    /// Uses version 3 on old foundations, too: version 2 cannot unshare.
     #[tracing::instrument(name = "cloud_controller.shared_spaces", skip_all, fields(%instance))]
     pub async fn shared_spaces(
         &self,
@@ -160,11 +160,11 @@ impl CloudController {
         there(unshared).map(drop)
     }
 
-    /// Asks for the deletion of an instance. Sent once: after an error it may have begun all the same
+    /// Requests the deletion of an instance. Sent once: after an error it may have begun
     /// ([`ServiceError::may_have_taken_effect`]).
     ///
-    /// Version 3 takes bindings and shares away by itself, as far as that does not take time. Version 2 refuses while
-    /// there are any ([`ServiceError::is_shared`]).
+    /// Version 3 also deletes bindings and shares, if that is synchronous. Version 2 rejects the request while there
+    /// are any ([`ServiceError::is_shared`]).
     #[tracing::instrument(name = "cloud_controller.delete_instance", skip_all, fields(%instance))]
     pub async fn delete_instance(
         &self,
@@ -175,8 +175,8 @@ impl CloudController {
         Ok(there(begun)?.unwrap_or(Deletion::Done))
     }
 
-    /// Forgets an instance and its bindings without asking the broker, where what it stands for stays. Only for an
-    /// administrator. Safe to repeat.
+    /// Purges an instance and its bindings without calling the broker; its deployment stays. Only for an administrator.
+    /// Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.purge_instance", skip_all, fields(%instance))]
     pub async fn purge_instance(
         &self,
@@ -187,10 +187,11 @@ impl CloudController {
         there(purged).map(drop)
     }
 
-    /// Whether upgrades can be asked for here: the Cloud Controller knows `maintenance_info`. Needs no token. Safe to repeat.
+    /// Whether upgrades can be requested: the Cloud Controller supports `maintenance_info`. Needs no token. Safe to
+    /// repeat.
     ///
-    /// Every version 3 that is spoken here does (it came with 3.86); of version 2 the version of the Open Service Broker API
-    /// tells, which need not have more than two parts.
+    /// Every supported version 3 does (since 3.86); for version 2 the version of the Open Service Broker API shows it,
+    /// which may have only two parts.
     #[tracing::instrument(name = "cloud_controller.knows_maintenance_info", skip_all)]
     pub async fn knows_maintenance_info(&self, call: &Call) -> Result<bool, ServiceError> {
         self.api(call).await?.knows_maintenance_info(call).await
@@ -221,9 +222,8 @@ impl CloudController {
         self.api(call).await?.version_of_plan(call, plan).await
     }
 
-    /// Asks for the upgrade of an instance to the version of its plan. Sent once: after an error it may have begun all the
-    /// same ([`ServiceError::may_have_taken_effect`]). Refused while the instance
-    /// [is busy](ServiceError::is_busy).
+    /// Requests the upgrade of an instance to the version of its plan. Sent once: after an error it may have begun
+    /// ([`ServiceError::may_have_taken_effect`]). Rejected while the instance [is busy](ServiceError::is_busy).
     #[tracing::instrument(name = "cloud_controller.upgrade_instance", skip_all, fields(%instance))]
     pub async fn upgrade_instance(
         &self,

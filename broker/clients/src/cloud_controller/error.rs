@@ -1,4 +1,4 @@
-//! What the refusals of the Cloud Controller mean (`spec/contracts/platform-apis.md`, sections 3.2 and 4.1).
+//! The meaning of the Cloud Controller's errors (`spec/contracts/platform-apis.md`, sections 3.2 and 4.1).
 
 use crate::{
     http::StatusCode,
@@ -52,8 +52,8 @@ impl ServiceError {
     }
 }
 
-/// Whether a broker's fault, which arrives as that of a gateway, is there to stay: its catalog is wrong, or it does not
-/// know our credentials.
+/// Whether an error of a broker, which arrives as a gateway error, is permanent: its catalog is invalid, or it rejects
+/// the platform's credentials.
 pub(crate) fn is_lasting_error_of_broker(code: Option<u64>, title: &str, detail: &str) -> bool {
     code.is_some_and(|code| WRONG_CATALOG.contains(&code))
         || title == "CF-ServiceBrokerApiAuthenticationFailed"

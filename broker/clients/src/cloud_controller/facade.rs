@@ -1,4 +1,4 @@
-//! What can be looked at, whichever version of the API answers.
+//! The read requests, for both versions of the API.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,7 @@ pub(super) struct Inner {
     v2: V2,
     pub(super) v3: V3,
     tokens: TokenSource,
-    /// Which version is spoken, once it is known.
+    /// The API version, once it is known.
     version: OnceCell<ApiVersion>,
 }
 
@@ -61,17 +61,16 @@ impl CloudController {
     pub async fn api_versions(&self, call: &Call) -> Result<ApiVersions, ServiceError> {
         let versions = versions::ask(self.connection(), call).await?;
         if let Ok(version) = versions.supported() {
-            // Whoever was first has found the same.
+            // A concurrent call has found the same.
             let _ = self.0.version.set(version);
         }
         Ok(versions)
     }
 
-    /// The plans of a service offering, named by its id in the broker's catalog. Safe to repeat.
+    /// The plans of a service offering, by its id in the broker's catalog. Safe to repeat.
     ///
-    /// A catalog id is unique within a broker only: if several brokers offer the same service, the
-    /// plans of all of them are told, and a `unique_id` is there several times. An offering that is
-    /// not there has no plans.
+    /// A catalog id is unique within a broker only: if several brokers offer the same service, the plans of all of them
+    /// are returned, and a `unique_id` occurs several times. A missing offering has no plans.
     #[tracing::instrument(name = "cloud_controller.plans_of_offering", skip_all)]
     pub async fn plans_of_offering(
         &self,
@@ -91,10 +90,10 @@ impl CloudController {
         Ok(plans.into_values().collect())
     }
 
-    /// How many instances each of the plans has. Safe to repeat.
+    /// The number of instances of each plan. Safe to repeat.
     ///
-    /// In version 3 an instance counts from before the broker is asked to create it, and in both
-    /// versions it goes on counting when that fails.
+    /// In version 3 an instance counts from before the broker is called to create it, and in both versions it continues
+    /// to count when that fails.
     #[tracing::instrument(name = "cloud_controller.count_instances", skip_all)]
     pub async fn count_instances(
         &self,
@@ -132,12 +131,11 @@ impl CloudController {
         self.api(call).await?.count_instances(call, plans).await
     }
 
-    /// The instances that a query asks for, each once, page by page: what is held at a time are some
-    /// pages, however long the list. Nothing is asked before the stream is.
+    /// The instances that match a query, each once, page by page: only some pages are in memory at a time. The first
+    /// request is sent when the stream is polled.
     ///
-    /// None is missing that was there from the first question to the end of the stream; a list that
-    /// changes on every reading ends in [`FailureKind::ListChanging`]. Instances come in no
-    /// order that means anything.
+    /// The stream has every instance that exists from the first request to the end; a list that changes with every
+    /// request ends in [`FailureKind::ListChanging`]. The order of instances has no meaning.
     pub fn list_instances(&self, call: &Call, query: InstanceQuery) -> InstanceStream {
         listing::stream(self.clone(), call.clone(), query)
     }
@@ -194,9 +192,9 @@ impl CloudController {
             .await
     }
 
-    /// Those of the ids that are service instances, of whatever offering. Safe to repeat.
+    /// Those of the ids that are service instances, of any offering. Safe to repeat.
     ///
-    /// Whoever may not see everything does not see all of them: see [`CloudController::visibility`].
+    /// A client that cannot see all spaces does not get all of them: see [`CloudController::visibility`].
     #[tracing::instrument(name = "cloud_controller.known_instances", skip_all)]
     pub async fn known_instances(
         &self,
@@ -246,7 +244,7 @@ impl CloudController {
         Ok(self.api_of(self.version(call).await?))
     }
 
-    /// How much we may see. Asks the UAA, where no token is at hand. Safe to repeat.
+    /// How much the client can see. Calls the UAA if there is no token. Safe to repeat.
     pub async fn visibility(&self, call: &Call) -> Result<Visibility, ServiceError> {
         match self.0.tokens.token(call).await {
             Ok(token) => Ok(Visibility::of(token.scopes())),
@@ -264,7 +262,7 @@ impl CloudController {
         self.connection().failure("/", kind)
     }
 
-    /// The version that is spoken. Who asks first asks for all; a failure is not kept.
+    /// The API version. The first caller sends the request for all; an error is not cached.
     pub(super) async fn version(&self, call: &Call) -> Result<ApiVersion, ServiceError> {
         let asked = self.0.version.get_or_try_init(async || {
             let versions = versions::ask(self.connection(), call).await?;
@@ -277,7 +275,7 @@ impl CloudController {
     }
 }
 
-/// What is not there any more is no error.
+/// A missing object is no error.
 pub(super) fn there<T>(answer: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
     match answer {
         Ok(found) => Ok(Some(found)),

@@ -33,7 +33,7 @@ text_id! {
 }
 
 text_id! {
-    /// Names a job: something that the Cloud Controller carries out by and by.
+    /// Names a job: asynchronous work of the Cloud Controller.
     JobGuid, "job guid"
 }
 

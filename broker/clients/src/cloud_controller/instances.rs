@@ -17,7 +17,7 @@ pub struct CfInstance {
     pub plan: PlanGuid,
     /// The space.
     pub space: SpaceGuid,
-    /// What was last done with it, if that is known.
+    /// The last operation, if it is known.
     pub last_operation: Option<CfOperation>,
     /// The space's name, if names were asked for and the space is still there.
     pub space_name: Option<String>,
@@ -27,7 +27,7 @@ pub struct CfInstance {
     pub organization_name: Option<String>,
 }
 
-/// What was last done with a service instance.
+/// The last operation on a service instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfOperation {
     /// What.
@@ -36,7 +36,7 @@ pub struct CfOperation {
     pub state: CfOperationState,
 }
 
-/// What was done with a service instance.
+/// The kind of an operation on a service instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CfOperationKind {
     /// It was ordered.
@@ -65,78 +65,79 @@ pub enum CfOperationState {
     Unknown(String),
 }
 
-/// How one service instance is doing.
+/// The state of a service instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfLastOperation {
     /// Its name, for people.
     pub name: String,
-    /// What was last done with it, if that is known.
+    /// The last operation, if it is known.
     pub last_operation: Option<CfOperation>,
-    /// What was said of that; empty if nothing was. 2 KiB at most.
+    /// Its description; may be empty. 2 KiB at most.
     pub description: String,
 }
 
-/// What hangs on a service instance.
+/// A binding of a service instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfBinding {
     /// Its id. Version 2 has none for the binding of a route: there it is the route's.
     pub guid: BindingGuid,
-    /// Who has it.
+    /// The consumer of the binding.
     pub kind: CfBindingKind,
-    /// What was last done with it, if that is known.
+    /// The last operation, if it is known.
     pub last_operation: Option<CfOperation>,
 }
 
-/// Who has a binding.
+/// The consumer of a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CfBindingKind {
     /// An application.
     App(AppGuid),
-    /// Nobody in particular: it is a service key.
+    /// None: it is a service key.
     Key,
     /// A route, the requests of which go through the instance.
     Route,
 }
 
-/// What came of asking for a deletion.
+/// The result of a deletion request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// It is gone.
     Done,
     /// A job is at it, and knows in the end why it failed.
     Job(JobGuid),
-    /// The broker is at it. Only a look at what is to go tells how it ends.
+    /// The broker works asynchronously. Only reading the object shows the outcome.
     UnderWay,
 }
 
-/// What an instance is, and what it could be upgraded to depends on.
+/// What decides whether an instance can be upgraded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfVersionedInstance {
     /// Its plan.
     pub plan: PlanGuid,
     /// The version that the Cloud Controller takes it to be of, if it has one.
     pub version: Option<String>,
-    /// What was last done with it, if that is known.
+    /// The last operation, if it is known.
     pub last_operation: Option<CfOperation>,
-    /// What was said of that; empty if nothing was. 2 KiB at most.
+    /// Its description; may be empty. 2 KiB at most.
     pub description: String,
-    /// When it has changed last, in the Cloud Controller's own notation, if it tells: tells one operation from the next.
+    /// When it last changed, in the Cloud Controller's own notation, if reported: distinguishes one operation from the
+    /// next.
     pub changed: Option<String>,
 }
 
-/// What came of asking for an upgrade.
+/// The result of an upgrade request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Upgrading {
-    /// The broker is at it: the last operation of the instance tells how it ends.
+    /// The broker works on it: the last operation of the instance shows the outcome.
     Begun,
     /// There is nothing to upgrade.
     UpToDate,
     /// The broker has refused or failed at once.
     Failed {
-        /// What was said of that; empty if nothing was. 2 KiB at most.
+        /// Its description; may be empty. 2 KiB at most.
         description: String,
     },
-    /// The answer tells of a state that this client does not know.
+    /// The answer has an unknown state.
     Unknown {
         /// The state; empty if there is none.
         state: String,
@@ -181,7 +182,7 @@ impl WireOperation {
     }
 }
 
-/// What both versions tell of one instance.
+/// The instance in the answers of both versions.
 #[derive(Deserialize)]
 pub(super) struct WireInstanceStatus {
     #[serde(default)]
@@ -250,7 +251,7 @@ impl CfVersionedInstance {
     }
 }
 
-/// What is sent to ask for an upgrade, in both versions.
+/// The body of an upgrade request, in both versions.
 pub(super) fn wanted(version: &str) -> serde_json::Value {
     serde_json::json!({ "maintenance_info": { "version": version } })
 }

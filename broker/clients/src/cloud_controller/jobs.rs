@@ -1,4 +1,4 @@
-//! What the Cloud Controller carries out by and by (`spec/contracts/platform-apis.md`, section 3.4).
+//! Asynchronous jobs of the Cloud Controller (`spec/contracts/platform-apis.md`, section 3.4).
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ use crate::{
 
 const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
 
-/// The Cloud Controller's codes for what fails by no fault of the request: an unspecified failure on the way to a broker,
-/// unavailability, a failed, rejected or malformed synchronisation (a router that does not know the broker yet answers
-/// for it), a job that took too long.
+/// The Cloud Controller's codes for errors that the request did not cause: an unspecified failure at a broker,
+/// unavailability, a failed, rejected or malformed synchronisation (also when a router does not know the broker yet), a
+/// job timeout.
 const TRANSIENT: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
 
 /// A request that was taken.
@@ -27,7 +27,7 @@ const TRANSIENT: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
 pub enum Accepted {
     /// It has been carried out.
     Done {
-        /// What the operator should know.
+        /// Warnings for the operator.
         warnings: Vec<String>,
     },
     /// It is being carried out: [`CloudController::finished`] waits for its end.
@@ -39,13 +39,13 @@ pub enum Accepted {
 pub struct CfJob {
     /// Its id.
     pub guid: JobGuid,
-    /// What it does, such as `service_broker.delete`.
+    /// The operation, such as `service_broker.delete`.
     pub operation: String,
     /// How far it is.
     pub state: JobState,
     /// Why it has failed, the cause first.
     pub errors: Vec<CfError>,
-    /// What the operator should know.
+    /// Warnings for the operator.
     pub warnings: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub enum JobState {
     Unknown(String),
 }
 
-/// What the Cloud Controller says of a failure.
+/// The Cloud Controller's error.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct CfError {
     /// Its code (`spec/contracts/platform-apis.md`, section 3.2).
@@ -78,7 +78,7 @@ pub struct CfError {
 }
 
 impl CloudController {
-    /// How a job is doing. Safe to repeat.
+    /// The state of a job. Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.job", skip_all, fields(%job))]
     pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob, ServiceError> {
         let connection = self.connection();
@@ -87,14 +87,13 @@ impl CloudController {
         Ok(wire.job(job))
     }
 
-    /// Waits until what was taken has been carried out, and tells of what it warns. The pauses between two looks grow
-    /// with [`Limits`](crate::http::Limits), the deadline of the call ends it. A failure to look is none of the job:
-    /// it goes on.
+    /// Waits until a job has ended, and returns its warnings. The pauses between two polls grow with
+    /// [`Limits`](crate::http::Limits); the deadline of the call ends the wait. A failed poll does not affect the job.
     ///
     /// # Errors
     ///
-    /// [`FailureKind::JobFailed`] when the job has failed, [`FailureKind::OutOfTime`] when the deadline
-    /// comes first: the job goes on then.
+    /// [`FailureKind::JobFailed`] when the job has failed, [`FailureKind::OutOfTime`] when the deadline comes first:
+    /// the job continues then.
     pub async fn finished(
         &self,
         call: &Call,
@@ -134,7 +133,7 @@ impl CloudController {
     }
 }
 
-/// What came of a request that was not refused.
+/// The result of an accepted request.
 pub(super) fn accepted(
     connection: &Connection,
     written: &Answered,

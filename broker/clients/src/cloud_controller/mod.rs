@@ -1,23 +1,23 @@
-//! The Cloud Controller, in whichever version of its API it offers.
+//! The client of the Cloud Controller, for every version of its API.
 //!
-//! Contract: `spec/contracts/platform-apis.md`, sections 3 and 4. [`CloudController`] asks for the
-//! versions once and then speaks v3 where that is complete, else v2.
+//! Contract: `spec/contracts/platform-apis.md`, sections 3 and 4. [`CloudController`] reads the versions once and then
+//! uses v3 if it is complete, otherwise v2.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `facade`, `changes` | what can be looked at, and what can be changed, whichever version answers |
+//! | `facade`, `changes` | the read requests and the changes, for both versions |
 //! | `api` | the trait of a version |
 //! | `v3`, `v2` | the two versions |
-//! | `versions` | which versions there are, and which of them is spoken |
-//! | `listing` | service instances as a stream of pages, each instance once, none hidden |
-//! | `jobs` | what the Cloud Controller carries out by and by |
+//! | `versions` | the available versions, and the choice between them |
+//! | `listing` | service instances as a stream of pages, each instance once, none missing |
+//! | `jobs` | asynchronous jobs of the Cloud Controller |
 //! | `brokers`, `plans`, `instances`, `ids` | the answers |
 //! | `locations` | the names of spaces and organizations |
-//! | `visibility` | how much of it somebody may see |
-//! | `connection`, `error` | how the Cloud Controller is asked, and what its refusals mean |
+//! | `visibility` | how much a client can see |
+//! | `connection`, `error` | sending requests, and the meaning of errors |
 //!
-//! What reads is repeated after transient failures, within the limits and the deadline of the call. What changes
-//! something is not, unless doing it twice is the same as doing it once: who has asked looks what has become of it.
+//! Read requests are retried on transient errors, within the limits and the deadline of the call. Changes are not,
+//! unless they are idempotent: the caller checks their effect.
 
 mod api;
 mod brokers;

@@ -34,10 +34,10 @@ pub struct OfferedPlan {
     pub maintenance_version: Option<String>,
 }
 
-/// Who sees a plan.
+/// The visibility of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanVisibility {
-    /// Everybody.
+    /// All organizations.
     Public,
     /// Administrators alone.
     Admin,
@@ -49,10 +49,10 @@ pub enum PlanVisibility {
     Unknown(String),
 }
 
-/// Who is to see a plan.
+/// The desired visibility of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedVisibility {
-    /// Everybody.
+    /// All organizations.
     Public,
     /// Administrators alone.
     Admin,

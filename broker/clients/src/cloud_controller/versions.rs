@@ -1,4 +1,4 @@
-//! Which versions of its API a Cloud Controller offers, and which of them is spoken.
+//! The available versions of a Cloud Controller's API, and the choice between them.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ const OLDEST_V3: [u64; 3] = [3, 95, 0];
 /// (`spec/contracts/broker-behaviour.md` §1.3).
 const OLDEST_V2: [u64; 3] = [2, 57, 0];
 
-/// The versions of its API that a Cloud Controller tells of, as text such as `3.228.0`.
+/// The versions that a Cloud Controller reports, as text such as `3.228.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiVersions {
     /// Version 3. This client needs 3.95.
@@ -26,17 +26,17 @@ pub struct ApiVersions {
     pub v2: Option<String>,
 }
 
-/// A version of the API that is offered and spoken.
+/// An available and supported version of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiVersion {
-    /// Version 3, which is spoken where it is new enough.
+    /// Version 3, used if it is new enough.
     V3,
     /// Version 2, on foundations that are old.
     V2,
 }
 
 impl ApiVersions {
-    /// The version that this client speaks there; an error names what was found if there is none.
+    /// The version that this client uses; without one, the error names the reported versions.
     pub fn supported(&self) -> Result<ApiVersion, ServiceError> {
         let has = |version: &Option<String>, oldest| {
             version
@@ -72,10 +72,10 @@ impl fmt::Display for ApiVersion {
     }
 }
 
-/// Asks for the versions. Needs no token.
+/// Reads the versions. Needs no token.
 ///
-/// `/` tells of both, but keeps with_instances_api of version 2 where that is switched off, and is missing on
-/// the oldest foundations; so `/v2/info` is asked unless version 3 will do.
+/// `/` reports both, but also version 2 if that is turned off, and is missing on the oldest foundations; so `/v2/info`
+/// is read unless version 3 is sufficient.
 pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersions, ServiceError> {
     let root: Result<Root, _> = connection
         .read_anonymously(call, connection.address(&[], &[]))

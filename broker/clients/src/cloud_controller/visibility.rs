@@ -1,13 +1,14 @@
-//! How much of the Cloud Controller somebody may see. Whoever may not see everything gets shorter lists, and is not told so.
+//! How much of the Cloud Controller a client can see. A client that cannot see everything gets shorter lists without a
+//! notice.
 
-/// What lets somebody read everything (`spec/contracts/platform-apis.md` §1.4).
+/// The scopes that allow reading everything (`spec/contracts/platform-apis.md` §1.4).
 pub const SEES_ALL: [&str; 3] = [
     "cloud_controller.admin",
     "cloud_controller.admin_read_only",
     "cloud_controller.global_auditor",
 ];
 
-/// How much somebody may see.
+/// How much a client can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
     /// All spaces.
@@ -17,7 +18,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// What these scopes of a token let see. Every answer of the UAA with a token names them: a token of which none are told
+    /// The visibility with these scopes of a token. The UAA names them in every token answer, so a token without them
     /// has none.
     pub fn of(scopes: &[String]) -> Self {
         if scopes

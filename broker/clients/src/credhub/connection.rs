@@ -45,7 +45,7 @@ struct Inner {
     version: OnceLock<CredHubVersion>,
 }
 
-/// The client of UAA as whom the broker speaks to CredHub.
+/// The broker's UAA client for CredHub.
 #[derive(Clone, Debug)]
 pub struct CredHubClient {
     /// The client's id.

@@ -30,12 +30,12 @@ pub struct Credential {
     pub value: CredentialValue,
 }
 
-/// What a removal found.
+/// The result of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
-    /// What was to be removed; it is gone now.
+    /// It existed and is removed.
     Yes,
-    /// Nothing, or nothing that the client may remove: CredHub does not tell the two apart.
+    /// It was missing, or the client may not remove it: CredHub does not distinguish the two.
     WasAbsent,
 }
 
@@ -114,7 +114,7 @@ impl CredHub {
         folder: &CredentialName,
     ) -> Result<Vec<CredentialName>, ServiceError> {
         let found = self.names(call, &[("path", folder.as_str())]).await?;
-        // Whatever the server makes of the path, nothing else is told.
+        // The server may interpret the path in another way; other entries are ignored.
         Ok(found
             .into_iter()
             .filter(|name| name.is_below(folder))

@@ -1,18 +1,17 @@
-//! CredHub, the Director's and the one of applications alike.
+//! The client of CredHub, both of the Director's and of the one for applications.
 //!
 //! Contract: `spec/contracts/platform-apis.md`, section 2.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! | --- | --- |
-//! | `connection` | how a request is authenticated, sent and its answer sorted |
-//! | `version` | which CredHub it is; those before 2.0 are spoken to in their own way |
+//! | `connection` | authenticates and sends requests, and classifies answers |
+//! | `version` | the version of the CredHub; versions before 2.0 need requests of their own |
 //! | `name`, `value` | credentials' names and values |
 //! | `credentials` | `/api/v1/data`: put, latest, version, find, delete |
-//! | `permissions` | `/api/v2/permissions`: who may read what |
+//! | `permissions` | `/api/v2/permissions` |
 //!
-//! Everything here may be repeated, so everything is, after transient failures and within the
-//! limits and the deadline of the call. A put that is repeated may make two versions of the same
-//! value.
+//! All requests here are idempotent and retried on transient errors, within the limits and the deadline of the call. A
+//! repeated put may create two versions of the same value.
 
 mod connection;
 mod credentials;

@@ -33,8 +33,8 @@ impl CredentialName {
         &self.0
     }
 
-    /// What this name is inside a folder: `secret` for `/a/secret` in `/a`. Nothing for the folder
-    /// itself and for what is elsewhere.
+    /// This name relative to a folder: `secret` for `/a/secret` in `/a`. `None` for the folder itself and for names
+    /// elsewhere.
     pub fn below(&self, folder: &Self) -> Option<&str> {
         let (start, rest) = self.0.split_at_checked(folder.0.len())?;
         let inside = start.eq_ignore_ascii_case(&folder.0);

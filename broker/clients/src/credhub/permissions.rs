@@ -19,7 +19,7 @@ text_id! {
     PermissionId, "permission id"
 }
 
-/// Who is permitted something (`spec/contracts/platform-apis.md`, section 2.2).
+/// The actor of a permission (`spec/contracts/platform-apis.md`, section 2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An application, by its GUID; it shows the certificate of its instance.
@@ -28,7 +28,7 @@ pub enum Actor {
     UaaClient(String),
 }
 
-/// What may be permitted.
+/// A permitted operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermittedOperation {
@@ -44,16 +44,16 @@ pub enum PermittedOperation {
     WriteAcl,
 }
 
-/// What an actor may do with a credential.
+/// The permission of an actor on a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
     /// The permission.
     pub id: PermissionId,
-    /// What is permitted.
+    /// The permitted operations.
     pub operations: BTreeSet<PermittedOperation>,
 }
 
-/// What a grant found.
+/// The result of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granted {
     /// The permission was not there.
@@ -105,7 +105,7 @@ impl CredHub {
         }
     }
 
-    /// What an actor is permitted with exactly this credential, as far as the client may see it.
+    /// The permission of an actor on exactly this credential, as far as the client can see it.
     #[tracing::instrument(name = "credhub.permission", skip_all, fields(credential = %name, actor = %actor))]
     pub async fn permission(
         &self,
@@ -125,8 +125,9 @@ impl CredHub {
         }))
     }
 
-    /// What an actor is permitted with all that is below a folder, as far as the client may see it: what stands for exactly
-    /// this folder; without a folder for everything there is. Servers before 2.0 know nothing of folders. Safe to repeat.
+    /// The permission of an actor on all credentials below a folder, as far as the client can see it: the one on
+    /// exactly this folder; without a folder, the one on everything. Servers before 2.0 have no folders. Safe to
+    /// repeat.
     #[tracing::instrument(name = "credhub.permitted_below", skip_all, fields(actor = %actor))]
     pub async fn permitted_below(
         &self,
@@ -185,7 +186,7 @@ impl CredHub {
         actor: &Actor,
         operations: &[PermittedOperation],
     ) -> Result<Granted, ServiceError> {
-        // Who may grant and not look has to take CredHub's word for it.
+        // A client that may grant but not read permissions relies on CredHub's answer.
         let Some(permission) = self.permission(call, name, actor).await? else {
             return Ok(Granted::Already);
         };

@@ -19,7 +19,7 @@ pub enum CredentialValue {
 #[derive(Clone)]
 pub struct SecretJson(SecretString);
 
-/// The text is no JSON. The text itself is not told.
+/// The text is no JSON. The text itself is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the secret is no JSON at line {line}, column {column}")]
 pub struct InvalidSecretJson {
@@ -46,7 +46,7 @@ impl CredentialValue {
         }
     }
 
-    /// What is under a key of an object; nothing if there is no such key, or no object.
+    /// The value of an object's key; `None` without such a key, or if the value is no object.
     pub fn member(&self, key: &str) -> Option<Self> {
         match self {
             Self::Text(_) => None,
@@ -74,7 +74,7 @@ impl CredentialValue {
         }
     }
 
-    /// The value as it stands in a request.
+    /// The value in the form for a request.
     pub(super) fn to_raw(&self) -> Box<RawValue> {
         let written = match self {
             Self::Text(text) => serde_json::value::to_raw_value(text.expose_secret()),

@@ -17,7 +17,7 @@ pub struct CredHubVersion {
     major: u64,
 }
 
-/// What CredHub tells to everybody.
+/// CredHub's public information.
 #[derive(Deserialize)]
 pub(super) struct Info {
     #[serde(rename = "auth-server")]
@@ -44,8 +44,8 @@ struct Version {
 }
 
 impl CredHub {
-    /// The server's version, asked for until it is known. It needs a token, so that this tells
-    /// whether the credentials are taken. Safe to repeat.
+    /// The server's version, read until it is known. It needs a token, so it also verifies the credentials. Safe to
+    /// repeat.
     #[tracing::instrument(name = "credhub.version", skip_all)]
     pub async fn version(&self, call: &Call) -> Result<CredHubVersion, ServiceError> {
         if let Some(version) = self.known_version().get() {
@@ -70,8 +70,7 @@ impl CredHubVersion {
         })
     }
 
-    /// Whether it is of the time before 2.0, when a set kept the old value unless told otherwise,
-    /// and permissions had another form.
+    /// Whether it is older than 2.0, when a set kept the old value by default, and permissions had another form.
     pub fn is_before_2(&self) -> bool {
         self.major < 2
     }

@@ -1,4 +1,4 @@
-//! The Director's audit: what was done to which object. It outlives the tasks that it tells of.
+//! The Director's audit: actions on objects. It outlives the tasks.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::{http::Call, service_error::ServiceError};
 /// Which records are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum AuditFilter<'a> {
-    /// What was done to a deployment as a whole.
+    /// A deployment.
     Deployment(&'a DeploymentName),
     /// The errands that were run on a deployment.
     Errands(&'a DeploymentName),
@@ -22,11 +22,11 @@ pub enum AuditFilter<'a> {
 pub struct AuditRecord {
     /// Later records have higher numbers.
     pub id: u64,
-    /// The record of the beginning. What has none is a beginning, or failed before that was written.
+    /// The record of the start. A record without one is a start, or the action failed before its start was recorded.
     pub parent: Option<u64>,
-    /// Who did it.
+    /// The user of the action.
     pub user: String,
-    /// What was done, such as `update`.
+    /// The action, such as `update`.
     pub action: String,
     /// To what sort of object, such as `deployment`.
     pub object_type: String,

@@ -41,7 +41,7 @@ pub enum Expected {
     Latest(ConfigId),
 }
 
-/// What a delete of a config found.
+/// The result of deleting a config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deleted {
     /// The config; it is gone now.
@@ -90,8 +90,8 @@ impl Director {
         Ok(found.pop())
     }
 
-    /// What `keep` keeps of the latest versions of all configs of a type. There may be thousands: of those that are not
-    /// kept only the text of the answer is held. Safe to repeat.
+    /// Applies `keep` to the latest versions of all configs of a type, and collects the results. There may be
+    /// thousands: of dropped ones only the text of the answer is in memory. Safe to repeat.
     #[tracing::instrument(name = "director.configs_of_type", skip_all, fields(config.type = %kind))]
     pub async fn configs_of_type<T, C: Default + Extend<T>>(
         &self,

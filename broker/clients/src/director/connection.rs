@@ -39,7 +39,7 @@ static PROTOCOL: Protocol = Protocol {
 #[derive(Clone)]
 pub struct Director(Arc<Connection>);
 
-/// As whom the broker speaks to the Director.
+/// The broker's credentials at the Director.
 #[derive(Clone, Debug)]
 pub enum Credentials {
     /// A user of a Director that keeps its users itself.
@@ -88,7 +88,7 @@ pub enum ConnectError {
     /// The Director names a UAA whose address is not one.
     #[error("the address of UAA that the Director gives cannot be used")]
     UaaAddress {
-        /// What is wrong with it.
+        /// The underlying error.
         #[source]
         source: ClientError,
     },
@@ -98,8 +98,7 @@ pub enum ConnectError {
 }
 
 impl Director {
-    /// Whether a Director can be called at an address as configured. The refusal repeats no part
-    /// of it.
+    /// Whether the configured address of a Director is usable. The error repeats no part of it.
     pub fn check_address(url: &str) -> Result<(), ClientError> {
         address::tls_server(url, PORT).map(drop)
     }
@@ -111,9 +110,9 @@ impl Director {
         Ok(server)
     }
 
-    /// Connects to the Director at `url`, of which only host and port (25555 if there is none)
-    /// count: it is always spoken to over TLS. Reads `/info` to learn how it authenticates, but
-    /// does not try the credentials; [`Director::authenticated_info`] does.
+    /// Connects to the Director at `url`, of which only host and port (default 25555) count: the connection always uses
+    /// TLS. Reads `/info` to learn how the Director authenticates clients, but does not verify the credentials;
+    /// [`Director::authenticated_info`] does.
     #[tracing::instrument(name = "director.connect", skip_all)]
     pub async fn connect(
         call: &Call,
@@ -194,7 +193,7 @@ impl Director {
         self.send(call, request).await?.each_of_json(take)
     }
 
-    /// Starts a task and tells its id. Repeated only as long as no connection has come about.
+    /// Starts a task and returns its id. Retried only until a connection exists.
     pub(super) async fn submit(
         &self,
         call: &Call,
@@ -222,7 +221,7 @@ impl Director {
         started_task(&self.send(call, Request::get(url)).await?)
     }
 
-    /// What comes back is a success or a redirect.
+    /// The answer is a success or a redirect.
     pub(super) async fn send(
         &self,
         call: &Call,

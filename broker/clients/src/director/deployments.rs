@@ -12,7 +12,7 @@ use crate::{
     service_error::{FailureKind, ServiceError},
 };
 
-/// What the Director has under a name.
+/// The Director's deployment of a name.
 #[derive(Clone, Debug)]
 pub enum Deployment {
     /// Nothing.
@@ -35,7 +35,7 @@ pub struct DeploymentSummary {
     pub teams: Vec<String>,
 }
 
-/// What a delete does about agents that do not answer.
+/// How a delete treats unresponsive agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     /// The task fails and the deployment stays.
@@ -70,7 +70,7 @@ impl Director {
         Ok(deployments)
     }
 
-    /// What there is under a name. Safe to repeat.
+    /// The deployment of a name. Safe to repeat.
     #[tracing::instrument(name = "director.deployment", skip_all, fields(deployment = %name))]
     pub async fn deployment(
         &self,

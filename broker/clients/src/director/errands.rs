@@ -20,7 +20,7 @@ pub struct InstanceSelector {
     pub id: Option<String>,
 }
 
-/// How an errand went on one instance.
+/// The result of an errand on one instance.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ErrandResult {
     /// The instance's group.
@@ -31,9 +31,9 @@ pub struct ErrandResult {
     pub errand: String,
     /// The exit code; above 128 the errand was ended by a signal.
     pub exit_code: i64,
-    /// What it wrote to standard output. It may hold secrets.
+    /// Its standard output. It may hold secrets.
     pub stdout: String,
-    /// What it wrote to standard error. It may hold secrets.
+    /// Its standard error. It may hold secrets.
     pub stderr: String,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong with the start of a task.
+//! Errors at the start of a task.
 
 use crate::{
     http::{StatusCode, Words},
@@ -19,7 +19,7 @@ pub enum SubmitError {
     /// is sent again.
     #[error("it is not known whether the Director has started the task")]
     LostAnswer {
-        /// What became of the answer.
+        /// The error of the answer.
         #[source]
         source: ServiceError,
     },
@@ -29,7 +29,7 @@ pub enum SubmitError {
         Words(description)
     )]
     Refused {
-        /// What it was asked for, such as `POST /deployments`.
+        /// The request, such as `POST /deployments`.
         asked: String,
         /// The answer's status.
         status: StatusCode,

@@ -1,4 +1,4 @@
-//! The event output of a task: what it is doing.
+//! The event output of a task: its progress.
 
 use serde::Deserialize;
 
@@ -13,14 +13,14 @@ use crate::{
 pub struct EventChunk {
     /// The events, oldest first.
     pub events: Vec<Event>,
-    /// The byte from which to go on.
+    /// The byte from which to continue.
     pub next: u64,
 }
 
 /// A line of a task's events (`spec/contracts/director-api.md`, "Event lines").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A step began, went on or ended.
+    /// A step began, progressed or ended.
     Step(Step),
     /// The task failed or was cancelled; the last line.
     Failure(Failure),
@@ -28,15 +28,14 @@ pub enum Event {
     Warning(Warning),
 }
 
-/// A step of a task. The steps of one stage run side by side: one is told from another by stage,
-/// tags and index.
+/// A step of a task. The steps of one stage run concurrently: stage, tags and index identify a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What the step is part of, such as `Updating instance`.
+    /// The stage of the step, such as `Updating instance`.
     pub stage: String,
-    /// What the stage is about, such as the instance group.
+    /// The subject of the stage, such as the instance group.
     pub tags: Vec<String>,
-    /// What the step is about, such as `redis/UUID (0) (canary)`.
+    /// The subject of the step, such as `redis/UUID (0) (canary)`.
     pub task: String,
     /// The step's number in the stage, from 1.
     pub index: u64,
@@ -46,7 +45,7 @@ pub struct Step {
     pub state: StepState,
     /// How far the step is, in percent: 0 to 100.
     pub progress: u8,
-    /// What it is doing, such as `executing drain`.
+    /// The status, such as `executing drain`.
     pub status: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
@@ -57,7 +56,7 @@ pub struct Step {
 pub enum StepState {
     /// It began.
     Started,
-    /// It goes on.
+    /// It is in progress.
     InProgress,
     /// It ended well.
     Finished,
@@ -76,16 +75,16 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A remark of the Director.
+/// A warning of the Director.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What sort of remark.
+    /// The kind.
     pub kind: WarningKind,
     /// The Director's words.
     pub message: String,
 }
 
-/// What sort of remark.
+/// The kind of a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WarningKind {
     /// A warning.

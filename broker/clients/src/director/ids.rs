@@ -42,7 +42,7 @@ text_id! {
     LinkId, "link id"
 }
 
-/// Names a task. Ids rise by one per task of the whole Director.
+/// Identifies a task. Ids rise by one per task of the Director.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TaskId(u64);
@@ -73,9 +73,9 @@ impl FromStr for TaskId {
     }
 }
 
-/// Ties tasks that belong together: the deploy and the errands of one operation.
+/// Groups related tasks: the deploy and the errands of one operation.
 ///
-/// 1 to 64 visible ASCII characters; ours are UUIDs.
+/// 1 to 64 visible ASCII characters; the broker's are UUIDs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ContextId(String);

@@ -1,4 +1,4 @@
-//! Who the Director is, and whom it takes the broker for.
+//! The Director's information, including the user of the broker's credentials.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Director;
 use crate::{connection::Connection, http::Call, service_error::ServiceError};
 
-/// What the Director tells about itself (`spec/contracts/director-api.md`, "Authentication").
+/// The Director's information about itself (`spec/contracts/director-api.md`, "Authentication").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// The Director's name.
@@ -16,9 +16,9 @@ pub struct Info {
     pub uuid: String,
     /// The version as text, such as `277.3.0 (3604d808)`.
     pub version: String,
-    /// Whom the Director takes the caller for; `None` if it does not know the credentials.
+    /// The user of the caller; `None` if the credentials are unknown.
     pub user: Option<String>,
-    /// Who keeps the Director's users.
+    /// How the Director authenticates users.
     pub authentication: Authentication,
     /// Whether BOSH DNS is on.
     pub local_dns: bool,
@@ -26,7 +26,7 @@ pub struct Info {
     pub config_server: bool,
 }
 
-/// Who keeps the Director's users.
+/// How the Director authenticates users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
     /// The Director itself.
@@ -41,13 +41,13 @@ pub enum Authentication {
 }
 
 impl Director {
-    /// What the Director tells about itself to anybody; `user` is `None`. Safe to repeat.
+    /// The Director's public information; `user` is `None`. Safe to repeat.
     #[tracing::instrument(name = "director.info", skip_all)]
     pub async fn info(&self, call: &Call) -> Result<Info, ServiceError> {
         Info::read_by(self.connection(), call).await
     }
 
-    /// What the Director tells about itself to the broker. The Director never refuses this: see
+    /// The Director's information for the broker's credentials. The Director never rejects this request: see
     /// [`Info::user`]. Safe to repeat.
     #[tracing::instrument(name = "director.authenticated_info", skip_all)]
     pub async fn authenticated_info(&self, call: &Call) -> Result<Info, ServiceError> {
@@ -55,7 +55,7 @@ impl Director {
         if known.user.is_some() {
             return Ok(known.into());
         }
-        // No 401 tells here that a kept token is no longer good.
+        // This request never gets a 401, so an expired token is not noticed otherwise.
         if let Some(tokens) = self.tokens()
             && let Ok(token) = tokens.token(call).await
         {

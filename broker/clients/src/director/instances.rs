@@ -1,4 +1,4 @@
-//! The instances of a deployment, as their agents tell.
+//! The instances of a deployment, as their agents report them.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{http::Call, service_error::ServiceError};
 
-/// What is kept of a call's time to cancel the task that asks the agents, should it not end in time.
+/// The part of a call's time that is reserved for cancelling the task that queries the agents.
 const TO_CANCEL: Duration = Duration::from_secs(2);
 
 /// An instance of a deployment, and how it is (`spec/contracts/director-api.md`, "Reading deployments").
@@ -24,9 +24,9 @@ pub struct InstanceState {
     pub id: Option<String>,
     /// It should have a VM. One that runs errands gets one when it is needed.
     pub expects_vm: bool,
-    /// What it should be: `started`, `stopped` or `detached`.
+    /// The desired state: `started`, `stopped` or `detached`.
     pub desired: Option<String>,
-    /// What its agent says of its jobs, such as `running` or `failing`, or `unresponsive agent`. Absent where there is no VM.
+    /// The agent's report on its jobs, such as `running` or `failing`, or `unresponsive agent`. Absent without a VM.
     pub reported: Option<String>,
     /// The processes that its agent watches.
     pub processes: Vec<ProcessState>,

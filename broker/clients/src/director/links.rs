@@ -16,7 +16,7 @@ use crate::{
 pub struct LinkProvider {
     /// The provider.
     pub id: LinkProviderId,
-    /// What the manifest calls it.
+    /// The name in the manifest.
     pub name: String,
     /// Whether others than the deployment's own jobs may use it.
     pub shared: bool,
@@ -24,7 +24,7 @@ pub struct LinkProvider {
     pub instance_group: Option<String>,
 }
 
-/// Which of the instances behind a link an address stands for, by how they are.
+/// The health of the instances in a link's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstanceHealth {
     /// The healthy ones, or all where none is.
@@ -37,7 +37,7 @@ pub enum InstanceHealth {
     All,
 }
 
-/// Which of the instances behind a link an address stands for.
+/// The criteria for the instances in a link's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressFilter {
     /// Those in one of these availability zones; in any, if it is empty.
@@ -46,7 +46,7 @@ pub struct AddressFilter {
     pub health: Option<InstanceHealth>,
 }
 
-/// What a delete of a link found.
+/// The result of deleting a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletedLink {
     /// The link; it is gone now.
@@ -71,7 +71,7 @@ impl InstanceHealth {
 }
 
 impl Director {
-    /// What a deployment offers, in the Director's order. Safe to repeat.
+    /// The providers of a deployment, in the Director's order. Safe to repeat.
     #[tracing::instrument(name = "director.link_providers", skip_all, fields(deployment = %deployment))]
     pub async fn link_providers(
         &self,
@@ -83,8 +83,8 @@ impl Director {
         Ok(wire.into_iter().map(LinkProvider::from).collect())
     }
 
-    /// Makes a link to a provider for somebody outside of all deployments. The same provider and the same name make the
-    /// same link, so it is safe to repeat.
+    /// Creates a link to a provider for a consumer outside of all deployments. The same provider and the same name give
+    /// the same link, so it is safe to repeat.
     #[tracing::instrument(name = "director.create_link", skip_all, fields(link.provider = %provider))]
     pub async fn create_link(
         &self,
@@ -122,7 +122,7 @@ impl Director {
         Ok(found.address)
     }
 
-    /// Deletes a link that was made for somebody outside. Safe to repeat.
+    /// Deletes a link of an external consumer. Safe to repeat.
     #[tracing::instrument(name = "director.delete_link", skip_all, fields(link.id = %link))]
     pub async fn delete_link(
         &self,

@@ -1,23 +1,23 @@
-//! The BOSH Director.
+//! The client of the BOSH Director.
 //!
 //! Contract: `spec/contracts/director-api.md`. A file per group of endpoints:
 //!
 //! | file | endpoints |
 //! | --- | --- |
-//! | `connection` | how a request is authenticated, sent and its answer sorted |
+//! | `connection` | authenticates and sends requests, and classifies answers |
 //! | `info` | `/info` |
 //! | `deployments` | `/deployments`: list, manifest, deploy, recreate, delete |
 //! | `errands` | `/deployments/NAME/errands`, and their results |
 //! | `tasks` | `/tasks`: one, many, cancel, result output |
 //! | `events` | the event output of a task |
-//! | `audit` | `/events`: what was done to deployments and configs |
+//! | `audit` | `/events`: the audit of deployments and configs |
 //! | `variables` | `/deployments/NAME/variables` |
 //! | `vms`, `instances` | `/deployments/NAME/vms`, `/deployments/NAME/instances` |
 //! | `configs` | `/configs` |
 //! | `links` | `/link_providers`, `/links`, `/link_address` |
 //!
-//! Reading is repeated after transient failures, within the limits and the deadline of the call.
-//! What starts a task is not: [`SubmitError`] says whether it can have taken effect.
+//! Read requests are retried on transient errors, within the limits and the deadline of the call. Requests that start a
+//! task are not: [`SubmitError`] says whether they may have taken effect.
 
 mod audit;
 mod configs;

@@ -25,18 +25,18 @@ pub struct Task {
     pub id: TaskId,
     /// How far it is.
     pub state: TaskState,
-    /// Fixed text of the Director. It does not tell a create from an update.
+    /// Fixed text of the Director. It does not distinguish a create from an update.
     pub description: String,
     /// When a worker began with it, to the second.
     pub started_at: Option<SystemTime>,
-    /// A short summary once it is finished, cut by the Director at about 128 characters. The whole
-    /// text of an error is in the [events](Director::events).
+    /// A short summary once it is finished, cut by the Director at about 128 characters. The [events](Director::events)
+    /// have the full text of an error.
     pub result: Option<String>,
-    /// Who started it.
+    /// The user who started it.
     pub user: Option<String>,
     /// The deployment that it is about, if it is about one.
     pub deployment: Option<DeploymentName>,
-    /// The context id that it was started with, if it is one of a form that ours have.
+    /// Its context id, if it has the form of the broker's.
     pub context: Option<ContextId>,
 }
 
@@ -49,7 +49,7 @@ pub enum TaskState {
     Processing,
     /// It ends at its next checkpoint.
     Cancelling,
-    /// It ended. An errand may have failed all the same.
+    /// It ended. An errand may have failed nevertheless.
     Done,
     /// It failed.
     Error,
@@ -74,7 +74,7 @@ pub struct TaskFilter {
     pub limit: Option<u32>,
 }
 
-/// What became of the wish to cancel a task.
+/// The result of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancellation {
     /// It ends at its next checkpoint.
@@ -142,7 +142,7 @@ impl Director {
         }
     }
 
-    /// What a task yields: lines of errand results, nothing for deploys and deletes. Safe to repeat.
+    /// The result output of a task: lines of errand results, empty for deploys and deletes. Safe to repeat.
     #[tracing::instrument(name = "director.result_output", skip_all, fields(bosh.task.id = %task))]
     pub async fn result_output(&self, call: &Call, task: TaskId) -> Result<String, ServiceError> {
         Ok(self.result(call, task).await?.text())

@@ -14,12 +14,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl Director {
-    /// The addresses of a deployment's VMs, by instance group and in the order of the instances'
-    /// indexes. Safe to repeat.
+    /// The addresses of a deployment's VMs, by instance group and in the order of the instances' indexes. Safe to
+    /// repeat.
     ///
-    /// They come from the Director's database, so no task is needed and no agent has to answer.
-    /// A Director whose list there has no addresses, as those of 2016 had none, is asked by a task.
-    /// VMs that stand by to replace another are left out.
+    /// They come from the Director's database, so no task is needed and no agent has to answer. If the Director's list
+    /// has no addresses, as in 2016, a task reads them. VMs that are about to replace another are left out.
     #[tracing::instrument(name = "director.vms", skip_all, fields(deployment = %deployment))]
     pub async fn vms(
         &self,
@@ -63,7 +62,7 @@ impl Director {
     }
 }
 
-/// Directors before the vm model of 2017 tell the addresses of an instance with each of its VMs.
+/// Directors before the VM model of 2017 list the addresses of an instance with each of its VMs.
 fn by_group(mut vms: Vec<Vm>) -> BTreeMap<String, Vec<String>> {
     vms.sort_by_key(|vm| vm.index);
     let mut groups = BTreeMap::<String, Vec<String>>::new();

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::ClientError;
 
-/// Whether a server can be called at an address as configured. The refusal repeats no part of it.
+/// Whether the configured address of a server is usable. The error repeats no part of it.
 pub fn check_address(text: &str) -> Result<(), ClientError> {
     server(text).map(drop)
 }
@@ -29,7 +29,7 @@ pub fn server(text: &str) -> Result<Url, ClientError> {
     Ok(url)
 }
 
-/// Reads the address of a server that speaks TLS, whatever scheme is configured.
+/// Parses the address of a TLS server, whatever scheme is configured.
 pub(crate) fn tls_server(text: &str, default_port: u16) -> Result<Url, ClientError> {
     let text = text.trim();
     let authority = text.split_once("://").map_or(text, |(_scheme, rest)| rest);

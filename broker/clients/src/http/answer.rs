@@ -23,9 +23,9 @@ pub struct Answer {
     pub(super) body: Bytes,
 }
 
-/// The body of an answer is not what it should be.
+/// The body of an answer is invalid.
 ///
-/// It tells where, not what: the text may hold a manifest or a token.
+/// The error has the position, not the content: the text may hold a manifest or a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableAnswer {
     /// It is not JSON, or it stops in the middle.
@@ -47,7 +47,7 @@ pub enum UnreadableAnswer {
     /// Something that must be there is not.
     #[error("the answer has no {missing}")]
     Missing {
-        /// What is missing.
+        /// The missing part.
         missing: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What a call to the platform inherits from the work that it is part of.
+//! The context that an upstream call inherits from its request.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Deadline {
         Self(Instant::now() + duration.min(Self::FURTHEST))
     }
 
-    /// What is left; zero when the deadline has passed.
+    /// The remaining time; zero after the deadline.
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
@@ -44,8 +44,8 @@ impl Deadline {
 pub struct Call {
     /// When the work that the call is part of must be over.
     pub deadline: Deadline,
-    /// Passed on to the platform as a header, so that its logs can be matched with ours. One that
-    /// cannot be a header's value is not sent.
+    /// Sent as a header, so that the logs of platform and broker can be correlated. An invalid header value is not
+    /// sent.
     pub request_id: Option<String>,
 }
 

@@ -69,10 +69,10 @@ impl HttpClient {
         &self.limits
     }
 
-    /// Sends a request, again as far as it allows, and reads the answer to its end.
+    /// Sends a request with the allowed retries, and reads the complete answer.
     ///
-    /// An answer of any status is an answer. What is told is the last attempt that may have reached the other side: what
-    /// an earlier one has done there is not undone by one that was never sent.
+    /// An answer of any status is an answer. The returned error is that of the last attempt that may have reached the
+    /// server: an attempt that was never sent does not undo the effect of an earlier one.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ async fn read_start(
 fn failed(error: reqwest::Error) -> TransportError {
     let connecting = error.is_connect();
     let handshake = tls_error(&error).filter(|_| connecting).cloned();
-    // The address is told by the error that wraps this one.
+    // The enclosing error has the address.
     let source = Arc::new(error.without_url());
     if let Some(said) = handshake {
         TransportError::Handshake {
@@ -263,7 +263,7 @@ fn may_have_been_sent(outcome: &Result<Answer, TransportError>) -> bool {
         .is_none_or(TransportError::may_have_been_sent)
 }
 
-/// What is told of all attempts: of the latest before the last one that may have been sent, and of the last one.
+/// The error of all attempts: that of the last attempt, and of the latest earlier one that may have been sent.
 fn of_all(
     sent: Option<Result<Answer, TransportError>>,
     last: Result<Answer, TransportError>,
@@ -345,7 +345,7 @@ mod tests {
 
     async fn not_connected() -> TransportError {
         let client = HttpClient::new(&Trust::unverified().unwrap(), Limits::default()).unwrap();
-        // Nobody listens there.
+        // No server listens there.
         let url = Url::parse("http://127.0.0.1:1").unwrap();
         let call = Call::within(Duration::from_secs(10));
         client
@@ -448,7 +448,7 @@ mod tests {
         let client = HttpClient::new(&Trust::unverified().unwrap(), Limits::default()).unwrap();
         let turns = u32::try_from(CONNECTIONS).unwrap();
         let _all = client.turns.acquire_many(turns).await.unwrap();
-        // Nobody listens there.
+        // No server listens there.
         let request = Request::get(Url::parse("http://127.0.0.1:1").unwrap());
 
         let outcome = client

@@ -10,7 +10,7 @@ pub enum TransportError {
     /// No connection came about, so nothing was sent.
     #[error("no connection could be established")]
     NotConnected {
-        /// What the network or TLS said.
+        /// The underlying error.
         #[source]
         source: Arc<reqwest::Error>,
     },
@@ -18,14 +18,14 @@ pub enum TransportError {
     /// sent.
     #[error("the TLS handshake failed")]
     Handshake {
-        /// What TLS said.
+        /// The underlying error.
         #[source]
         source: HandshakeError,
     },
     /// The connection broke after the request may have been sent.
     #[error("the connection broke before the answer was complete")]
     Broken {
-        /// What the network said.
+        /// The underlying error.
         #[source]
         source: Break,
     },
@@ -35,7 +35,7 @@ pub enum TransportError {
         /// The limit in milliseconds.
         limit_ms: u128,
     },
-    /// The deadline of the call passed. `sent` tells whether the request was on its way by then.
+    /// The deadline of the call passed. `sent` says whether the request was under way by then.
     #[error("the time for the whole operation is over")]
     OutOfTime {
         /// Whether the request may have reached the other side.
@@ -58,8 +58,7 @@ impl TransportError {
         }
     }
 
-    /// Whether the other side's certificate was refused because nobody who is trusted has signed
-    /// it.
+    /// Whether the server's certificate was rejected because no trusted authority has signed it.
     pub fn is_unknown_authority(&self) -> bool {
         let Self::Handshake { source } = self else {
             return false;
@@ -80,7 +79,7 @@ impl TransportError {
     }
 }
 
-/// What TLS has said among the causes of an error.
+/// The TLS error among the causes of an error.
 pub(super) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -102,7 +101,7 @@ pub enum ClientError {
     /// The address is not one.
     #[error("the address cannot be read")]
     Address {
-        /// What is wrong with it.
+        /// The underlying error.
         #[source]
         source: url::ParseError,
     },
@@ -114,7 +113,7 @@ pub enum ClientError {
     /// The HTTP library refuses its settings.
     #[error("the HTTP client cannot be set up")]
     Settings {
-        /// What the library says.
+        /// The underlying error.
         #[source]
         source: reqwest::Error,
     },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
-/// What one call may take.
+/// The limits of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time to establish a connection, TLS included.

@@ -1,17 +1,17 @@
-//! The HTTP foundation under all clients.
+//! The HTTP foundation of all clients.
 //!
-//! - [`Trust`]: whose certificates are believed; TLS 1.2 and 1.3, aws-lc-rs.
+//! - [`Trust`]: the trusted certificates; TLS 1.2 and 1.3, aws-lc-rs.
 //! - [`Limits`]: time to connect, time for one attempt, size of an answer, pauses between attempts.
-//! - [`Call`] and [`Deadline`]: the budget of the work that a call is part of. An attempt takes the
-//!   smaller of its own limit and what is left.
-//! - [`HttpClient`]: sends one [`Request`], again if it says that this is safe; any [`Answer`] is one.
-//! - [`Observer`]: hears of every attempt, to count them or to tell of them.
+//! - [`Call`] and [`Deadline`]: the remaining time of the request that a call belongs to. An attempt takes the smaller
+//!   of its own limit and the remaining time.
+//! - [`HttpClient`]: sends one [`Request`], with retries if they are safe; returns any [`Answer`].
+//! - [`Observer`]: is notified of every attempt, for metrics and logs.
 //!
-//! Redirects are never followed: to the Director they are part of its protocol, from anybody else
-//! they are an answer that was not expected. Proxies are taken from the environment
-//! (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`), but never used for loopback addresses.
+//! Redirects are never followed: at the Director they are part of its protocol, at other servers they are an unexpected
+//! answer. Proxies are taken from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`), but never used for
+//! loopback addresses.
 //!
-//! Nothing here logs a body, a query or a header.
+//! No body, query or header is logged here.
 
 pub mod address;
 mod answer;

@@ -1,4 +1,4 @@
-//! Somebody who counts calls.
+//! An observer of calls.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -27,7 +27,7 @@ pub enum Service {
 pub struct Attempt {
     /// Which service it went to.
     pub service: Service,
-    /// What came of it.
+    /// The outcome.
     pub outcome: AttemptOutcome,
     /// How long it took.
     pub taken: Duration,
@@ -35,7 +35,7 @@ pub struct Attempt {
     pub is_repeated: bool,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// There was an answer.
@@ -55,7 +55,7 @@ pub struct Departure<'a> {
     pub url: &'a Url,
 }
 
-/// What becomes of tokens.
+/// An event of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenEvent {
     /// There is none that lives: one is asked for.
@@ -72,7 +72,7 @@ pub trait Observer: Send + Sync {
     /// A request is about to be sent.
     fn depart(&self, _departure: &Departure<'_>) {}
 
-    /// An attempt is over.
+    /// Called at the end of an attempt.
     fn observe(&self, _attempt: &Attempt) {}
 
     /// A token is wanted, or there.
@@ -127,7 +127,7 @@ impl Service {
         }
     }
 
-    /// The service in a sentence.
+    /// The service's name in a sentence.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Director => "the Director",

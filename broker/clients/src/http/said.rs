@@ -1,8 +1,8 @@
-//! What the other side has said, as parts of a sentence that tells of it.
+//! The server's words in an error message.
 
 use std::fmt;
 
-/// Its words at the end of a sentence; nothing where it said nothing.
+/// The words at the end of a sentence; empty if there are none.
 pub(crate) struct Words<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Words<'_> {

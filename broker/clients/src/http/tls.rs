@@ -1,4 +1,4 @@
-//! What TLS says, in sentences for an operator.
+//! TLS errors, in sentences for an operator.
 
 use std::{error::Error, fmt, io, sync::Arc};
 
@@ -76,7 +76,7 @@ pub fn is_of_an_authority(error: &CertificateError) -> bool {
     matches!(error, CertificateError::Other(error) if error.0.to_string() == "CaUsedAsEndEntity")
 }
 
-/// Whether a certificate is signed by another owner of the same name as a believed authority: with another key, or with one
+/// Whether a certificate is signed by another authority with the name of a trusted one: with another key, or with one
 /// of another kind.
 pub fn is_of_a_namesake(error: &CertificateError) -> bool {
     matches!(
@@ -107,7 +107,7 @@ fn day(time: UnixTime) -> String {
 pub struct Break(pub(super) Arc<reqwest::Error>);
 
 impl Break {
-    /// The other side went away without the farewell of TLS. rustls tells that with a link to its own documents.
+    /// The server closed the connection without a TLS close_notify. The text of rustls has a link to its own documents.
     fn is_truncated(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = Some(self.0.as_ref());
         while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! Whose certificates a client believes.
+//! The certificates that a client trusts.
 
 mod system;
 mod verifier;
@@ -20,13 +20,12 @@ use self::{
     verifier::{Configured, Verifier},
 };
 
-/// Whose certificates a client believes. Cheap to clone.
+/// The certificates that a client trusts. Cheap to clone.
 ///
-/// As with Go, a configured certificate vouches for a server that shows that very certificate, whether or not it is an
-/// authority's.
+/// As with Go, a configured certificate makes a server trusted that presents that very certificate, whether or not it
+/// is an authority's.
 ///
-/// The system's store is the one that OpenSSL would use (`/etc/ssl/certs` on Debian;
-/// `SSL_CERT_FILE` and `SSL_CERT_DIR` move it).
+/// The system's store is the one of OpenSSL (`/etc/ssl/certs` on Debian; `SSL_CERT_FILE` and `SSL_CERT_DIR` change it).
 #[derive(Clone)]
 pub struct Trust {
     config: Arc<ClientConfig>,
@@ -47,7 +46,7 @@ pub enum TrustError {
     /// The text is no PEM.
     #[error("the certificate authority is not PEM")]
     Pem {
-        /// What is wrong with it.
+        /// The underlying error.
         #[source]
         source: rustls_pki_types::pem::Error,
     },
@@ -59,21 +58,21 @@ pub enum TrustError {
     Certificate {
         /// Which one of the PEM, from 1.
         position: usize,
-        /// What is wrong with it.
+        /// The underlying error.
         #[source]
         source: rustls::Error,
     },
     /// The TLS library refuses the settings.
     #[error("TLS cannot be set up")]
     Tls {
-        /// What the library says.
+        /// The underlying error.
         #[source]
         source: rustls::Error,
     },
     /// The TLS library refuses the authorities.
     #[error("the authorities cannot be used")]
     Authorities {
-        /// What the library says.
+        /// The underlying error.
         #[source]
         source: VerifierBuilderError,
     },
@@ -104,8 +103,8 @@ impl Trust {
         Self::anchored_in(Some(Configured::read(pem)?), Some(store))
     }
 
-    /// Believes whoever shows the first certificate of a PEM text and holds its key, whatever name it is called by, and
-    /// nobody else. For a server whose own certificate is at hand.
+    /// Trusts only a server that presents the first certificate of a PEM text and has its key, under any name. For a
+    /// server whose own certificate is at hand.
     pub fn of_this_certificate(pem: &str) -> Result<Self, TrustError> {
         let first = CertificateDer::pem_slice_iter(pem.as_bytes()).next();
         let certificate = match first {
@@ -121,19 +120,19 @@ impl Trust {
         Self::new(provider, Arc::new(verifier), true)
     }
 
-    /// Believes everybody. For the operator who has switched verification off.
+    /// Trusts every server. For an operator who has turned verification off.
     pub fn unverified() -> Result<Self, TrustError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = Arc::new(AcceptAnyServer(provider.clone()));
         Self::new(provider, verifier, false)
     }
 
-    /// How TLS is spoken under this trust.
+    /// The TLS configuration for this trust.
     pub fn client_config(&self) -> ClientConfig {
         (*self.config).clone()
     }
 
-    /// Whether a server that is called `name` and has shown these certificates, its own first, is believed at a time.
+    /// Whether a server with this name and these certificates, its own first, is trusted at a time.
     pub fn judge(
         &self,
         shown: &[CertificateDer<'_>],

@@ -1,4 +1,4 @@
-//! What a token says of itself (`spec/contracts/platform-apis.md`, section 1.4).
+//! The claims of a token (`spec/contracts/platform-apis.md`, section 1.4).
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use secrecy::ExposeSecret;
@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::Token;
 
-/// What a token says of itself, unverified: whoever it is for verifies it.
+/// The claims of a token, unverified: its audience verifies them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Claims {
-    /// Who has issued it, such as `https://uaa.example.com/oauth/token`.
+    /// The issuer, such as `https://uaa.example.com/oauth/token`.
     #[serde(rename = "iss")]
     pub issuer: String,
     /// When, in seconds since 1970 by the issuer's clock.
@@ -21,7 +21,7 @@ pub struct Claims {
 }
 
 impl Token {
-    /// What the token says of itself; nothing where it is opaque.
+    /// The claims of the token; `None` for an opaque one.
     pub fn claims(&self) -> Option<Claims> {
         let payload = self.value().expose_secret().split('.').nth(1)?;
         let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;

@@ -1,4 +1,4 @@
-//! What a token is given for.
+//! The grants for a token.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderValue;
@@ -7,7 +7,7 @@ use url::form_urlencoded;
 
 use crate::http::{UnsendableCredentials, basic_authorization};
 
-/// What a token is given for.
+/// A grant for a token.
 #[derive(Clone, Debug)]
 pub enum Grant {
     /// To a client of UAA, on its own behalf.

@@ -1,4 +1,4 @@
-//! One owner of a token, for everybody who needs it.
+//! One owner of a token for all callers.
 
 use std::{
     fmt,
@@ -185,7 +185,7 @@ impl fmt::Debug for TokenSource {
 }
 
 impl Token {
-    /// What the token allows, in UAA's words; nothing where UAA does not tell.
+    /// The scopes of the token; empty if UAA does not report them.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
@@ -214,7 +214,7 @@ struct Granted {
     scope: String,
 }
 
-/// What a UAA says in OAuth's words, of tokens and of clients.
+/// UAA's error in the form of OAuth, for tokens and clients.
 pub(super) fn rejection(answer: &Answer) -> FailureKind {
     let rejection: Rejection = answer.json().unwrap_or_default();
     FailureKind::Refused {

@@ -42,7 +42,7 @@ pub(crate) async fn client_of(
     (server, client)
 }
 
-/// The request lines so far, but for the question for the version.
+/// The request lines so far, without the one for the version.
 pub(crate) fn lines(server: &Server) -> Vec<String> {
     let mut lines = server.lines();
     assert_eq!(
@@ -317,7 +317,7 @@ async fn a_rejection_is_reported_with_code_and_title() {
     assert_eq!(lines(&server).len(), 1);
 }
 
-/// Whoever asks by id is told of instances of all offerings, and of those that are of no service broker.
+/// A lookup by id returns instances of all offerings, and those without a service broker.
 #[tokio::test]
 async fn those_of_many_ids_that_are_instances_are_found_in_lists_of_fifty() {
     let uaa = uaa(1199).await;

@@ -14,7 +14,7 @@ use crate::{
     foundation::{Reply, call, everything, uaa},
 };
 
-/// Whatever breaks JSON that is glued together.
+/// Characters that break JSON which is concatenated.
 const PASSWORD: &str = r#"p"a\s&s: {}"#;
 
 fn registration() -> BrokerRegistration {

@@ -1,4 +1,4 @@
-//! Waiting for what the Cloud Controller carries out by and by.
+//! Waiting for asynchronous jobs of the Cloud Controller.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

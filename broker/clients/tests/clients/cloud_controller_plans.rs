@@ -1,4 +1,4 @@
-//! What a broker offers and who sees it, by both versions of the Cloud Controller's API.
+//! The plans of a broker and their visibility, in both versions of the Cloud Controller's API.
 
 use std::{collections::BTreeSet, sync::Mutex};
 
@@ -252,7 +252,7 @@ impl OldPlan {
     }
 }
 
-/// What changes, in order.
+/// The changing requests, in order.
 fn changes(lines: Vec<String>) -> Vec<String> {
     lines
         .into_iter()

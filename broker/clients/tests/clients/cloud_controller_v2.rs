@@ -26,7 +26,7 @@ pub(crate) async fn old_foundation(
     .await
 }
 
-/// The request lines so far, but for the question for the versions.
+/// The request lines so far, without the one for the versions.
 pub(crate) fn lines(server: &Server) -> Vec<String> {
     let lines = server.lines();
     assert_eq!(lines[..2], ["GET /", "GET /v2/info"], "{lines:?}");

@@ -495,7 +495,7 @@ async fn one_version_of_a_config_is_read_or_is_not_there() {
 
     assert_eq!(version("4").await.unwrap().unwrap().content, "a: 1");
     assert!(version("7").await.unwrap().is_none());
-    // Somebody on the way who does not know the path.
+    // A proxy answers that the path is unknown.
     version("8").await.unwrap_err();
     assert_eq!(
         server.lines(),

@@ -52,9 +52,9 @@ pub(crate) struct Request {
     pub(crate) body: String,
 }
 
-/// What a server does with a request.
+/// The behaviour of a server for a request.
 pub(crate) enum Reply {
-    /// A whole answer.
+    /// A complete answer.
     Answer {
         status: u16,
         headers: Vec<(&'static str, String)>,
@@ -279,7 +279,7 @@ pub(crate) fn call() -> Call {
     Call::within(Duration::from_secs(30)).with_request_id("req-1")
 }
 
-/// The usual limits, with pauses that nobody has to wait for.
+/// The usual limits with short pauses.
 pub(crate) fn limits() -> Limits {
     Limits {
         attempts: 3,

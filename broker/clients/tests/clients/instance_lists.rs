@@ -181,7 +181,7 @@ fn of_plan_1() -> InstanceQuery {
     InstanceQuery::of_plans(plans(&["plan-1"]))
 }
 
-/// The guids of a list of which nothing stands twice.
+/// The GUIDs of a list without duplicates.
 fn guids(found: &[CfInstance]) -> BTreeSet<String> {
     let guids: BTreeSet<_> = found.iter().map(|found| found.guid.to_string()).collect();
     assert_eq!(guids.len(), found.len(), "an instance was given twice");
@@ -583,7 +583,7 @@ async fn organizations_and_spaces_are_found_by_any_name() {
         (
             Version::V3,
             [
-                // What is in a value is encoded twice.
+                // A value is encoded twice.
                 "GET /v3/organizations?names=a%2526b%252C%2520%25C3%25A4&per_page=5000",
                 "GET /v3/spaces?names=a%2526b%252C%2520%25C3%25A4&organization_guids=org-1&per_page=5000",
             ],

@@ -1,4 +1,4 @@
-//! Links of the Director for somebody outside of all deployments, with answers as they were recorded.
+//! Links of the Director for consumers outside of all deployments, with recorded answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -142,7 +142,7 @@ async fn a_link_is_deleted_or_was_not_there() {
         let deleted = director.delete_link(&call(), &link()).await;
         assert_eq!(deleted.unwrap(), found);
     }
-    // A path that somebody on the way does not know is no link that is gone.
+    // A proxy's 404 does not mean that the link is gone.
     director.delete_link(&call(), &link()).await.unwrap_err();
     assert_eq!(server.lines()[0], "DELETE /links/7");
 }

@@ -1,5 +1,4 @@
-//! The clients against servers that speak as the real ones were recorded to speak, and against
-//! servers that misbehave.
+//! The clients against servers with recorded answers of the real ones, and against servers that misbehave.
 
 #![expect(
     clippy::unwrap_used,

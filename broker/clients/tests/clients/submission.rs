@@ -1,4 +1,4 @@
-//! What starts work: sent once, and honest about what it cannot know.
+//! Requests that start work: sent once, with errors that say whether they may have taken effect.
 
 use std::time::Duration;
 

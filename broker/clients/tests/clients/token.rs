@@ -1,4 +1,4 @@
-//! Tokens: one request for many callers, renewal, refusal.
+//! Tokens: one request for many callers, renewal, rejection.
 
 use std::time::Duration;
 

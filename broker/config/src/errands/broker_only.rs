@@ -1,11 +1,11 @@
-//! The file of errands that ask nobody but the broker.
+//! The file of errands that call only the broker.
 
 use std::path::Path;
 
 use super::{BrokerApi, LoadError, Loaded, load, shared};
 use crate::{keys::errands::BROKER_ONLY, section::Section};
 
-/// The configuration of an errand that asks nobody but the broker.
+/// The configuration of an errand that calls only the broker.
 #[derive(Debug)]
 pub struct BrokerOnly {
     /// The broker.

@@ -14,7 +14,7 @@ pub struct Deletion {
     pub cloud_foundry: CloudFoundryAccess,
     /// The broker's name in the Cloud Controller, unless a flag gives it.
     pub broker_name: Option<String>,
-    /// Whose instances are deleted.
+    /// The offering whose instances are deleted.
     pub offering: OfferingId,
     /// Between two looks at a deletion.
     pub polling_interval: Duration,
@@ -22,7 +22,7 @@ pub struct Deletion {
     pub polling_initial_offset: Duration,
     /// How many instances are deleted at once.
     pub max_in_flight: NonZeroUsize,
-    /// What one instance may take in all.
+    /// The time for one instance.
     pub give_up_after: Duration,
 }
 

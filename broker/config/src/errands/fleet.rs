@@ -32,11 +32,11 @@ pub struct Fleet {
     pub canary_selection: Vec<(String, String)>,
     /// The Director, where the file names it.
     pub director: Option<DirectorAddress>,
-    /// What the Go errands do not have.
+    /// Options that the Go errands do not have.
     pub run: RunSettings,
 }
 
-/// Where a Director tells its version to everybody.
+/// The address of a Director, for its public version.
 #[derive(Debug)]
 pub struct DirectorAddress {
     /// Its address.
@@ -52,9 +52,9 @@ pub struct DirectorAddress {
 )]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSettings {
-    /// It goes on with the last run, if that has not succeeded.
+    /// Continues the last run unless it has succeeded.
     pub continues: bool,
-    /// What has failed in that run is tried again.
+    /// Retries the instances that failed in that run.
     pub retries_failed: bool,
     /// Nothing is changed.
     pub is_dry: bool,
@@ -120,7 +120,7 @@ pub(super) fn read(root: &Section<'_>) -> Option<Fleet> {
     })
 }
 
-/// The section is rendered with nulls where nobody needs it.
+/// The release renders the section with nulls if it is not needed.
 fn director(section: &Section<'_>) -> Option<DirectorAddress> {
     let root_ca_cert = section.plain_text("root_ca_cert");
     let url = section.text("url");

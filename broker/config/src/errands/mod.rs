@@ -1,13 +1,13 @@
-//! The configuration files of the management errands, read as `broker.yml` is: the same values, the same faults with file,
-//! line, column and key. Keys are those of `spec/contracts/errands.md` §1.5.
+//! The configuration files of the errands, read in the same way as `broker.yml`: the same values, the same errors with
+//! file, line, column and key. Keys are those of `spec/contracts/errands.md` §1.5.
 //!
-//! | file | read by |
+//! | file | used by |
 //! | --- | --- |
 //! | `register` | `register-broker`, `deregister-broker` |
 //! | `deletion` | `delete-all-service-instances`, also with `-and-deregister-broker` |
 //! | `fleet` | `upgrade-all-service-instances`, `recreate-all-service-instances` |
-//! | `broker_only` | `orphan-deployments`, `collect-service-metrics`, and what is of our own |
-//! | `shared` | the sections that several have |
+//! | `broker_only` | `orphan-deployments`, `collect-service-metrics`, and the new errands |
+//! | `shared` | common sections |
 
 mod broker_only;
 mod deletion;

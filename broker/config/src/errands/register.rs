@@ -17,7 +17,7 @@ use crate::{
 pub struct RegisterBroker {
     /// The broker's name in the Cloud Controller.
     pub broker_name: String,
-    /// What the Cloud Controller authenticates to the broker with.
+    /// The Cloud Controller's user at the broker.
     pub broker_username: String,
     /// The same.
     pub broker_password: SecretString,
@@ -27,27 +27,27 @@ pub struct RegisterBroker {
     pub cloud_foundry: CloudFoundryAccess,
     /// The offering in the broker's catalog.
     pub offering: OfferingId,
-    /// Who may use which plan, in the order of the file.
+    /// The access to each plan, in the order of the file.
     pub plans: Vec<RegisteredPlan>,
 }
 
-/// Who may use a plan.
+/// The access to a plan.
 #[derive(Debug)]
 pub struct RegisteredPlan {
     /// The plan's name in the catalog.
     pub name: String,
-    /// Who may use it.
+    /// The access.
     pub access: PlanAccess,
 }
 
-/// Who may use a plan (`cf_service_access`).
+/// The access to a plan (`cf_service_access`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanAccess {
-    /// Everybody.
+    /// All organizations.
     Enable,
-    /// Nobody.
+    /// No organization.
     Disable,
-    /// Whoever may use it by now.
+    /// The access stays as it is.
     Manual,
     /// These organizations, by their names; one at least.
     OrgRestricted(Vec<String>),

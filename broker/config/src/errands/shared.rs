@@ -40,7 +40,7 @@ pub struct CloudFoundryAccess {
     pub credentials: Grant,
 }
 
-/// What the Go errands say when one of the three is missing, which ours say with the place.
+/// The Go errands' message when one of the three is missing; ours adds the location.
 const BROKER_ACCESS: &str =
     "is missing: the brokerUsername, brokerPassword and brokerUrl are required to function";
 

@@ -31,7 +31,9 @@ pub(super) const CATALOG: Keys = Keys::only(&[
         "Whether an instance may move to another plan.",
     ),
     Key::texts("tags", "Tags, together at most 2,048 characters."),
-    Key::new("requires", Kind::Choices(&["syslog_drain", "route_forwarding", "volume_mount"]),
+    Key::new(
+        "requires",
+        Kind::Choices(&["syslog_drain", "route_forwarding", "volume_mount"]),
         "What bindings require of the platform.",
     ),
     Key::section(
@@ -44,7 +46,9 @@ pub(super) const CATALOG: Keys = Keys::only(&[
         &DASHBOARD_CLIENT,
         "Single sign-on for dashboards. All three keys or none.",
     ),
-    Key::new("global_properties", Kind::FreeMap,
+    Key::new(
+        "global_properties",
+        Kind::FreeMap,
         "Properties for the adapter in every plan. A plan's `properties` override them by top-level key.",
     ),
     Key::section("global_quotas", &GLOBAL_QUOTAS, "Limits over all plans."),

@@ -6,7 +6,7 @@ use super::{
     upstreams::{CLIENT, ROOT_CA_CERT, USER},
 };
 
-/// What stands at the top of the files of all errands: one file may be given to each of them.
+/// The top-level keys of all errands' files: one file may be used for all of them.
 pub(crate) const OF_ALL: &[&str] = &[
     "attempt_interval",
     "attempt_limit",
@@ -75,11 +75,7 @@ const PLAN: Keys = Keys::only(&[
         "service_access_org",
         "The organization of `org-restricted`, by name.",
     ),
-    Key::texts(
-        "service_access_orgs",
-        "Further organizations, by name.",
-    )
-    .of_our_own(),
+    Key::texts("service_access_orgs", "Further organizations, by name.").of_our_own(),
 ]);
 
 /// `deregister-broker`.
@@ -142,11 +138,7 @@ pub(crate) const FLEET: Keys = file_with(&[
         "Seconds between two attempts at a busy instance.",
     )
     .required(),
-    Key::number(
-        "attempt_limit",
-        "How many attempts a busy instance gets.",
-    )
-    .required(),
+    Key::number("attempt_limit", "How many attempts a busy instance gets.").required(),
     Key::number(
         "request_timeout",
         "Seconds that the broker may take for an answer; 0 is unlimited.",
@@ -223,7 +215,7 @@ const RUN: Keys = Keys::only(&[
     ),
 ]);
 
-/// `orphan-deployments`, and whoever else asks nobody but the broker.
+/// `orphan-deployments`, and other errands that call only the broker.
 pub(crate) const BROKER_ONLY: Keys = file_with(&[BROKER_API]);
 
 const BROKER_API: Key = Key::section("broker_api", &BROKER, "The broker.").required();

@@ -1,4 +1,4 @@
-//! What a declaration of a key says.
+//! The declaration of a key.
 
 /// The keys of one section.
 #[derive(Debug)]
@@ -7,10 +7,10 @@ pub(crate) struct Keys {
     others: Others,
 }
 
-/// What a key means that is not declared.
+/// The meaning of an undeclared key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
-    /// Nothing: it is ignored, with a remark.
+    /// It is ignored with a warning.
     Unknown,
     /// Nothing here, but these mean something to others who are given the same file.
     SharedWith(&'static [&'static str]),
@@ -23,23 +23,23 @@ enum Others {
 pub(crate) struct Key {
     /// Its name in its section.
     pub(crate) name: &'static str,
-    /// What it is for, for a reader of the file.
+    /// Its meaning, for a reader of the file.
     pub(crate) what: &'static str,
-    /// What its values are.
+    /// The type of its values.
     pub(crate) kind: Kind,
     /// Whether it has to be there.
     pub(crate) presence: Presence,
-    /// What its absence means.
+    /// Its default.
     pub(crate) default: Option<DefaultValue>,
-    /// Who reads it.
+    /// Its reader.
     pub(crate) status: KeyStatus,
-    /// Whether its value is to be seen by nobody.
+    /// Whether its value is never shown.
     pub(crate) is_secret: bool,
-    /// Whose key it is.
+    /// Its origin.
     pub(crate) origin: Origin,
 }
 
-/// What the values of a key are.
+/// The type of a key's values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Any scalar, taken as it is spelled.
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
     Certificates,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A whole number within bounds.
+    /// An integer within bounds.
     Number { least: u64, most: u64 },
     /// `true` or `false`.
     Flag,
@@ -62,7 +62,7 @@ pub(crate) enum Kind {
     TextMap,
     /// A map of anything, which passes through.
     FreeMap,
-    /// A map from names of the operator's choice to numbers, whole or not.
+    /// A map from names of the operator's choice to numbers, with or without fraction.
     Amounts,
     /// Anything at all.
     Anything,
@@ -83,16 +83,14 @@ pub(crate) enum Presence {
     Optional,
 }
 
-/// What the absence of a key means.
+/// The default of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultValue {
-    /// That number.
     Number(u64),
-    /// That boolean.
     Flag(bool),
 }
 
-/// Whose key it is.
+/// The origin of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The Go programs have it, too.
@@ -101,14 +99,14 @@ pub(crate) enum Origin {
     Added,
 }
 
-/// Who reads a key.
+/// The reader of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyStatus {
     /// The broker.
     Read,
-    /// Somebody else, such as an errand of the release.
+    /// Another program, such as an errand of the release.
     ReadElsewhere,
-    /// Nobody; what to do with it instead.
+    /// No program; the text is the replacement.
     Deprecated(&'static str),
     /// The broker, where the key of this name is missing.
     OtherSpelling(&'static str),
@@ -165,7 +163,7 @@ impl Keys {
         }
     }
 
-    /// Whether some key of the section is a secret: a slip may then turn the secret into the name of a key.
+    /// Whether some key of the section is a secret: a typo may then turn the secret into the name of a key.
     pub(crate) fn hold_secrets(&self) -> bool {
         self.iter().any(|key| key.is_secret)
     }
@@ -196,7 +194,7 @@ impl Key {
         Self::new(name, Kind::Certificates, what)
     }
 
-    /// A whole number of zero or more.
+    /// An integer of zero or more.
     pub(super) const fn number(name: &'static str, what: &'static str) -> Self {
         Self::number_within(name, 0, i64::MAX.cast_unsigned(), what)
     }
@@ -273,7 +271,7 @@ impl Key {
         self
     }
 
-    /// Nobody has a use for it any more. `instead` is what its reader should do.
+    /// The key has no effect any more. `instead` is what the operator should do.
     pub(super) const fn deprecated(mut self, instead: &'static str) -> Self {
         self.status = KeyStatus::Deprecated(instead);
         self

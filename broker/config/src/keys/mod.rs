@@ -1,14 +1,14 @@
-//! Which keys `broker.yml` has, and the files of the errands, declared once: [`Section`](super::section::Section) reads no key that does not stand here
-//! and remarks on those that do not, and the JSON Schema that editors use is made of it.
+//! The keys of `broker.yml` and of the errands' files, declared once: [`Section`](super::section::Section) reads only
+//! declared keys and warns about others, and the JSON Schema for editors is generated from them.
 //!
 //! | file | declares |
 //! | --- | --- |
-//! | `key` | what a declaration says |
+//! | `key` | the form of a declaration |
 //! | `broker` | the section `broker` |
 //! | `upstreams` | `bosh`, `cf`, `service_instances_api`, `credhub`, `bosh_credhub` |
 //! | `software` | `service_adapter`, `service_deployment` |
 //! | `catalog`, `plan` | `service_catalog` |
-//! | `errands` | the configuration files of the management errands |
+//! | `errands` | the configuration files of the errands |
 //!
 //! The keys are those of `spec/contracts/config-and-release.md` §1.2 and our own (`docs/contributing/architecture.md`).
 
@@ -22,7 +22,7 @@ mod upstreams;
 
 pub(super) use key::{DefaultValue, FREE, Key, KeyStatus, Keys, Kind, Origin, Presence};
 
-/// The whole file.
+/// The complete file.
 pub(super) const ROOT: Keys = Keys::only(&[
     Key::section(
         "broker",

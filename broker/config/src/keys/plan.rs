@@ -129,11 +129,8 @@ const QUOTAS: Keys = Keys::only(&[
 ]);
 
 const RESOURCE: Keys = Keys::only(&[
-    Key::number(
-        "limit",
-        "The limit for all instances of the plan.",
-    )
-    .otherwise(DefaultValue::Number(0)),
+    Key::number("limit", "The limit for all instances of the plan.")
+        .otherwise(DefaultValue::Number(0)),
     Key::number("cost", "What one instance costs.").otherwise(DefaultValue::Number(0)),
 ]);
 

@@ -26,7 +26,7 @@ fn full() -> [Value; 2] {
     FULL.map(|text| yaml::from_str(text).unwrap())
 }
 
-/// The keys that are at fault.
+/// The keys with errors.
 fn errors(document: &Value) -> Vec<String> {
     let text = document.to_string();
     let inspection = Inspection::of(Path::new("broker.yml"), &text, Paths::OfAnother);
@@ -34,7 +34,7 @@ fn errors(document: &Value) -> Vec<String> {
     keys.collect()
 }
 
-/// One of the keys at fault is this one, something below it, or the section that it is in.
+/// Whether an error is at this key, below it, or at the section around it.
 fn is_blamed(key: &str, errors: &[String]) -> bool {
     let is_below = |lower: &str, upper: &str| {
         let rest = lower.strip_prefix(upper);

@@ -10,7 +10,8 @@ pub(super) const BOSH: Keys = Keys::only(&[
         "The Director's address, such as `https://10.0.0.6:25555`. Only https; default port 25555.",
     )
     .required(),
-    Key::certificates("root_ca_cert",
+    Key::certificates(
+        "root_ca_cert",
         "The only PEM trust roots for Director and BOSH UAA; those of the operating system unless given.",
     ),
     Key::section(
@@ -127,11 +128,8 @@ pub(super) const SERVICE_INSTANCES_API: Keys = Keys::only(&[
     ),
 ]);
 
-const INSTANCES_AUTHENTICATION: Keys = Keys::only(&[Key::section(
-    "basic",
-    &USER,
-    "Name and password.",
-)]);
+const INSTANCES_AUTHENTICATION: Keys =
+    Keys::only(&[Key::section("basic", &USER, "Name and password.")]);
 
 pub(super) const RUNTIME_CREDHUB: Keys = Keys::only(&[
     Key::text(

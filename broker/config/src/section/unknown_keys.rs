@@ -43,7 +43,7 @@ impl Section<'_> {
             (KeyStatus::Deprecated(instead), _) if has_value(value) => {
                 self.warn_key(key.name, location, ("is deprecated", instead));
             }
-            // Who reads it says so only when it runs.
+            // The program that reads it reports it only at run time.
             (KeyStatus::ReadElsewhere, Kind::Choice(words)) => {
                 if let Node::Text(text) = value
                     && !words.contains(&text.as_str())
@@ -60,7 +60,7 @@ impl Section<'_> {
         }
     }
 
-    /// What seems to stand in the place of a key that is not there.
+    /// The key that is probably a typo of a missing one.
     pub(super) fn typo_for(&self, key: &str) -> Option<Typo> {
         if self.entries.iter().any(|(name, _)| name.value == key) {
             return None;
@@ -95,12 +95,12 @@ impl Section<'_> {
     }
 
     fn warn_unknown(&self, name: &str, location: Location) {
-        // The fault of what is missing names the typo already.
+        // The error of the missing key names the typo already.
         if self.context.findings.are_refused_at(location) {
             return;
         }
         let nearest = self.nearest(name);
-        // `password:x` without a blank is a key, and `x` is nobody's business.
+        // `password:x` without a blank is a key, and `x` must not be shown.
         let is_nameable = looks_like_a_key(name);
         match nearest {
             Some((_, known)) if is_nameable => {
@@ -120,7 +120,7 @@ impl Section<'_> {
         }
     }
 
-    /// A remark on a key that is not named.
+    /// Records a warning about a key without naming it.
     fn warn_anonymously(&self, location: Location, message: impl Into<Message>) {
         self.context.findings.warning(location, &self.path, message);
     }

@@ -47,7 +47,7 @@ impl Section<'_> {
         self.text(key).map(|found| found.value)
     }
 
-    /// A whole number; a fraction is cut off, as the Go broker does. Text is refused, digits in quotes too.
+    /// An integer; a fraction is cut off, as the Go broker does. Text is rejected, also digits in quotes.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "that is how the Go broker reads a float"
@@ -120,7 +120,7 @@ impl Section<'_> {
         self.optional_flag(key).map_or(default, |found| found.value)
     }
 
-    /// What a switch chooses that is off where absent.
+    /// The choice of a switch that is off by default.
     pub(crate) fn choose<T>(&self, key: &'static str, on: T, off: T) -> T {
         if self.flag(key, false) { on } else { off }
     }

@@ -1,4 +1,4 @@
-//! Addresses of upstreams: told as faults where nobody can be called there, and never shown with what is secret in them.
+//! Addresses of upstreams: an unusable one is an error, and secrets in an address are never shown.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What slips into the wrong place of a file is told without being repeated.
+//! Values at the wrong place of a file are reported without being repeated.
 
 use super::*;
 

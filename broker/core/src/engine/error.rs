@@ -11,7 +11,7 @@ pub struct EngineError {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// What the answer to a request depends on.
+/// The kind of an engine error, which decides the answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineErrorKind {
     /// Another operation is in progress.
@@ -23,13 +23,13 @@ pub enum EngineErrorKind {
     /// The id is taken by an instance with other attributes.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
-    /// What bears the instance's name belongs to another owner; the code says what it is.
+    /// A deployment with the instance's name belongs to another owner; the code says which kind.
     #[error("the service instance belongs to another broker ({0})")]
     Foreign(Code),
     /// The time of the request was used up before the point of no return.
     #[error("the time of the request was used up before anything was begun")]
     OutOfTime,
-    /// What the engine asked did not answer in time, and may have changed something.
+    /// An upstream of the engine did not answer in time and may have made a change.
     #[error("there was no answer in time ({0})")]
     TimedOut(Code),
     /// The operator has changed the service since the instance was deployed.
@@ -56,7 +56,7 @@ pub enum EngineErrorKind {
     /// There is nothing to cancel.
     #[error("no operation on the service instance is in progress")]
     NothingInProgress,
-    /// The operation cannot be cancelled; the text tells the operator why, and what to do.
+    /// The operation cannot be cancelled; the text has the reason and a remedy for the operator.
     #[error("the operation cannot be cancelled: {0}")]
     NotCancellable(String),
     /// The foundation did not answer, or refused.
@@ -79,7 +79,7 @@ impl EngineError {
         }
     }
 
-    /// What the answer depends on.
+    /// The kind, which decides the answer.
     pub fn kind(&self) -> &EngineErrorKind {
         &self.kind
     }

@@ -1,4 +1,4 @@
-//! What is kept of rollouts, so that a later process can continue one. There is one entry for each kind of rollout; it is
+//! The journal of rollouts, which lets a later process continue one. There is one entry for each kind of rollout,
 //! written when the rollout begins and when it ends.
 
 use std::error::Error;
@@ -17,7 +17,7 @@ pub trait Journal: Send + Sync {
     /// The latest rollout of a kind.
     async fn latest(&self, call: &Call, kind: RunKind) -> Result<Option<LatestRun>, JournalError>;
 
-    /// Records how a rollout has ended. What has failed may be continued and succeed; what has succeeded is final. Safe to
+    /// Records the end of a rollout. A failed one may be continued and succeed; a succeeded one is final. Safe to
     /// repeat.
     async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError>;
 }
@@ -46,7 +46,7 @@ pub enum JournalError {
         /// The id that was asked for.
         id: RunId,
     },
-    /// Somebody else wrote at the same moment.
+    /// Another client wrote at the same moment.
     #[error("another run was begun or ended at the same moment")]
     Overtaken,
     /// A newer broker, or a person, wrote it; the text says where.
@@ -55,7 +55,7 @@ pub enum JournalError {
     /// It could not be read or written.
     #[error("could not {activity}")]
     Failed {
-        /// What was tried.
+        /// The attempted action.
         activity: &'static str,
         /// The time of the request was used up.
         is_timeout: bool,

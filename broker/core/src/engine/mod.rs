@@ -44,11 +44,11 @@ pub use record::{
 };
 pub use request_digest::{RequestDigest, RequestIdentity};
 
-/// Makes, changes and deletes service instances on one kind of foundation.
+/// Creates, changes and deletes service instances on one kind of foundation.
 ///
-/// Each order is idempotent by instance and request identity. Everything that can fail comes before the point of no return;
-/// after it the engine finishes the operation by itself, in a later process if need be. Nobody orders two operations on one
-/// instance at the same time.
+/// Each order is idempotent by instance and request identity. Everything that can fail comes before the point of no
+/// return; after it the engine completes the operation on its own, in a later process if necessary. Callers never order
+/// two operations on one instance at the same time.
 #[async_trait]
 pub trait Engine: fmt::Debug + Send + Sync {
     /// Looks for what is there under the ordered id. An instance with other attributes is an error.
@@ -63,7 +63,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Puts an instance onto new machines, and changes nothing else about it.
     async fn recreate(&self, order: &Order) -> Result<Started, EngineError>;
 
-    /// Deletes an instance and what it leaves behind. What is being created is stopped first.
+    /// Deletes an instance and its residual resources. A creation in progress is stopped first.
     async fn delete(
         &self,
         order: &Order,
@@ -88,7 +88,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Takes credentials back, whatever is being done with the instance.
     async fn unbind(&self, order: &BindingOrder) -> Result<(), EngineError>;
 
-    /// How the operation is doing that the platform asks about. Without a token that fits, the latest one on the instance.
+    /// The state of the operation that the platform polls. Without a matching token, the latest one on the instance.
     async fn last_operation(
         &self,
         call: &Call,
@@ -97,7 +97,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         request: &RequestId,
     ) -> Result<LastOperation, EngineError>;
 
-    /// The latest operation on an instance with its stages. `None` where nobody knows of one.
+    /// The latest operation on an instance with its stages. `None` if no operation is recorded.
     async fn operation(
         &self,
         call: &Call,
@@ -128,7 +128,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         instances: &BTreeSet<InstanceId>,
     ) -> Result<HashMap<InstanceId, InstanceRecord>, EngineError>;
 
-    /// Whose an instance is, with its record.
+    /// The owner of an instance, with its record.
     async fn ownership(&self, call: &Call, instance: &InstanceId)
     -> Result<Ownership, EngineError>;
 
@@ -154,22 +154,22 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The instances that are deployed, those included that only their own team may see.
     async fn present_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError>;
 
-    /// What this process knows of the places of the instances that it works on, or has worked on recently.
+    /// The occupancy of the instances that this process works on, or has worked on recently.
     fn occupied(&self) -> Vec<(InstanceId, Occupancy)>;
 
-    /// What operation records show of the places of all instances.
+    /// The occupancy of all instances, from their operation records.
     async fn recorded_occupancies(
         &self,
         call: &Call,
     ) -> Result<Vec<(InstanceId, Occupancy)>, EngineError>;
 
-    /// What the foundation is working on, by instance: one call, whatever there is.
+    /// The operations in progress on the foundation, by instance: one call for all.
     async fn in_progress(
         &self,
         call: &Call,
     ) -> Result<HashMap<InstanceId, OperationView>, EngineError>;
 
-    /// What was done last with an instance, as far as that is known without a call of its own.
+    /// The last operation on an instance, as far as it is known without another call.
     fn latest_known(
         &self,
         instance: &InstanceId,
@@ -177,7 +177,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         in_progress: &HashMap<InstanceId, OperationView>,
     ) -> Option<OperationView>;
 
-    /// What was done last with an instance, or is being done, by this broker or by anybody else on the foundation.
+    /// The last operation on an instance, ended or in progress, by this broker or another client of the foundation.
     async fn latest_operation(
         &self,
         call: &Call,
@@ -188,7 +188,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// How the machines of an instance are.
     async fn health(&self, call: &Call, instance: &InstanceId) -> Result<Health, EngineError>;
 
-    /// What the Director under all instances can do; the management API names it so.
+    /// The abilities of the Director of all instances; the management API names them so.
     async fn abilities(&self, call: &Call) -> Result<DirectorAbilities, EngineError>;
 
     /// The name under which an instance is deployed.
@@ -197,10 +197,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The instance that is deployed under a name, if the name is one of an instance.
     fn instance_of(&self, deployment_name: &str) -> Option<InstanceId>;
 
-    /// What is deployed today for a plan; nothing for one that the catalog does not have.
+    /// The current target of a plan; `None` for a plan outside of the catalog.
     fn release_of(&self, plan: &PlanId) -> Option<&Target>;
 
-    /// What is kept of rollouts.
+    /// The journal of rollouts.
     fn journal(&self) -> &dyn Journal;
 
     /// Picks up every operation that an earlier process left in progress, and returns their number. Requests need not wait for

@@ -1,20 +1,20 @@
-//! What the latest operation on an instance means for the place that it takes among all instances.
+//! The occupancy of an instance: what its latest operation means for its quota slot.
 
 use odb_api_types::{ids::PlanId, kind::OperationKind, management::OperationState};
 use tokio::time::Instant;
 
-/// What an engine knows of an instance's place.
+/// An engine's knowledge of an instance's slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// The plan that the latest operation is about; a token of a Go broker does not name it.
     pub plan: Option<PlanId>,
-    /// What the operation means.
+    /// The meaning of the operation.
     pub kind: OccupancyKind,
     /// When this process began with the operation; absent for what an operation record shows.
     pub since: Option<Instant>,
 }
 
-/// What the latest operation on an instance means for its place.
+/// What the latest operation on an instance means for its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OccupancyKind {
     /// It is being made, or brought to the plan.
@@ -30,7 +30,7 @@ pub enum OccupancyKind {
 }
 
 impl OccupancyKind {
-    /// What an operation means that has got so far.
+    /// The meaning of an operation in this state.
     pub fn of(operation: OperationKind, state: OperationState) -> Self {
         match state {
             OperationState::InProgress if operation.deletes() => Self::Leaving,

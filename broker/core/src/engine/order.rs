@@ -1,4 +1,4 @@
-//! What operations order from an engine, and what comes of it.
+//! The orders to an engine and their results.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{EngineError, RequestDigest, RequestIdentity};
 
-/// What a request asks for, with all that the request brings.
+/// A request with all of its data.
 #[derive(Debug)]
 pub struct Order {
     /// The service instance.
@@ -23,7 +23,7 @@ pub struct Order {
     pub plan: PlanId,
     /// The request's body as the service author gets to see it.
     pub parameters: RequestParameters,
-    /// What makes a repeat of the request the same request.
+    /// The identity of the request: a repetition has the same one.
     pub identity: Value,
     /// The request's id.
     pub request: RequestId,
@@ -32,17 +32,17 @@ pub struct Order {
 }
 
 impl Order {
-    /// What calls of upstreams inherit from the request.
+    /// The call context that upstream calls inherit from the request.
     pub fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
     }
 
-    /// What makes a repeat of the request the same request.
+    /// The identity of the request: a repetition has the same one.
     pub fn identity(&self) -> RequestIdentity<'_> {
         RequestIdentity(&self.identity)
     }
 
-    /// Stands for the request in an operation record.
+    /// The digest of the request for an operation record.
     pub fn digest(&self) -> RequestDigest {
         RequestDigest::new(self.identity())
     }
@@ -51,15 +51,15 @@ impl Order {
 /// An operation that has begun.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
-    /// What the platform hands back when it asks how the operation is doing: JSON.
+    /// The token that the platform sends with each poll: JSON.
     pub token: String,
     /// Where users manage the instance.
     pub dashboard_url: Option<String>,
-    /// What the service author says of the instance.
+    /// The service author's labels of the instance.
     pub labels: Map<String, Value>,
 }
 
-/// What there is under an ordered id.
+/// The existing state under an ordered id.
 #[derive(Debug)]
 pub enum Found {
     /// Nothing: the instance can be created.
@@ -70,7 +70,7 @@ pub enum Found {
     Completed {
         /// Where users manage the instance.
         dashboard_url: Option<String>,
-        /// What the service author says of the instance.
+        /// The service author's labels of the instance.
         labels: Map<String, Value>,
     },
 }
@@ -82,7 +82,7 @@ pub trait Vacancy: fmt::Debug + Send {
     async fn create(self: Box<Self>, order: &Order) -> Result<Started, EngineError>;
 }
 
-/// What came of an upgrade.
+/// The result of an upgrade.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Upgraded {
     /// It is in progress.
@@ -91,12 +91,12 @@ pub enum Upgraded {
     NothingToDo,
 }
 
-/// Whether a delete goes on after a failing lifecycle errand or an unresponsive machine.
+/// Whether a delete continues after a failing lifecycle errand or an unresponsive machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// It stops and fails.
     Careful,
-    /// It goes on.
+    /// It continues.
     Forced,
 }
 
@@ -121,7 +121,7 @@ pub enum Origin {
     Unmarked,
 }
 
-/// What came of a delete.
+/// The result of a delete.
 #[derive(Debug)]
 pub enum Deleted {
     /// It is in progress.
@@ -139,7 +139,7 @@ pub enum Cancelled {
     AfterThisStep,
 }
 
-/// What a request for credentials brings, or for their end.
+/// A bind or unbind request.
 #[derive(Clone, Debug)]
 pub struct BindingOrder {
     /// The service instance.
@@ -157,7 +157,7 @@ pub struct BindingOrder {
 }
 
 impl BindingOrder {
-    /// What calls of upstreams inherit from the request.
+    /// The call context that upstream calls inherit from the request.
     pub fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
     }

@@ -19,16 +19,16 @@ use odb_api_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What is known of a service instance.
+/// The instance record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstanceRecord {
-    /// Whose operation record it has.
+    /// The owner of its operation record.
     pub owner: Owner,
     /// Whether it is deployed.
     pub deployment: DeploymentPresence,
     /// The plan that it is on; a move counts once it has succeeded.
     pub plan: Option<PlanId>,
-    /// What was done with it last, or is being done.
+    /// Its last operation, ended or in progress.
     pub operation: Option<OperationView>,
     /// The last create, update or upgrade that has succeeded.
     pub deployed: Option<Deployed>,
@@ -36,20 +36,20 @@ pub struct InstanceRecord {
     pub recreated: Option<Timestamp>,
     /// Where users manage it.
     pub dashboard_url: Option<String>,
-    /// What the adapter says of it.
+    /// The adapter's labels.
     pub labels: Map<String, Value>,
 }
 
-/// How an operation is doing, or how it ended. What is absent is not known.
+/// The state or outcome of an operation. Absent values are unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationView {
-    /// What it does; tasks of an engine do not always show that.
+    /// The kind of the operation; an engine's tasks do not always show it.
     pub kind: Option<OperationKind>,
     /// How far it is.
     pub state: OperationState,
     /// How far it is, or how it ended, in the platform user's words.
     pub description: Option<String>,
-    /// What it has left of the instance, if it has failed.
+    /// The condition of the instance after a failure.
     pub condition: Option<Condition>,
     /// When it began.
     pub began: Option<Timestamp>,
@@ -59,11 +59,11 @@ pub struct OperationView {
     pub cancelled: bool,
     /// While it is in progress: what its request was answered.
     pub token: Option<Map<String, Value>>,
-    /// Its stages, where they are known without asking for them.
+    /// Its stages, if they are known without a request.
     pub stages: Arc<Vec<StageStatus>>,
 }
 
-/// What a failed operation has left of an instance.
+/// The condition of an instance after a failed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
@@ -76,7 +76,7 @@ pub enum Condition {
 /// The answer to a poll of the last operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LastOperation {
-    /// How it is doing, and when it is worth asking again.
+    /// The state, and the time until the next poll.
     Known(OperationView, Duration),
     /// The instance is gone, as a delete had it.
     Gone,
@@ -84,7 +84,7 @@ pub enum LastOperation {
     Unknown,
 }
 
-/// Whose an instance is, as far as operation records can be read.
+/// The owner of an instance, as far as operation records can be read.
 #[derive(Clone, Debug)]
 pub enum Ownership {
     /// It has an operation record.
@@ -100,7 +100,7 @@ pub enum Ownership {
 pub struct InstanceRecords {
     /// The instances that are deployed.
     pub deployed: HashSet<InstanceId>,
-    /// What is known of each.
+    /// The record of each instance.
     pub records: HashMap<InstanceId, InstanceRecord>,
 }
 
@@ -119,7 +119,7 @@ impl InstanceRecord {
         }
     }
 
-    /// What is in progress on the instance, if something is.
+    /// The operation in progress on the instance, if there is one.
     pub fn in_progress(&self) -> Option<&OperationView> {
         let operation = self.operation.as_ref();
         operation.filter(|operation| operation.is_in_progress())
@@ -157,7 +157,7 @@ impl OperationView {
         }
     }
 
-    /// It goes on.
+    /// Whether the operation is in progress.
     pub fn is_in_progress(&self) -> bool {
         self.state == OperationState::InProgress
     }

@@ -1,4 +1,4 @@
-//! What makes two requests the same (`spec/contracts/osb-api.md` §14.2), without keeping what is in them.
+//! The identity of requests (`spec/contracts/osb-api.md` §14.2), without their content.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// A salted digest of a request's identity. Parameters may hold secrets; nobody can read or guess them from it across instances.
+/// A salted digest of a request's identity. Parameters may hold secrets, which the digest does not reveal, also not
+/// across instances.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestDigest {
     salt: String,
     hash: String,
 }
 
-/// What identifies a request: everything that decides what comes of it.
+/// The parts that identify a request: everything that decides its result.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestIdentity<'a>(pub &'a Value);
 

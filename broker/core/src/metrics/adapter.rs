@@ -1,4 +1,4 @@
-//! What is asked of the service adapter.
+//! The metrics of adapter calls.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub struct AdapterMetrics {
     orphans: IntCounter,
 }
 
-/// What a call of the adapter came to.
+/// The outcome of an adapter call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterOutcome {
     /// It ended well.
@@ -33,7 +33,7 @@ pub enum AdapterOutcome {
     Broken,
     /// Too many others ran all the time.
     NoLocation,
-    /// Nobody waited for it any more.
+    /// Its request has ended.
     Abandoned,
 }
 
@@ -91,7 +91,7 @@ impl AdapterMetrics {
         metrics
     }
 
-    /// Somebody wants to call the adapter.
+    /// Counts a call that waits for its turn.
     #[must_use]
     pub fn wait(&self, call: Subcommand) -> AdapterCall<'_> {
         self.waiting.inc();

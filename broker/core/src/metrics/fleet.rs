@@ -6,7 +6,7 @@ use prometheus::{IntGauge, IntGaugeVec};
 
 use super::Maker;
 
-/// What was counted last. Until somebody has counted nothing is told.
+/// The last instance count. Nothing is reported before the first count.
 #[derive(Debug)]
 pub struct FleetMetrics {
     instances: IntGaugeVec,
@@ -15,7 +15,7 @@ pub struct FleetMetrics {
     counted: IntGauge,
 }
 
-/// Whose limit a quota is.
+/// The scope of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaScope<'a> {
     /// All plans together.
@@ -27,9 +27,9 @@ pub enum QuotaScope<'a> {
 /// Some of what instances use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaUse<'a> {
-    /// Whose limit it is.
+    /// The scope of the quota.
     pub scope: QuotaScope<'a>,
-    /// What is limited; `service_instances` for their number.
+    /// The limited resource; `service_instances` for the number of instances.
     pub resource: &'a str,
     /// How much there may be.
     pub limit: u64,
@@ -42,7 +42,7 @@ pub struct QuotaUse<'a> {
 pub struct InstanceCount<'a> {
     /// The name of the plan; nothing for plans that are not offered any more.
     pub plan: Option<&'a str>,
-    /// What the source of instances says of them.
+    /// The state according to the source of instances.
     pub state: &'static str,
     /// How many there are.
     pub count: u64,

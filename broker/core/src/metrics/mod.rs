@@ -1,18 +1,18 @@
-//! What the process counts, in the text format of Prometheus (`docs/operators/reference/metrics.md` lists it all).
+//! The metrics of the process, in the text format of Prometheus (`docs/operators/reference/metrics.md` lists them).
 //!
-//! Like the log, metrics are the process's: whoever has something to count asks for [`metrics`]. Labels come from enums,
-//! route templates and the configuration, never from a request.
+//! Like the log, metrics belong to the process: code that counts calls [`metrics`]. Labels come from enums, route
+//! templates and the configuration, never from a request.
 //!
-//! | file | counts |
+//! | file | metrics |
 //! | --- | --- |
-//! | `requests` | what is asked of the broker |
-//! | `operations` | what is done to service instances |
-//! | `fleet` | which service instances there are, and what is left of the quotas |
-//! | `queues` | where requests wait for each other |
-//! | `adapter` | what is asked of the service adapter |
-//! | `upstreams` | what is asked of Director, UAA, Cloud Controller and the others |
-//! | `certificates` | when certificates expire |
-//! | `process` | what the process itself needs |
+//! | `requests` | requests to the broker |
+//! | `operations` | operations on service instances |
+//! | `fleet` | service instances and quotas |
+//! | `queues` | waiting requests |
+//! | `adapter` | calls of the service adapter |
+//! | `upstreams` | calls of Director, UAA, Cloud Controller and other upstreams |
+//! | `certificates` | the expiry of certificates |
+//! | `process` | the resources of the process |
 
 mod adapter;
 mod certificates;
@@ -42,17 +42,17 @@ pub use upstreams::UpstreamMetrics;
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    /// What is asked of the broker.
+    /// Requests to the broker.
     pub requests: RequestMetrics,
-    /// What is done to service instances.
+    /// Operations on service instances.
     pub operations: OperationMetrics,
     /// Which service instances there are.
     pub fleet: FleetMetrics,
     /// Where requests wait for each other.
     pub queues: QueueMetrics,
-    /// What is asked of the service adapter.
+    /// Calls of the service adapter.
     pub adapter: AdapterMetrics,
-    /// What is asked of the upstreams.
+    /// Calls of the upstreams.
     pub upstreams: UpstreamMetrics,
     /// When certificates expire.
     pub certificates: CertificateMetrics,

@@ -1,4 +1,4 @@
-//! What is done to service instances. The label `plan` is the name of a plan that is offered, else [`OTHER_PLAN`].
+//! Operations on service instances. The label `plan` is the name of an offered plan, otherwise [`OTHER_PLAN`].
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -44,11 +44,11 @@ pub enum OperationOrigin {
         /// When it was begun.
         since: Instant,
     },
-    /// Before this process: it was counted then, and nobody knows how long it has taken.
+    /// In an earlier process, which counted it; its duration is unknown.
     Elsewhere,
 }
 
-/// What an operation came to.
+/// The outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationOutcome {
     /// It did what it should.
@@ -61,8 +61,8 @@ pub enum OperationOutcome {
     NeverSubmitted,
 }
 
-/// An operation that is followed to its end. Dropped, it is not in flight any more: another process goes on with it, or
-/// another operation has taken its place.
+/// An operation until its end. When dropped, it no longer counts as in flight: another process continues it, or another
+/// operation has replaced it.
 #[derive(Debug)]
 pub struct FollowedOperation<'m> {
     metrics: &'m OperationMetrics,

@@ -1,4 +1,4 @@
-//! What the process itself needs, under the names that Prometheus has for it, as Linux tells.
+//! The resources of the process, under the names that Prometheus uses, as Linux reports them.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use rustix::{
 
 use super::MADE_ONCE;
 
-/// Looks at the process whenever somebody asks.
+/// Reads the values with each scrape.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessMetrics {
     cpu: Counter,

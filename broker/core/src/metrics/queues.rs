@@ -6,14 +6,14 @@ use prometheus::{HistogramVec, IntGauge, IntGaugeVec};
 
 use super::{ANSWERS, Maker};
 
-/// Who waits, for what, and for how long. Calls of the adapter have metrics of their own.
+/// Waiting requests, by queue, with their durations. Calls of the adapter have metrics of their own.
 #[derive(Debug)]
 pub struct QueueMetrics {
     waiting: IntGaugeVec,
     wait: HistogramVec,
 }
 
-/// What is waited for.
+/// The queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// A service instance on which another owner works.
@@ -22,7 +22,7 @@ pub enum Queue {
     Submission,
 }
 
-/// Somebody who waits. Dropped, the wait is over, whatever came of it.
+/// A waiting request. The wait ends when it is dropped.
 #[derive(Debug)]
 pub struct Waiting<'m> {
     metrics: &'m QueueMetrics,
@@ -53,7 +53,7 @@ impl QueueMetrics {
         metrics
     }
 
-    /// Somebody waits from now on.
+    /// Starts a wait.
     #[must_use]
     pub fn wait(&self, queue: Queue) -> Waiting<'_> {
         let gauge = self.waiting.with_label_values(&[queue.name()]);

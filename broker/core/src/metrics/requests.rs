@@ -1,4 +1,4 @@
-//! What is asked of the broker.
+//! The metrics of requests to the broker.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use prometheus::{HistogramVec, IntCounter, IntCounterVec, IntGauge};
 
 use super::{ANSWERS, Maker};
 
-/// The methods that are told apart; a client may send any word.
+/// The methods with a label value of their own; a client may send any word.
 const METHODS: &[&str] = &["GET", "PUT", "PATCH", "DELETE", "POST", "HEAD", "OPTIONS"];
 
-/// What is asked of the broker.
+/// The metrics of requests to the broker.
 #[derive(Debug)]
 pub struct RequestMetrics {
     total: IntCounterVec,
@@ -66,7 +66,7 @@ impl RequestMetrics {
             .observe(taken.as_secs_f64());
     }
 
-    /// Somebody did not know the credentials.
+    /// Counts a failed authentication.
     pub fn failed_authentication(&self) {
         self.failed_authentications.inc();
     }

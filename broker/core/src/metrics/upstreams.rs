@@ -1,4 +1,4 @@
-//! What is asked of Director, UAA, Cloud Controller and the others.
+//! The metrics of calls to Director, UAA, Cloud Controller and other upstreams.
 
 use odb_clients::http::{Attempt, AttemptOutcome, Observer, Service};
 use prometheus::{HistogramVec, IntCounterVec};

@@ -1,5 +1,5 @@
-//! What an adapter may answer to a request for credentials (Open Service Broker API 2.17, "Binding";
-//! `spec/contracts/osb-api.md` §8.2).
+//! The valid answers of an adapter to a bind (Open Service Broker API 2.17, "Binding"; `spec/contracts/osb-api.md`
+//! §8.2).
 
 use std::{borrow::Cow, fmt};
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::shown::check_log_drain;
 
-/// The answer is none that a platform could use. What stands there may be secret and is not told.
+/// The answer is unusable for a platform. Its values may be secret and are not shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{member}` of the adapter's answer to `create-binding` {error}")]
 pub struct InvalidBinding {
     /// Where, such as `volume_mounts[0].driver`.
     member: String,
-    /// What is wrong with it, as the rest of a sentence.
+    /// The error, as the end of a sentence.
     error: Cow<'static, str>,
 }
 
@@ -152,7 +152,7 @@ fn check_metadata(metadata: &Read) -> Result<(), InvalidBinding> {
     }
 }
 
-/// A value of the answer, and where it stands.
+/// A value of the answer with its location.
 struct Read {
     path: String,
     value: Value,
@@ -184,7 +184,7 @@ impl Read {
             .ok_or_else(|| self.error("is no JSON object"))
     }
 
-    /// Null is as good as nothing.
+    /// Null counts as absent.
     fn optional(&self, member: &str) -> Result<Option<Self>, InvalidBinding> {
         let value = self.object()?.get(member).filter(|value| !value.is_null());
         Ok(value.map(|value| Self {

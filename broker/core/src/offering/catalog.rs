@@ -13,18 +13,18 @@ pub enum CatalogError {
     /// No such service.
     #[error("service-id `{service}` is not in the catalog")]
     UnknownService {
-        /// What was asked for.
+        /// The requested service.
         service: OfferingId,
     },
     /// No such plan.
     #[error("plan-id `{plan}` is not in the catalog")]
     UnknownPlan {
-        /// What was asked for.
+        /// The requested plan.
         plan: PlanId,
     },
 }
 
-/// The whole catalog.
+/// The complete catalog.
 pub fn catalog(offering: &Offering, schemas: &Schemas, instances: InstanceFetching) -> Value {
     let mut service = Map::new();
     let mut set = |key: &str, value: Value| service.insert(key.to_owned(), value);

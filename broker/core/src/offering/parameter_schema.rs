@@ -6,13 +6,13 @@ use std::fmt;
 use jsonschema::{Draft, PatternOptions, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
-/// What platforms read in any case.
+/// The draft that all platforms support.
 const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 /// Platforms take no larger ones (`spec/contracts/osb-api.md` §12.3).
 const LARGEST: usize = 65_536;
-/// So many faults of one request are told, and so many names in one fault.
+/// The most errors that one answer reports, and the most names in one error.
 const REPORTED: usize = 10;
-/// The most characters of one name, or of a list that a schema has, in what is told.
+/// The most characters of a name or of a schema's list in an error.
 const LONGEST: usize = 200;
 
 /// A schema that parameters can be held against.
@@ -31,7 +31,7 @@ pub enum SchemaError {
     /// It is not of the draft that platforms read.
     #[error("`$schema` is {found}; platforms read `{DRAFT}`")]
     OtherDraft {
-        /// What stands there.
+        /// The value found.
         found: String,
     },
     /// Platforms do not take it.
@@ -45,7 +45,7 @@ pub enum SchemaError {
     Invalid {
         /// Where in the document.
         location: String,
-        /// What is wrong.
+        /// The error.
         error: String,
     },
 }
@@ -116,14 +116,14 @@ impl fmt::Display for InvalidParameters {
     }
 }
 
-/// `/maxmemory/policy` as users write it: `maxmemory.policy`. Nothing stands for the parameters as a whole.
+/// `/maxmemory/policy` as users write it: `maxmemory.policy`. Empty for the parameters as a whole.
 fn property(pointer: &str) -> String {
     let parts = pointer.split('/').skip(1);
     let parts = parts.map(|part| part.replace("~1", "/").replace("~0", "~"));
     shortened(parts.collect::<Vec<_>>().join("."))
 }
 
-/// Whoever sends or writes it, what is told stays short.
+/// Limits the length of foreign text in an error.
 fn shortened(text: String) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -131,7 +131,7 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// What is wrong with a property, in words for the user who sent it.
+/// The error of a property, in words for the user who sent it.
 fn reported(property: &str, kind: &ValidationErrorKind) -> String {
     let below = |name: &str| {
         let name = shortened(name.to_owned());

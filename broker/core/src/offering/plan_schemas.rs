@@ -1,4 +1,4 @@
-//! What parameters the plans take, as their adapter describes it: for the catalog, and for requests to be held against.
+//! The parameters of the plans, as their adapter describes them: for the catalog, and for the validation of requests.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -20,7 +20,7 @@ pub struct PlanSchemas {
     bind: ParameterSchema,
 }
 
-/// Whose parameters a schema describes. Prints in the Go broker's words.
+/// The request whose parameters a schema describes. Displayed in the Go broker's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParametersOf {
     /// An order of a service instance.
@@ -77,7 +77,7 @@ impl FromIterator<(PlanId, PlanSchemas)> for Schemas {
 }
 
 impl PlanSchemas {
-    /// Makes sure that each of the three documents of an adapter is a schema, and tells all that are not.
+    /// Validates the three schemas of an adapter, and returns all errors.
     pub fn new(answer: protocol::PlanSchemas) -> Result<Self, Vec<BrokenSchema>> {
         let compiled = |of, schema: protocol::ParametersSchema| {
             ParameterSchema::new(schema.parameters).map_err(|error| BrokenSchema { of, error })

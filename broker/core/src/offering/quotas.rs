@@ -8,10 +8,10 @@ use std::{
 use odb_api_types::ids::PlanId;
 use odb_config::Offering;
 
-/// How many instances there are, by the plans on which they take a place; the one in question not among them.
+/// The number of instances by the plans on which they occupy a slot, without the instance in question.
 ///
-/// Most instances are on one plan. One that is being moved takes its place on both until it is known how that ended. Of
-/// one whose plan is not known nothing is known but that it is there.
+/// Most instances are on one plan. An instance that is being moved occupies a slot on both plans until the outcome is
+/// known. An instance of unknown plan counts only in the total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     instances: BTreeMap<BTreeSet<PlanId>, u64>,
@@ -34,7 +34,7 @@ impl Usage {
         self.sum(|_| 1)
     }
 
-    /// What all of them cost; one on several plans as much as its dearest.
+    /// The cost of all instances; one on several plans costs as much as the most expensive.
     pub fn cost(&self, of: impl Fn(&PlanId) -> u64) -> u64 {
         self.sum(|plans| plans.iter().map(&of).max().unwrap_or(0))
     }
@@ -160,7 +160,7 @@ impl fmt::Display for QuotaExceeded {
     }
 }
 
-/// Decides whether one more instance of `plan` fits. All broken limits are told, in the order of
+/// Decides whether one more instance of `plan` fits. All exceeded limits are reported, in the order of
 /// `spec/contracts/broker-behaviour.md` §3.4; each plan's cost counts with its own number of instances.
 pub fn check_quotas(
     offering: &Offering,

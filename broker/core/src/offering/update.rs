@@ -10,13 +10,13 @@ use super::{MaintenanceConflict, PlanVersion, catalog::CatalogError, check_maint
 pub struct ProposedUpdate<'a> {
     /// The plan that the request names; absent: the plan stays.
     pub plan: Option<&'a PlanId>,
-    /// The plan that the instance has been on, from the platform or from what the broker remembers.
+    /// The previous plan of the instance, from the platform or from the operation record.
     pub previous_plan: Option<&'a PlanId>,
     /// Whether the request has parameters.
     pub parameters: RequestedParameters,
     /// The version that the request names.
     pub version: Option<&'a str>,
-    /// The version that the platform remembers of the instance.
+    /// The instance's version according to the platform.
     pub previous_version: Option<&'a str>,
 }
 
@@ -53,7 +53,7 @@ pub enum UpdateMeaning {
 pub enum PlanMovement {
     /// It stays on its plan.
     Stays,
-    /// It moves to another, or nobody knows which one it was on.
+    /// It moves to another plan, or its previous plan is unknown.
     Moves,
 }
 
@@ -66,7 +66,7 @@ pub enum UpdateRefused {
     /// The platform has another version of the plan.
     #[error(transparent)]
     Maintenance(#[from] MaintenanceConflict),
-    /// Nobody knows the plan.
+    /// The plan is unknown.
     #[error(
         "neither `plan_id` nor `previous_values.plan_id` is given, and the plan of the instance is not recorded"
     )]
@@ -79,9 +79,9 @@ pub enum UpdateRefused {
         "the instance is at version `{recorded}` and its plan at `{published}`; it needs to be upgraded before updating"
     )]
     UpgradeFirst {
-        /// What the platform remembers of the instance.
+        /// The version according to the platform.
         recorded: String,
-        /// What the plan is published with.
+        /// The version in the catalog.
         published: PlanVersion,
     },
 }
@@ -128,8 +128,8 @@ pub fn meaning_of_update(
     })
 }
 
-/// An instance of which the platform remembers another version than its plan has today is to be upgraded first. Where
-/// the platform remembers nothing, or the plan has no version, there is nothing to upgrade to.
+/// An instance with another version than its plan must be upgraded first. Without a version at the platform or in the
+/// plan there is nothing to upgrade to.
 fn check_is_current(
     offering: &Offering,
     proposed: &ProposedUpdate<'_>,
@@ -245,21 +245,21 @@ mod tests {
         let offering = offering(true);
         // plan, previous plan, parameters, version, previous version
         for (plan, previous, parameters, version, recorded, meaning) in [
-            // What `cf update-service -c` sends, to an instance that is up to date, behind, or never versioned.
+            // The request of `cf update-service -c`, for an instance that is up to date, behind, or without a version.
             ("one", "one", Given, "1.0.0", "1.0.0", Update),
             ("one", "one", Given, "", "1.0.0", Update),
             ("one", "one", Given, "", "0.9.0", UpgradeFirst),
             ("one", "one", Given, "1.0.0", "0.9.0", UpgradeFirst),
             ("one", "one", Given, "1.0.0", "", Update),
             ("none", "none", Given, "", "", Update),
-            // What `cf update-service -p` sends.
+            // The request of `cf update-service -p`.
             ("two", "one", nothing, "2.0.0", "1.0.0", Move),
             ("two", "one", nothing, "2.0.0", "0.9.0", UpgradeFirst),
             ("two", "one", nothing, "", "0.9.0", UpgradeFirst),
             ("none", "one", nothing, "", "1.0.0", Move),
             ("none", "one", nothing, "", "0.9.0", UpgradeFirst),
             ("two", "gone", nothing, "2.0.0", "0.1.0", Move),
-            // What `cf upgrade-service` sends.
+            // The request of `cf upgrade-service`.
             ("one", "one", nothing, "1.0.0", "0.9.0", Upgrade),
             ("one", "one", nothing, "1.0.0", "", Upgrade),
             ("one", "one", nothing, "1.0.0", "1.0.0", Nothing),

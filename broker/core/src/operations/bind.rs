@@ -33,13 +33,13 @@ pub struct BindRequest {
     pub plan: PlanId,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
-    /// What is bound.
+    /// The bound resource.
     pub resource: BindResource,
-    /// The whole body, for the adapter.
+    /// The complete body, for the adapter.
     pub body: RequestParameters,
 }
 
-/// What is bound to the instance; nothing that the platform names, where a user takes a key.
+/// What is bound to the instance; empty for a service key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindResource {
     /// The application's GUID, wherever in the request it was.
@@ -54,7 +54,7 @@ pub struct BindResource {
     pub for_backup_agent: bool,
 }
 
-/// Credentials, with all that a platform is told of a binding.
+/// Credentials, with all that a platform receives for a binding.
 #[derive(Debug)]
 pub enum Bound {
     /// They are new.

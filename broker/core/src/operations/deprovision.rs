@@ -16,7 +16,7 @@ pub struct DeprovisionRequest {
     pub service: OfferingId,
     /// The plan it is on. One that is gone from the catalog is no hindrance.
     pub plan: PlanId,
-    /// Whether to go on after failures (`force=true`).
+    /// Whether to continue after failures (`force=true`).
     pub deletion: Deletion,
     /// Whether the platform waits.
     pub accepts_incomplete: AcceptsIncomplete,

@@ -18,7 +18,7 @@ use crate::{
     offering::Usage,
 };
 
-/// What the number of instances is called among the resources.
+/// The name of the number of instances among the resources.
 const INSTANCES: &str = "service_instances";
 
 /// Counts the instances of one offering. Cheap to clone.

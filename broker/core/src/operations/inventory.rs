@@ -1,4 +1,5 @@
-//! What service instances there are, and what is known of each: what the platform tells, joined with what is known here.
+//! The inventory: the service instances of the platform, joined with the operation records and the Director's
+//! deployments.
 
 use std::{collections::BTreeSet, future::ready};
 
@@ -44,7 +45,7 @@ pub struct InventoryFilter {
     pub instances: BTreeSet<String>,
 }
 
-/// Service instances, one by one. What comes before an error is not all there is.
+/// Service instances, one by one. After an error the list is incomplete.
 type InventoryStream = BoxStream<'static, Result<InventoryEntry, Refused>>;
 
 impl Operations {
@@ -71,7 +72,7 @@ impl Operations {
         if organizations.is_empty() && !filter.organizations.is_empty() {
             return Ok(stream::empty().boxed());
         }
-        // Spaces are chosen from what is told: their names are unique in an organization only.
+        // Spaces are filtered after the listing, because their names are unique only in an organization.
         let selection = Selection {
             plans: plans.clone(),
             organizations,
@@ -103,7 +104,7 @@ impl Operations {
         entries.buffered(LOOKS_AT_ONCE).boxed()
     }
 
-    /// What is known of one instance.
+    /// The entry of one instance.
     #[tracing::instrument(name = "inventory_entry", skip_all)]
     pub async fn inventory_entry(
         &self,
@@ -129,8 +130,8 @@ impl Operations {
         }
     }
 
-    /// The ids of the plans that are meant. What the catalog does not know may be the id of a plan that it had, of which the
-    /// source still knows.
+    /// The ids of the selected plans. An id that is not in the catalog may belong to a removed plan that the source
+    /// still has.
     async fn plans_named(
         &self,
         source: &InstanceSource,
@@ -170,7 +171,7 @@ impl Operations {
         }
     }
 
-    /// What is known of an instance without the platform.
+    /// The entry of an instance that the platform does not list.
     fn unlisted(
         &self,
         instance: InstanceId,
@@ -213,7 +214,7 @@ impl Operations {
 }
 
 impl InventoryFilter {
-    /// The instances by name, if they are so few that each is better looked up by itself. What is no id is none of them.
+    /// The selected instances, if they are few enough to look each up. Text that is no id matches none.
     fn few_instances(&self) -> Option<Vec<InstanceId>> {
         let is_few = (1..=FEW).contains(&self.instances.len());
         is_few.then(|| {

@@ -48,7 +48,7 @@ impl Lifecycle {
         }
     }
 
-    /// Tells everything that goes on in the background to stop.
+    /// Signals all background tasks to stop.
     pub fn stopping(&self) -> CancellationToken {
         self.stopping.clone()
     }
@@ -66,8 +66,8 @@ impl Lifecycle {
         }
     }
 
-    /// Runs a request to its end, whether or not somebody still waits for the answer. The task begins with this call, so
-    /// that the future returned is small, however large the request's is.
+    /// Runs a request to its end, even if its client disconnects. The task begins with this call, so the returned
+    /// future is small, however large that of the request is.
     pub fn finish<T, R>(
         &self,
         request: R,

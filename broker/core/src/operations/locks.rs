@@ -1,10 +1,10 @@
-//! Who works on an instance: one operation alone, or some requests about bindings side by side. Instances do not wait for
-//! each other.
+//! Locks of instances: one exclusive operation, or several concurrent requests about bindings. Instances do not wait
+//! for each other.
 //!
 //! An instance has as many permits as requests about its bindings may run at once. Such a request takes one of them,
-//! everything else takes them all. The semaphore is fair: a request that waits for all permits is not overtaken by those that want
-//! one. Each binding id has a lock of its own besides, which is taken first, so that repeats of one slow request do not use
-//! up the permits of the instance.
+//! every other operation takes all. The semaphore is fair: a request for all permits is not overtaken by requests for
+//! one. In addition, each binding id has a lock of its own, which is taken first, so that repetitions of one slow
+//! request do not use up the permits of the instance.
 
 use std::{
     collections::HashMap,

@@ -1,20 +1,20 @@
-//! What can be done to service instances: one file each, each reads as the list of its steps.
+//! The operations on service instances: one file each, which reads as the list of its steps.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `provision`, `update`, `deprovision`, `bind`, `unbind` | the operations of platform users |
 //! | `upgrade` | those of the operator: upgrade, recreation, preview, cancellation |
-//! | `refused` | why something is not done, whichever operation it is |
-//! | `inventory` | what instances there are, and what is known of each |
-//! | `secure_bindings`, `undo_bind` | credentials in the runtime CredHub; taking back what a failed bind has made |
-//! | `service_metrics` | how much of the offering is used, for `GET /mgmt/metrics` |
-//! | `counting` | which places are taken, for quotas |
-//! | `orphans` | deployments that no service instance of the platform stands behind |
+//! | `refused` | why an operation is rejected |
+//! | `inventory` | the list of instances with all that is known of each |
+//! | `secure_bindings`, `undo_bind` | credentials in the runtime CredHub; the rollback of a failed bind |
+//! | `service_metrics` | the use of the offering, for `GET /mgmt/metrics` |
+//! | `counting` | the occupied slots, for quotas |
+//! | `orphans` | deployments without a service instance in the platform |
 //! | `instance_counter` | the number of instances, for the metrics |
-//! | `instance_source` | who knows the instances |
-//! | `usage` | with_instances_api collectors of telemetry how many instances there are |
-//! | `lifecycle` | that an operation outlives the connection that asked for it, and ends before the process does |
-//! | `locks` | one operation on an instance at a time, several bindings of it, all instances at once |
+//! | `instance_source` | the sources of instances |
+//! | `usage` | the number of instances, for collectors of telemetry |
+//! | `lifecycle` | an operation outlives its connection, and ends before the process does |
+//! | `locks` | locks of instances, bindings and all instances together |
 
 mod bind;
 mod counting;
@@ -99,7 +99,7 @@ pub struct BindingSettings {
     pub concurrent_per_instance: NonZeroU32,
 }
 
-/// What every request carries.
+/// The members of every request.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     /// The request's id, which users quote and the log has.
@@ -127,7 +127,7 @@ impl AcceptsIncomplete {
 }
 
 impl Operations {
-    /// Operations on the instances of one offering. Without somebody who knows the instances nothing is counted.
+    /// Operations on the instances of one offering. Without a source of instances nothing is counted.
     pub fn new(
         engine: Arc<dyn Engine>,
         offering: Arc<Offering>,
@@ -175,14 +175,14 @@ impl Operations {
         }
     }
 
-    /// Sees to it that the metrics tell which instances there are, as far as somebody knows.
+    /// Updates the metrics of instances, as far as a source has them.
     pub async fn count_for_metrics(&self) {
         if let Some(instance_counter) = &self.instance_counter {
             instance_counter.refresh(&self.lifecycle).await;
         }
     }
 
-    /// What is offered.
+    /// The offering.
     pub fn offering(&self) -> &Offering {
         &self.offering
     }
@@ -192,12 +192,12 @@ impl Operations {
         &*self.engine
     }
 
-    /// Who is asked which service instances there are.
+    /// The source for lists of service instances.
     pub fn lists(&self) -> Result<&InstanceSource, Refused> {
         self.sources.lists.as_ref().ok_or(Refused::NoSource)
     }
 
-    /// What parameters its plans take.
+    /// The parameter schemas of the plans.
     pub fn schemas(&self) -> &Schemas {
         &self.schemas
     }
@@ -238,7 +238,7 @@ impl Operations {
 }
 
 impl RequestContext {
-    /// What calls to upstreams inherit from the request.
+    /// The call context that upstream calls inherit from the request.
     pub fn call(&self) -> Call {
         Call::until(self.deadline).with_request_id(self.request.as_str())
     }

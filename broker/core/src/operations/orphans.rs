@@ -1,5 +1,5 @@
-//! Orphans: deployments that no service instance of the platform stands behind (`spec/contracts/broker-behaviour.md` §6 and
-//! §9.42). To take a healthy instance for one is worse than to miss one: where anything is not known, nothing is told.
+//! Orphans: deployments without a service instance in the platform (`spec/contracts/broker-behaviour.md` §6 and §9.42).
+//! Reporting a healthy instance as an orphan is worse than missing one: if anything is unknown, nothing is reported.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_adapter_sdk::protocol::RequestParameters;
@@ -20,12 +20,12 @@ use crate::engine::{
 /// How many orphans are looked at more closely at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
-/// How much is told of each orphan.
+/// The detail of each orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What is known without asking for each of them: enough to name them.
+    /// What is known without a request for each: enough to name them.
     Names,
-    /// What was done last with each, too, as long as there is time to ask.
+    /// Also the last operation of each, as long as there is time to read it.
     All,
 }
 
@@ -34,22 +34,22 @@ struct Suspect {
     instance: InstanceId,
     /// Where it has an operation record.
     record: Option<InstanceRecord>,
-    /// What was done with it last, as far as that is known by now.
+    /// Its last operation, as far as it is known.
     latest: Option<OperationView>,
 }
 
-/// A deployment that no service instance of the platform stands behind.
+/// A deployment without a service instance in the platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Orphan {
     /// The service instance that it was.
     pub instance: InstanceId,
-    /// Whose it is; those of other brokers are not told of.
+    /// Its owner; those of other brokers are not reported.
     pub owner: Owner,
     /// How it came about.
     pub reason: OrphanReason,
     /// The plan that it is on, by its marker.
     pub plan: Option<PlanId>,
-    /// What was done with it last.
+    /// Its last operation.
     pub latest: Option<OperationView>,
 }
 
@@ -58,17 +58,17 @@ pub struct Orphan {
 pub struct OrphanDeletion {
     /// The service instance that it was.
     pub instance: InstanceId,
-    /// Whether it may be one that nobody has marked.
+    /// Whether it may be unmarked.
     pub unmarked: Unmarked,
-    /// The plan that it is on, by name or id, where no marker tells it.
+    /// Its plan, by name or id, if it has no operation record.
     pub plan: Option<String>,
-    /// What if the platform knows no plan of the offering.
+    /// What to do if the platform has no plan of the offering.
     pub unknown_offering: UnknownOffering,
-    /// Whether to go on after failures.
+    /// Whether to continue after failures.
     pub deletion: Deletion,
 }
 
-/// What becomes of deployments that nobody has marked.
+/// How unmarked deployments are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmarked {
     /// They stay.
@@ -77,7 +77,7 @@ pub enum Unmarked {
     Go,
 }
 
-/// What it means that the platform knows no plan of the offering.
+/// How a platform without plans of the offering is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownOffering {
     /// Something is wrong: nothing is deleted.
@@ -87,9 +87,10 @@ pub enum UnknownOffering {
 }
 
 impl Operations {
-    /// The deployments that no service instance stands behind, by the ids of the instances that they were.
+    /// The deployments without a service instance, by the ids of their former instances.
     ///
-    /// What is there is read before who knows it: an instance that is ordered in between is known, or not there yet.
+    /// Deployments are read before the platform's list: an instance that is ordered in between is in the list or not
+    /// deployed yet.
     #[tracing::instrument(name = "orphans", skip_all)]
     pub async fn orphans(
         &self,
@@ -103,7 +104,7 @@ impl Operations {
         if unknown.is_empty() {
             return Ok(Vec::new());
         }
-        // What is known by its marker to have ended is known to the platform by then, which is asked afterwards.
+        // An operation that has ended by its record is known to the platform, which is read afterwards.
         let mut records = self.engine.records_of(call, &unknown).await?;
         unknown.retain(|instance| !is_of_another(records.get(instance)));
         if !unknown.is_empty() {
@@ -134,7 +135,7 @@ impl Operations {
         if orphans.is_empty() {
             return Ok(orphans);
         }
-        // What was deleted while all this was read is gone.
+        // Deployments that were deleted in between are left out.
         let still_there = self.engine.deployed_instances(call).await?;
         Ok(orphans
             .into_iter()
@@ -226,7 +227,8 @@ impl Operations {
         plans.any(|plan| !plan.lifecycle_errands.pre_delete.is_empty())
     }
 
-    /// Asks the Director for what nobody remembers, one by one. When half of the time is used up, the rest stays unknown.
+    /// Reads unrecorded operations from the Director, one by one. When half of the time is used up, the rest stays
+    /// unknown.
     async fn look_closely(
         &self,
         call: &Call,
@@ -299,7 +301,7 @@ fn is_made_or_changed(latest: &OperationView) -> bool {
     latest.is_in_progress() && !latest.deletes()
 }
 
-/// What the marker of an instance that is at rest tells.
+/// The reason from the operation record of an instance without an operation in progress.
 fn reason_of_own(latest: Option<&OperationView>) -> OrphanReason {
     let Some((kind, state)) = latest.and_then(|latest| Some((latest.kind?, latest.state))) else {
         return OrphanReason::Unknown;

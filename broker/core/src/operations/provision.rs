@@ -29,11 +29,11 @@ pub struct ProvisionRequest {
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
     pub accepts_incomplete: AcceptsIncomplete,
-    /// The whole body, for the adapter.
+    /// The complete body, for the adapter.
     pub body: RequestParameters,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Debug)]
 pub enum Provisioned {
     /// It is being made.
@@ -42,7 +42,7 @@ pub enum Provisioned {
     Exists {
         /// Where users manage it.
         dashboard_url: Option<String>,
-        /// What the adapter says of it.
+        /// The adapter's labels.
         labels: Map<String, Value>,
     },
 }

@@ -21,7 +21,7 @@ use crate::{
     reason = "each variant has its text, or wraps an error that has it"
 )]
 pub enum Refused {
-    // What is asked for cannot be.
+    // The request is invalid.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
     #[error(

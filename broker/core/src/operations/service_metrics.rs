@@ -1,4 +1,4 @@
-//! How much of the offering is used, as `GET /mgmt/metrics` tells it (`spec/contracts/broker-behaviour.md` §6).
+//! The use of the offering, as `GET /mgmt/metrics` reports it (`spec/contracts/broker-behaviour.md` §6).
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ struct Metrics {
 }
 
 impl Metrics {
-    /// A number beyond all numbers is told as the largest that there is.
+    /// A number beyond the limit is reported as the largest one.
     fn push(&mut self, key: std::fmt::Arguments<'_>, value: i128) {
         let most = if value < 0 { i64::MIN } else { i64::MAX };
         self.reported.push(ServiceMetric {

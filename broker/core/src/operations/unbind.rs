@@ -20,8 +20,8 @@ pub struct UnbindRequest {
 }
 
 impl Operations {
-    /// Takes credentials back. What the runtime CredHub has of them goes whenever the service does not have them any more,
-    /// be it that they were never made, so that whatever broke off half-way is cleaned up.
+    /// Deletes the credentials of a binding. The entries in the runtime CredHub are deleted whenever the service no
+    /// longer has the credentials, even if they were never created, so that interrupted binds are cleaned up.
     #[tracing::instrument(name = "unbind", skip_all, fields(binding.id = %request.binding))]
     pub async fn unbind(
         &self,
@@ -63,8 +63,8 @@ impl Operations {
         Ok(unbound?)
     }
 
-    /// Tells what the platform was told when the binding was made: a reference in the place of credentials. Nobody else is
-    /// asked but the runtime CredHub. Parameters are not kept, and so not told.
+    /// Returns what the platform received when the binding was created: a reference in place of credentials. Only the
+    /// runtime CredHub is called. The broker stores no parameters, so the answer has none.
     #[tracing::instrument(name = "fetch_binding", skip_all, fields(binding.id = %binding))]
     pub async fn fetch_binding(
         &self,

@@ -23,8 +23,8 @@ pub(super) struct PartialBinding {
 }
 
 impl Operations {
-    /// Takes back what was made. It goes on when the request's time is over; what cannot be taken back is the
-    /// operator's to know, and the platform's to delete, which it does after an answer that says so little.
+    /// Rolls back a bind. It continues after the request's time; a failure is logged for the operator, and the platform
+    /// deletes the binding after the error answer.
     pub(super) async fn undo_bind(&self, partial_binding: PartialBinding) {
         let deadline = partial_binding
             .order

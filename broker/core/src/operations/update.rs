@@ -23,7 +23,7 @@ pub struct UpdateRequest {
     pub service: OfferingId,
     /// The plan it shall be on; absent: it stays.
     pub plan: Option<PlanId>,
-    /// What the platform knows of the instance's state before.
+    /// The instance's previous state according to the platform.
     pub previous: PreviousValues,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
@@ -31,11 +31,11 @@ pub struct UpdateRequest {
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
     pub accepts_incomplete: AcceptsIncomplete,
-    /// The whole body, for the adapter.
+    /// The complete body, for the adapter.
     pub body: RequestParameters,
 }
 
-/// What the platform remembers of an instance.
+/// The platform's record of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreviousValues {
     /// The plan it has been on.
@@ -126,8 +126,8 @@ impl Operations {
         }
     }
 
-    /// What an update asks for. One that asks for nothing repairs an instance whose latest operation has not succeeded: else the
-    /// platform would show what was ordered, and have something else.
+    /// What an update requests. An update without changes repairs an instance whose latest operation has failed:
+    /// otherwise the platform would show the ordered values while the instance has others.
     async fn meaning(
         &self,
         call: &Call,

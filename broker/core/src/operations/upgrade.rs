@@ -1,4 +1,4 @@
-//! What operators have done to a service instance, and what they see of it before.
+//! The operator's operations on a service instance, and their previews.
 
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::{
@@ -11,8 +11,8 @@ use super::{Operations, Refused, RequestContext, provision::object};
 use crate::engine::{Cancelled, Order, Started, Upgraded};
 
 impl Operations {
-    /// Brings a service instance to what the operator offers today (`spec/contracts/broker-behaviour.md` §3.6, §6). What its
-    /// user has asked for stays. The adapter gets the context of the body, which may be absent or null.
+    /// Upgrades a service instance to its current target (`spec/contracts/broker-behaviour.md` §3.6, §6). The user's
+    /// parameters stay. The adapter gets the context of the body, which may be absent or null.
     #[tracing::instrument(name = "upgrade", skip_all)]
     pub async fn upgrade(
         &self,

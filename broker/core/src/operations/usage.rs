@@ -1,5 +1,5 @@
-//! Tells collectors of telemetry how many instances there are (`broker.enable_telemetry`): when the broker has started,
-//! and when an operation has ended. Nobody waits for it.
+//! Reports the number of instances to collectors of telemetry (`broker.enable_telemetry`): after the start, and after
+//! each operation. Requests do not wait for it.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Lines that tell how many service instances there are, in the Go broker's form (`spec/contracts/broker-behaviour.md`
-//! §3.17): who collects them looks for exactly that.
+//! The lines with the number of service instances, in the Go broker's form (`spec/contracts/broker-behaviour.md`
+//! §3.17): collectors look for exactly that.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use jiff::{Timestamp, Unit};
 use odb_api_types::kind::OperationKind;
 use serde::Serialize;
 
-/// What the Go broker puts before each of its lines.
+/// The Go broker's prefix of each line.
 const PREFIX: &str = "[on-demand-service-broker]";
 
 /// Why instances are counted.

@@ -17,7 +17,7 @@ use crate::{deployment::config_name, error::Error};
 /// The type whose content manifests refer to by names.
 const CLOUD: &str = "cloud";
 
-/// What a cloud config defines under a name, and manifests refer to. The rest applies without being named.
+/// The parts of a cloud config that manifests refer to by name. The others apply without a name.
 const NAMED: &[&str] = &["azs", "disk_types", "networks", "vm_extensions", "vm_types"];
 
 /// The versions that configs had before an operation wrote its own, by type; `None` where there was none.
@@ -30,7 +30,7 @@ pub(crate) type ObsoleteConfigs = BTreeMap<String, ConfigId>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CurrentConfigs(Vec<Config>);
 
-/// What becomes of the configs of an instance.
+/// The changes of an instance's configs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConfigChanges {
     /// Written before the work is submitted, by type.
@@ -87,10 +87,11 @@ impl CurrentConfigs {
 }
 
 impl ConfigChanges {
-    /// Decides from what the adapter has returned with a manifest, and what there was before.
+    /// Decides from the configs that the adapter returned with a manifest, and the previous ones.
     ///
-    /// Returned empty, a config goes. One that is not returned goes when the adapter has told of its configs at all, and the
-    /// manifest shows that it is not needed: adapters of the Go broker count on it that what they return once stays.
+    /// A config that is returned empty is deleted. A config that is not returned is deleted if the adapter returned any
+    /// configs and the manifest does not need it: adapters of the Go broker rely on a config staying once it was
+    /// returned.
     pub(crate) fn new(
         returned: Option<BTreeMap<String, String>>,
         before: &BTreeMap<String, String>,
@@ -133,7 +134,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// Deletes a config, unless somebody has written a newer version of it since. Safe to repeat.
+/// Deletes a config, unless another client has written a newer version of it. Safe to repeat.
 pub(crate) async fn delete_obsolete(
     director: &Director,
     call: &Call,
@@ -159,7 +160,7 @@ pub(crate) async fn restore(
 ) -> Result<(), ServiceError> {
     let name = config_name(deployment);
     for (kind, previous) in replaced {
-        // What is of no such form was not written.
+        // Text of another form was never written.
         let Ok(kind) = ConfigType::try_from(kind.clone()) else {
             continue;
         };
@@ -167,7 +168,7 @@ pub(crate) async fn restore(
             director.delete_config(call, &kind, &name).await?;
             continue;
         };
-        // Gone: somebody has deleted it since, who knows why.
+        // Another client has deleted it since.
         let Some(previous) = director.config_version(call, previous).await? else {
             continue;
         };

@@ -12,7 +12,7 @@ pub(crate) fn force(kind: OperationKind) -> Force {
     }
 }
 
-/// What the name of every deployment of a service instance begins with, whichever on-demand broker made it.
+/// The prefix of each service instance's deployment, for every on-demand broker.
 const DEPLOYMENT_PREFIX: &str = "service-instance_";
 
 /// The service instance that a deployment of this name holds, if it holds one.

@@ -1,4 +1,4 @@
-//! Faults of everything that is done to instances.
+//! Errors of all operations on instances.
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_api_types::{code::Code, ids::PlanId};
@@ -21,7 +21,7 @@ use crate::{
     secrets::{ResolveError, SecretError},
 };
 
-/// What can go wrong on the way to an instance, whichever operation is on it.
+/// Errors before an operation is submitted, for every kind of operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The service adapter gave no answer, or none that can be used.
@@ -48,9 +48,9 @@ pub enum Error {
     /// The Director could not be asked, or did not do what it was asked to.
     #[error("could not {action}")]
     Director {
-        /// What was being done.
+        /// The attempted action.
         action: &'static str,
-        /// What the Director said, or that it said nothing.
+        /// The Director's error, or the lack of an answer.
         #[source]
         source: ServiceError,
     },
@@ -60,9 +60,9 @@ pub enum Error {
     /// The Director's CredHub could not be asked, or did not do what it was asked to.
     #[error("could not {action}")]
     CredHub {
-        /// What was being done.
+        /// The attempted action.
         action: &'static str,
-        /// What CredHub said, or that it said nothing.
+        /// CredHub's error, or the lack of an answer.
         #[source]
         source: ServiceError,
     },
@@ -85,7 +85,7 @@ pub enum Error {
     /// The Director did not take the work.
     #[error("could not submit the work to the Director")]
     Submit(#[source] SubmitError),
-    /// What is remembered of the instance could not be read.
+    /// The operation record could not be read.
     #[error(transparent)]
     ReadRecord(#[from] ReadRecordError),
     /// The operation could not be written down.
@@ -106,7 +106,7 @@ pub enum Error {
     /// The id is taken by an instance with other attributes.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
-    /// What is deployed cannot be compared with what the adapter would make today.
+    /// The deployed manifest cannot be compared with a new one.
     #[error("could not check for pending changes")]
     Compare(#[from] UnreadableManifest),
     /// The instance would change beyond what its user asks for.
@@ -143,7 +143,7 @@ impl Error {
         }
     }
 
-    /// What the answer to a request depends on.
+    /// The kind, which decides the answer to a request.
     fn kind(&self) -> EngineErrorKind {
         match self {
             _ if self.is_timeout() => EngineErrorKind::OutOfTime,
@@ -259,9 +259,9 @@ fn kind_of_adapter(error: &AdapterError) -> EngineErrorKind {
     }
 }
 
-/// What an exit code means to the user depends on what the adapter was asked (`spec/contracts/adapter-protocol.md` §1.6). One
-/// that does not belong to the call is the operator's business: no platform may take an order for one that exists because of a
-/// dashboard. And the dashboard of an instance that is there already is nothing that its user asked for.
+/// The meaning of an exit code depends on the adapter call (`spec/contracts/adapter-protocol.md` §1.6). A code that
+/// does not belong to the call is an error for the operator: an order must not look like one for an existing instance
+/// because of a dashboard. An error about the dashboard of an existing instance is not the user's, either.
 fn kind_of_failed_adapter(
     call: Subcommand,
     code: ExitCode,

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// How many bytes of the digest tell foundations apart.
+/// How many bytes of the digest distinguish foundations.
 const LENGTH: usize = 8;
 
-/// Tells foundations apart: a short digest of where their Cloud Controller is.
+/// Identifies a foundation: a short digest of its Cloud Controller's address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Foundation(String);

@@ -8,10 +8,10 @@ use odb_clients::{FailureKind, director::InstanceState, http::Call};
 
 use crate::{BoshEngine, deployment::deployment, error::Error};
 
-/// What BOSH says of an instance, or of a process, that is as it should be.
+/// The state that BOSH reports for a healthy instance or process.
 const RUNNING: &str = "running";
 
-/// What BOSH says of an instance whose VM was taken away on purpose.
+/// The state that BOSH reports for an instance whose VM was removed on purpose.
 const DETACHED: &str = "detached";
 
 /// The Director's version, as it is today, and what follows from it (`spec/contracts/errands.md` §4.1).

@@ -80,7 +80,7 @@ pub struct BoshEngine {
     is_resumed: Arc<AtomicBool>,
 }
 
-/// What drivers and requests share.
+/// The state that reconcilers and requests share.
 #[derive(Debug)]
 struct Upstreams {
     director: Director,
@@ -99,10 +99,10 @@ struct Upstreams {
     clients: InstanceClients,
 }
 
-/// How many ends may wait until somebody listens; older ones are forgotten.
+/// How many ended operations may wait for a receiver; older ones are dropped.
 const ENDS: usize = 1024;
 
-/// Whom it takes to bring instances about, checked at the start.
+/// The upstreams of the engine, checked at the start.
 #[derive(Debug)]
 pub struct Dependencies {
     /// Deploys them.
@@ -117,7 +117,7 @@ pub struct Dependencies {
     pub clients: InstanceClients,
     /// Knows what to deploy.
     pub adapter: ServiceAdapter,
-    /// What is deployed today.
+    /// The current targets.
     pub targets: Targets,
 }
 

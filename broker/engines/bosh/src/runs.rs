@@ -1,7 +1,7 @@
-//! Runs: an errand's way through all instances, remembered by the Director so that a later process can continue it
+//! Runs of rollouts, recorded at the Director so that a later process can continue them
 //! (`docs/contributing/architecture.md`, "The seam").
 //!
-//! There is one config for each kind. It is written at the begin of a run and at its end.
+//! There is one config for each kind, written at the start and at the end of a run.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -36,7 +36,7 @@ const CONFIG_TYPE: &str = "odb-run";
 /// The longest name of a config that a Director keeps (`spec/contracts/director-api.md`, "Configs").
 const LONGEST_NAME: usize = 255;
 
-/// Remembers the runs of one offering.
+/// The recorded runs of one offering.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     director: Director,
@@ -198,7 +198,7 @@ fn failed(activity: &'static str) -> impl Fn(ServiceError) -> JournalError {
     }
 }
 
-/// An operator may have chosen an id that is none for a config; then a digest stands for it.
+/// An operator's id may be invalid for a config; then its digest is used.
 fn name(offering: &OfferingId, kind: RunKind) -> ConfigName {
     let plain = format!("{kind}-{offering}");
     let fits = plain.chars().count() <= LONGEST_NAME;

@@ -19,7 +19,7 @@ impl Backoff {
         Self::new(timings.first_retry, timings.longest_retry, 2.0)
     }
 
-    /// Between two looks at something that goes on.
+    /// The pause between two looks at something in progress.
     pub(crate) fn between_looks(timings: &Timings) -> Self {
         Self::new(timings.first_look, timings.longest_look, 1.5)
     }
@@ -51,7 +51,7 @@ impl Backoff {
     }
 }
 
-/// For how long something has been looked for in vain, without a gap: what was sent may arrive late.
+/// How long something has been missing without interruption: a request may arrive late.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Absence {
     since: Option<Instant>,
@@ -74,7 +74,7 @@ impl Absence {
         self.since = None;
     }
 
-    /// It was looked for in vain since the last gap.
+    /// Whether it has been missing since the last interruption.
     pub(crate) fn is_noted(&self) -> bool {
         self.since.is_some()
     }

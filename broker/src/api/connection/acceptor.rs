@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Client, ConnectionLimit, GuardedStream, Timeouts, stream::Transport};
 
-/// What somebody is told who speaks HTTP where TLS is spoken.
+/// The answer to a client that sends HTTP where TLS is required.
 const USE_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 95\r\n\
     connection: close\r\n\r\n{\"description\":\"This port uses HTTPS. Give the broker's address with https:// \
     in front of it.\"}";
@@ -21,7 +21,7 @@ const USE_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/jso
 /// The HTTP library takes a connection with what is known of it.
 pub(in crate::api) type Admitted = (GuardedStream, Protocol, Option<SocketAddr>);
 
-/// Lets connections in, as many as there are places, and speaks TLS with them.
+/// Accepts connections up to the limit, with TLS.
 #[derive(Clone)]
 pub(in crate::api) struct Acceptor {
     tls: Option<TlsAcceptor>,
@@ -42,7 +42,7 @@ impl Acceptor {
         }
     }
 
-    /// Lets a connection in. Its client is told nothing when it is not.
+    /// Accepts a connection. A rejected client gets no answer.
     pub(in crate::api) async fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
         let address = stream.peer_addr()?;
         let slot = self
@@ -73,7 +73,7 @@ async fn shake_hands(
     stream.peek(&mut first).await?;
     // A method begins with a letter, a handshake with 22.
     if first[0].is_ascii_uppercase() {
-        // What is not read would reset the connection before the answer is.
+        // Unread bytes would reset the connection before the answer arrives.
         let mut request = [0; 4096];
         let _ = stream.read(&mut request).await?;
         stream.write_all(USE_TLS.as_bytes()).await?;

@@ -1,14 +1,14 @@
-//! What goes on on a connection.
+//! The activity of a connection.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
 use actix_web::{dev::RequestHead, http::header};
 use tokio::time::Instant;
 
-/// How long a client may go on sending what nobody reads any more, so that it gets to read why.
+/// How long a client may keep sending bytes that are discarded, so that it can read the error.
 pub(in crate::api) const LINGER: Duration = Duration::from_secs(1);
 
-/// What goes on on a connection, shared between its stream and its requests. Both live on one thread.
+/// The activity of a connection, shared between its stream and its requests. Both are on one thread.
 #[derive(Debug)]
 pub(in crate::api) struct Activity {
     in_flight: Cell<usize>,
@@ -51,7 +51,7 @@ impl Activity {
         self.is_over.set(true);
     }
 
-    /// Whether it does: whoever is answered has to know.
+    /// Whether it ends after the current answer, which must announce it.
     pub(in crate::api) fn is_ending(&self) -> bool {
         self.is_over.get()
     }

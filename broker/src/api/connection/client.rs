@@ -1,13 +1,13 @@
-//! Whom a connection is from.
+//! The client of a connection.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// A client, as far as addresses tell clients apart. Behind a router all are one.
+/// A client, as far as addresses distinguish clients. Behind a router all clients are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::api) struct Client(IpAddr);
 
 impl Client {
-    /// Whoever has this address. Of IPv6 the network counts: a single machine may have all of its addresses.
+    /// The client at this address. For IPv6 the network counts, because a single machine may have all of its addresses.
     pub(in crate::api) fn at(address: SocketAddr) -> Self {
         Self(match address.ip().to_canonical() {
             IpAddr::V4(address) => IpAddr::V4(address),

@@ -39,7 +39,7 @@ pub(in crate::api) struct ConnectionSlot {
 }
 
 impl ConnectionLimit {
-    /// As many as `limit`, and half of them for one client: whoever takes all that he can leaves room for others.
+    /// Allows `limit` connections, half of them for one client, so that no client uses up all.
     pub(in crate::api) fn new(limit: usize) -> Self {
         Self(Arc::new(Shared {
             limit,
@@ -71,7 +71,7 @@ impl Shared {
 }
 
 impl Taken {
-    /// A line for each would let strangers fill the log.
+    /// One line for each would let unauthenticated clients fill the log.
     fn turn_away(&mut self, limit: usize) {
         self.turned_away += 1;
         if self

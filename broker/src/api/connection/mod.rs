@@ -1,16 +1,16 @@
-//! A client's connection: whom it is from, what it may cost, when it is hung up on.
+//! A client's connection: its address, its limits, its end.
 //!
-//! What the HTTP library leaves open is closed here, below it: it knows a deadline for the head of the first request of
-//! a connection, but none for the heads of later ones, for bodies or for answers that nobody reads (`docs/contributing/security.md`
-//! lists who limits what). The edge speaks HTTP/1.1 only: platforms and routers do, and the library limits no HTTP/2.
+//! These limits are below the HTTP library: it has a deadline for the head of the first request of a connection, but
+//! none for the heads of later ones, for bodies or for answers that are not read (`docs/contributing/security.md` lists
+//! all limits). The edge supports HTTP/1.1 only, which platforms and routers use; the library has no limits for HTTP/2.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `acceptor` | lets connections in: TLS, and the ceilings of `connection_limit` |
-//! | `connection_limit` | how many connections there may be, in all and for one client |
-//! | `client` | whom a connection is from |
-//! | `activity` | what goes on on a connection, as far as its stream has to know |
-//! | `stream` | the bytes of a connection, and the deadlines for them |
+//! | `acceptor` | accepts connections: TLS, and the limits of `connection_limit` |
+//! | `connection_limit` | how many connections are allowed, in all and for one client |
+//! | `client` | the client of a connection |
+//! | `activity` | the activity of a connection, as far as its stream needs it |
+//! | `stream` | the bytes of a connection, and their deadlines |
 
 mod acceptor;
 mod activity;

@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::{Activity, connection_limit::ConnectionSlot};
 
-/// What a client may go on sending that nobody reads any more, in bytes.
+/// How many discarded bytes a client may send, before the connection is closed.
 const LINGER_BYTES: usize = 1024 * 1024;
 
 /// How long a client is waited for.
@@ -31,7 +31,7 @@ pub(in crate::api) struct Timeouts {
     pub(in crate::api) write: Duration,
 }
 
-/// What carries the bytes.
+/// The transport of the bytes.
 #[derive(Debug)]
 pub(super) enum Transport {
     Plain(TcpStream),
@@ -64,7 +64,7 @@ impl GuardedStream {
         }
     }
 
-    /// What goes on here.
+    /// The activity of this connection.
     pub(in crate::api) fn activity(&self) -> Rc<Activity> {
         self.activity.clone()
     }

@@ -42,8 +42,8 @@ fn listed(entry: InstanceEntry) -> ListedInstance {
     }
 }
 
-/// `GET /mgmt/orphan_deployments`: the deployments that no service instance stands behind, but for those that another broker
-/// has marked.
+/// `GET /mgmt/orphan_deployments`: the deployments without a service instance, except those that another broker has
+/// marked.
 pub(super) async fn orphan_deployments(run: Run) -> Result<HttpResponse, ApiError> {
     let orphans = run.operator(RequestKind::StatusAlone, |operations, context| async move {
         operations.orphans(context, Detail::Names).await

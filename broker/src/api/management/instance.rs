@@ -1,5 +1,4 @@
-//! What is asked of one service instance: what has been done to it last, how it is, what an upgrade would change; and what
-//! is done to it.
+//! One service instance: its latest operation, its health, a dry run of an upgrade; and changes.
 
 use actix_web::{
     Error, HttpResponse, ResponseError,
@@ -21,7 +20,7 @@ use crate::api::{
 const REFUSED: &str = "The Director did not allow the broker to cancel the task, which takes `bosh.admin`. The operation ends after this \
                        step; should the step hang, cancel its task as an administrator of the Director: bosh cancel-task.";
 
-/// The plan that the instance is on. Without one, as with one that nobody knows, there is nothing to deploy.
+/// The plan of the instance. Without a plan, or with an unknown one, there is nothing to deploy.
 #[derive(Deserialize)]
 struct PlanBody {
     plan_id: Option<String>,
@@ -90,7 +89,7 @@ pub(super) async fn dry_run(
     Ok(HttpResponse::Ok().json(changes.await?))
 }
 
-/// `GET /mgmt/v1/service_instances/{instance}/operation`: how the latest operation is doing.
+/// `GET /mgmt/v1/service_instances/{instance}/operation`: the latest operation.
 pub(super) async fn operation(run: Run, path: Path<String>) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
     let status = run.operator(RequestKind::Other, |operations, context| async move {

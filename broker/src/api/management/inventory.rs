@@ -38,7 +38,7 @@ pub(super) async fn one(run: Run, path: Path<String>) -> Result<HttpResponse, Ap
     Ok(HttpResponse::Ok().json(entry.await?))
 }
 
-/// A filter that nobody understands would let everything through.
+/// An unknown filter would match everything.
 fn filter(query: &Parameters) -> Result<InventoryFilter, ApiError> {
     let mut filter = InventoryFilter::default();
     for (name, value) in query.all() {

@@ -1,4 +1,4 @@
-//! The management API, which the operator's errands speak (`spec/contracts/broker-behaviour.md` §6).
+//! The management API for the operator's errands (`spec/contracts/broker-behaviour.md` §6).
 
 mod go_lists;
 mod instance;
@@ -11,8 +11,8 @@ use actix_web::{Scope, dev::HttpServiceFactory, web};
 
 use super::edge::{self, wrong_method};
 
-/// What the Go broker does not know. Errors below it have codes, whatever refuses: errands tell by them that the
-/// broker has answered, and neither a Go broker nor a router.
+/// The paths that the Go broker does not have. Every error below them has a code: errands recognise by it that this
+/// broker has answered, and not a Go broker or a router.
 pub(super) const OWN: &str = "/mgmt/v1/";
 
 /// Everything under `/mgmt`.

@@ -14,7 +14,7 @@ use odb_core::{
 use super::instance::accepted;
 use crate::api::{error::ApiError, incoming::Parameters, refused::RequestKind, run::Run};
 
-/// The deployments that no service instance stands behind.
+/// The deployments without a service instance.
 pub(super) async fn list(run: Run) -> Result<HttpResponse, ApiError> {
     let orphans = run.operator(RequestKind::Orphans, |operations, context| async move {
         operations.orphans(context, Detail::All).await

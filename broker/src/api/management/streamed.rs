@@ -1,7 +1,7 @@
-//! Long lists as answers: written while they are read, so that memory is that of a few entries.
+//! Long lists as answers: written while they are read, so that only a few entries are in memory.
 //!
-//! What goes wrong before the first entry is an error like any other. Afterwards the status is told already: the answer is cut
-//! off, so that nobody takes a part for the whole.
+//! An error before the first entry is an error answer. Afterwards the status is sent already: the answer is cut off, so
+//! that no client takes a part for the complete list.
 
 use std::{future::Future, pin::pin};
 
@@ -20,15 +20,15 @@ use crate::api::{
 /// Entries that are written at once, if there are as many.
 const BATCH: usize = 64;
 
-/// Batches that wait until somebody takes them.
+/// How many batches wait for the client.
 const WAITING: usize = 4;
 
-/// What stands around the entries.
+/// The text around the entries.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) head: &'static str,
     pub(super) tail: &'static str,
-    /// The whole answer where there are none.
+    /// The complete answer of an empty list.
     pub(super) empty: &'static str,
 }
 
@@ -79,7 +79,7 @@ impl Run {
     }
 }
 
-/// The parts as they are written. Without the last one the answer is not whole, whatever has become of who was to write it.
+/// The parts as they are written. Without the last part the answer is incomplete, whatever happened to its writer.
 fn body(written: mpsc::Receiver<Part>) -> impl Stream<Item = Result<Bytes, BrokenOff>> {
     stream::unfold(Some(written), async |written| {
         let mut written = written?;
@@ -91,7 +91,7 @@ fn body(written: mpsc::Receiver<Part>) -> impl Stream<Item = Result<Bytes, Broke
     })
 }
 
-/// Writes until the end, or until nobody takes it any more.
+/// Writes until the end, or until the client disconnects.
 async fn write<T>(
     entries: impl Stream<Item = Result<T, Refused>>,
     frame: Frame,
@@ -117,7 +117,7 @@ async fn write<T>(
         }
     }
     text.extend_from_slice(frame.tail.as_bytes());
-    // Who has gone away does not want it.
+    // A client that has disconnected does not read it.
     let _ = parts.send(Part::Last(text.into())).await;
 }
 

@@ -68,7 +68,7 @@ pub(super) async fn bind(
     }
 }
 
-/// Empty texts are as good as none.
+/// Empty texts count as absent.
 fn resource(app: Option<String>, resource: Resource) -> BindResource {
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     BindResource {

@@ -38,7 +38,7 @@ impl Catalog {
     }
 }
 
-/// What is offered. A platform that has it already is told so.
+/// The catalog. A platform with the current version gets 304.
 pub(super) async fn catalog(catalog: Data<Catalog>, request: HttpRequest) -> HttpResponse {
     let tag = ETag(catalog.tag.clone());
     if is_known(&request, &catalog.tag) {

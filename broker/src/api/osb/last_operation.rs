@@ -18,7 +18,7 @@ use crate::api::{
     run::Run,
 };
 
-/// Reports how an operation is doing. Without a token, or with one that is not understood, the latest operation is meant.
+/// Reports the state of an operation. Without a valid token, the latest operation is reported.
 pub(super) async fn last_operation(
     run: Run,
     path: Path<String>,
@@ -60,7 +60,7 @@ pub(super) async fn last_operation(
     }
 }
 
-/// How an operation stands (Open Service Broker API 2.17, "Polling Last Operation for Service Instances").
+/// The state of an operation (Open Service Broker API 2.17, "Polling Last Operation for Service Instances").
 #[derive(Serialize)]
 struct Status {
     state: State,

@@ -1,4 +1,4 @@
-//! The version of the API that the platform speaks (Open Service Broker API 2.17, "API Version Header").
+//! The API version of the platform (Open Service Broker API 2.17, "API Version Header").
 
 use actix_web::{
     Error, HttpResponse, ResponseError,

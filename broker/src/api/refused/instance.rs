@@ -44,7 +44,7 @@ impl ErrorContext {
             (_, Kind::Internal(code @ Code::AdapterFailed)) => {
                 self.internal_because(*code, error, &error.to_string())
             }
-            // After a timeout nobody can say that nothing has changed: whatever the adapter had done by then is done.
+            // After a timeout the broker cannot claim that nothing has changed: the adapter may have made changes.
             (_, Kind::Internal(code) | Kind::Unavailable(code) | Kind::UnusableBinding(code))
             | (RequestKind::Bind | RequestKind::Unbind, Kind::TimedOut(code)) => {
                 self.internal(*code, error)

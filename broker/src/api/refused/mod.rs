@@ -21,7 +21,7 @@ use odb_redaction::Chain;
 use super::{AppState, error::ApiError};
 use instance::of_journal;
 
-/// Who reads what goes wrong.
+/// The audience of an error.
 #[derive(Clone, Debug)]
 pub(super) enum Audience {
     /// A platform's user, who learns whom to ask and what to quote of the instance.
@@ -30,7 +30,7 @@ pub(super) enum Audience {
     Operator,
 }
 
-/// What is asked for, as far as the answer to a refusal depends on it.
+/// The request, as far as the answer to a rejection depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     /// A platform's user wants an operation on an instance.
@@ -55,7 +55,7 @@ pub(super) enum RequestKind {
     ServiceMetrics,
 }
 
-/// Who asked for what: what the answer depends on beside the error.
+/// The context of a rejection that the answer depends on, besides the error.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorContext {
     pub(super) app: Data<AppState>,
@@ -323,7 +323,7 @@ impl ErrorContext {
 }
 
 impl RequestKind {
-    /// What users quote.
+    /// The operation that users quote.
     fn operation(self) -> Option<String> {
         match self {
             Self::Operation(kind) => Some(kind.to_string()),

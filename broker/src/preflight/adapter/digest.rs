@@ -1,4 +1,4 @@
-//! What the adapter consists of: part of what is deployed today. It is read once, for a new adapter comes with a new process.
+//! The digest of the adapter: part of each target. It is computed once, because a new adapter comes with a new process.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use odb_redaction::Chain;
 /// Reads the adapter's executable. One that may be executed and not read is known by its path and length.
 pub(crate) async fn digest(adapter: &Adapter) -> ExecutableDigest {
     let path = adapter.path.clone();
-    // Nobody cancels it, and it does not panic.
+    // The task is never cancelled, and does not panic.
     let read = tokio::task::spawn_blocking(move || read(&path)).await;
     read.unwrap_or_else(|_| ExecutableDigest::of(&[]))
 }

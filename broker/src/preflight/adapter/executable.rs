@@ -25,7 +25,7 @@ use crate::preflight::{
 const KEY: &str = "service_adapter.path";
 /// More than any first line with an interpreter.
 const START: usize = 512;
-/// What an executable of Linux begins with, and where it names its processor.
+/// The magic number of a Linux executable, and the position of its processor.
 const ELF: &[u8] = b"\x7fELF";
 const MACHINE: std::ops::Range<usize> = 18..20;
 
@@ -82,11 +82,11 @@ async fn schemas(
     }
 }
 
-/// Why it cannot be started, and the remedy. That it is there and executable has been checked with the file.
+/// Why it cannot be started, with the remedy. The file's existence and mode are checked with the configuration.
 fn unusable(path: &Path) -> Option<(String, String)> {
     let start = match start_of(path) {
         Ok(start) => start,
-        // Who may execute it need not be let read it.
+        // An executable file may be unreadable.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
         Err(error) => {
             return Some((

@@ -45,7 +45,7 @@ pub(crate) async fn check(
     if findings.is_empty() {
         return Ok(Schemas::from_iter(schemas));
     }
-    // What holds for the adapter need not be said of every plan.
+    // An error of the adapter is not reported for each plan.
     let not_implemented = not_implemented();
     let count = findings.len();
     findings.retain(|finding| *finding != not_implemented);

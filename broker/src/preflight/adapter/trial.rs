@@ -83,7 +83,7 @@ async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Schemas {
         return Schemas::default();
     }
     let limit = config.broker.timings.start_up;
-    // What is wrong with them is noted elsewhere.
+    // Errors in the schemas are reported elsewhere.
     schemas::check(&config.adapter, &config.offering, limit, adapter)
         .await
         .unwrap_or_default()

@@ -10,7 +10,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 /// From so many days before its end on a certificate is remarked on.
 const NOTICE_DAYS: i64 = 30;
 
-/// The whole days that are left, if they are few; negative when the time is over.
+/// The complete days left, if they are few; negative after the end.
 fn days_left(end: Timestamp, now: Timestamp) -> Option<i64> {
     let seconds = end.as_second() - now.as_second();
     let days = seconds.div_euclid(24 * 60 * 60);

@@ -16,7 +16,7 @@ use crate::api::{CertificateError, OwnCertificate, load_tls, read_chain, read_ke
 const CERTIFICATE_KEY: &str = "broker.tls.cert_file";
 const KEY_KEY: &str = "broker.tls.key_file";
 
-/// What is wrong, and the remedy.
+/// The error and the remedy.
 type Wrong = (String, &'static str);
 
 /// Looks at every trust root of the file.
@@ -103,7 +103,7 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
         let found = format!("is `{file}`, whose certificate expires on {}", day(end));
         findings.push(warning(found, "renew it in time"));
     }
-    // What else is in the file may be more than clients need.
+    // The other certificates in the file may be more than clients need.
     if let Some(first) = first_to_expire(others)
         && days_left(first.not_after, now).is_some()
     {
@@ -115,7 +115,7 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with a file that should hold `what`.
+/// The error of a file that should contain `what`.
 fn unusable(file: &Path, error: &CertificateError, what: &str, remedy: &'static str) -> Wrong {
     let file = file.display();
     match error {

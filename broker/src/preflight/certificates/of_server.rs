@@ -1,4 +1,4 @@
-//! The certificates that a server shows: whether they are believed, by whose word, and until when.
+//! The certificates of a server: whether they are trusted, by which authority, and until when.
 
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
@@ -23,7 +23,8 @@ use crate::preflight::{
     server::reach::Server,
 };
 
-/// Looks at what a server shows in a handshake that believes everybody, and judges it by what the broker believes.
+/// Reads a server's certificates in a handshake without verification, and then verifies them with the broker's trust
+/// roots.
 pub(crate) async fn look(
     server: &Server<'_>,
     name: &str,
@@ -122,7 +123,7 @@ fn judge(
 }
 
 impl Authorities<'_> {
-    /// By whose word a chain is believed.
+    /// The authority that makes a chain trusted.
     fn voucher(
         &self,
         chain: &[CertificateDer<'_>],
@@ -137,7 +138,7 @@ impl Authorities<'_> {
         )
     }
 
-    /// Whose authorities are believed, in words.
+    /// The names of the trusted authorities.
     fn names(&self) -> String {
         let mut names: Vec<String> = self
             .configured
@@ -162,7 +163,7 @@ impl Authorities<'_> {
     }
 }
 
-/// Whose certificates a PEM text holds, each between back-ticks.
+/// The subjects of the certificates in a PEM text, each between back-ticks.
 fn subjects(pem: &str) -> Vec<String> {
     let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
     certificates
@@ -173,7 +174,7 @@ fn subjects(pem: &str) -> Vec<String> {
         .collect()
 }
 
-/// What went wrong, the remedy, and the key to look at.
+/// The error, the remedy, and the key to check.
 fn explain(
     error: &rustls::Error,
     shown: &Shown,
@@ -260,11 +261,11 @@ fn of_an_unknown_issuer(
     (came, remedy, Some(key))
 }
 
-/// What a chain says of itself.
+/// The content of a chain.
 struct Shown {
     subject: String,
     issuer: String,
-    /// Who has signed the last certificate.
+    /// The issuer of the last certificate.
     top_issuer: String,
     names: Vec<String>,
     ends: Vec<(String, Timestamp)>,
@@ -311,7 +312,7 @@ impl Shown {
         days_left(*end, now).map(|_| (whose.as_str(), day(*end)))
     }
 
-    /// The certificate whose time is over; the server's own where that is not clear.
+    /// The expired certificate; the server's own if that is unclear.
     fn ended(&self, now: Timestamp) -> (&str, String) {
         let over = self.ends.iter().find(|(_, end)| *end < now);
         over.or(self.ends.first()).map_or_else(

@@ -67,7 +67,7 @@ pub(crate) fn watch(tls: &OwnTls, lifecycle: &Lifecycle) {
     });
 }
 
-/// A chain is as good as the one of its certificates that ends first.
+/// The certificate of a chain that expires first, which limits the chain.
 pub(crate) fn first_to_expire(chain: &[OwnCertificate]) -> Option<&OwnCertificate> {
     chain.iter().min_by_key(|certificate| certificate.not_after)
 }

@@ -1,4 +1,4 @@
-//! Whose certificates are believed, upstream by upstream (`docs/contributing/security.md`).
+//! The trusted certificates of each upstream (`docs/contributing/security.md`).
 
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};
@@ -9,7 +9,7 @@ use odb_core::finding::Finding;
 
 use crate::preflight::start::Checked;
 
-/// Whose certificates are believed at a server.
+/// The trusted certificates for a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorities<'a> {
     /// Those that are configured, and by which key.
@@ -18,7 +18,7 @@ pub(crate) struct Authorities<'a> {
     pub(crate) key: &'static str,
     pub(crate) system: SystemStore,
     pub(crate) verification: Verification,
-    /// What switches verification off, and at whom.
+    /// The key that turns verification off, and its servers.
     switch: (&'static str, &'static str),
 }
 

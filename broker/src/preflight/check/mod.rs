@@ -44,13 +44,13 @@ pub enum AdapterCalls {
     LeftOut,
 }
 
-/// The mode bit of a file that everybody may read.
+/// The mode bit of a world-readable file.
 const READABLE_BY_OTHERS: u32 = 0o004;
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Findings {
-    /// The file as it has been read, with its faults and remarks.
+    /// The parsed file with its errors and warnings.
     pub(crate) inspection: Inspection,
     pub(crate) not_checked: Vec<&'static str>,
 }
@@ -68,7 +68,7 @@ impl Findings {
         }
     }
 
-    /// What is wrong with a file by itself, and with the trust roots in it. Nothing is run and nobody is asked.
+    /// The findings of a file alone, including its trust roots. No process is started and no upstream is called.
     pub(crate) fn of(inspection: Inspection, now: Timestamp) -> Self {
         let of_roots = certificates::of_roots(&inspection, now);
         let mut findings = Self {
@@ -79,7 +79,7 @@ impl Findings {
         findings
     }
 
-    /// Adds what stands in the file, with its place.
+    /// Adds findings with their locations in the file.
     pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Finding>) {
         for finding in found {
             let key = finding.key.unwrap_or_default();
@@ -142,9 +142,9 @@ pub async fn check(
     findings.sorted()
 }
 
-/// Every value that is a `((reference))`, or holds one, which somebody should have replaced before the broker reads the file. What
-/// passes through to adapters is not looked at here: a manifest may refer to variables. References are not quoted, for a secret
-/// may look like one.
+/// Every value that is or contains a `((reference))`, which should have been replaced before the broker reads the file.
+/// Values for adapters are not checked, because a manifest may refer to variables. References are not quoted, because a
+/// secret may look like one.
 fn references(inspection: &Inspection) -> Vec<Finding> {
     let finding = |key, found| {
         let remedy = "give the value itself, or have BOSH put it in";
@@ -210,11 +210,11 @@ async fn check_what_runs(
     let is_broken = examined
         .iter()
         .any(|finding| finding.code == Code::PlanSchemas);
-    // What the file shows is noted with its line already.
+    // Findings of the file itself have been added with their lines already.
     let seen_online = examined.into_iter().filter(|finding| !finding.is_in_file);
     findings.add(seen_online.map(as_of_a_start));
     if calls == AdapterCalls::Made && is_broken {
-        // What keeps the adapter from one answer mostly keeps it from the other.
+        // An adapter that fails at one call mostly fails at the other.
         let text = "orders, because of the adapter's schemas";
         findings.not_checked.push(text);
     } else if calls == AdapterCalls::Made {
@@ -224,7 +224,7 @@ async fn check_what_runs(
     }
 }
 
-/// What a start would report.
+/// The finding as a start reports it.
 fn as_of_a_start(finding: Finding) -> Finding {
     let found = match finding.severity {
         Severity::Error => format!("fails: {}", in_one_clause(&finding)),
@@ -233,7 +233,7 @@ fn as_of_a_start(finding: Finding) -> Finding {
     Finding { found, ..finding }
 }
 
-/// What was found with its causes. Their remedies come before that of the whole, which alone follows a semicolon.
+/// A finding with its causes. Their remedies come before the main remedy, which alone follows a semicolon.
 pub(crate) fn in_one_clause(finding: &Finding) -> String {
     let cause = finding.cause.replace("; ", ", ");
     match cause.as_str() {

@@ -1,4 +1,4 @@
-//! What has been found, for people and for programs.
+//! The report of a check, for operators and for programs.
 
 use odb_config::ConfigFinding;
 use odb_core::finding::Severity;
@@ -12,8 +12,8 @@ use crate::preflight::check::{
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A line for each: `FILE:LINE:COLUMN: error: KEY what is wrong; what would be right [CODE]`, the code where it is not
-    /// that of all faults of a file.
+    /// A line for each: `FILE:LINE:COLUMN: error: KEY what is wrong; what would be right [CODE]`, with the code unless
+    /// it is that of all errors in a file.
     Text,
     /// The same with the line of the file and a caret, for people at a terminal.
     Snippets(Colour),
@@ -22,7 +22,7 @@ pub enum Format {
 }
 
 impl Findings {
-    /// What to print.
+    /// The text to print.
     pub fn report(&self, format: Format) -> String {
         match format {
             Format::Text => self.text(finding_line),
@@ -45,7 +45,7 @@ impl Findings {
         lines.join("\n") + "\n"
     }
 
-    /// All faults, then all remarks.
+    /// All errors, then all warnings.
     pub(crate) fn lines(
         &self,
         show: impl Fn(Severity, &ConfigFinding) -> String,
@@ -75,7 +75,7 @@ impl Findings {
     }
 }
 
-/// What a problem of a file is called.
+/// The name of a severity.
 pub(super) fn name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",

@@ -98,7 +98,7 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     Ok(Some((client, clients)))
 }
 
-/// The clients of the Cloud Controller and its UAA. Nobody is asked yet.
+/// Creates the clients of the Cloud Controller and its UAA, without a call.
 pub(crate) fn connect(
     cf: &CloudFoundry,
     trust: &Trust,
@@ -128,7 +128,7 @@ pub(crate) fn connect(
     Ok((client, clients, tokens))
 }
 
-/// Whoever may not look into all spaces counts too little, and is not told so by the Cloud Controller.
+/// A client that cannot see all spaces counts too few instances, and the Cloud Controller does not report that.
 fn warn_blind_counting(token: &Token, offering: &Offering) {
     if offering.has_quotas() && Visibility::of(token.scopes()) == Visibility::Parts {
         tracing::warn!(
@@ -140,7 +140,7 @@ fn warn_blind_counting(token: &Token, offering: &Offering) {
     }
 }
 
-/// Plans that somebody uses and the configuration does not know any more.
+/// Plans with instances that are no longer in the configuration.
 pub(crate) async fn plans_in_use(
     client: &CloudController,
     call: &Call,

@@ -162,7 +162,7 @@ async fn look_at_controller(
     }
 }
 
-/// What is to be corrected in the scopes of a token.
+/// The finding for missing scopes of a token.
 fn of_scopes(code: Code, applicant: Applicant<'_>, came: String, remedy: String) -> Finding {
     let tried = format!("the scopes of the token of {applicant}");
     Finding::tried(code, Some(applicant.key), tried, came, remedy)
@@ -176,7 +176,7 @@ fn update(context: &Context<'_>, applicant: Applicant<'_>, token: &Token) -> Str
     grants.update(applicant.name, token)
 }
 
-/// What we may look at, held against what looks.
+/// Compares the broker's read rights with its features.
 fn rights(
     token: &Token,
     context: &Context<'_>,
@@ -232,7 +232,7 @@ fn rights(
     rights
 }
 
-/// What we may do with clients, where instances have some.
+/// The broker's rights on clients, if instances have clients.
 fn client_rights(
     token: &Token,
     context: &Context<'_>,

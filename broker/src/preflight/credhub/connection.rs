@@ -23,8 +23,8 @@ use crate::preflight::{
 const FIRST_PAUSE: Duration = Duration::from_millis(16);
 const PAUSES: u32 = 10;
 
-/// Connects to the Director's CredHub, if there are secrets to be kept. What we may do there can only be learned as far as
-/// looking goes: CredHub shows nothing to who may not read, and writing would change something.
+/// Connects to the Director's CredHub, if secrets are stored there. Only read rights can be verified: CredHub hides
+/// entries from clients without them, and a write would change something.
 pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>> {
     let Some(access) = &config.bosh_credhub else {
         return Ok(None);

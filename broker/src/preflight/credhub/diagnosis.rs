@@ -39,7 +39,7 @@ use crate::preflight::{
 
 const UNSEEN: &str = "no permission can be seen: there is none, or it lacks `read_acl`";
 
-/// What is configured of one of the two.
+/// The configuration of one of the two.
 struct Endpoint<'a> {
     context: &'a Context<'a>,
     side: Side,
@@ -47,14 +47,14 @@ struct Endpoint<'a> {
     address: (&'a Address, &'static str),
     authorities: Authorities<'a>,
     client: &'a CredHubClient,
-    /// Where the client's credentials stand.
+    /// The key of the client's credentials.
     key: &'static str,
     /// The key by which the authority of its UAA is given.
     uaa_authority: &'static str,
     /// The folder in which all brokers work.
     root: &'static str,
     needed: &'static [PermittedOperation],
-    /// What it is needed for.
+    /// The feature that needs it.
     feature: &'static str,
 }
 
@@ -306,7 +306,7 @@ impl Endpoint<'_> {
         chart.failed(Probe::Rights, took, finding.warning())
     }
 
-    /// What may be done below some folders or below all, and how long it took to learn that.
+    /// The permissions below some folders or below all, and how long the request took.
     async fn permitted_below(
         &self,
         credhub: &CredHub,
@@ -349,7 +349,7 @@ impl Endpoint<'_> {
     }
 }
 
-/// Who sees names without a permission is at a CredHub that asks for none, as the Director's often is.
+/// A client that sees names without a permission uses a CredHub without permissions, as the Director's often is.
 async fn keeps_no_permissions(credhub: &CredHub, chart: &Chart) -> bool {
     let names = credhub.names_like(&chart.timeouts.call(), "/").await;
     names.is_ok_and(|names| !names.is_empty())

@@ -1,4 +1,4 @@
-//! Whether BOSH configs may be read and written, on which depends how much is remembered (`docs/contributing/architecture.md`,
+//! Whether BOSH configs may be read and written, which operation records need (`docs/contributing/architecture.md`,
 //! "Markers and tokens").
 
 use odb_api_types::code::Code;
@@ -16,12 +16,12 @@ const NAME: &str = "trial";
 /// Ids of configs are positive numbers, so that no latest one is this.
 const IMPOSSIBLE: &str = "-1";
 
-/// What the broker goes without while it may not use configs.
+/// The effect of missing rights on configs.
 const WITHOUT: &str = "no operation is recorded: identical repeats are rejected, operations of an earlier process continue only when \
                        they are polled, and adapters cannot return BOSH configs";
 
-/// Tries whether configs may be used, if they are meant to be, and tells the operator what shrinks where they are not. The
-/// start does not depend on it.
+/// Tests whether configs may be used, if they are enabled, and warns the operator of the effect if not. The start does
+/// not depend on it.
 pub(crate) async fn of(director: &Director, broker: &Broker) -> BoshConfigs {
     if broker.bosh_configs == BoshConfigs::Disabled {
         tracing::warn!("`broker.disable_bosh_configs` is set: {WITHOUT}");
@@ -59,9 +59,8 @@ pub(crate) async fn of(director: &Director, broker: &Broker) -> BoshConfigs {
     }
 }
 
-/// Writes a config on the condition that its latest version is one that cannot be, and so leaves nothing behind: the
-/// Director looks at rights first (`spec/contracts/director-api.md`, "Configs"). That the condition failed is then
-/// confirmed by reading.
+/// Writes a config under the condition of an impossible latest version, so that it leaves nothing behind: the Director
+/// checks rights first (`spec/contracts/director-api.md`, "Configs"). A read then confirms that the condition failed.
 async fn trial(director: &Director, call: &Call) -> Result<(), PutConfigError> {
     let kind = ConfigType::try_from(KIND.to_owned()).expect("it is plain text");
     let name = ConfigName::try_from(NAME.to_owned()).expect("it is plain text");

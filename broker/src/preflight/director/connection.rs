@@ -16,8 +16,8 @@ use crate::preflight::{
     uaa::{diagnosis::is_rejection, rights::DirectorRights},
 };
 
-/// Connects to the Director. A Director that is too old and does not know us is told of both; one that lets us in and not
-/// deploy is warned of.
+/// Connects to the Director. If a Director is too old and also rejects the credentials, both are reported; a client
+/// that may log in but not deploy gets a warning.
 pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>)> {
     let bosh = &config.bosh;
     let url = &bosh.url;
@@ -42,7 +42,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
         }
         Err(source) => {
             let (info, code) = match &source.kind {
-                // Who has no token can still be told the version.
+                // The version is public, so it can be reported without a token.
                 FailureKind::NoToken { source } => {
                     let code = if is_rejection(source) {
                         Code::DirectorCredentials
@@ -88,7 +88,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
     Ok((director, warning))
 }
 
-/// Warns of a client that may not deploy. The Director itself tells of that only when there is an order.
+/// Warns of a client that may not deploy. The Director itself reports it only with an order.
 async fn too_few_rights(
     bosh: &Bosh,
     director: &Director,

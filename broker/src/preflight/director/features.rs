@@ -1,4 +1,4 @@
-//! What a Director has, and must have for what is switched on.
+//! The features that the Director needs for the enabled options.
 
 use odb_api_types::code::Code;
 use odb_clients::{
@@ -51,7 +51,7 @@ fn short(version: &str) -> &str {
     version.split_whitespace().next().unwrap_or(version)
 }
 
-/// What the Director itself must have for what is switched on.
+/// Checks the Director's own features for the enabled options.
 pub(crate) fn features(info: &Info, context: &Context<'_>, chart: &mut Chart) {
     let mut fine = Vec::new();
     if context.keeps_secrets() {

@@ -3,7 +3,7 @@
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_config::Offering;
 
-/// What brokers like this one have always asked for. Stemcell 3262 came with it.
+/// The minimum that brokers like this one have always required. Stemcell 3262 came with it.
 const OLDEST: Needed = Needed {
     releases: &[(257, 0)],
     what: "orders",

@@ -1,4 +1,4 @@
-//! What has been found of one subject: a row for each question, and a finding where something is amiss.
+//! The results for one subject: a row for each question, and findings.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::preflight::uaa::foundation::Uaa;
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// All is well.
@@ -21,7 +21,6 @@ pub(crate) enum Outcome {
     Found(Finding),
 }
 
-/// One question.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) probe: Probe,
@@ -53,7 +52,7 @@ pub(crate) struct Chart {
     /// How long its steps may take.
     pub(crate) timeouts: Timeouts,
     pub(crate) rows: Vec<Row>,
-    /// How far its clock is ahead of ours, in seconds.
+    /// The difference of its clock to ours, in seconds.
     pub(crate) ahead: Option<i64>,
     /// The UAA that has given a token for it.
     pub(crate) uaa: Uaa,

@@ -1,4 +1,4 @@
-//! What is configured, as far as it is right, and how long an upstream may take.
+//! The valid parts of the configuration, and the timeouts of upstreams.
 
 use std::{future::Future, time::Duration};
 
@@ -28,7 +28,7 @@ pub(crate) struct TooSlow {
     pub(crate) limit: Duration,
 }
 
-/// What is configured, and how long everything may take.
+/// The configuration and the timeouts.
 pub(crate) struct Context<'a> {
     pub(crate) sections: &'a Sections,
     pub(crate) timeouts: Timeouts,
@@ -92,7 +92,7 @@ impl Context<'_> {
         chart
     }
 
-    /// What a section says. Else nobody is asked whom it would name: the first subject, by the second in its place.
+    /// The value of a section. Without one its servers are left out: the first subject, or the second in its place.
     pub(crate) fn section<'s, T>(
         &self,
         section: &'s Reported<T>,

@@ -1,14 +1,15 @@
-//! Tries every upstream without changing anything, and says what is wrong and what to do (`docs/operators/reference/doctor.md`).
+//! Checks every upstream without changing anything, and reports errors with remedies
+//! (`docs/operators/reference/doctor.md`).
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `subject`, `chart`, `report` | who is looked at, what has been found of each, and how it is printed |
-//! | `context` | what is configured, and how long each step may take |
+//! | `subject`, `chart`, `report` | the subjects, their results, and the report |
+//! | `context` | the configuration, and the timeouts of each step |
 //!
 //! The probes themselves are in the folders beside this one.
 //!
-//! Everybody is asked at the same time, by the clients that the broker itself has. Nothing but GET requests and requests for
-//! tokens is sent. Scopes are read from tokens, and permissions from CredHub.
+//! All upstreams are called concurrently, with the broker's own clients. Only GET requests and token requests are sent.
+//! Scopes are read from tokens, and permissions from CredHub.
 
 pub(crate) mod chart;
 pub(crate) mod context;
@@ -40,7 +41,7 @@ use crate::preflight::{
 
 pub use context::Timeouts;
 
-/// What has been found.
+/// The result of an examination.
 #[derive(Debug)]
 pub struct Diagnosis {
     configuration: Findings,
@@ -79,8 +80,8 @@ impl Diagnosis {
     }
 }
 
-/// Looks at everybody whom the text of a configuration names. `file` is what it is called, `environment` what an adapter is
-/// shown a few names of.
+/// Examines all upstreams of a configuration. `file` is its name, `environment` that of which an adapter inherits a few
+/// names.
 pub async fn examine(
     file: &Path,
     source: &str,
@@ -120,7 +121,7 @@ pub async fn examine(
     }
 }
 
-/// A UAA that two upstreams have in common is told of once, under the first of them.
+/// A UAA that two upstreams share is reported once, under the first of them.
 fn fold(charts: &mut Vec<Chart>) {
     use Subject::{
         CloudControllerUaa, DirectorCredHub, DirectorCredHubUaa, DirectorUaa, RuntimeCredHub,
@@ -147,7 +148,7 @@ fn fold(charts: &mut Vec<Chart>) {
                     .collect(),
             )
         };
-        // Where one is believed by the one upstream and not by the other, both are reported.
+        // If one upstream trusts it and the other does not, both are reported.
         if is_shared && results(first) == results(second) {
             charts.retain(|chart| chart.subject != second);
         }

@@ -1,4 +1,4 @@
-//! What has been found, for people and for programs.
+//! The report, for operators and for programs.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::preflight::{
 const FORMAT: u64 = 1;
 
 impl Diagnosis {
-    /// What to print.
+    /// The text to print.
     pub fn report(&self, format: Format) -> String {
         match format {
             Format::Text | Format::Snippets(_) => self.text(),
@@ -91,7 +91,7 @@ fn cells(subject: Subject, row: &Row) -> [String; 5] {
     ]
 }
 
-/// What came of a question, as a sign for people and a word for programs.
+/// The result of a question, as a sign for people and a word for programs.
 pub(super) fn marks(row: &Row) -> (&'static str, &'static str) {
     match &row.outcome {
         Outcome::Fine(_) => ("✓", "fine"),

@@ -1,11 +1,11 @@
-//! Who is looked at, and by what.
+//! The subjects of an examination.
 
 use std::fmt;
 
 use odb_api_types::code::Code;
 use serde::Serialize;
 
-/// Who is looked at.
+/// A subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Director,
@@ -22,7 +22,7 @@ pub(crate) enum Subject {
     Machine,
 }
 
-/// What is looked at.
+/// The property of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Probe {
@@ -30,13 +30,13 @@ pub(crate) enum Probe {
     Name,
     /// A connection comes about.
     Connection,
-    /// Its certificate is believed.
+    /// The certificate is trusted.
     Certificate,
     /// It answers, and is what it should be.
     Answer,
     /// It is new enough.
     Version,
-    /// Its clock is ours.
+    /// The clock agrees with ours.
     Clock,
     /// It takes our credentials.
     Credentials,

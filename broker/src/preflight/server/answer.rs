@@ -1,4 +1,4 @@
-//! What a server answers to a question that everybody may ask.
+//! A server's answer to a public request.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::preflight::{
 pub(crate) struct Answered {
     pub(crate) answer: Answer,
     pub(crate) took: Duration,
-    /// What was asked.
+    /// The request.
     pub(crate) asked: String,
 }
 

@@ -1,4 +1,5 @@
-//! Clocks: whether those of the upstreams are ours. Certificates and tokens are good by the clock of who looks at them.
+//! Clocks: whether those of the upstreams agree with ours. Certificates and tokens are valid by the clock of their
+//! verifier.
 
 use std::time::Duration;
 
@@ -11,12 +12,13 @@ use crate::preflight::doctor::{
     subject::{Probe, Subject},
 };
 
-/// From so many seconds on clocks differ. Answers tell whole seconds, and take their time.
+/// The difference in seconds that is tolerated. Answers have complete seconds, and take time.
 const TOLERATED: i64 = 30;
 /// Upstreams that are so close to each other agree, in seconds.
 const AGREEING: i64 = 5;
 
-/// How far the clock of an answer's `Date` is ahead of ours, in seconds. `asked_at` is when it was asked, by our clock.
+/// How far the clock of an answer's `Date` is ahead of ours, in seconds. `asked_at` is the time of the request, by our
+/// clock.
 pub(crate) fn ahead(date: &str, asked_at: Timestamp, took: Duration) -> Option<i64> {
     let theirs = rfc2822::parse(date).ok()?.timestamp();
     let half = i64::try_from(took.as_millis() / 2).ok()?;
@@ -26,7 +28,7 @@ pub(crate) fn ahead(date: &str, asked_at: Timestamp, took: Duration) -> Option<i
     Some(ahead.div_euclid(1000))
 }
 
-/// Compares all clocks. When most upstreams agree with each other and not with us, ours is the wrong one.
+/// Compares all clocks. If most upstreams agree with each other and not with this machine, its clock is wrong.
 pub(crate) fn compare(charts: &mut Vec<Chart>) {
     let mut known: Vec<i64> = charts.iter().filter_map(|chart| chart.ahead).collect();
     known.sort_unstable();
@@ -99,7 +101,7 @@ mod tests {
         ahead.iter().map(chart).collect()
     }
 
-    /// Who is blamed: upstreams by their position, this machine by its name.
+    /// The wrong clocks: upstreams by their position, this machine by its name.
     fn blamed(ahead: &[i64]) -> Vec<String> {
         let mut charts = charts(ahead);
         compare(&mut charts);

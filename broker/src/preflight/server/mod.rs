@@ -1,4 +1,4 @@
-//! What holds for every server: name, connection, answer and clock.
+//! The common probes of servers: name, connection, answer and clock.
 
 pub(crate) mod answer;
 pub(crate) mod clock;

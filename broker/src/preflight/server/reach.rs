@@ -1,4 +1,4 @@
-//! A server: that its name has an address, that a connection comes about, and that its certificate is believed.
+//! A server: its name has an address, a connection can be opened, and its certificate is trusted.
 
 use std::net::SocketAddr;
 
@@ -23,11 +23,11 @@ pub(crate) struct Server<'a> {
     pub(crate) url: Url,
     pub(crate) source: AddressSource,
     pub(crate) authorities: Authorities<'a>,
-    /// What comes of them.
+    /// The trust roots of these settings.
     pub(crate) trust: Trust,
 }
 
-/// Who has said where a server is.
+/// The origin of a server's address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AddressSource {
     /// A key of our configuration.
@@ -36,7 +36,7 @@ pub(crate) enum AddressSource {
     Upstream {
         /// Who.
         who: &'static str,
-        /// What is to be corrected there.
+        /// The setting to correct.
         setting: &'static str,
     },
 }
@@ -49,7 +49,7 @@ impl AddressSource {
         }
     }
 
-    /// What to correct when the address is wrong, as the beginning of a sentence.
+    /// The remedy for a wrong address, as the beginning of a sentence.
     pub(crate) fn remedy(self) -> String {
         match self {
             Self::Key(key) => format!("correct `{key}`"),
@@ -61,8 +61,8 @@ impl AddressSource {
 }
 
 impl<'a> Server<'a> {
-    /// A server of the configuration, whose address has been checked with the file; what cannot be called stands among its
-    /// faults.
+    /// A server of the configuration, whose address is checked with the file; an unusable address is an error of the
+    /// file.
     pub(crate) fn configured(
         url: Result<Url, ClientError>,
         key: &'static str,
@@ -201,7 +201,8 @@ pub(crate) fn authority(url: &Url) -> String {
     }
 }
 
-/// Without authorities nobody can be believed, and nobody is asked. Those of the file stand among its faults already.
+/// Without authorities no server can be trusted, so none is called. Invalid authorities of the file are reported
+/// already.
 fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
     let errors = match trust {
         Ok(trust) => return Some(trust),

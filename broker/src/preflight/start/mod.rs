@@ -1,12 +1,12 @@
-//! Puts the parts together and checks that they can work: every upstream is asked before the first request is taken,
-//! and all that is wrong is reported at once.
+//! Builds the broker and checks that it can work: every upstream is called before the first request is accepted, and
+//! all errors are reported at once.
 //!
-//! | file | does |
+//! | file | contents |
 //! | --- | --- |
-//! | `usage` | begins to tell collectors of telemetry what is there |
-//! | `resume` | picks up what an earlier process left in progress |
+//! | `usage` | starts to report to collectors of telemetry |
+//! | `resume` | resumes the operations of an earlier process |
 //!
-//! The configuration has been checked before, the adapter's executable included.
+//! The configuration has been checked before, including the adapter's executable.
 
 mod resume;
 mod usage;
@@ -41,19 +41,19 @@ use crate::{
 
 pub use resume::resume;
 
-/// What a running broker consists of.
+/// The parts of a running broker.
 #[derive(Debug)]
 pub struct Parts {
-    /// What can be done.
+    /// The operations.
     pub operations: Operations,
     /// Certificate and key; plain HTTP without.
     pub tls: Option<OwnTls>,
 }
 
-/// What a check gives, or everything that it found wrong.
+/// The result of a check, or all of its findings.
 pub(crate) type Checked<T> = Result<T, Vec<Finding>>;
 
-/// What the checks of all upstreams give.
+/// The result of the checks of all upstreams.
 struct Upstreams {
     director: Director,
     credhub: Option<CredHub>,
@@ -64,8 +64,8 @@ struct Upstreams {
     api: Option<ServiceInstancesApi>,
 }
 
-/// Checks all upstreams as a start does, and tells everything that is wrong. The service instances API is asked, too, for which
-/// a start does not wait.
+/// Checks all upstreams as a start does, and returns all findings. It also calls the service instances API, for which a
+/// start does not wait.
 pub(crate) async fn examine(
     config: &Config,
     environment: impl Iterator<Item = (OsString, OsString)>,
@@ -81,7 +81,7 @@ pub(crate) async fn examine(
     findings
 }
 
-/// Asks the adapter for its schemas as a start does, and tells everything that is wrong.
+/// Requests the adapter's schemas as a start does, and returns all findings.
 pub(crate) async fn examine_adapter(
     config: &Config,
     environment: impl Iterator<Item = (OsString, OsString)>,
@@ -111,7 +111,7 @@ async fn check_upstreams(
         warnings.extend(warning);
         director
     });
-    // Every check has run; each may have found several faults.
+    // Every check has run; each may have several findings.
     let of_bosh = both(director, credhub);
     let of_platform = both(foundation, secure_bindings);
     let of_adapter = both(schemas, certificate::check(&config.broker));
@@ -130,7 +130,7 @@ async fn check_upstreams(
     })
 }
 
-/// What two checks give, or what both of them have found.
+/// The results of two checks, or the findings of both.
 fn both<A, B>(one: Checked<A>, other: Checked<B>) -> Checked<(A, B)> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok((one, other)),

@@ -8,9 +8,8 @@ use odb_redaction::Chain;
 
 use crate::preflight::{instances, start::Parts};
 
-/// Picks up what an earlier process left in progress and learns what orders are held against, in the background: the broker
-/// serves meanwhile. What a request asks about before that is read for the request. As long as nothing can be looked up, it
-/// looks again.
+/// Resumes the operations of an earlier process and reads what orders need, in the background: the broker serves
+/// requests meanwhile. A request that needs it earlier reads it itself. Errors are retried.
 pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
     let timings = config.broker.timings;
     let is_counted = instances::is_counted_at_start(config);

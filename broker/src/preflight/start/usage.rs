@@ -1,4 +1,4 @@
-//! Begins to tell collectors of telemetry how many instances there are.
+//! Starts to report the number of instances to collectors of telemetry.
 
 use odb_config::{Config, UsageReporting};
 use odb_core::{

@@ -40,11 +40,11 @@ pub(crate) struct Applicant<'a> {
     pub(crate) kind: ApplicantKind,
     /// The client's id, or the user's name.
     pub(crate) name: &'a str,
-    /// Where the credentials stand.
+    /// The key of the credentials.
     pub(crate) key: &'static str,
 }
 
-/// Who asks for a token.
+/// The applicant for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApplicantKind {
     Client,
@@ -154,7 +154,7 @@ impl fmt::Display for Applicant<'_> {
 }
 
 impl Applicant<'_> {
-    /// UAA does not tell whether the name is wrong or the secret.
+    /// UAA does not reveal whether the name or the secret is wrong.
     fn unauthenticated(self, uaa: &Server<'_>) -> String {
         let (name, key, at) = (self.name, self.key, uaa.authority());
         match self.kind {
@@ -170,8 +170,8 @@ impl Applicant<'_> {
     }
 }
 
-/// UAA has answered, and does not want to give a token to us. Whoever says no in another way than OAuth has it
-/// (RFC 6749, section 5.2) is no UAA, or none that is well.
+/// Whether UAA has rejected the token request. An error in another form than that of OAuth (RFC 6749, section 5.2) is
+/// not from a working UAA.
 pub(crate) fn is_rejection(error: &ServiceError) -> bool {
     match &error.kind {
         FailureKind::Refused { status, name, .. } => {

@@ -1,4 +1,4 @@
-//! Whether everybody is of the foundation that he should be of: whose tokens he takes tells.
+//! Whether all upstreams belong to the same foundation, by the UAA whose tokens they accept.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub(crate) struct Uaa {
     pub(crate) issuer: Option<String>,
 }
 
-/// What is known of two UAAs.
+/// The comparison of two UAAs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
     Same,
@@ -55,7 +55,7 @@ impl fmt::Display for Uaa {
     }
 }
 
-/// Compares whose tokens everybody takes.
+/// Compares the UAAs of all upstreams.
 pub(crate) fn compare(charts: &mut [Chart]) {
     let taken_by = |subject| {
         let chart = charts.iter().find(|chart| chart.subject == subject);

@@ -1,5 +1,5 @@
-//! What a client is to be given at its UAA. `uaac client update` replaces the whole list of authorities, so that every command
-//! has all that the client has and all that it lacks, for whichever upstream: in any order none undoes another.
+//! The authorities that a client needs at its UAA. `uaac client update` replaces the complete list, so every command
+//! has all that the client has and all that it lacks, for every upstream: the commands can be run in any order.
 
 use odb_clients::{
     director::Credentials,
@@ -18,7 +18,7 @@ pub(crate) enum Side {
     Platform,
 }
 
-/// What the clients of one side need.
+/// The needs of one side's clients.
 #[derive(Clone, Copy)]
 pub(crate) struct Grants<'a> {
     pub(crate) sections: &'a Sections,
@@ -28,7 +28,7 @@ pub(crate) struct Grants<'a> {
 impl Grants<'_> {
     /// The command that gives a client what it lacks, and leaves it what it has by its token.
     pub(crate) fn update(self, client: &str, token: &Token) -> String {
-        // `uaa.none` stands for having nothing.
+        // `uaa.none` means no authority.
         let held = token.scopes().iter().map(String::as_str);
         let mut authorities: Vec<&str> = held.filter(|scope| *scope != "uaa.none").collect();
         authorities.extend(self.lacking(client, token));

@@ -34,7 +34,8 @@ pub(crate) fn of(config: &Config, administration: Option<ClientAdministration>) 
     InstanceClients::new(administration, definition, config.offering.id.clone())
 }
 
-/// Who may write clients and not administer them cannot give away what it has not (`spec/contracts/platform-apis.md` §1.5).
+/// A client that may write clients but not administer them cannot grant what it does not have
+/// (`spec/contracts/platform-apis.md` §1.5).
 fn warn_limits(definition: &ClientDefinition) {
     if definition.needs_an_administrator() {
         tracing::warn!(

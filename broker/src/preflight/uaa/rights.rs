@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 
 use odb_clients::credhub::PermittedOperation;
 
-/// What lets a client into a CredHub; both are needed.
+/// The scopes for a CredHub; both are needed.
 pub(crate) const CREDHUB_SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
 
-/// What the broker does in its folder of the Director's CredHub.
+/// The broker's operations in its folder of the Director's CredHub.
 pub(crate) const WITH_SECRETS: [PermittedOperation; 3] = [
     PermittedOperation::Read,
     PermittedOperation::Write,
     PermittedOperation::Delete,
 ];
 
-/// What the broker does in its folder of the runtime CredHub: it also lets applications read.
+/// The broker's operations in its folder of the runtime CredHub: it also grants read access to applications.
 pub(crate) const WITH_CREDENTIALS: [PermittedOperation; 5] = [
     PermittedOperation::Read,
     PermittedOperation::Write,
@@ -24,7 +24,7 @@ pub(crate) const WITH_CREDENTIALS: [PermittedOperation; 5] = [
     PermittedOperation::WriteAcl,
 ];
 
-/// What the scopes of a token let do at a Director.
+/// The rights of a token's scopes at a Director.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DirectorRights {
     /// Everything, by this scope.
@@ -77,7 +77,7 @@ pub(crate) fn is_admin_at_a_director(scopes: &[String]) -> bool {
     found.any(|whose| whose.is_empty() || whose.starts_with('.'))
 }
 
-/// What a Cloud Controller lets the bearer of a token do.
+/// The rights of a token at a Cloud Controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloudControllerRights {
     /// Everything.
@@ -106,14 +106,14 @@ impl CloudControllerRights {
     }
 }
 
-/// What is needed and not there, in words such as `credhub.read`.
+/// The missing scopes, in words such as `credhub.read`.
 pub(crate) fn missing<'a>(needed: &[&'a str], scopes: &[String]) -> Vec<&'a str> {
     let lacks = |wanted: &&&str| scopes.iter().all(|scope| scope != **wanted);
     needed.iter().filter(lacks).copied().collect()
 }
 
-/// What to permit: what is needed, and to see that it is permitted. What is permitted already stays, for a permission that is
-/// set anew replaces the former one.
+/// The operations to permit: those needed, and reading permissions. Existing ones are included, because a new
+/// permission replaces the former one.
 pub(crate) fn to_permit(
     needed: &[PermittedOperation],
     permitted: &BTreeSet<PermittedOperation>,

@@ -1,4 +1,4 @@
-//! The operators' page and the command line tell the same.
+//! The operators' page and the command line agree.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn errands() -> Vec<Command> {
     errands.cloned().collect()
 }
 
-/// What stands under a heading, to the next one.
+/// The text under a heading, up to the next one.
 fn section(heading: &str) -> &'static str {
     let begin = format!("\n## {heading}\n");
     let (_, rest) = PAGE

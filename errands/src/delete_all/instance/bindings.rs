@@ -1,4 +1,4 @@
-//! What hangs on an instance is taken away: bindings of applications, keys, routes, shares.
+//! Deletes what depends on an instance: bindings of applications, keys, routes, shares.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
 /// The longest pause between two looks at the job of a binding, which most brokers delete at once.
 const LONGEST_LOOK: Duration = Duration::from_secs(2);
 
-/// What a deletion of a binding has come to.
+/// The outcome of a binding's deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gone {
     /// The Cloud Controller says that it is.
@@ -48,7 +48,8 @@ impl Task<'_> {
         }
     }
 
-    /// Something that was told to be gone in the round before is listed again: a list that lags, or one that will not change.
+    /// Pauses when an object that was reported as deleted is listed again, because the list lags or the deletion has no
+    /// effect.
     async fn slow_down(
         &mut self,
         bindings: &[CfBinding],
@@ -112,7 +113,7 @@ impl Task<'_> {
         Ok(Gone::NotYet)
     }
 
-    /// Somebody else deletes the binding, or has done so.
+    /// Whether another client deletes or has deleted the binding.
     async fn is_overtaken(&self, binding: &CfBinding) -> Result<bool, Error> {
         let instance = self.instance;
         let bindings = self
@@ -122,7 +123,7 @@ impl Task<'_> {
         Ok(there.is_none_or(|there| next(there.last_operation.as_ref()) == Next::Follow))
     }
 
-    /// The end of the job of a binding. Of one that is forgotten the next look at the bindings tells.
+    /// Waits for the job of a binding. If the job is forgotten, the next list of bindings shows the outcome.
     async fn end_of_job(&self, job: &JobGuid) -> Result<Result<(), ServiceError>, Error> {
         loop {
             let found = self

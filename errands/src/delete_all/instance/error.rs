@@ -7,56 +7,56 @@ use odb_redaction::Chain;
 
 use super::rules::word;
 
-/// Why an instance is not deleted. The texts are those of the Go program where it has one for the case
-/// (`spec/contracts/errands.md` §5): they stand behind `Result: failed to delete service instance …`.
+/// Why an instance is not deleted. The texts are those of the Go program where it has one (`spec/contracts/errands.md`
+/// §5); they follow `Result: failed to delete service instance …`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The Cloud Controller or the broker said no, or nobody can be asked.
+    /// The Cloud Controller or the broker rejected the request, or cannot be called.
     #[error("Error: {}.", Chain(.0))]
     Refused(Box<ServiceError>),
-    /// What hangs on the instance does not go away.
+    /// An object that depends on the instance cannot be deleted.
     #[error("Error: {what} could not be deleted: {}.", Chain(.cause))]
     Binding {
         /// Which binding.
         what: String,
-        /// What the Cloud Controller said.
+        /// The error of the Cloud Controller.
         cause: Box<ServiceError>,
     },
-    /// What was deleted is listed all the same.
+    /// The deleted object is still listed.
     #[error("Error: {what} is still there, although its deletion has succeeded several times.")]
     Lingering {
         /// Which binding.
         what: String,
     },
-    /// The deletion was taken, and something else goes on.
+    /// The deletion was accepted, but another operation is in progress.
     #[error("Unexpected operation type: '{}'.", word(.0))]
     UnexpectedOperation(CfOperationKind),
     /// The broker could not delete it.
     #[error("Delete operation failed.{}", Said(.reason))]
     Failed {
-        /// What was said of it; may be empty.
+        /// The platform's reason; may be empty.
         reason: String,
     },
-    /// The time for one instance is over.
+    /// The time for one instance is used up.
     #[error("Error: gave up after {}: {activity}.", RetryAfter(*.after))]
     GaveUp {
         /// The time for one instance.
         after: Duration,
-        /// What was waited for.
+        /// The activity at that time.
         activity: String,
     },
-    /// The Cloud Controller has answered nobody for a long time.
+    /// The Cloud Controller has not answered any request for a long time.
     #[error("Error: the Cloud Controller has not answered for {}: {}.", RetryAfter(*.silence), Chain(.cause))]
     Silence {
         /// For how long.
         silence: Duration,
-        /// What happened last.
+        /// The last error.
         cause: Box<ServiceError>,
     },
-    /// The errand is told to stop.
+    /// The errand was interrupted.
     #[error("the errand was stopped")]
     Stopped {
-        /// Whether the deletion goes on without it.
+        /// Whether the deletion continues without the errand.
         progress: Progress,
     },
 }
@@ -84,7 +84,7 @@ impl Error {
         }
     }
 
-    /// The instance has failed to be deleted, and nothing goes on with it as far as is known.
+    /// Whether the deletion has failed with no operation left in progress, as far as is known.
     pub(crate) fn is_the_end(&self) -> bool {
         match self {
             Self::Refused(_)
@@ -105,7 +105,7 @@ fn is_about_us(error: &ServiceError) -> bool {
         || error.status().is_some_and(|status| status.as_u16() == 401)
 }
 
-/// What was said, if anything was.
+/// The description, if there is one.
 struct Said<'a>(&'a str);
 
 impl fmt::Display for Said<'_> {

@@ -8,7 +8,7 @@ use super::{
     timeout::call,
 };
 
-/// What a look at a job has shown.
+/// The result of polling a job.
 enum JobLook {
     /// It has ended, or not yet.
     Known(Option<Ending>),

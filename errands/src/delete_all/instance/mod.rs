@@ -35,7 +35,7 @@ pub(crate) struct Deleter {
     cloud_controller: CloudController,
     dependencies: Dependencies,
     pace: Pace,
-    /// When the Cloud Controller last had an answer for anybody.
+    /// When the Cloud Controller last answered any request.
     heard: Mutex<Instant>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Pace {
     pub(crate) initial_offset: Duration,
     /// Between two looks.
     pub(crate) interval: Duration,
-    /// What one instance may take in all.
+    /// The time for one instance.
     pub(crate) limit: Duration,
 }
 
@@ -56,7 +56,7 @@ struct Task<'d> {
     instance: &'d InstanceGuid,
     deadline: Deadline,
     progress: Progress,
-    /// What is told when the time is over.
+    /// The activity to report when the time is used up.
     activity: String,
     /// How often it was refused without a reason that shows.
     rejections: u32,
@@ -133,7 +133,7 @@ impl Task<'_> {
             match self.follow(begun).await? {
                 Ending::Gone => return Ok(()),
                 Ending::Failed(error) if is_own => return Err(error),
-                // What another owner has begun is no attempt of ours.
+                // A failed deletion that another client began is no attempt of ours.
                 Ending::Failed(error) => {
                     self.say(format_args!("service instance {}: {error}", self.instance));
                 }
@@ -146,8 +146,8 @@ impl Task<'_> {
         }
     }
 
-    /// Looks at the instance; `None` when it is gone. The platform's client has asked more than once when there is no
-    /// answer, so that the request for the deletion is what tells then.
+    /// Reads the instance; `None` when it is gone. The platform client has retried already when there is no answer, so
+    /// the deletion request decides then.
     async fn next_step(&mut self) -> Result<Option<Next>, Error> {
         if let Ok(prior_result) = self.look().await? {
             return Ok(prior_result.map(|prior_result| next(prior_result.last_operation.as_ref())));
@@ -159,7 +159,7 @@ impl Task<'_> {
         Ok(Some(Next::Delete))
     }
 
-    /// How the instance is doing.
+    /// Reads the instance's last operation.
     async fn look(&self) -> Result<Result<Option<CfLastOperation>, ServiceError>, Error> {
         self.must_go_on()?;
         let controller = &self.deleter.cloud_controller;
@@ -170,7 +170,7 @@ impl Task<'_> {
         Ok(prior_result)
     }
 
-    /// Waits while something else goes on with the instance.
+    /// Waits while another operation on the instance is in progress.
     async fn wait_for(&mut self, kind: &CfOperationKind) -> Result<(), Error> {
         let word = word(kind);
         if !self.has_reported_waiting {

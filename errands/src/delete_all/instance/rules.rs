@@ -7,7 +7,7 @@ use odb_clients::{
 
 use super::{Ending, Error};
 
-/// What is to be done with an instance that was looked at.
+/// The next step for an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Its deletion is asked for.
@@ -18,14 +18,14 @@ pub(super) enum Next {
     Wait(CfOperationKind),
 }
 
-/// What a request that was to change something, and has failed, is good for.
+/// Whether a failed request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
-    /// Something else goes on: later.
+    /// Another operation is in progress: try later.
     Busy,
     /// Something is in the way that may have gone by the next time, or may not.
     InTheWay,
-    /// Nobody has answered for good, and nobody knows what became of it.
+    /// No final answer, so the effect of the request is unknown.
     Unanswered,
     /// The answer will be the same.
     Never,
@@ -38,8 +38,8 @@ const IN_PROGRESS: u64 = 60016;
 const BINDING_IN_PROGRESS: u64 = 90008;
 const CASCADE_FAILED: u64 = 60011;
 
-/// What is to be done with an instance on which this was done last. An old Cloud Controller knows no `initial`, but refuses
-/// what is too early.
+/// The next step after the instance's last operation. An old Cloud Controller has no `initial`, but rejects a request
+/// that is too early.
 pub(super) fn next(last: Option<&CfOperation>) -> Next {
     use CfOperationKind as Kind;
     use CfOperationState as State;
@@ -84,7 +84,6 @@ pub(super) fn ending_of_failed_job(errors: &[CfError]) -> Ending {
     }
 }
 
-/// What a request that was to change something, and has failed, is good for.
 pub(super) fn again(error: &ServiceError) -> Again {
     let code = error.code();
     if let FailureKind::JobFailed { .. } = error.kind {
@@ -102,12 +101,12 @@ pub(super) fn again(error: &ServiceError) -> Again {
         (_, Some(code)) if UNAVAILABLE.contains(&code) => Again::Unanswered,
         (_, None) if error.may_have_taken_effect() => Again::Unanswered,
         (None, None) if error.is_transient() => Again::Unanswered,
-        // The Cloud Controller has answered, and what the broker has said stays said; or nobody can be asked.
+        // The Cloud Controller has answered and the broker's error is final, or neither can be called.
         _ => Again::Never,
     }
 }
 
-/// A question that has failed may be asked again: nobody has answered, or a server has failed.
+/// Whether a failed read request may be repeated: there was no answer, or a server failed.
 pub(super) fn passes(error: &ServiceError) -> bool {
     error.is_transient()
         || error
@@ -115,7 +114,7 @@ pub(super) fn passes(error: &ServiceError) -> bool {
             .is_some_and(|status| status.is_server_error())
 }
 
-/// There was an answer, be it a refusal, and of the Cloud Controller itself.
+/// Whether the Cloud Controller itself answered, also with an error.
 pub(super) fn is_heard(error: &ServiceError) -> bool {
     error.code().is_some() || !passes(error)
 }

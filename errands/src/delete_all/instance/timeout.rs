@@ -11,18 +11,18 @@ use super::{
     rules::{Again, again, is_heard, is_under_way, passes},
 };
 
-/// How long one question may take, its repetitions included.
+/// The time for one read request, including retries.
 const REQUEST: Duration = Duration::from_mins(2);
 /// The shortest pause between two looks: an interval of 0 is no reason to keep the Cloud Controller busy.
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause before something is tried again, however long the polling interval.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How long the Cloud Controller may have answered nobody, before no request waits any longer.
+/// How long the Cloud Controller may leave every request unanswered before requests stop waiting.
 const LONGEST_SILENCE: Duration = Duration::from_mins(10);
-/// How often an instance is refused although nothing goes on with it, before that is the end.
+/// How many rejections without an operation in progress an instance gets before its deletion fails.
 const MOST_REJECTIONS: u32 = 5;
 
-/// The call of one question.
+/// The call of one read request.
 pub(super) fn call() -> Call {
     Call::within(REQUEST)
 }
@@ -36,7 +36,7 @@ impl Deleter {
         self.pace.interval.max(SHORTEST_PAUSE)
     }
 
-    /// Notes that there was an answer, or tells how long there has been none for anybody.
+    /// Records an answer, or returns how long there has been none for any request.
     pub(super) fn observe<T>(&self, answer: &Result<T, ServiceError>) -> Duration {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if answer.as_ref().err().is_none_or(is_heard) {
@@ -66,7 +66,7 @@ impl Task<'_> {
         }
     }
 
-    /// After a request that has changed nothing, or of which nobody knows: a pause, or the end.
+    /// Pauses or ends after a request that changed nothing or whose effect is unknown.
     pub(super) async fn after_rejection(
         &mut self,
         error: ServiceError,
@@ -90,7 +90,7 @@ impl Task<'_> {
         self.pause(self.deleter.retry_pause()).await
     }
 
-    /// Notes a refusal. Of those without a reason that shows, there may be a few.
+    /// Counts a rejection. A few without a visible reason are allowed.
     pub(super) fn count_rejection(
         &mut self,
         again: Again,
@@ -107,7 +107,7 @@ impl Task<'_> {
         }
     }
 
-    /// What does not pass is the end.
+    /// Fails on an error that is not transient.
     pub(super) fn must_pass(&self, error: ServiceError, silence: Duration) -> Result<(), Error> {
         if passes(&error) {
             self.must_not_be_silent(error, silence)
@@ -131,7 +131,7 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// Neither was the errand told to stop, nor is the time over.
+    /// Fails if the errand was interrupted or the time is used up.
     pub(super) fn must_go_on(&self) -> Result<(), Error> {
         if self.deleter.dependencies.stopping.is_cancelled() {
             return Err(self.stopped());

@@ -18,12 +18,12 @@ pub enum ChildError {
     NotStarted {
         /// Its name.
         program: String,
-        /// What helps if it is not there.
+        /// How to fix it if the program is missing.
         remedy: &'static str,
         /// Why.
         source: io::Error,
     },
-    /// It has ended with an error, of which it has told on stderr.
+    /// The program failed; its output is on stderr.
     #[error("`{program}` has failed ({status}); see its output above")]
     Failed {
         /// Its name.
@@ -36,7 +36,7 @@ pub enum ChildError {
     TooSlow {
         /// Its name.
         program: String,
-        /// What it had.
+        /// Its time limit.
         deadline: Duration,
     },
     /// Its end cannot be waited for.
@@ -69,7 +69,7 @@ pub(super) fn run(
     let process = Pid::from_child(&child);
     let (report, ended) = mpsc::channel();
     let waiting = thread::spawn(move || {
-        // Nobody listens any more when the deadline has passed; the child is reaped all the same.
+        // The receiver is gone after the deadline; the child is still reaped.
         let _ = report.send(child.wait());
     });
     let outcome = match ended.recv_timeout(deadline) {

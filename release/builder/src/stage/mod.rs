@@ -32,8 +32,8 @@ pub use toolchain::ToolchainError;
 /// folder without this file.
 const NO_BLOBS: &str = "--- {}\n";
 
-/// What `bosh create-release` writes between its two looks at `git status`, and what is not to be committed. From the top only:
-/// vendored sources may have folders of these names.
+/// Files that `bosh create-release` writes between its two calls of `git status`, and files that must not be committed.
+/// From the top folder only, because vendored sources may have folders of these names.
 const GIT_IGNORE: &str = "\
 /.blobs
 /.dev_builds
@@ -43,7 +43,7 @@ const GIT_IGNORE: &str = "\
 /releases/**/*.tgz
 ";
 
-/// What the packages of a release hold.
+/// The content of the packages of a release.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Programs that are in this folder; nothing is compiled on VMs.
@@ -58,7 +58,7 @@ pub enum Kind {
     },
 }
 
-/// What was laid out.
+/// The result of staging.
 #[derive(Clone, Debug)]
 pub struct Staged {
     /// The digest of the toolchain, where there is one: to be compared with the one that its makers publish.
@@ -86,7 +86,7 @@ pub enum StageError {
     NoProgram {
         /// Where it should be.
         path: PathBuf,
-        /// What has it.
+        /// The package with the error.
         package: &'static str,
     },
     /// A program does not run on stemcells.
@@ -94,7 +94,7 @@ pub enum StageError {
     Program {
         /// Which.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: ExecutableError,
     },
     /// A `Cargo.toml` of the workspace.
@@ -110,7 +110,7 @@ pub enum StageError {
     Workspace {
         /// Which.
         path: PathBuf,
-        /// What it should have.
+        /// What the package needs.
         missing: &'static str,
     },
     /// Cargo has chosen another version of a crate than `Cargo.lock` has.
@@ -123,7 +123,7 @@ pub enum StageError {
         /// The crate.
         dependency: String,
     },
-    /// What Cargo has written of the digests of a crate cannot be understood.
+    /// Cargo's digests of a crate cannot be parsed.
     #[error("a `.cargo-checksum.json` of `cargo vendor` cannot be understood")]
     Checksum(#[source] serde_json::Error),
     /// The toolchain.
@@ -131,7 +131,7 @@ pub enum StageError {
     Toolchain {
         /// Its file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: ToolchainError,
     },
     /// A command.

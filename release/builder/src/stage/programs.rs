@@ -1,6 +1,6 @@
 //! Which program comes with which package.
 
-/// A package of the release that has programs of ours.
+/// A package of the release with programs of this project.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Package {
     /// Its name, in both kinds of the release.

@@ -10,10 +10,10 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{StageError, copy_file, failed, programs::Package, read_file, vendored, write_file};
 
-/// What a package of the workspace has beside its sources and documents; none of it is compiled into a program.
+/// Folders of a workspace package beside its sources; they are not compiled into programs.
 const LEFT_OUT: [&str; 2] = ["tests", "target"];
 
-/// What is only wanted while testing.
+/// Sections that only tests need.
 const FOR_TESTS: [&str; 4] = ["dev-dependencies", "test", "bench", "example"];
 
 /// Lays out a workspace of the members that the programs need, the same `Cargo.lock` without what they do not need, and the

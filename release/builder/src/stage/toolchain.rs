@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{StageError, copy_file, failed, sources};
 use crate::digest::Digest;
 
-/// What is wrong with a toolchain's file.
+/// Errors in a toolchain's file.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolchainError {
     /// It is not called as the installers are.
@@ -27,7 +27,7 @@ pub enum ToolchainError {
     },
 }
 
-/// Puts it where the package `rust` has its files, and tells its digest.
+/// Stages the file for the package `rust`, and returns its digest.
 pub(super) fn stage(project: &Path, file: &Path, sources: &Path) -> Result<Digest, StageError> {
     let minimum = sources::rust_version(project)?;
     let name = file

@@ -14,7 +14,7 @@ use toml_edit::DocumentMut;
 
 use super::{StageError, child, failed, read_file, write_file};
 
-/// Whatever is not in Cargo's cache has to be fetched.
+/// Crates that are not in Cargo's cache are downloaded.
 const FETCHING: Duration = Duration::from_mins(20);
 
 /// The machines that stemcells are made for.
@@ -23,7 +23,7 @@ const PLATFORMS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux
 /// The project's own settings for Cargo, without which a release would be another program.
 const OWN: &str = ".cargo/config.toml";
 
-/// What Cargo has to know so that it looks nowhere else.
+/// The configuration that makes Cargo use only vendored crates.
 const CONFIGURATION: &str = r#"[source.crates-io]
 replace-with = "vendored-sources"
 
@@ -62,7 +62,7 @@ pub(super) fn stage(
     Ok(())
 }
 
-/// The settings of the project and those of a release stand in tables of their own.
+/// Merges the project's settings with those of a release; they have separate tables.
 fn configuration(project: &Path) -> Result<String, StageError> {
     let own = read_file(&project.join(OWN))?;
     Ok(format!("{own}\n{CONFIGURATION}"))

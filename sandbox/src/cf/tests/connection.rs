@@ -1,4 +1,4 @@
-//! Tokens, refusals and foundations that do not answer.
+//! Tokens, errors and foundations that do not answer.
 
 use serde_json::json;
 

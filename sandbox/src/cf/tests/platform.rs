@@ -1,4 +1,4 @@
-//! A Cloud Controller and UAA that answer what a test lays out, and remember what they were asked.
+//! A Cloud Controller and UAA with prepared answers, which record their requests.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -158,7 +158,7 @@ impl Platform {
         self.folder.path().join("foundation.json")
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     pub(super) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
@@ -195,7 +195,7 @@ struct CommandLine {
     cf: CfArgs,
 }
 
-/// What the user of a command sees.
+/// The output that the user of a command sees.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) succeeded: bool,

@@ -1,4 +1,4 @@
-//! Who sends a request.
+//! The sender of a request.
 
 use std::future::{Ready, ready};
 
@@ -20,7 +20,7 @@ use crate::cloud_controller::{
 
 const AUDIENCE: [&str; 2] = ["cloud_controller", "cloud_controller_service_permissions"];
 
-/// Who sends a request: somebody with a valid token that lets them use the request's method.
+/// The sender of a request: a user or client with a valid token whose scopes allow the method.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(super) name: UserName,
@@ -28,7 +28,7 @@ pub(crate) struct Caller {
     pub(crate) identity: Identity,
 }
 
-/// What a token gives beyond the roles of its user.
+/// The rights of a token beyond the roles of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rights {
     Admin,
@@ -36,17 +36,17 @@ pub(super) enum Rights {
     AdminReadOnly,
     /// Sees everything but credentials.
     GlobalAuditor,
-    /// What the roles give, and no more.
+    /// Only the rights of the roles.
     Member,
     /// May ask for their permissions on an instance, and nothing else.
     PermissionsOnly,
 }
 
-/// Who sends a request to a route that is open to everybody.
+/// The sender of a request to a public route.
 #[derive(Debug)]
 pub(crate) struct Visitor(Option<Caller>);
 
-/// Who asks for their permissions on an instance: for a dashboard that is scope enough.
+/// The sender of a request for the permissions on an instance; the scope of a dashboard is enough.
 #[derive(Debug)]
 pub(super) struct DashboardCaller(pub(super) Caller);
 
@@ -59,7 +59,7 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Whoever has a valid token, whatever it is good for.
+    /// A caller with any valid token.
     pub(super) fn of_any_scope(request: &HttpRequest) -> Result<Self, Rejection> {
         let invalid = || ErrorKind::InvalidAuthToken.with("Invalid Auth Token");
         let header = request
@@ -126,7 +126,7 @@ impl Caller {
         )
     }
 
-    /// What the caller's roles and scopes give, read once per look at the tables.
+    /// The rights from the caller's roles and scopes, computed once per access to the tables.
     pub(crate) fn permissions(&self, tables: &Tables) -> Permissions {
         Permissions::of(tables, self)
     }
@@ -163,7 +163,7 @@ impl CloudController {
 }
 
 impl Visitor {
-    /// What the visitor may see; nothing but public plans for those without a token.
+    /// The rights of the visitor; without a token only public plans are visible.
     pub(crate) fn permissions(&self, tables: &Tables) -> Option<Permissions> {
         self.0.as_ref().map(|caller| caller.permissions(tables))
     }

@@ -1,4 +1,4 @@
-//! What a Cloud Controller tells about itself (`spec/contracts/platform-apis.md`, "Discovery").
+//! The discovery routes of a Cloud Controller (`spec/contracts/platform-apis.md`, "Discovery").
 
 use actix_web::{
     HttpResponse,

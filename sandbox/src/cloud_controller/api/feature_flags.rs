@@ -1,4 +1,4 @@
-//! Feature flags: what is switched on for everybody (v3 API, "Feature flags").
+//! Feature flags, which apply to all users (v3 API, "Feature flags").
 
 use actix_web::{
     HttpRequest,

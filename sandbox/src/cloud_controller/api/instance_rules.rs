@@ -1,4 +1,4 @@
-//! What users may order, and which of their wishes are changes.
+//! The rules for orders, and for which requested values are changes.
 
 use super::{caller::Caller, spaces::no_such_space};
 use crate::cloud_controller::{
@@ -48,7 +48,7 @@ pub(super) fn ordered_plan<'a>(
     })
 }
 
-/// Whoever sees a plan because of one organization cannot order it in another.
+/// A plan that is visible through one organization cannot be ordered in another.
 pub(super) fn must_be_usable(
     tables: &Tables,
     plan: &Plan,
@@ -115,7 +115,7 @@ fn name_taken(name: &str) -> Rejection {
     Rejection::unprocessable(format!("The service instance name is taken: {name}"))
 }
 
-/// What of a change is one. Refuses what the plan does not allow.
+/// The parts of a change that differ from the instance. Rejects what the plan does not allow.
 pub(in crate::cloud_controller) fn effective(
     tables: &Tables,
     caller: &Caller,
@@ -211,7 +211,7 @@ fn upgrade(
     }
 }
 
-/// What the broker would have to be asked about cannot be changed while the plan is out of the catalog.
+/// Changes that need the broker are rejected while the plan is not in the catalog.
 fn must_have_accessible_plan(
     tables: &Tables,
     instance: &Instance,

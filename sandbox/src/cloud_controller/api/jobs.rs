@@ -1,4 +1,4 @@
-//! Jobs. Whoever is logged in may read them.
+//! Jobs. Every logged-in user may read them.
 
 use actix_web::web::{Data, Path, ServiceConfig, get, resource};
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ use crate::cloud_controller::{
     },
 };
 
-/// A row that can stand in a list.
+/// A row of a list.
 pub(super) trait Listed {
     fn guid(&self) -> &str;
     /// Nothing where rows have no names.

@@ -15,7 +15,7 @@ const PREFIX_LIMIT: usize = 253;
 const LABEL_VALUE_LIMIT: usize = 63;
 const ANNOTATION_VALUE_LIMIT: usize = 5_000;
 
-/// Reads a body. What is not JSON is one error, what has other members than it may have another.
+/// Decodes a body. Invalid JSON is one error, unknown members are another.
 pub(super) fn message<T: DeserializeOwned>(body: &[u8]) -> Result<T, Rejection> {
     let value: Value = serde_json::from_slice(body).map_err(|_| {
         ErrorKind::MessageParseError

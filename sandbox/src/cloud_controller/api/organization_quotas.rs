@@ -71,7 +71,7 @@ pub(super) fn quota_of(organization: &Organization) -> &str {
     }
 }
 
-/// The quotas of the organizations that the caller sees, and the default one, which everybody sees.
+/// The quotas of the organizations that the caller sees, and the default quota, which all users see.
 fn quotas<'a>(tables: &'a Tables, caller: &Caller) -> Vec<Quota<'a>> {
     let permissions = caller.permissions(tables);
     let seen = tables

@@ -187,7 +187,7 @@ async fn isolation_segments(
     Ok(ok(&query.nothing(&controller)))
 }
 
-/// There is only the shared segment, to which nobody needs to be assigned.
+/// There is only the shared segment, which needs no assignment.
 async fn isolation_segment(
     controller: Data<CloudController>,
     caller: Caller,

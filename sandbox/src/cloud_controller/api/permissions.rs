@@ -1,4 +1,4 @@
-//! What somebody may see and change: their roles, and the scopes that go beyond all roles.
+//! The rights of a caller: their roles, and the scopes beyond all roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Who sees a plan (`spec/contracts/platform-apis.md`, "Plan visibility").
+//! The visibility of a plan (`spec/contracts/platform-apis.md`, "Plan visibility").
 
 use std::collections::BTreeSet;
 

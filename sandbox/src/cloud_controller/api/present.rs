@@ -1,4 +1,4 @@
-//! What all resources look like.
+//! The common members of all resources.
 
 use std::fmt::Display;
 

@@ -1,6 +1,6 @@
-//! What apps run, as `cf apps` and `cf app` ask (cf CLI, `actor/v7action/application_summary.go` and `process_summary.go`).
-//! Each app has the process `web` that a real Cloud Controller makes with it. Apps are never started, so its one instance is
-//! down (`cloud_controller_ng`, `app/presenters/v3/process_stats_presenter.rb`).
+//! The processes of apps, as `cf apps` and `cf app` request them (cf CLI, `actor/v7action/application_summary.go` and
+//! `process_summary.go`). Each app has the process `web` that a real Cloud Controller creates with it. Apps are never
+//! started, so its one instance is down (`cloud_controller_ng`, `app/presenters/v3/process_stats_presenter.rb`).
 
 use actix_web::{
     HttpRequest,

@@ -16,7 +16,7 @@ const DEFAULT_PER_PAGE: usize = 50;
 const MAXIMUM_PER_PAGE: usize = 5000;
 const PAGING: [&str; 4] = ["page", "per_page", "order_by", "guids"];
 
-/// What is asked for.
+/// The query of a list.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) page: usize,
@@ -47,8 +47,7 @@ struct Filter {
 }
 
 impl Query {
-    /// What a list of named resources is asked for. Parameters beyond the common ones and `allowed` are
-    /// refused.
+    /// Parses the query of a list of named resources. Parameters beyond the common ones and `allowed` are rejected.
     pub(super) fn of(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
         Self::read(request, &[&PAGING[..], &["names"], allowed].concat())
     }
@@ -58,7 +57,7 @@ impl Query {
         Self::read(request, &[&PAGING[..], allowed].concat())
     }
 
-    /// What a single resource is asked for: nothing but `allowed`.
+    /// Parses the query of a single resource, which has only `allowed` parameters.
     pub(super) fn of_one(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
         Self::read(request, allowed)
     }

@@ -1,4 +1,4 @@
-//! How much anybody may ask (`spec/contracts/platform-apis.md`, "Errors, headers, limits").
+//! The rate limits (`spec/contracts/platform-apis.md`, "Errors, headers, limits").
 
 use std::{
     collections::HashMap,
@@ -47,7 +47,7 @@ struct Counts {
     with_brokers: HashMap<String, u32>,
 }
 
-/// Who is counted: a user, or an address without a user.
+/// The counted party: a user, or an address without a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Party {
     User(String),
@@ -169,7 +169,7 @@ fn retry_after(timeout: Duration) -> u64 {
 }
 
 impl RequestCounts {
-    /// Counts a request. Says whether it is within the limit, and what the answer's headers tell.
+    /// Counts a request. Returns whether it is within the limit, and the headers of the answer.
     fn count(&self, party: &Party, limits: RateLimits) -> (bool, HeaderMap) {
         let now = Timestamp::now();
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +202,7 @@ impl RequestCounts {
     }
 }
 
-/// What is left, in whole tenths of the limit, as a Cloud Controller of several processes estimates it.
+/// The remaining requests in tenths of the limit, as a Cloud Controller of several processes estimates them.
 fn remaining(limit: u32, requests: u32) -> u32 {
     let left = u64::from(limit.saturating_sub(requests));
     match left.saturating_mul(10).checked_div(u64::from(limit)) {

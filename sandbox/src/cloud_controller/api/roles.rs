@@ -167,7 +167,7 @@ impl Create {
         }
     }
 
-    /// Who is to have the role. In a space only those can have one who have one in its organization.
+    /// The user who gets the role. A role in a space needs a role in its organization.
     fn user(&self, tables: &Tables, location: &RoleScope) -> Result<UserName, Rejection> {
         let WantedUser {
             guid,

@@ -54,7 +54,7 @@ struct Relationships {
     app: Option<Relation>,
 }
 
-/// What became of an order for a binding.
+/// The outcome of an order for a binding.
 enum Ordered {
     /// The broker is to be asked.
     Begun(Operation, BindingGuid),

@@ -189,7 +189,7 @@ fn is_credential(binding: &Binding) -> bool {
     !matches!(binding.kind, BindingKind::Route(_))
 }
 
-/// The bindings among which those asked for are, found by the most with_instances_api filter.
+/// The bindings that may match the query, found by its most selective filter.
 pub(super) fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<&'a Binding> {
     let with = |guids: &[String], key: fn(&str) -> BindingKey| {
         let guids: BTreeSet<_> = guids.iter().collect();

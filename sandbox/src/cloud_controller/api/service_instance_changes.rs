@@ -45,7 +45,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     );
 }
 
-/// What tells the two kinds of orders apart.
+/// The member that distinguishes the two kinds of orders.
 #[derive(Deserialize)]
 struct Order {
     #[serde(rename = "type")]

@@ -1,4 +1,4 @@
-//! What there is to ask about one service instance beside itself: parameters, permissions, credentials.
+//! The subresources of a service instance: parameters, permissions, credentials.
 
 use actix_web::web::{Data, Path, ServiceConfig, get, resource};
 use serde_json::{Value, json};
@@ -53,7 +53,8 @@ async fn parameters(
     Ok(ok(body.get("parameters").unwrap_or(&json!({}))))
 }
 
-/// What a dashboard asks: whether its user may see and manage the instance. Everybody may ask of every instance.
+/// The request of a dashboard: whether its user may see and manage the instance. Every user may send it for every
+/// instance.
 async fn permissions(
     controller: Data<CloudController>,
     caller: DashboardCaller,
@@ -70,7 +71,7 @@ async fn permissions(
     })
 }
 
-/// What the user wrote into a user-provided instance.
+/// The credentials of a user-provided instance.
 async fn credentials(
     controller: Data<CloudController>,
     caller: Caller,

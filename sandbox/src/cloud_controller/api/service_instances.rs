@@ -115,7 +115,7 @@ pub(super) fn missing() -> Rejection {
     Rejection::no_such("Service instance")
 }
 
-/// The instances among which those asked for are, found by the most with_instances_api filter.
+/// The instances that may match the query, found by its most selective filter.
 fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<ServiceInstance<'a>> {
     if let Some(guids) = query.wanted("guids") {
         let guids: BTreeSet<_> = guids.iter().map(|guid| InstanceGuid::given(guid)).collect();
@@ -262,7 +262,7 @@ impl Listed for ServiceInstance<'_> {
     }
 }
 
-/// What was asked for beside the instances.
+/// The fields requested in addition to the instances.
 struct Fields<'a> {
     space: &'a [String],
     organization: &'a [String],

@@ -145,7 +145,7 @@ fn visible(tables: &Tables, caller: &Caller, guid: &str) -> Result<PlanGuid, Rej
     Ok(guid)
 }
 
-/// Whether a plan is seen with these permissions, or by somebody without a token.
+/// Whether a plan is visible with these permissions, or without a token.
 pub(super) fn sees_plan(permissions: Option<&Permissions>, plan: &Plan) -> bool {
     match permissions {
         Some(permissions) => permissions.sees_plan(plan),
@@ -153,7 +153,7 @@ pub(super) fn sees_plan(permissions: Option<&Permissions>, plan: &Plan) -> bool 
     }
 }
 
-/// The plans among which those asked for are, found by the most with_instances_api filter.
+/// The plans that may match the query, found by its most selective filter.
 fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<&'a Plan> {
     if let Some(guids) = query.wanted("service_instance_guids") {
         let plans: BTreeSet<_> = guids
@@ -209,7 +209,7 @@ pub(super) fn usable_in(query: &Query, tables: &Tables, visibility: &Visibility)
         .is_none_or(|guids| guids.iter().any(of_space))
 }
 
-/// What is to come along with plans.
+/// The resources to include with plans.
 struct Beside<'a> {
     with_space: bool,
     with_offering: bool,

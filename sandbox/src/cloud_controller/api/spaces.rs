@@ -181,7 +181,7 @@ async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<St
     Ok(answer)
 }
 
-/// There is only the shared segment, to which nobody needs to be assigned.
+/// There is only the shared segment, which needs no assignment.
 async fn isolation_segment(
     controller: Data<CloudController>,
     caller: Caller,
@@ -210,7 +210,7 @@ async fn security_groups(
     })
 }
 
-/// What a user is told whose order names a space that is not there for them.
+/// The error for an order in a space that the user cannot see.
 pub(super) fn no_such_space() -> Rejection {
     Rejection::unprocessable(
         "Invalid space. Ensure that the space exists and you have access to it.",

@@ -83,8 +83,8 @@ struct Create {
     metadata: MetadataChange,
 }
 
-/// Registers a user of the UAA, as `cf create-user` does with the id that the UAA has just given (`cloud_controller_ng`,
-/// `app/actions/user_create.rb`; cf CLI, `actor/v7action/user.go`). Whom the UAA does not know has no name here.
+/// Registers a user of the UAA, as `cf create-user` does with the id from the UAA (`cloud_controller_ng`,
+/// `app/actions/user_create.rb`; cf CLI, `actor/v7action/user.go`). A user that the UAA does not have has no name here.
 async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
     caller.must_be_admin()?;
     let wanted: Create = message(&body)?;

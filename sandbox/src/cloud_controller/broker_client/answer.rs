@@ -1,5 +1,4 @@
-//! What a broker's answer to a change or a question means (`spec/contracts/platform-apis.md`, "CC → broker: status
-//! handling").
+//! What a broker's answer to a request means (`spec/contracts/platform-apis.md`, "CC → broker: status handling").
 
 use serde_json::{Map, Value};
 
@@ -29,16 +28,16 @@ pub(crate) enum Answer {
     Done(Map<String, Value>),
     /// Begun: poll the last operation.
     Accepted {
-        /// What to ask with.
+        /// The operation data for polls.
         operation: Option<String>,
-        /// What else the body says.
+        /// The other members of the body.
         body: Map<String, Value>,
     },
     /// Refused or broken.
     Failed(BrokerFailure, Mitigation),
 }
 
-/// Whether something may have come into being that nobody knows of, and is to be deleted.
+/// Whether the broker may have created an orphan, which must be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mitigation {
     Needed,

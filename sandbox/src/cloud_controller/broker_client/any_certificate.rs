@@ -1,4 +1,4 @@
-//! TLS without looking at who it is spoken with.
+//! TLS without verification of the server's certificate.
 
 use std::sync::Arc;
 

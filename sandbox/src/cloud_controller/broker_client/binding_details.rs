@@ -1,4 +1,4 @@
-//! What a broker may give with a binding.
+//! The details that a broker may return with a binding.
 
 use serde_json::{Map, Value};
 use url::Url;

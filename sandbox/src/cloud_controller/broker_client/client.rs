@@ -20,20 +20,20 @@ use crate::cloud_controller::{
 
 const ASYNCHRONOUS: (&str, &str) = ("accepts_incomplete", "true");
 
-/// Speaks to brokers: one for all of them.
+/// The client for all brokers.
 #[derive(Clone)]
 pub(crate) struct BrokerClient(Exchanges);
 
 /// On whose behalf a broker is called.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// The user who caused the call. Nobody did when orphans are mitigated.
+    /// The user who caused the call. Orphan mitigation has none.
     pub(crate) user: Option<String>,
     /// The id of the request that caused the call.
     pub(crate) request: String,
 }
 
-/// What a call is about: an instance or a binding, and what the catalog calls its service and plan.
+/// The subject of a call: an instance or a binding, and its service and plan in the catalog.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) broker: BrokerAddress,
@@ -51,7 +51,7 @@ pub(crate) enum AcceptsIncomplete {
 }
 
 impl BrokerClient {
-    /// A client that trusts what `tls` trusts and speaks plain HTTP too. Brokers are told of `info_location`.
+    /// A client that trusts what `tls` trusts and also supports plain HTTP. Brokers receive `info_location`.
     pub(crate) fn new(
         tls: ClientConfig,
         behaviour: SharedBehaviour,
@@ -60,7 +60,7 @@ impl BrokerClient {
         Exchanges::new(tls, behaviour, info_location).map(Self)
     }
 
-    /// Reads the catalog. Nobody has looked at it yet.
+    /// Reads the catalog without validating it.
     pub(crate) async fn catalog(
         &self,
         broker: &BrokerAddress,

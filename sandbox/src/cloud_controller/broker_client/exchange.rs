@@ -41,7 +41,7 @@ pub(super) struct Exchanges {
 #[error("could not set up the client for brokers")]
 pub struct BrokerClientError(#[source] reqwest::Error);
 
-/// What is asked of a broker.
+/// A request to a broker.
 pub(super) struct Request<'a, B> {
     pub(super) method: Method,
     pub(super) path: &'a str,
@@ -87,7 +87,7 @@ impl Exchanges {
             .basic_auth(&broker.username, Some(broker.password.expose_secret()));
         sent = self.with_headers(sent, identity);
         if let Some(body) = request.body {
-            // A body of ours always serialises: its maps have text keys.
+            // Our own bodies always serialise: their maps have text keys.
             let text = serde_json::to_string(body).unwrap_or_default();
             sent = sent.header("Content-Type", "application/json").body(text);
         }
@@ -135,7 +135,7 @@ fn client(tls: ClientConfig) -> Result<Client, BrokerClientError> {
         .map_err(BrokerClientError)
 }
 
-/// Whole seconds only; a date is as good as nothing.
+/// Whole seconds only; a date is ignored.
 fn retry_after(response: &Response) -> Option<Duration> {
     let value = response.headers().get("Retry-After")?;
     let seconds = value.to_str().ok()?.trim().parse().ok()?;

@@ -33,9 +33,9 @@ pub(crate) struct Exchange {
 /// The kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BrokerError {
-    /// Nobody answered in time.
+    /// The broker did not answer in time.
     Timeout,
-    /// Nobody is there.
+    /// The broker cannot be reached.
     Unreachable,
     /// The connection broke.
     Disconnected,
@@ -45,7 +45,7 @@ pub(crate) enum BrokerError {
     AnsweredTimeout,
     /// 409 to a create.
     Conflict,
-    /// Another refusal.
+    /// Another error.
     Rejected,
     /// A status that says nothing about what the broker has done.
     BadResponse,
@@ -57,12 +57,12 @@ pub(crate) enum BrokerError {
     MaintenanceInfoConflict,
     InvalidSyslogDrain,
     InvalidVolumeMounts,
-    /// The broker takes its time for a binding, but lets nobody ask for the result.
+    /// The broker creates the binding asynchronously, but the result cannot be retrieved.
     BindingNotRetrievable,
 }
 
 impl BrokerError {
-    /// What a request that waited for the broker is answered with, and the error's name.
+    /// The status and the error's name for a request that waited for the broker.
     pub(crate) fn presented(self) -> (StatusCode, &'static str) {
         match self {
             Self::Timeout => (StatusCode::GATEWAY_TIMEOUT, "CF-HttpClientTimeout"),
@@ -125,7 +125,7 @@ impl BrokerFailure {
         )
     }
 
-    /// The broker's words, if it has any; otherwise the whole answer.
+    /// The broker's description, or the complete answer without one.
     pub(super) fn bad_response(answer: &RawAnswer) -> Self {
         let text = answer
             .described()

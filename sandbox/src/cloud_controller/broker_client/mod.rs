@@ -1,14 +1,14 @@
-//! How the Cloud Controller speaks to a broker (`spec/contracts/platform-apis.md`, "CC → broker: requests").
+//! The Cloud Controller's client for brokers (`spec/contracts/platform-apis.md`, "CC → broker: requests").
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `client` | the requests, one method each |
-//! | `exchange`, `raw` | one request and its answer as it came, or that none came |
+//! | `exchange`, `raw` | one request and its raw answer, or the lack of one |
 //! | `body` | the bodies of requests |
-//! | `answer`, `progress` | what an answer means |
-//! | `shape`, `binding_details` | what the members of an answer must be |
-//! | `failure` | what the user reads of a broker that did not do it |
-//! | `catalog` | the catalog, checked |
+//! | `answer`, `progress` | the meaning of an answer |
+//! | `shape`, `binding_details` | the required types of an answer's members |
+//! | `failure` | the message for the user when a broker fails |
+//! | `catalog` | the catalog, validated |
 
 mod answer;
 mod any_certificate;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::raw::{RawAnswer, Silence};
 
-/// What a poll of a last operation found out.
+/// The result of a poll of a last operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Running {

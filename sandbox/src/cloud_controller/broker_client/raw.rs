@@ -14,7 +14,7 @@ pub(crate) struct RawAnswer {
     pub(super) method: Method,
     pub(super) url: String,
     pub(super) status: StatusCode,
-    /// How long the broker wants to be left alone, if it says so in whole seconds.
+    /// The broker's `Retry-After`, if it is in whole seconds.
     pub(super) retry_after: Option<Duration>,
     pub(super) body: String,
 }
@@ -24,7 +24,7 @@ pub(crate) struct RawAnswer {
 pub(crate) enum Silence {
     /// The broker may have heard.
     Timeout { url: String },
-    /// Nobody listens there, or the name is unknown.
+    /// No server listens there, or the name is unknown.
     Unreachable { url: String },
     /// The connection could not be made or broke.
     Disconnected { cause: String },
@@ -48,7 +48,7 @@ impl RawAnswer {
         format!("{} {reason}", self.status.as_str())
     }
 
-    /// What the user reads when the body has a description, whatever that is.
+    /// The message for the user when the body has a description of any type.
     pub(super) fn described(&self) -> Option<String> {
         let description = match self.object()?.remove("description")? {
             Value::String(text) => text,

@@ -1,10 +1,10 @@
-//! What the members of an answer must be, if they are there: the complaints of a Cloud Controller, word by word.
+//! The required types of an answer's members, if they are present: the error texts of a Cloud Controller, verbatim.
 
 use serde_json::{Map, Value};
 
 const OPERATION_LIMIT: usize = 10_000;
 
-/// The types of JSON values, as complaints call them.
+/// The types of JSON values, as these errors name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JsonType {
     Object,
@@ -95,7 +95,7 @@ impl Shape {
         }
     }
 
-    /// What is wrong with a body, line by line. Nothing if all is well.
+    /// The errors of a body, one per line, or `None`.
     pub(super) fn errors(self, body: &Map<String, Value>) -> Option<String> {
         let mut found = Vec::new();
         look("#", body, self.members(), &mut found);
@@ -157,7 +157,7 @@ fn wrong_type(path: &str, value: &Value, wanted: &[JsonType]) -> String {
     )
 }
 
-/// What a value is, as complaints call it.
+/// The type of a value, as these errors name it.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -17,7 +17,7 @@ pub(crate) struct Broker {
     pub(crate) updated_at: Timestamp,
 }
 
-/// Where a broker is and what it wants to be told by whoever calls it.
+/// The address and the credentials of a broker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct BrokerAddress {
     pub(crate) url: String,

@@ -45,9 +45,9 @@ guids! {
     BrokerGuid
     OfferingGuid
     PlanGuid
-    /// What the broker knows as the service instance id.
+    /// The broker's service instance id.
     InstanceGuid
-    /// What the broker knows as the binding id.
+    /// The broker's binding id.
     BindingGuid
     JobGuid
 }

@@ -11,7 +11,7 @@ use crate::store::{Rows, Store, StoreError};
 
 /// A row that is found by more than its guid.
 pub(crate) trait Keyed {
-    /// What it is found by.
+    /// The key of the index.
     type Key: Ord + Clone;
 
     /// All that this row is found by.
@@ -22,7 +22,7 @@ pub(crate) trait Keyed {
 pub(crate) struct Indexed<K, V: Keyed> {
     rows: Rows<K, V>,
     index: BTreeMap<V::Key, BTreeSet<K>>,
-    /// Rows that were given out to be changed. They stand outside the index until the change is over.
+    /// Rows that are being changed. They are not in the index until the change ends.
     loose: BTreeSet<K>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Instance {
     /// Further spaces whose members see and bind it.
     pub(crate) shared_spaces: BTreeSet<SpaceGuid>,
     pub(crate) metadata: Metadata,
-    /// What the broker noted on it.
+    /// The broker's metadata of it.
     pub(crate) broker_metadata: Option<BrokerMetadata>,
     pub(crate) last_operation: LastOperation,
     pub(crate) created_at: Timestamp,
@@ -62,7 +62,7 @@ pub(crate) struct Binding {
     pub(crate) instance: InstanceGuid,
     pub(crate) name: Option<String>,
     pub(crate) kind: BindingKind,
-    /// What the broker gave: everything that the details show. Nothing before the creation has succeeded.
+    /// The broker's answer: all members of the details. Empty until the creation has succeeded.
     pub(crate) details: Option<Map<String, Value>>,
     pub(crate) metadata: Metadata,
     pub(crate) last_operation: LastOperation,

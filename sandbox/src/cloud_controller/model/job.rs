@@ -66,7 +66,7 @@ pub(crate) enum JobOperation {
     DeleteUser,
 }
 
-/// What a job works on.
+/// The subject of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum JobResource {
     Broker(BrokerGuid),

@@ -1,4 +1,4 @@
-//! What becomes of operations whose job was lost.
+//! The outcome of operations whose job was lost.
 
 use super::{
     BrokerState, JobGuid, JobOperation, JobResource, JobState, OperationKind, OperationState,

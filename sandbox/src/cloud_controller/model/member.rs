@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Keyed, OrganizationGuid, RoleGuid, SpaceGuid};
 
-/// Whom the UAA calls by this name: a user's name, or a client's id.
+/// A name in the UAA: a user's name, or a client's id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct UserName(String);
 
-/// Somebody who has been here with a token, or was known from the beginning.
+/// A user or client who has used a token here, or was configured at the start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct User {
     pub(crate) name: UserName,
@@ -21,7 +21,7 @@ pub(crate) struct User {
     pub(crate) created_at: Timestamp,
 }
 
-/// What one user may do in one place.
+/// The role of one user in one organization or space.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Role {
     pub(crate) guid: RoleGuid,

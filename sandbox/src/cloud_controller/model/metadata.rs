@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What users and operators note on a resource.
+/// The labels and annotations of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Metadata {
     /// A key may have a prefix: `example.com/tier`.
     pub(crate) labels: BTreeMap<String, String>,
-    /// What no selector looks at. Those whose key has a prefix reach the brokers.
+    /// Annotations, which selectors ignore. Those whose key has a prefix are sent to the brokers.
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
-/// What is to become of labels and annotations: a value to set, or nothing to remove the key.
+/// A change of labels and annotations: a value to set, or nothing to remove the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MetadataChange {
     #[serde(default)]

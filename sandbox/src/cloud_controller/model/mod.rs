@@ -1,4 +1,4 @@
-//! What a Cloud Controller remembers.
+//! The state of a Cloud Controller.
 
 mod broker;
 mod guid;

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What was last done to an instance or a binding, and how far it has come.
+/// The last operation on an instance or a binding, and its state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LastOperation {
-    /// Tells this operation from later ones of the same kind: work that was overtaken stops when it sees another.
+    /// Distinguishes this operation from later ones of the same kind: work on an older operation stops when it sees
+    /// another id.
     pub(crate) id: u64,
     pub(crate) kind: OperationKind,
     pub(crate) state: OperationState,
@@ -25,7 +26,7 @@ pub(crate) enum OperationKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum OperationState {
-    /// The row stands, the broker has not answered yet.
+    /// The row exists, and the broker has not answered yet.
     #[serde(rename = "initial")]
     Initial,
     #[serde(rename = "in progress")]

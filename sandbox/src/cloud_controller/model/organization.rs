@@ -10,7 +10,7 @@ pub(crate) struct Organization {
     pub(crate) guid: OrganizationGuid,
     pub(crate) name: String,
     pub(crate) status: OrganizationStatus,
-    /// What may be ordered in all its spaces together.
+    /// The quota for all of its spaces together.
     #[serde(default)]
     pub(crate) quota: ServiceQuota,
     pub(crate) metadata: Metadata,
@@ -21,7 +21,7 @@ pub(crate) struct Organization {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum OrganizationStatus {
     Active,
-    /// Nobody but an admin may change anything in it.
+    /// Only an admin may change anything in it.
     Suspended,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Space {
     pub(crate) guid: SpaceGuid,
     pub(crate) organization: OrganizationGuid,
     pub(crate) name: String,
-    /// What may be ordered in it.
+    /// The quota of the space.
     #[serde(default)]
     pub(crate) quota: ServiceQuota,
     pub(crate) metadata: Metadata,

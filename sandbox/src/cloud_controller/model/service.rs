@@ -21,14 +21,14 @@ pub(crate) struct Offering {
     pub(crate) features: BTreeSet<Feature>,
     pub(crate) tags: Vec<String>,
     pub(crate) requires: Vec<String>,
-    /// What the catalog says beside what it must.
+    /// The optional members of the catalog entry.
     pub(crate) catalog_metadata: Map<String, Value>,
     pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
 }
 
-/// What an offering can do.
+/// A capability of an offering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Feature {
@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     pub(crate) maximum_polling_duration: Option<Duration>,
     pub(crate) maintenance_info: Option<MaintenanceInfo>,
     pub(crate) schemas: Value,
-    /// What the catalog says beside what it must.
+    /// The optional members of the catalog entry.
     pub(crate) catalog_metadata: Map<String, Value>,
     pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
@@ -71,7 +71,7 @@ pub(crate) struct MaintenanceInfo {
     pub(crate) description: Option<String>,
 }
 
-/// Who sees a plan.
+/// The visibility of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Visibility {
     Admin,

@@ -1,4 +1,4 @@
-//! All that a Cloud Controller remembers, behind one lock with one owner.
+//! The complete state of a Cloud Controller, behind one lock with one owner.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::store::{Rows, Store, StoreError};
 /// How long a job can be read (`jobs.pollable_cleanup.cutoff_age_in_days`).
 const JOB_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// The owner of the tables. Every question and every change is one step that nobody else gets in between.
+/// The owner of the tables. Every read and every change is one atomic step.
 pub(crate) struct State {
     tables: Mutex<Tables>,
     store: Store,
@@ -37,7 +37,7 @@ pub(crate) struct Tables {
     pub(crate) user_provided: Indexed<InstanceGuid, UserProvidedInstance>,
     pub(crate) bindings: Indexed<BindingGuid, Binding>,
     pub(crate) jobs: Indexed<JobGuid, Job>,
-    /// Feature flags that somebody set.
+    /// Feature flags that differ from their default.
     pub(crate) feature_flags: Rows<String, bool>,
     operations: Rows<(), u64>,
 }

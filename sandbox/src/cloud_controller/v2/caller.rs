@@ -1,4 +1,4 @@
-//! Who sends a request to v2: the same callers, with errors in the form of v2.
+//! The sender of a request to v2: the same callers, with errors in the form of v2.
 
 use std::{
     future::{Ready, ready},
@@ -10,7 +10,7 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload};
 use super::rejection::V2Rejection;
 use crate::cloud_controller::api::Caller;
 
-/// Somebody with a valid token.
+/// A caller with a valid token.
 #[derive(Debug)]
 pub(super) struct V2Caller(Caller);
 

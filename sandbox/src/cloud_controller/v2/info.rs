@@ -20,7 +20,7 @@ pub(super) fn routes(generation: ApiGeneration, app: &mut ServiceConfig) {
     }
 }
 
-/// What the front proxy answers on its own.
+/// The front proxy's own answer.
 pub(super) async fn disabled() -> HttpResponse {
     HttpResponse::NotFound()
         .content_type("text/html")

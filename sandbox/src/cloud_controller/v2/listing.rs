@@ -12,7 +12,7 @@ use super::{ok, rejection::V2Rejection};
 const DEFAULT_PAGE_SIZE: usize = 50;
 const MAXIMUM_PAGE_SIZE: usize = 100;
 
-/// What a list is asked for. Parameters that mean nothing are ignored.
+/// The query of a list. Unknown parameters are ignored.
 #[derive(Debug)]
 pub(super) struct V2Query {
     path: String,

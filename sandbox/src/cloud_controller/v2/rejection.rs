@@ -9,7 +9,7 @@ use crate::cloud_controller::{
     rejection::Rejection,
 };
 
-/// A request turned down. The text is what the client is told.
+/// A rejected request. The text is the answer to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{description}")]
 pub(super) struct V2Rejection {
@@ -88,7 +88,7 @@ impl V2Rejection {
         Self::new(StatusCode::BAD_REQUEST, 1002, "CF-InvalidRelation", text)
     }
 
-    /// What the broker of an instance refused, with its name before the reason where v2 has it there.
+    /// The error of an instance's broker; v2 puts the instance's name before the reason.
     pub(super) fn broker(failure: &BrokerFailure, instance_name: Option<&str>) -> Self {
         if let (BrokerError::Concurrency, Some(name)) = (failure.kind, instance_name) {
             return Self::in_progress(name);

@@ -1,4 +1,4 @@
-//! Service bindings of v2: those of apps. Keys stand apart.
+//! Service bindings of v2: those of apps. Keys have routes of their own.
 
 use actix_web::{
     HttpResponse,

@@ -26,7 +26,7 @@ pub(super) const FIELDS: [&str; 5] = [
     "service_binding_guid",
 ];
 
-/// That of `/service_instances/{guid}` stands with the changes.
+/// The route `/service_instances/{guid}` is with the changes.
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(
         resource("/service_instances/{guid}/service_bindings").route(get().to(bindings_of)),

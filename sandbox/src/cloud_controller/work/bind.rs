@@ -88,7 +88,7 @@ impl Operation {
                     )),
                 }
             }
-            // The broker's reason stands in the last operation only, as on a real foundation.
+            // Only the last operation has the broker's reason, as on a real foundation.
             Ok(PollEnd::Failed { description }) => self.failed(Failure {
                 description: description.unwrap_or_default(),
                 error: ErrorKind::UnableToPerform

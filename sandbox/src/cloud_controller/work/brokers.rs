@@ -19,7 +19,7 @@ use crate::cloud_controller::{
     rejection::{ErrorKind, Rejection},
 };
 
-/// What the operator should be warned of, or why the catalog was not taken over.
+/// The warnings for the operator, or why the catalog was rejected.
 pub(crate) type Synchronized = Result<Vec<String>, Rejection>;
 
 impl CloudController {
@@ -77,7 +77,7 @@ impl CloudController {
                     }
                     (Err(_), false) => tables.forget_broker(&guid),
                 });
-            // Whoever asked may have gone.
+            // The caller may have disconnected.
             let _ = reported.send(taken);
         });
         taken.await.ok()
@@ -167,7 +167,7 @@ fn take(
     Ok(retire(tables, broker, url, &offerings, &plans))
 }
 
-/// What earlier catalogs of the broker left behind.
+/// The services and plans of the broker's earlier catalogs.
 fn registered(tables: &Tables, broker: &BrokerGuid) -> Vec<RegisteredService> {
     let offerings = tables.offerings.with(OfferingKey::Broker(broker.clone()));
     offerings
@@ -302,7 +302,7 @@ fn take_plan(tables: &mut Tables, offering: &OfferingGuid, plan: CatalogPlan) ->
     guid
 }
 
-/// What the catalog no longer has goes; what still has instances stays, unavailable.
+/// Deletes what the catalog no longer has; services and plans with instances stay, unavailable.
 fn retire(
     tables: &mut Tables,
     broker: &BrokerGuid,

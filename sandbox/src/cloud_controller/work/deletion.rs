@@ -1,6 +1,6 @@
-//! Deleting spaces and organizations with all that is in them (`cloud_controller_ng`, `app/actions/space_delete.rb` and
-//! `app/actions/organization_delete.rb`). Brokers are asked to delete each instance. Where one takes its time or refuses, the
-//! space stays, and the job fails; what the broker has begun goes on.
+//! Deletes spaces and organizations with their content (`cloud_controller_ng`, `app/actions/space_delete.rb` and
+//! `app/actions/organization_delete.rb`). The brokers get a delete request for each instance. If a broker works
+//! asynchronously or fails, the space stays and the job fails; the deletion of the instance continues.
 
 use crate::cloud_controller::{
     CloudController,
@@ -69,8 +69,8 @@ impl CloudController {
         )))
     }
 
-    /// Deletes what is in a space and then the space. What stands in the way: an error for the instances in it, and one
-    /// for those shared into it.
+    /// Deletes the content of a space and then the space. Returns an error for the instances in it, and one for those
+    /// shared into it.
     async fn space_deletion(&self, space: &SpaceGuid, identity: &Identity) -> Vec<Rejection> {
         let found = self.0.state.read(|tables| {
             let name = tables.spaces.get(space)?.name.clone();
@@ -155,7 +155,7 @@ impl Tables {
     }
 }
 
-/// What stands in the way of deleting an instance that a broker is at.
+/// The error for an instance with an operation in progress at its broker.
 pub(super) fn in_progress(instance_name: &str) -> String {
     format!("An operation for service instance {instance_name} is in progress.")
 }

@@ -1,5 +1,5 @@
-//! Deleting an instance: first its bindings and keys, then itself. Its last operation becomes the delete when the broker
-//! has taken it; a create that the broker is at goes on when the broker refuses.
+//! Deletes an instance: first its bindings and keys, then itself. Its last operation becomes the delete when the broker
+//! has accepted it; a create in progress continues if the broker rejects the delete.
 
 use super::{
     FirstAnswer, Operation,
@@ -21,8 +21,9 @@ use crate::cloud_controller::{
 };
 
 impl CloudController {
-    /// Deletes an instance because of what becomes of its space, as far as one answer of the broker goes; polling goes on
-    /// by itself. An instance that no broker knows is gone at once. Otherwise why the instance is still there.
+    /// Deletes an instance because its space is deleted, up to one answer of the broker; polling continues in the
+    /// background. An instance without a broker is deleted immediately. Otherwise returns why the instance still
+    /// exists.
     pub(super) async fn deprovision_first(
         &self,
         guid: &InstanceGuid,
@@ -215,7 +216,7 @@ impl Operation {
     }
 }
 
-/// What a broker's refusal to delete an instance means.
+/// What a broker's error at a delete means.
 fn refused(name: &str, failure: &BrokerFailure) -> Failure {
     if failure.kind == BrokerError::Concurrency {
         let detail = in_progress(name);

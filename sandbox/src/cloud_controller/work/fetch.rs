@@ -38,7 +38,7 @@ impl Tables {
 }
 
 impl CloudController {
-    /// What the broker says of an instance.
+    /// The broker's answer for an instance.
     pub(crate) async fn fetched(
         &self,
         target: &Target,

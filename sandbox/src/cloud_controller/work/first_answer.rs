@@ -1,11 +1,11 @@
-//! Waiting for a broker's first answer. Jobs of v3 wait for nobody; v2 answers its own request with it.
+//! Waits for a broker's first answer. Jobs of v3 do not wait; v2 answers its own request with it.
 
 use tokio::sync::oneshot;
 
 use super::polling::FirstPoll;
 use crate::cloud_controller::broker_client::{AcceptsIncomplete, BrokerFailure};
 
-/// What a broker answered at first.
+/// A broker's first answer.
 #[derive(Debug)]
 pub(crate) enum FirstAnswer {
     Done,
@@ -22,7 +22,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// A job: it lets the broker take its time and reports to nobody.
+    /// A job: no request waits for the broker's answer.
     pub(super) fn job() -> Self {
         Self {
             accepts_incomplete: AcceptsIncomplete::Asynchronous,
@@ -31,7 +31,7 @@ impl Asker {
         }
     }
 
-    /// A request that waits for the answer. The work goes on when no request waits any more.
+    /// A request that waits for the answer. The work continues when the request has ended.
     pub(super) fn request(
         accepts_incomplete: AcceptsIncomplete,
     ) -> (Self, oneshot::Receiver<FirstAnswer>) {
@@ -49,7 +49,7 @@ impl Asker {
     /// Passes the answer on. Later ones are of no interest.
     pub(super) fn receives(&mut self, answer: FirstAnswer) {
         if let Some(reported) = self.reported.take() {
-            // Whoever asked may have gone.
+            // The caller may have disconnected.
             let _ = reported.send(answer);
         }
     }

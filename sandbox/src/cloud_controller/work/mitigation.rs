@@ -9,8 +9,8 @@ use crate::cloud_controller::{
 const ATTEMPTS: u32 = 11;
 
 impl CloudController {
-    /// Deletes an instance or binding that nobody knows of, again and again until the broker takes it or the attempts
-    /// are used up. A 202 counts as done.
+    /// Deletes an orphaned instance or binding, with retries until the broker accepts or the attempts are used up. A
+    /// 202 counts as done.
     pub(crate) fn mitigate(&self, target: Target, request: String) {
         self.start_mitigation(target, AcceptsIncomplete::Asynchronous, request);
     }

@@ -1,17 +1,17 @@
-//! What jobs do. Each is a task of its own, which ends when its work is done, when another operation overtakes it or
-//! when the Cloud Controller stops.
+//! The jobs. Each is a task of its own, which ends when its work is done, when another operation replaces it or when
+//! the Cloud Controller stops.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `operation`, `polling`, `first_answer` | what all operations of instances and bindings have in common |
+//! | `operation`, `polling`, `first_answer` | the common parts of all operations on instances and bindings |
 //! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each |
 //! | `deletion` | deleting spaces and organizations |
-//! | `unshare` | taking an instance away from a space |
-//! | `orders` | what a broker is told |
-//! | `fetch` | questions that a user waits for |
-//! | `mitigation` | deleting what nobody knows of |
+//! | `unshare` | unsharing an instance from a space |
+//! | `orders` | the contents of requests to brokers |
+//! | `fetch` | read requests that a user waits for |
+//! | `mitigation` | deleting orphans |
 //! | `brokers` | catalogs |
-//! | `quota` | how much organizations and spaces may order |
+//! | `quota` | the quotas of organizations and spaces |
 
 mod bind;
 mod brokers;
@@ -38,7 +38,7 @@ pub(crate) use quota::must_have_room;
 pub(crate) use update::Change;
 
 impl CloudController {
-    /// Runs a task of ours until it ends or the Cloud Controller stops.
+    /// Runs a task until it ends or the Cloud Controller stops.
     fn start(&self, work: impl Future<Output = ()> + Send + 'static) {
         let stopping = self.0.stopping.clone();
         let until_stopped = async move {

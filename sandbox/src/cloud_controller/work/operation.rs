@@ -1,4 +1,4 @@
-//! One operation of an instance or a binding, with the job that stands for it.
+//! One operation on an instance or a binding, with its job.
 
 use crate::cloud_controller::{
     CloudController,
@@ -25,9 +25,9 @@ pub(crate) struct Operation {
 
 /// How an operation failed.
 pub(super) struct Failure {
-    /// What stands in the last operation.
+    /// The description in the last operation.
     pub(super) description: String,
-    /// What stands in the job.
+    /// The error in the job.
     pub(super) error: Rejection,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Failure {
 pub(super) struct Overtaken;
 
 impl Operation {
-    /// Becomes the operation of its row: what went on there before is overtaken. `None` if the row is gone.
+    /// Becomes the operation of its row and replaces the previous one. `None` if the row is gone.
     pub(super) fn takes_over(&self, kind: OperationKind, state: OperationState) -> Option<()> {
         self.controller.0.state.change(|tables| {
             let last = tables.last_operation_mut(&self.resource)?;

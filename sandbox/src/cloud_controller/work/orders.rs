@@ -1,4 +1,4 @@
-//! What a broker is told, put together from the tables.
+//! The contents of requests to brokers, from the tables.
 
 use serde_json::{Map, Value, json};
 
@@ -129,7 +129,7 @@ impl<'a> Dependencies<'a> {
         })
     }
 
-    /// A route as a broker is told of it: host, domain and path.
+    /// A route in the form for brokers: host, domain and path.
     fn route(&self, guid: &RouteGuid) -> Option<String> {
         let route = self.tables.routes.get(guid)?;
         Some(format!("{}.{SHARED_DOMAIN}{}", route.host, route.path))

@@ -1,4 +1,4 @@
-//! Asking a broker how far it is (`spec/contracts/platform-apis.md`, "Polling").
+//! Polls a broker (`spec/contracts/platform-apis.md`, "Polling").
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 /// An operation that a broker has accepted.
 pub(super) struct Accepted<'a> {
     pub(super) target: &'a Target,
-    /// What the broker wants to be asked with.
+    /// The operation data that the broker expects.
     pub(super) operation: Option<&'a str>,
     /// The limit that the plan sets.
     pub(super) limit: Option<Duration>,
@@ -39,7 +39,7 @@ pub(super) enum PollEnd {
     TimedOut,
 }
 
-/// What a 410 says to the one who asks.
+/// The meaning of a 410 for this poll.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoneMeans {
     Success,
@@ -114,7 +114,7 @@ impl Operation {
 /// The pauses between polls.
 #[derive(Default)]
 struct Pauses {
-    /// What the broker last asked for.
+    /// The broker's last `Retry-After`.
     asked: Option<Duration>,
     made: i32,
 }

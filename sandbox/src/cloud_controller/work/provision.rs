@@ -15,7 +15,7 @@ use crate::cloud_controller::{
 
 /// A new instance, and when its row is written.
 pub(crate) enum NewInstance {
-    /// The row stands already.
+    /// The row exists already.
     Stored(InstanceGuid),
     /// When the broker has answered, whatever it said.
     StoredWhenAnswered(Box<Instance>),
@@ -118,7 +118,7 @@ impl Operation {
         }
     }
 
-    /// What the broker says of the instance, if its offering lets itself be asked.
+    /// The broker's answer for the instance, if the offering has `instances_retrievable`.
     pub(super) async fn fetched_instance(&self, target: &Target) -> Map<String, Value> {
         let retrievable = self.controller.0.state.read(|tables| {
             let offering =

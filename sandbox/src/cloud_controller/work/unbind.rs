@@ -19,24 +19,24 @@ use crate::cloud_controller::{
     rejection::ErrorKind,
 };
 
-/// What a user is told whose request would delete a binding that is just being made or deleted.
+/// The error for a request that would delete a binding while it is created or deleted.
 const IN_PROGRESS: &str = "The delete request was rejected due to an operation being in progress for the service binding.";
 
-/// What came of asking a broker to delete a binding.
+/// The outcome of an unbind request to a broker.
 enum Unbound {
     /// It is gone, there and here.
     Gone,
-    /// The broker is at it. Polling goes on by itself.
+    /// The broker works asynchronously. Polling continues in the background.
     Begun,
-    /// The broker refused. What the user reads it, and why.
+    /// The broker failed: the message for the user, and the reason.
     Refused(String, BrokerFailure),
 }
 
 /// Why a binding is still there after its deletion was asked for on behalf of something greater.
 pub(super) enum StillBound {
-    /// The broker is at it. Polling goes on by itself.
+    /// The broker works asynchronously. Polling continues in the background.
     BeingDeleted,
-    /// It could not be asked for, or the broker refused. What the user reads it.
+    /// The request could not be sent, or the broker failed: the message for the user.
     Refused(String),
 }
 

@@ -10,9 +10,9 @@ use crate::cloud_controller::{
 };
 
 impl CloudController {
-    /// Has the broker delete the bindings of a space's apps, one after the other, and then takes the instance away from
-    /// the space. What stands in the way of that otherwise, line by line. The work goes on when no request waits any more;
-    /// `None` if the Cloud Controller stops.
+    /// Lets the broker delete the bindings of a space's apps one by one, and then unshares the instance from the space.
+    /// Returns the errors otherwise, one per line. The work continues when the request has ended; `None` if the Cloud
+    /// Controller stops.
     pub(crate) async fn unshare_and_wait(
         &self,
         instance: InstanceGuid,
@@ -23,7 +23,7 @@ impl CloudController {
         let controller = self.clone();
         self.start(async move {
             let came = controller.unshare(&instance, &space, &identity).await;
-            // Whoever asked may have gone.
+            // The caller may have disconnected.
             let _ = reported.send(came);
         });
         answer.await.ok()

@@ -1,5 +1,4 @@
-//! Changing an instance. What was changed is written down when the broker has done it; a failed update leaves the row
-//! as it was.
+//! Updates an instance. The row changes when the broker has succeeded; a failed update leaves it unchanged.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +15,7 @@ use crate::cloud_controller::{
     model::{Instance, InstanceGuid, MaintenanceInfo, MetadataChange, PlanGuid, Tables},
 };
 
-/// What a user wants changed. Absent means as it is.
+/// The changes that a user requests. Absent members stay unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     pub(crate) name: Option<String>,
@@ -40,7 +39,7 @@ impl Change {
         let Some(instance) = tables.instances.get_mut(guid) else {
             return;
         };
-        // As the broker was told: the version alone.
+        // As the broker received it: only the version.
         if self.plan.is_some() || self.maintenance_version.is_some() {
             instance.maintenance_info = info.map(|info| MaintenanceInfo {
                 description: None,

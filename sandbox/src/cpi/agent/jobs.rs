@@ -1,4 +1,4 @@
-//! What an agent does with the jobs of its VM.
+//! How an agent handles the jobs of its VM.
 
 use std::{io, path::Path};
 
@@ -196,7 +196,7 @@ impl Agent<'_> {
         vms.change(&self.vm.cid, |row| row.wanted = wanted);
     }
 
-    /// What the VM is to run, unless VMs have no processes.
+    /// The jobs of the VM, unless VMs have no processes.
     fn with_processes(&self) -> Option<VmRow> {
         match self.cpi.inner.processes {
             Processes::Real => self.cpi.inner.vms.find(&self.vm.cid),
@@ -274,7 +274,7 @@ impl Cpi {
             .collect()
     }
 
-    /// Runs one script, and tells whether it passed. What it says goes to a log of its own.
+    /// Runs one script, and returns whether it succeeded. Its output goes to a log of its own.
     async fn run_script(
         &self,
         vm: &VmCid,

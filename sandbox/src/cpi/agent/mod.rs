@@ -1,10 +1,10 @@
-//! Agents: the one way to what runs on a VM. A call to an agent that is dead ends in [`Unresponsive`] when its time is
-//! up (`spec/contracts/director-api.md`, "Deploying": 45 s, and 15 s for a look at the state).
+//! Agents: the only access to the processes of a VM. A call to a dead agent ends in [`Unresponsive`] at its timeout
+//! (`spec/contracts/director-api.md`, "Deploying": 45 s, and 15 s for a look at the state).
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
 //! | `jobs` | writes the files of jobs, starts and stops their processes, runs their scripts and errands |
-//! | `state` | tells how VM and processes do |
+//! | `state` | reports the state of VM and processes |
 
 mod jobs;
 mod state;
@@ -43,7 +43,7 @@ pub struct AgentTimeouts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("agent `{agent_id}` did not answer `{method}` after {} seconds", after.as_secs())]
 pub struct Unresponsive {
-    /// What was called, in the protocol's name.
+    /// The method in the agent protocol.
     pub method: &'static str,
     /// Which agent.
     pub agent_id: Uuid,

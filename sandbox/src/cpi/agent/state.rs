@@ -1,6 +1,6 @@
-//! How a VM and its processes do, as an agent reports it. The shapes are those of `vms?format=full`
-//! (`spec/contracts/director-api.md`, "Reading deployments"): percentages of the machine are text, those of a process are
-//! numbers. The machine is everybody's, so every VM reports the same load.
+//! The state of a VM and its processes, as an agent reports it. The shapes are those of `vms?format=full`
+//! (`spec/contracts/director-api.md`, "Reading deployments"): percentages of the machine are text, those of a process
+//! are numbers. All VMs share the machine, so each reports the same load.
 
 use std::{fs, path::Path};
 
@@ -14,7 +14,7 @@ use crate::cpi::{
     table::{Condition, VmRow, Wanted},
 };
 
-/// What an agent reports.
+/// The report of an agent.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentState {
     /// How the jobs do, all together.
@@ -86,7 +86,7 @@ pub struct ProcessCpu {
 /// How a machine does.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vitals {
-    /// What its cores do.
+    /// The use of its cores.
     pub cpu: CpuShare,
     /// How full its disks are.
     pub disk: Disks,
@@ -100,7 +100,7 @@ pub struct Vitals {
     pub uptime: Uptime,
 }
 
-/// What the cores of a machine do, in percent since it was started.
+/// The use of a machine's cores, in percent since its start.
 #[derive(Clone, Debug, Serialize)]
 pub struct CpuShare {
     /// In the kernel.
@@ -114,7 +114,7 @@ pub struct CpuShare {
 /// How full the disks of a VM are.
 #[derive(Clone, Debug, Serialize)]
 pub struct Disks {
-    /// What goes with the VM.
+    /// The disk that is deleted with the VM.
     pub ephemeral: DiskUse,
     /// The persistent disk, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ fn pretended(wanted: Wanted) -> Option<Observed> {
     })
 }
 
-/// As an agent sums up what monit tells it.
+/// The summary of an agent from the states of monit.
 fn job_state(wanted: Wanted, processes: &[ProcessView]) -> JobState {
     if wanted == Wanted::Stopped {
         return JobState::Stopped;
@@ -241,7 +241,7 @@ fn view(job: JobName, name: ProcessName, seen: Option<Observed>, memory: u64) ->
     }
 }
 
-/// What cannot be read of the machine counts as nothing.
+/// Values of the machine that cannot be read count as zero.
 fn vitals(folder: &Path, has_disk: bool) -> Vitals {
     let disk = disk_use(folder);
     let load = text("/proc/loadavg");
@@ -266,7 +266,7 @@ fn vitals(folder: &Path, has_disk: bool) -> Vitals {
     }
 }
 
-/// What `/proc/meminfo` says.
+/// The content of `/proc/meminfo`.
 struct Memory(String);
 
 impl Memory {

@@ -129,7 +129,7 @@ pub(super) fn read(folder: &Path) -> Result<Job, CatalogError> {
 }
 
 impl RawJob {
-    /// What is wrong with it although every key is right by itself.
+    /// Checks that need several keys together.
     fn check(&self, folder: &Path) -> Result<(), String> {
         if folder
             .file_name()

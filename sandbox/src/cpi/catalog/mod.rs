@@ -37,20 +37,20 @@ pub struct Job {
     pub properties: BTreeMap<String, Property>,
     /// The files that are rendered into the job's folder.
     pub templates: Vec<Template>,
-    /// What its programs need of the machine.
+    /// The requirements of its programs on the machine.
     pub requirements: Requirements,
     /// Programs that run to their end at certain moments of the job's life.
     pub scripts: BTreeMap<Script, Program>,
     /// The processes that live as long as the job is started.
     pub processes: Vec<Process>,
-    /// What is run when the job is asked for as an errand (`bin/run` in a release).
+    /// The program that runs when the job is an errand (`bin/run` in a release).
     pub errand: Option<Program>,
 }
 
-/// What a job's programs need of the machine.
+/// The requirements of a job's programs on the machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requirements {
-    /// Folders in which programs are looked for before the `PATH`. A `*` stands for any name; of several folders the one
+    /// Folders that are searched for programs before the `PATH`. A `*` matches any name; of several folders, the one
     /// with the highest number comes first.
     pub search: Vec<String>,
     /// The Debian packages that bring the programs.
@@ -169,7 +169,7 @@ pub struct Consumed {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Property {
-    /// What it means.
+    /// The description.
     pub description: String,
     /// Its value where the manifest has none.
     #[serde(default)]

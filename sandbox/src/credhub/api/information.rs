@@ -1,4 +1,4 @@
-//! What anybody may ask: `/info`; and `/version`, for which one must be known.
+//! The public `/info`, and `/version`, which needs authentication.
 
 use actix_web::{
     HttpResponse,

@@ -1,14 +1,14 @@
 //! The HTTP API.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`information`] | what anybody may ask, and the read-only mode |
+//! | [`information`] | public information, and the read-only mode |
 //! | [`data`] | `/api/v1/data`: get, find, delete |
 //! | [`set`], [`generate`] | `/api/v1/data`: set; generate and regenerate |
 //! | [`certificates`] | `/api/v1/certificates` |
 //! | [`permissions_v1`], [`permissions_v2`] | permissions by credential, and by path and actor |
 //! | [`interpolate`] | `/api/v1/interpolate` |
-//! | [`view`] | how answers look |
+//! | [`view`] | the form of answers |
 
 mod certificates;
 mod data;
@@ -34,7 +34,7 @@ use super::{CredHub, Rejection, Session, Writing};
 
 const JSON: &str = "application/json;charset=UTF-8";
 
-/// Mounts every call. A path that nobody knows asks who calls before it says so.
+/// Mounts every route. An unknown path authenticates the caller before it answers 404.
 pub(super) fn routes(app: &mut ServiceConfig) {
     information::routes(app);
     app.service(
@@ -83,12 +83,12 @@ fn with_and_without_slash(path: &str) -> [String; 2] {
     [path.to_owned(), format!("{path}/")]
 }
 
-/// What a real server has no handler for.
+/// Methods that a real server does not handle.
 async fn no_method(_: Session) -> HttpResponse {
     HttpResponse::NotFound().finish()
 }
 
-/// Refuses changes while there may be none. Who calls is asked first.
+/// Rejects changes in read-only mode, after authentication.
 async fn guard(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,

@@ -45,7 +45,7 @@ pub(super) async fn set(
     Ok(view::ok(&view::credential(&stored, Occasion::Read)))
 }
 
-/// What servers before version 2 were told of a value that is there already.
+/// The mode that servers before version 2 received for an existing value.
 fn legacy_mode(members: &mut Members) -> Result<IfPresent, Rejection> {
     // Rights for others, which came with the request in those days.
     members.take("additional_permissions");
@@ -87,7 +87,7 @@ fn user(value: Value) -> Result<Secret, Rejection> {
     let mut members = Members::of(Some(value))?;
     let username = members.text("username")?;
     let password = members.filled_text("password")?;
-    // What was read from an answer may be set again.
+    // Values that were read from an answer may be set again.
     members.take("password_hash");
     unread(&members)?;
     Ok(Secret::User {

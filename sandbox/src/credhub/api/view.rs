@@ -12,7 +12,7 @@ use crate::credhub::{
     operations::Stored,
 };
 
-/// What a certificate is shown for: a request that made it is told of its life.
+/// Why a certificate is shown: the answer to its generation includes its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occasion {
     Made,
@@ -64,7 +64,7 @@ pub(super) fn certificate_version(stored: &Stored) -> Option<Value> {
     }))
 }
 
-/// A time in whole seconds.
+/// A time in seconds.
 pub(super) fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

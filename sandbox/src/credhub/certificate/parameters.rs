@@ -1,4 +1,4 @@
-//! What a certificate is generated with.
+//! The parameters of a certificate's generation.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -9,7 +9,7 @@ const DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
 const NAME_LENGTH: usize = 253;
 const LABEL_LENGTH: usize = 63;
 
-/// What a certificate is generated with.
+/// The parameters of a certificate's generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::credhub) struct CertificateParameters {
     pub(in crate::credhub) subject: Subject,
@@ -24,7 +24,7 @@ pub(in crate::credhub) struct CertificateParameters {
     pub(in crate::credhub) key_usage: BTreeSet<KeyUse>,
 }
 
-/// Whom a certificate is for.
+/// The subject of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::credhub) struct Subject {
     pub(in crate::credhub) common_name: Option<String>,
@@ -35,7 +35,7 @@ pub(in crate::credhub) struct Subject {
     pub(in crate::credhub) country: Option<String>,
 }
 
-/// What a certificate may be used for, by purpose.
+/// The extended key usages of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::credhub) enum ExtendedKeyUse {
     ServerAuth,
@@ -45,7 +45,7 @@ pub(in crate::credhub) enum ExtendedKeyUse {
     Timestamping,
 }
 
-/// What a certificate's key may be used for.
+/// The key usages of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::credhub) enum KeyUse {
     DigitalSignature,
@@ -60,7 +60,7 @@ pub(in crate::credhub) enum KeyUse {
 }
 
 impl CertificateParameters {
-    /// What would make a certificate like this one, if it is one.
+    /// The parameters that would generate a certificate like this one, if it is one.
     pub(in crate::credhub) fn of(pem: &str, ca_name: Option<CredentialName>) -> Option<Self> {
         let read = ReadCertificate::read(pem)?;
         Some(Self {

@@ -22,9 +22,9 @@ use x509_parser::{
 use super::parameters::{CertificateParameters, ExtendedKeyUse, KeyUse, Subject};
 use crate::credhub::generate::KeyLength;
 
-/// What a certificate says.
+/// The content of a certificate.
 pub(in crate::credhub) struct ReadCertificate {
-    /// What would make another one like it, but for the name of the authority.
+    /// The parameters that would generate another one like it, without the name of the authority.
     pub(in crate::credhub) parameters: CertificateParameters,
     pub(in crate::credhub) not_after: Timestamp,
     pub(super) distinguished_name: DistinguishedName,

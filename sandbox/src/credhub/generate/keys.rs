@@ -93,7 +93,7 @@ pub(in crate::credhub) fn rsa_key_bits(public_pem: &str) -> Option<usize> {
     }
 }
 
-/// What PKCS #8 wraps: a key as PKCS #1 has it.
+/// The PKCS #1 key within PKCS #8.
 fn unwrapped(pkcs8: &[u8]) -> Option<Vec<u8>> {
     let (_, outer) = Sequence::from_der(pkcs8).ok()?;
     let (rest, _version) = Integer::from_der(outer.content.as_ref()).ok()?;

@@ -26,7 +26,7 @@ use super::{
     ssh, user_hash,
 };
 
-/// What is to be made.
+/// What to generate.
 #[derive(Clone)]
 pub(super) enum Recipe {
     Password(StringParameters),
@@ -36,15 +36,15 @@ pub(super) enum Recipe {
     Certificate(Box<CertificateParameters>),
 }
 
-/// What an SSH key is generated with.
+/// The parameters of an SSH key's generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SshParameters {
     pub(super) key_length: KeyLength,
-    /// What stands after the public key.
+    /// The comment after the public key.
     pub(super) comment: String,
 }
 
-/// What becomes of a value that is there already.
+/// How generation treats an existing value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -106,7 +106,7 @@ impl Recipe {
         }
     }
 
-    /// What would make another secret like this one.
+    /// The recipe that would generate another secret like this one.
     pub(super) fn of(secret: &Secret) -> Result<Self, Rejection> {
         match secret {
             Secret::Password {

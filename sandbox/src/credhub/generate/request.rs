@@ -17,7 +17,7 @@ use crate::credhub::{
 
 const DAYS: u32 = 365;
 
-/// What a secret of this type is to be generated with.
+/// The recipe for a secret of this type.
 pub(in crate::credhub) fn recipe(
     kind: &str,
     parameters: Option<Value>,

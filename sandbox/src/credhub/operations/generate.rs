@@ -25,7 +25,7 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    /// A secret as a Director asks for it: type and parameters as they stand in a manifest.
+    /// A secret as a Director requests it: type and parameters as in a manifest.
     pub(crate) fn asked(
         name: &str,
         kind: &str,
@@ -41,14 +41,14 @@ impl Generation {
     }
 }
 
-/// What is to be done about a secret.
+/// The decision about a secret.
 enum Decision {
     Keep(Box<Stored>),
     Make(Option<Box<Signer>>),
 }
 
 impl Session {
-    /// Makes sure that there is a secret, and tells which.
+    /// Generates the secret if needed, and returns it.
     pub(crate) async fn generate(&self, generation: Generation) -> Result<Stored, Rejection> {
         let decision = self
             .credhub
@@ -92,7 +92,7 @@ impl Session {
         .await
     }
 
-    /// Regenerates everything that an authority has signed, and what that has signed in turn. Tells what it was.
+    /// Regenerates everything that an authority has signed, recursively. Returns the names.
     pub(in crate::credhub) async fn regenerate_signed_by(
         &self,
         authority: &CredentialName,
@@ -119,7 +119,7 @@ impl Session {
             name, recipe, mode, ..
         } = generation;
         let ca_name = match recipe {
-            // What signs itself needs nobody else, even if it bears its own name as that of its authority.
+            // A self-signed certificate needs no authority, even if it names itself as one.
             Recipe::Certificate(parameters) if parameters.self_signed => None,
             Recipe::Certificate(parameters) => parameters.ca_name.as_ref(),
             Recipe::Password(_) | Recipe::User(_) | Recipe::Rsa(_) | Recipe::Ssh(_) => None,

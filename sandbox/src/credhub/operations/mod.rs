@@ -1,13 +1,13 @@
-//! What may be asked of a CredHub, each with the checks that come before it.
+//! The operations of a CredHub, each with its checks.
 //!
-//! | module | what is asked |
+//! | module | operations |
 //! | --- | --- |
 //! | [`read`] | values and names |
 //! | [`write`] | set, delete |
 //! | [`generate`] | generate, regenerate, alone or in bulk |
-//! | [`certificates`] | which certificates there are |
-//! | [`permissions`] | who may do what |
-//! | [`interpolate`] | the services of an app, with what they refer to |
+//! | [`certificates`] | list certificates |
+//! | [`permissions`] | permissions |
+//! | [`interpolate`] | the services of an app, with their references resolved |
 
 mod certificates;
 mod generate;
@@ -49,7 +49,7 @@ impl Session {
         Self { credhub, actor }
     }
 
-    /// Refuses what the actor may not do. A name that may not be read or deleted is not told from one that is not there.
+    /// Rejects operations without permission. A name that may not be read or deleted looks like a missing one.
     fn authorize(
         &self,
         state: &State,

@@ -1,4 +1,4 @@
-//! Who may do what: asked by path and actor or by id (v2), or by the name of a credential (v1).
+//! Permissions: requested by path and actor or by id (v2), or by the name of a credential (v1).
 
 use std::collections::BTreeSet;
 
@@ -98,7 +98,7 @@ impl Session {
         })
     }
 
-    /// Replaces what a permission allows. Path and actor, when told, must be its own.
+    /// Replaces the operations of a permission. Path and actor, if given, must be its own.
     pub(in crate::credhub) fn change_permission(
         &self,
         id: Uuid,
@@ -121,7 +121,7 @@ impl Session {
         })
     }
 
-    /// Takes a permission away, and tells what it was.
+    /// Revokes a permission, and returns it.
     pub(in crate::credhub) fn revoke(&self, id: Uuid) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             let permission = self.changeable(state, id)?;
@@ -145,7 +145,8 @@ impl Session {
         })
     }
 
-    /// Whether the actor may change what another one may do at this path. Nobody changes what they may do themselves.
+    /// Whether the actor may change the permissions of another one at this path. An actor cannot change its own
+    /// permissions.
     fn may_grant(&self, state: &State, path: &str, other: &Actor) -> Result<(), Rejection> {
         if !self.is_allowed(state, path, Operation::WriteAcl) {
             return Err(Rejection::NoSuchCredential);

@@ -28,7 +28,7 @@ pub(in crate::credhub) enum Names {
 /// A name that was found.
 pub(in crate::credhub) struct FoundName {
     pub(in crate::credhub) found: Found,
-    /// When it ends, told when that was what was looked for.
+    /// The expiry date, if the search was for it.
     pub(in crate::credhub) expiry_date: Option<Timestamp>,
 }
 

@@ -16,16 +16,16 @@ const VALUE_LIMIT: usize = 64 * 1024;
 const METADATA_LIMIT: usize = 7000;
 const CERTIFICATE_LIMIT: usize = 7000;
 
-/// A value that somebody brings.
+/// A value that a client sets.
 pub(in crate::credhub) struct Setting {
     pub(in crate::credhub) name: CredentialName,
     pub(in crate::credhub) secret: Secret,
     pub(in crate::credhub) metadata: Option<Value>,
-    /// What becomes of a value that is there already. Only servers before version 2 ask.
+    /// How an existing value is treated. Only servers before version 2 read it.
     pub(in crate::credhub) if_present: IfPresent,
 }
 
-/// What becomes of a value that is there already.
+/// How an existing value is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::credhub) enum IfPresent {
     Keep,
@@ -74,7 +74,7 @@ impl Session {
         })
     }
 
-    /// Adds a version. Before version 2 whoever made a credential came to have all rights on it.
+    /// Adds a version. Before version 2, the creator of a credential got all rights on it.
     pub(super) fn add(
         &self,
         state: &mut State,

@@ -50,7 +50,7 @@ pub(super) fn html_bytes(status: StatusCode, body: Vec<u8>) -> Unfinished {
     Unfinished { response, body }
 }
 
-/// A part of a log, or the whole, which was last written to at this time.
+/// A part of a log or all of it, with the time of its last change.
 pub(super) fn log(status: StatusCode, body: Vec<u8>, written_at: Timestamp) -> Unfinished {
     let mut response = start(status, "text/plain;charset=utf-8");
     let written_at = SystemTime::from(written_at);
@@ -58,7 +58,7 @@ pub(super) fn log(status: StatusCode, body: Vec<u8>, written_at: Timestamp) -> U
     Unfinished { response, body }
 }
 
-/// What the router says to a path that it does not know, before any authentication.
+/// The router's answer for an unknown path, before authentication.
 pub(super) fn no_route(text: String) -> HttpResponse {
     HttpResponse::NotFound()
         .insert_header((CONTENT_TYPE, "text/plain"))
@@ -74,8 +74,8 @@ pub(super) fn no_content() -> HttpResponse {
         .finish()
 }
 
-/// Work has begun: where its task is, as an absolute location built from what the caller called us. With nothing
-/// between them a caller that did not GET is told so, as HTTP/1.1 can.
+/// Work has begun: redirects to its task, with an absolute location built from the address that the caller used.
+/// Without a proxy in between, a request other than GET gets 303, as HTTP/1.1 allows.
 pub(super) fn task_begun(request: &HttpRequest, front_end: FrontEnd, task: TaskId) -> HttpResponse {
     let connection = request.connection_info();
     let location = format!(

@@ -1,4 +1,4 @@
-//! Who calls, and what that caller may do (`spec/contracts/director-api.md`, "Authentication").
+//! The caller and its rights (`spec/contracts/director-api.md`, "Authentication").
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ pub(super) struct Caller {
     uuid: String,
 }
 
-/// What a caller may do to things that are not its teams'.
+/// The rights of a caller on objects that its teams do not own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Nothing,
@@ -128,7 +128,7 @@ impl Caller {
         self.reads_all() || teams.iter().any(is_seen)
     }
 
-    /// Lists may be asked for by everybody with any right here; they show what may be seen.
+    /// Every caller with any right may request lists; they show only visible objects.
     pub(super) fn may_list(&self) -> Result<(), Rejection> {
         self.granted(
             self.reads_all() || !self.teams.is_empty() || !self.read_teams.is_empty(),
@@ -187,13 +187,13 @@ impl Caller {
         }
     }
 
-    /// Changing something that one team owns, or nobody.
+    /// Changing an object that one team or no team owns.
     pub(super) fn may_change_of(&self, owner: Option<&TeamName>) -> Result<(), Rejection> {
         let owns = owner.is_some_and(|team| self.teams.contains(team));
         self.granted(self.is_admin() || owns, Self::admin_scopes)
     }
 
-    /// Reading something that one team owns, or nobody.
+    /// Reading an object that one team or no team owns.
     pub(super) fn may_read_of(&self, owner: Option<&TeamName>) -> Result<(), Rejection> {
         let is_seen = owner.is_some_and(|team| self.reads_of(std::slice::from_ref(team)));
         self.granted(self.reads_all() || is_seen, Self::read_scopes)

@@ -26,7 +26,7 @@ enum End<'a> {
     Content(&'a str),
 }
 
-/// What is to be compared.
+/// The contents to compare.
 enum Wanted<'a> {
     Two(End<'a>, End<'a>),
     WithCurrent {
@@ -78,7 +78,7 @@ pub(super) async fn diff(
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
-/// A content. What is wrong with it is told as the fault of the diff.
+/// A content. An invalid one is reported as an error of the diff.
 fn diffable(content: &str) -> Result<Content, Rejection> {
     hash(content).map_err(|error| Rejection::NotDiffable(Box::new(error)))
 }

@@ -142,7 +142,7 @@ pub(super) async fn delete_version(
     }
 }
 
-/// What becomes of configs is part of the audit.
+/// Changes of configs are part of the audit.
 fn record(director: &Director, caller: &Caller, action: &'static str, kind: &str, name: &str) {
     let doer = Doer {
         user: &caller.user,

@@ -85,7 +85,7 @@ pub(super) async fn list(
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
-/// The manifest of a deployment, `null` if it was never deployed as a whole.
+/// The manifest of a deployment, `null` if it was never deployed completely.
 pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,
@@ -178,7 +178,7 @@ pub(super) async fn variables(
     Ok(answer::json_as_html(StatusCode::OK, &shown))
 }
 
-/// What the task of a deploy is called, whatever it does to the deployment.
+/// The description of a deploy task, whatever it changes.
 pub(super) fn description(options: &DeployOptions) -> &'static str {
     match options.extent {
         Extent::Whole => "create deployment",
@@ -242,7 +242,7 @@ impl DeploySwitches {
     }
 }
 
-/// The configs that a call names. All of them must be there, and be the teams' or nobody's.
+/// The configs that a call names. All must exist and belong to the teams or to no team.
 fn pinned(
     director: &Director,
     context: &str,

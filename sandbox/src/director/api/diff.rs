@@ -1,5 +1,4 @@
-//! `POST /deployments/NAME/diff`: what a manifest would change. Whatever is wrong with it is told in an answer that
-//! looks like a success.
+//! `POST /deployments/NAME/diff`: what a manifest would change. Errors come in an answer that looks like a success.
 
 use actix_web::{
     HttpResponse,
@@ -18,7 +17,7 @@ use crate::director::{
     ids::{ConfigId, TeamName},
 };
 
-/// A real Director shows a whole backtrace. Its first line is enough to be a reason never to show it to anybody.
+/// A real Director shows a complete backtrace. This is its first line, which clients must never show to a user.
 const BACKTRACE: &str = "/var/vcap/packages/director/src/bosh-director/lib/bosh/director/api/controllers/deployments_controller.rb:457:in `block in <class:DeploymentsController>'";
 
 #[derive(Deserialize)]
@@ -94,7 +93,7 @@ fn lines(
         .map_err(|failure| inspected("DirectorError", &failure))
 }
 
-/// The manifest of the last deploy. What is no YAML could not have been deployed.
+/// The manifest of the last deploy. Invalid YAML could not have been deployed.
 fn stored(row: &Deployment) -> Option<Map<String, Value>> {
     match yaml::from_str(row.manifest.as_deref()?).ok()? {
         Value::Object(document) => Some(document),

@@ -12,7 +12,7 @@ use crate::director::{Director, ids::EventId};
 /// So many records are shown at most.
 const LIMIT: usize = 200;
 
-/// Records, the newest first. Whoever may read anything may read those of every deployment.
+/// Records, the newest first. A caller with any read right may read those of every deployment.
 pub(super) async fn list(
     request: HttpRequest,
     director: Data<Director>,

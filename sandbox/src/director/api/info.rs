@@ -1,4 +1,4 @@
-//! `GET /info`: what this Director is. Answers everybody, and tells who has logged in.
+//! `GET /info`: the Director's description. Public; for an authenticated caller it includes the user.
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use serde_json::{Value, json};

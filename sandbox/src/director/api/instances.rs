@@ -1,4 +1,4 @@
-//! The VMs and instances of a deployment: as the Director remembers them, or, by a task, as their agents tell.
+//! The VMs and instances of a deployment: from the Director's records or, by a task, from their agents.
 
 use std::net::Ipv4Addr;
 

@@ -95,7 +95,7 @@ pub(super) async fn change_instance(
     change.submit(caller, switches, &body)
 }
 
-/// Tells deploys to leave an instance alone, or all of a group (`*`), or no longer to.
+/// Makes deploys skip an instance or all of a group (`*`), or include it again.
 pub(super) async fn ignore(
     director: Data<Director>,
     caller: Caller,

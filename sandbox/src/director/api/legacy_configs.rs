@@ -135,7 +135,7 @@ fn update(
     Ok(answer::html(StatusCode::CREATED, ""))
 }
 
-/// What a content would change.
+/// The changes of a content.
 fn diff(
     kind: LegacyKind,
     director: &Director,

@@ -19,7 +19,7 @@ use crate::director::{
     links::{AddressQuery, ExternalLink, Health, Links},
 };
 
-/// What a deployment provides.
+/// The providers of a deployment.
 pub(super) async fn providers(
     request: HttpRequest,
     director: Data<Director>,
@@ -28,7 +28,7 @@ pub(super) async fn providers(
     of_deployment(&request, &director, &caller, Links::providers)
 }
 
-/// Who consumes for a deployment.
+/// The consumers of a deployment.
 pub(super) async fn consumers(
     request: HttpRequest,
     director: Data<Director>,
@@ -46,7 +46,7 @@ pub(super) async fn list(
     of_deployment(&request, &director, &caller, Links::links)
 }
 
-/// Makes a link for somebody outside of all deployments. Asked for again, it is the same link.
+/// Creates a link for a consumer outside of all deployments. A repeated request returns the same link.
 pub(super) async fn create(
     director: Data<Director>,
     caller: Caller,

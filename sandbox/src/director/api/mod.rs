@@ -205,7 +205,7 @@ fn resource(
     cfg.service(routes(web::resource(path)).default_service(web::to(unknown)));
 }
 
-/// A path or method that nobody answers to. Under a known prefix that is only told to who is known.
+/// An unknown path or method. Under a known prefix the caller must authenticate first.
 async fn unknown(request: HttpRequest) -> Result<HttpResponse, Rejection> {
     let path = request.path().to_owned();
     let first = path

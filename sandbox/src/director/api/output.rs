@@ -1,4 +1,4 @@
-//! `GET /tasks/ID/output`: what a task has written so far, whole or from some byte on.
+//! `GET /tasks/ID/output`: what a task has written so far, complete or from some byte on.
 
 use std::ops::RangeInclusive;
 
@@ -99,7 +99,7 @@ fn written_at(task: &Task) -> Timestamp {
     }
 }
 
-/// Reads `bytes=first-last`, `bytes=first-` and `bytes=-count`. Anything else asks for the whole.
+/// Parses `bytes=first-last`, `bytes=first-` and `bytes=-count`. Any other text requests the complete output.
 fn part(range: &str, size: usize) -> Part {
     let Some((first, last)) = range
         .strip_prefix("bytes=")

@@ -86,7 +86,7 @@ pub(super) enum Rejection {
         "The following request formats are allowed:\n1. {{\"from\":<config>,\"to\":<config>}} where <config> is either {{\"id\":\"<id>\"}} or {{\"content\":\"<content>\"}}\n2. {{\"type\":\"<type>\",\"name\":\"<name>\",\"content\":\"<content>\"}}"
     )]
     BadConfigDiff,
-    /// A diff tells what is wrong with a content in a body of its own.
+    /// A diff reports an invalid content in a body of its own.
     #[error("Unable to diff config content: #<Bosh::Director::BadConfig: {0}>")]
     NotDiffable(Box<Rejection>),
     #[error("Deployment name is required")]
@@ -119,12 +119,12 @@ pub(super) enum Rejection {
     Planning(TaskFailure),
     #[error("{0}")]
     Busy(#[from] QueueFull),
-    /// What a real Director's code stumbles over: an empty 500.
+    /// Input that a real Director's code fails on: an empty 500.
     #[error("the request cannot be read")]
     Unreadable,
 }
 
-/// How a refusal is sent.
+/// The form of an error.
 enum Form {
     /// A status and `{"code", "description"}`.
     Error(StatusCode, u32),

@@ -1,4 +1,4 @@
-//! What has been uploaded: releases and stemcells.
+//! The uploaded releases and stemcells.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -17,7 +17,7 @@ use crate::director::{
 const CONTEXT_ID: &str = "X-Bosh-Context-Id";
 const CONTEXT_ID_LIMIT: usize = 64;
 
-/// What a call asks to be worked on.
+/// The work that a call submits.
 pub(super) struct Submission {
     pub(super) kind: TaskKind,
     pub(super) description: String,
@@ -51,7 +51,7 @@ pub(super) fn submit(
     ))
 }
 
-/// What the caller calls this request by.
+/// The caller's context id of this request.
 pub(super) fn context_id(request: &HttpRequest) -> Result<ContextId, Rejection> {
     let header = request.headers().get(CONTEXT_ID);
     let text = header

@@ -96,8 +96,8 @@ pub(super) async fn cancel_all(
     Ok(answer::no_content())
 }
 
-/// The task in a path. The Director leaves the id to its database, which takes whole numbers alone and raises an
-/// exception for other text (cloudfoundry/bosh, `api/task_manager.rb`, `find_task`).
+/// The task in a path. The Director passes the id to its database, which accepts only integers and raises an exception
+/// for other text (cloudfoundry/bosh, `api/task_manager.rb`, `find_task`).
 pub(super) fn task(director: &Director, id: &str) -> Result<Task, Rejection> {
     if id.parse::<i64>().is_err() {
         return Err(Rejection::Unreadable);

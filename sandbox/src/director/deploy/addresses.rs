@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::error::ManifestError;
 use crate::director::ids::GroupName;
 
-/// So many addresses are read from one list; more would be a slip of the pen.
+/// The most addresses of one list; more would be a typo.
 const LIMIT: usize = 65_536;
 
 /// A first and a last address, both included.
@@ -17,7 +17,7 @@ pub(super) struct AddressRange {
     last: Ipv4Addr,
 }
 
-/// The addresses of a `static_ips` list. None may stand there twice.
+/// The addresses of a `static_ips` list. Duplicates are an error.
 pub(super) fn static_addresses(
     said: &Value,
     group: &GroupName,

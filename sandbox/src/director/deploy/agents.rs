@@ -1,4 +1,4 @@
-//! What the agents of VMs are asked to do, and how it is told when they do not or cannot.
+//! The calls to the agents of VMs, and the errors when they do not answer or fail.
 
 use uuid::Uuid;
 
@@ -46,7 +46,7 @@ pub(super) struct AgentClient<'a> {
 }
 
 impl AgentError {
-    /// The number that stands with the text in the event log.
+    /// The error's number in the event log.
     pub(in crate::director) fn code(&self) -> u32 {
         match self {
             Self::NotRunning { .. } => 400_007,

@@ -1,4 +1,4 @@
-//! What the cloud configs in force define, merged.
+//! The merged definitions of the current cloud configs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::director::{configs::Config, tasks::TaskFailure};
 
-/// All cloud configs as one. What they define is kept by name.
+/// All cloud configs as one. Their definitions are kept by name.
 #[derive(Debug, Default)]
 pub(super) struct CloudConfig {
     /// Availability zones, with their cloud properties.
@@ -40,12 +40,12 @@ pub(super) struct Network {
     pub(super) subnets: Vec<Subnet>,
 }
 
-/// Who gives out a network's addresses.
+/// How a network's addresses are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NetworkKind {
     /// The Director.
     Manual,
-    /// Whoever makes the VMs.
+    /// By the CPI.
     Dynamic,
     /// The manifest, beside those of another network.
     Vip,

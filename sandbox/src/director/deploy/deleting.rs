@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What becomes of failures while instances are deleted.
+/// How failures are treated while instances are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum Force {
     /// They fail the task.
@@ -22,8 +22,8 @@ pub(in crate::director) enum Force {
     Yes,
 }
 
-/// Deletes instances with their VMs, so many at a time. Their disks are kept, as nobody's. An instance that cannot be
-/// deleted stays; the others go all the same.
+/// Deletes instances with their VMs, this many at once. Their disks are kept as orphans. An instance that cannot be
+/// deleted stays; the others are still deleted.
 pub(super) async fn delete_instances(
     run: &TaskRun,
     stage: Stage,

@@ -45,7 +45,7 @@ pub(in crate::director) struct ErrandOrder {
     pub(in crate::director) when: RunWhen,
 }
 
-/// What becomes of the VMs of an errand group.
+/// What happens to the VMs of an errand group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum AfterErrand {
     DeleteVms,
@@ -68,7 +68,7 @@ struct Location<'a> {
     rendered: RenderedInstance,
 }
 
-/// What came of an errand on one instance, a line of the task's result.
+/// The result of an errand on one instance, a line of the task's result.
 #[derive(Serialize)]
 struct ErrandResult<'a> {
     instance: ErrandInstance<'a>,
@@ -147,8 +147,8 @@ pub(in crate::director) async fn run_errand(
     Ok(tally.to_string())
 }
 
-/// Finds the instances to run on, and renders what they need. That a selector matches nothing is found out after the
-/// packages of errand groups (cloudfoundry/bosh, `errand/errand_provider.rb`).
+/// Finds the instances to run on, and renders their files. A selector that matches nothing fails only after the
+/// packages of errand groups are prepared (cloudfoundry/bosh, `errand/errand_provider.rb`).
 async fn locations<'a>(
     run: &TaskRun,
     plan: &'a Plan,
@@ -266,7 +266,7 @@ async fn run_at(
     Ok(tally)
 }
 
-/// Runs the errand on one instance, and tells its exit code. Both ends are told in the audit (cloudfoundry/bosh,
+/// Runs the errand on one instance, and returns its exit code. The audit records its start and end (cloudfoundry/bosh,
 /// `errand/runner.rb`).
 async fn run_on(run: &TaskRun, errand: &str, location: &Location<'_>) -> Result<i32, TaskFailure> {
     run.checkpoint()?;

@@ -1,4 +1,4 @@
-//! What can be wrong with a manifest or with what a deploy is asked to do, in the Director's numbers and words.
+//! Errors in a manifest or in the options of a deploy, with the Director's numbers and texts.
 
 use std::net::Ipv4Addr;
 
@@ -68,7 +68,7 @@ pub(in crate::director) enum ManifestError {
     )]
     SeveralNetworkDefaults {
         group: GroupName,
-        /// A sentence per property.
+        /// One text per property.
         defaults: Vec<String>,
     },
     #[error(
@@ -173,12 +173,12 @@ pub(in crate::director) enum ManifestError {
         deployment: DeploymentName,
         errand: String,
     },
-    /// What Ruby says when there is no manifest to read.
+    /// Ruby's message when there is no manifest.
     #[error("no implicit conversion of nil into String")]
     NoManifest,
 }
 
-/// What a cloud config defines by name.
+/// The objects that a cloud config defines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::director) enum CloudThing {
     AvailabilityZone,
@@ -189,7 +189,7 @@ pub(in crate::director) enum CloudThing {
 }
 
 impl ManifestError {
-    /// The number that stands with the text in the event log. 100 is what has no number of its own.
+    /// The error's number in the event log. Errors without a number have 100.
     pub(in crate::director) fn code(&self) -> u32 {
         match self {
             Self::NotANumberOrPercent(_) | Self::AmountNotCalculable | Self::NoManifest => 100,

@@ -30,11 +30,11 @@ pub(super) struct GroupSpec {
     pub(super) jobs: Vec<JobSpec>,
     pub(super) update: UpdateSpec,
     pub(super) migrated_from: Vec<GroupName>,
-    /// What the call wants its instances to do.
+    /// What the call requests of its instances.
     pub(super) requested: Requested,
 }
 
-/// What the VMs of a group are like.
+/// The machine of a group's VMs.
 pub(super) enum Machine {
     OfType(String),
     WithResources(Value),

@@ -29,7 +29,7 @@ pub(super) fn selected(properties: &Value, paths: &[String]) -> Value {
     Value::Object(selection)
 }
 
-/// Replaces every `((reference))` in a value by what `resolve` says. All faults are reported, not the first alone.
+/// Replaces every `((reference))` in a value by the result of `resolve`. All errors are reported, not only the first.
 pub(super) fn interpolated<E>(
     value: &Value,
     resolve: &mut impl FnMut(&str) -> Result<Value, E>,

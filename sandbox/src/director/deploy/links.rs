@@ -39,7 +39,7 @@ pub(super) type LinkedInstances = BTreeMap<GroupName, Vec<LinkedInstance>>;
 #[derive(Debug, Default)]
 pub(super) struct Links {
     consumed: BTreeMap<(GroupName, JobName), Map<String, Value>>,
-    /// What the Director's record of links is to be made.
+    /// The new state of the Director's links.
     pub(super) found: DeployedLinks,
 }
 
@@ -56,16 +56,16 @@ struct Provider<'a> {
     is_shared: bool,
 }
 
-/// What is found for a link that a job consumes.
+/// The result of resolving a link that a job consumes.
 enum Found<'a> {
     Provider(&'a Provider<'a>, Value),
     /// The manifest says it all.
     Manual(Value),
-    /// Nobody provides it, and it is not needed or not wanted.
+    /// There is no provider, and the link is optional or turned off.
     Nothing,
 }
 
-/// What a manifest says about a link that a job consumes.
+/// A link that a job consumes, as the manifest has it.
 struct Wanted<'a> {
     from: Option<&'a str>,
     deployment: Option<&'a str>,
@@ -81,7 +81,7 @@ struct LinkedDeployment {
 }
 
 impl Links {
-    /// Finds the provider of every link that a job consumes. All faults are reported together.
+    /// Finds the provider of every link that a job consumes. All errors are reported together.
     pub(super) fn resolve(
         run: &TaskRun,
         plan: &Plan,

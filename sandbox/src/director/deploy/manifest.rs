@@ -31,7 +31,7 @@ pub(super) struct StemcellRef {
     pub(super) version: String,
 }
 
-/// What a stemcell is chosen by.
+/// How a stemcell is selected.
 pub(super) enum WantedStemcell {
     Name(String),
     Os(String),
@@ -48,12 +48,12 @@ pub(super) struct VariableSpec {
     pub(super) kind: String,
     pub(super) options: Map<String, Value>,
     pub(super) mode: Mode,
-    /// What is taken from links, such as `alternative_name`, ⇒ the provider's name.
+    /// Values from links, such as `alternative_name`, with the provider's name.
     pub(super) consumes: Vec<(String, String)>,
 }
 
 impl Manifest {
-    /// Reads a manifest, with what the call says beside it. The first fault ends it, as with a real Director.
+    /// Parses a manifest with the options of the call. The first error ends it, as with a real Director.
     pub(super) fn read(
         document: &Value,
         overrides: &UpdateOverrides,
@@ -167,7 +167,7 @@ fn refuse_equal_names(groups: &[GroupSpec]) -> Result<(), TaskFailure> {
     Ok(())
 }
 
-/// A name as it stands in host names.
+/// A name in the form for host names.
 fn canonical(name: &impl AsRef<str>) -> String {
     name.as_ref().to_lowercase().replace('_', "-")
 }
@@ -197,11 +197,11 @@ fn variable(spec: &Spec<'_>, mode_of_all: Mode) -> Result<VariableSpec, TaskFail
     })
 }
 
-/// What becomes of the value that a variable has already.
+/// How a variable's existing value is treated.
 fn update_mode(spec: &Spec<'_>, mode_of_all: Mode) -> Result<Mode, TaskFailure> {
     let mode = spec.optional_text("update_mode")?;
     let known = mode.map(|mode| serde_json::from_value(Value::String(mode)));
-    // What is no mode is left out by a real Director, too.
+    // A real Director ignores an unknown mode, too.
     Ok(known.and_then(Result::ok).unwrap_or(mode_of_all))
 }
 

@@ -1,18 +1,18 @@
-//! What tasks do to deployments.
+//! The work of tasks on deployments.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`manifest`], [`group_spec`], [`job_spec`], [`update_spec`], [`spec`] | reads a manifest into types |
-//! | [`options`], [`states`] | what a call asks for beside the manifest |
-//! | [`cloud`], [`networks`], [`addresses`] | what the cloud configs define, and what groups take of it |
-//! | [`planning`], [`plan`], [`uploads`] | checks a manifest against what has been uploaded and configured |
-//! | [`fault`] | what can be wrong with it |
-//! | [`prepare`], [`placement`], [`target`] | settles which instances there will be and what becomes of each |
-//! | [`variables`], [`links`], [`interpolation`], [`rendering`] | what templates see, and the files that come of it |
-//! | [`update`], [`updating`], [`vms`], [`agents`] | the task that deploys: instance by instance |
-//! | [`delete`], [`deleting`] | the task that deletes |
-//! | [`errand`], [`selection`] | the task that runs an errand, and on which instances |
-//! | [`vm_state`] | the task that asks the agents of VMs how they are |
+//! | [`manifest`], [`group_spec`], [`job_spec`], [`update_spec`], [`spec`] | parses a manifest into types |
+//! | [`options`], [`states`] | the options of a call beside the manifest |
+//! | [`cloud`], [`networks`], [`addresses`] | the definitions of the cloud configs, and the groups' use of them |
+//! | [`planning`], [`plan`], [`uploads`] | checks a manifest against uploads and configs |
+//! | [`error`] | errors in it |
+//! | [`prepare`], [`placement`], [`target`] | decides which instances there will be, and the change of each |
+//! | [`variables`], [`links`], [`interpolation`], [`rendering`] | the variables of templates, and the rendered files |
+//! | [`update`], [`updating`], [`vms`], [`agents`] | the deploy task: instance by instance |
+//! | [`delete`], [`deleting`] | the delete task |
+//! | [`errand`], [`selection`] | the errand task, and its selected instances |
+//! | [`vm_state`] | the task that queries the agents of VMs |
 //! | [`diff`] | what a manifest would change |
 
 mod addresses;

@@ -1,4 +1,4 @@
-//! What a call asks for beside the manifest (`spec/contracts/director-api.md`, "Deploying").
+//! The options of a call beside the manifest (`spec/contracts/director-api.md`, "Deploying").
 
 use std::collections::BTreeSet;
 
@@ -22,11 +22,11 @@ pub(in crate::director) struct DeployOptions {
     pub(in crate::director) state: Option<StateChange>,
     /// The cloud configs that apply, as they were when the call came in or as it says.
     pub(in crate::director) cloud_configs: Vec<ConfigId>,
-    /// The runtime configs, which are remembered; what they say is not applied.
+    /// The runtime configs, which are recorded but not applied.
     pub(in crate::director) runtime_configs: Vec<ConfigId>,
 }
 
-/// What an update of a deployment is. The two have one kind of task, but only a deploy settles links.
+/// The kind of an update. Both kinds have the same kind of task, but only a deploy resolves links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum UpdateAction {
     /// `POST /deployments`.
@@ -56,7 +56,7 @@ pub(in crate::director) enum VmRequest {
     RecreateOlderThan(Timestamp),
 }
 
-/// What becomes of persistent disks.
+/// How persistent disks are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum DiskRequest {
     #[default]
@@ -65,7 +65,7 @@ pub(in crate::director) enum DiskRequest {
     Recreate,
 }
 
-/// What becomes of VMs whose agents do not answer.
+/// How VMs with unresponsive agents are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum SilentAgents {
     /// They fail the task.
@@ -75,7 +75,7 @@ pub(in crate::director) enum SilentAgents {
     Replace,
 }
 
-/// Whose jobs are stopped without a warning.
+/// The instances whose jobs are stopped without drain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum SkipDrain {
     #[default]

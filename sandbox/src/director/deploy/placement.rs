@@ -42,7 +42,7 @@ pub(super) fn migrate(run: &TaskRun, plan: &Plan) {
                     if let Some(instance) = row.instances.iter_mut().find(|one| one.id == id) {
                         instance.group.clone_from(&group.name);
                         instance.index = index;
-                        // Jobs may be told the name of their group.
+                        // Templates can read the name of their group.
                         instance.applied = None;
                     }
                 }

@@ -130,7 +130,7 @@ impl Plan {
         self.groups.iter().find(|group| group.name == *name)
     }
 
-    /// What the VM of an instance is made of.
+    /// The machine of an instance's VM.
     pub(super) fn machine(
         &self,
         group: &PlannedGroup,

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// What rendering needs besides the plan.
+/// The inputs of rendering besides the plan.
 pub(super) struct Renderer<'a> {
     pub(super) deployment: &'a DeploymentName,
     pub(super) settings: &'a DirectorSettings,
@@ -34,12 +34,12 @@ pub(super) struct Renderer<'a> {
     pub(super) used: BTreeMap<String, Uuid>,
 }
 
-/// The jobs of one instance, with what tells them from those of another deploy.
+/// The jobs of one instance, with the digests that distinguish them from those of another deploy.
 pub(super) struct RenderedInstance {
     pub(super) jobs: Vec<RenderedJob>,
     /// Of the jobs and their packages.
     pub(super) jobs_digest: Digest,
-    /// Of what its jobs are told, whichever VM they are on.
+    /// The digest of the inputs of its jobs, independent of their VM.
     pub(super) inputs: Digest,
 }
 
@@ -167,7 +167,7 @@ impl Renderer<'_> {
         render(&job.job, &context).map_err(|error| vec![format!("- {}", chain(&error))])
     }
 
-    /// Puts values in the place of references. Faults come as lines of the error.
+    /// Replaces references by values. Errors are returned as lines.
     fn interpolate(&mut self, value: &Value) -> Result<Value, Vec<String>> {
         let (director, deployment) = (&self.settings.name, self.deployment.as_ref());
         let (variables, used) = (self.variables, &mut self.used);
@@ -182,7 +182,7 @@ impl Renderer<'_> {
     }
 }
 
-/// A fault that the Director comes upon at once hides those that it collects.
+/// An error that the Director raises at once hides those that it collects.
 fn error_lines(faults: &[ResolutionError]) -> Vec<String> {
     match faults.iter().find(|fault| !fault.is_collected()) {
         Some(fault) => vec![fault.to_string()],

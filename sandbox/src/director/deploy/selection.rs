@@ -25,7 +25,7 @@ pub(in crate::director) struct InstanceSelector {
     id: Option<Value>,
 }
 
-/// What an errand's name stands for.
+/// The meaning of an errand's name.
 pub(super) enum Errand<'a> {
     /// A job: the groups that have it.
     Job {
@@ -76,7 +76,7 @@ pub(super) fn names(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// Finds what an errand's name stands for: a job that can be run, or else an errand group.
+/// Resolves an errand's name: a job with an errand, or an errand group.
 pub(super) fn errand<'a>(name: &str, plan: &'a Plan) -> Result<Errand<'a>, TaskFailure> {
     let has_job = |group: &&PlannedGroup| {
         let mut jobs = group.jobs.iter();

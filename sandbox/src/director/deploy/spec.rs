@@ -10,7 +10,7 @@ use crate::director::tasks::TaskFailure;
 pub(super) struct Spec<'a>(pub(super) &'a Map<String, Value>);
 
 impl<'a> Spec<'a> {
-    /// A document, or a part of one. What is no hash has no keys.
+    /// A document, or a part of one. A value that is no hash has no keys.
     pub(super) fn new(value: &'a Value) -> Self {
         static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         Self(value.as_object().unwrap_or(&EMPTY))
@@ -66,7 +66,7 @@ impl<'a> Spec<'a> {
             .transpose()
     }
 
-    /// The complaint that a key is not there.
+    /// The error for a missing key.
     pub(super) fn missing(&self, key: &'static str) -> TaskFailure {
         TaskFailure::MissingProperty {
             property: key,

@@ -1,4 +1,4 @@
-//! What a call wants instances to do beside being updated (`PUT /deployments/NAME/jobs/…?state=`).
+//! The states that a call requests for instances beside an update (`PUT /deployments/NAME/jobs/…?state=`).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::director::{deployments::InstanceState, ids::GroupName};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::director) struct StateChange {
     pub(in crate::director) groups: ChangedGroups,
-    /// As it stands in the call; what it means is found out by the task.
+    /// The state as in the call; the task parses it.
     pub(in crate::director) state: String,
 }
 
@@ -21,7 +21,7 @@ pub(in crate::director) enum ChangedGroups {
     Instance(GroupName, u32),
 }
 
-/// What is wanted of the instances of one group.
+/// The request for the instances of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     Nothing,
@@ -29,7 +29,7 @@ pub(super) enum Requested {
     OfOne(u32, Action),
 }
 
-/// What an instance is to do.
+/// The action for an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Start,
@@ -41,7 +41,7 @@ pub(super) enum Action {
 }
 
 impl StateChange {
-    /// What is wanted of this group.
+    /// The request for this group.
     pub(super) fn of_group(&self, group: &GroupName) -> Result<Requested, ManifestError> {
         let action = Action::read(&self.state);
         match &self.groups {
@@ -68,7 +68,7 @@ impl StateChange {
 }
 
 impl Requested {
-    /// What is wanted of the instance with this index.
+    /// The action for the instance with this index.
     pub(super) fn of(self, index: u32) -> Option<Action> {
         match self {
             Self::OfAll(action) => Some(action),

@@ -1,4 +1,4 @@
-//! What becomes of one instance.
+//! The change of one instance.
 
 use std::net::Ipv4Addr;
 
@@ -30,9 +30,9 @@ pub(super) struct TargetInstance {
     pub(super) label: String,
     pub(super) az: Option<String>,
     pub(super) attention: Attention,
-    /// What it was meant to do so far.
+    /// Its desired state so far.
     pub(super) previous_state: InstanceState,
-    /// What it is to do.
+    /// Its new desired state.
     pub(super) state: InstanceState,
     /// The VM that it will have.
     pub(super) vm: Vm,
@@ -65,7 +65,7 @@ pub(super) enum Restart {
     Yes,
 }
 
-/// What becomes of the disk of an instance.
+/// The change of an instance's disk.
 #[derive(Clone)]
 pub(super) enum DiskPlan {
     /// It stays as it is; there may be none.
@@ -97,7 +97,7 @@ pub(super) async fn target(
             let agent = agent(run, instance, vm, options).await?;
             let is_wanted = action == Some(Action::Recreate) || options.vms.replaces(vm.created_at);
             let has_other_address = static_address.is_some_and(|address| address != vm.address());
-            // What an adopted VM was made for is not known.
+            // The machine of an adopted VM is unknown.
             let differs = instance
                 .machine
                 .as_ref()

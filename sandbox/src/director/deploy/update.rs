@@ -32,7 +32,7 @@ const AT_ONCE: usize = 32;
 pub(in crate::director) struct DeployOrder {
     /// As it was sent; none for a change of states of a deployment that never had one.
     pub(in crate::director) text: Option<String>,
-    /// Who owns the deployment, should it have been deleted while this task waited.
+    /// The owners of the deployment, in case it is deleted while this task waits.
     pub(in crate::director) teams: Vec<TeamName>,
     pub(in crate::director) options: DeployOptions,
 }
@@ -65,7 +65,7 @@ pub(in crate::director) async fn deploy(
         Err(_) => {
             run.record(deed().ended(&end));
         }
-        // As in a real Director's audit the beginning is told at the end, and nothing of a dry run.
+        // As in a real Director's audit, the start is recorded at the end, and a dry run is not recorded.
         Ok(_) if extent == Extent::Whole => {
             let row = deployments
                 .find(run.deployment.as_ref())
@@ -113,7 +113,7 @@ async fn deploy_recorded(run: &TaskRun, order: DeployOrder) -> Result<String, Ta
     Ok(format!("/deployments/{}", run.deployment))
 }
 
-/// Packages come compiled, so this stage has nothing to do; clients see it all the same.
+/// Packages are uploaded compiled, so this stage has nothing to do; clients still see it.
 pub(super) async fn find_packages(events: &EventLog) -> Result<(), TaskFailure> {
     let stage = events.stage("Preparing package compilation", 1);
     let step = stage.begin("Finding packages to compile", 1).await?;

@@ -18,7 +18,7 @@ pub(super) struct UpdateSpec {
 pub(super) enum Amount {
     Count(usize),
     Percent(usize),
-    /// Text that is neither. That is found out when the number is needed.
+    /// Text that is neither. The error is raised when the number is needed.
     Neither,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum GroupOrder {
     Parallel,
 }
 
-/// What a call says in place of all `update` blocks (`?canaries=` and `?max_in_flight=`).
+/// The options of a call that replace all `update` blocks (`?canaries=` and `?max_in_flight=`).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::director) struct UpdateOverrides {
     pub(in crate::director) canaries: Option<String>,
@@ -155,8 +155,8 @@ impl Amount {
     }
 }
 
-/// Watch times are milliseconds, one number or a range. Processes here tell by themselves when they
-/// are ready, so the times are read and not kept.
+/// Watch times are milliseconds, one number or a range. Processes in the sandbox report when they are ready, so the
+/// times are checked but not used.
 fn check_watch_time(text: &str) -> Result<(), ManifestError> {
     let number = |text: &str| -> Result<u64, ManifestError> {
         let text = text.trim();

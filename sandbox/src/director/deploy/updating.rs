@@ -135,7 +135,7 @@ fn zones(instances: &[Ready<'_>]) -> Vec<Option<String>> {
     zones
 }
 
-/// What an update is called in the audit.
+/// The name of an update in the audit.
 fn action(target: &TargetInstance) -> &'static str {
     match (target.state, &target.vm_plan) {
         (InstanceState::Stopped | InstanceState::Detached, _) => "stop",
@@ -262,7 +262,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// Stops the jobs on the VM that is there, unless nobody answers for it.
+    /// Stops the jobs on the existing VM, unless its agent is unresponsive.
     async fn stop(&self, target: &TargetInstance) -> Result<(), TaskFailure> {
         let vm = match &target.vm_plan {
             VmPlan::Replace {

@@ -56,7 +56,7 @@ pub(super) async fn generate(
     Ok(declared)
 }
 
-/// What a variable takes from links becomes part of its options. There is no DNS here, so addresses stand for names.
+/// Adds a variable's values from links to its options. There is no DNS here, so addresses replace names.
 fn add_addresses(
     variable: &VariableSpec,
     options: &mut Map<String, Value>,

@@ -1,4 +1,4 @@
-//! The VMs and disks of instances: reserved, created, replaced, deleted, and remembered with their instance.
+//! The VMs and disks of instances: reserved, created, replaced, deleted, and recorded with their instance.
 
 use std::net::Ipv4Addr;
 
@@ -54,7 +54,7 @@ pub(super) async fn create(run: &TaskRun, target: &TargetInstance) -> Result<(),
     let director = &run.director.inner;
     run.log_cpi("create_vm");
     let begun = run.record(Deed::new("create", "vm").on(target.name()));
-    // Remembered before it is there, so that a worker that dies in between leaves no VM that belongs to no instance.
+    // Recorded before the VM exists, so that a worker that dies in between leaves no VM without an instance.
     director
         .deployments
         .update_instance(&run.deployment, target.id, |instance| {
@@ -148,7 +148,7 @@ pub(super) async fn settle_disk(run: &TaskRun, target: &TargetInstance) -> Resul
     }
 }
 
-/// Marks the disk of an instance that goes as nobody's.
+/// Marks the disk of a deleted instance as an orphan.
 pub(super) fn orphan_disk(run: &TaskRun, instance: &Instance) {
     if let Some(disk) = &instance.disk {
         let owner = DiskOwner {

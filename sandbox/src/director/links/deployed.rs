@@ -1,4 +1,4 @@
-//! What a deploy hands over: the providers and consumers of its manifest, and who was linked with whom.
+//! The result of a deploy: the providers and consumers of its manifest, and their links.
 
 use std::collections::BTreeSet;
 
@@ -26,15 +26,15 @@ pub(in crate::director) struct DeployedLinks {
 pub(in crate::director) struct DeployedProvider {
     pub(in crate::director) group: GroupName,
     pub(in crate::director) job: JobName,
-    /// What the job calls it.
+    /// The name in the job.
     pub(in crate::director) original_name: String,
-    /// What the manifest calls it.
+    /// The name in the manifest.
     pub(in crate::director) name: String,
     pub(in crate::director) kind: String,
     pub(in crate::director) shared: bool,
     /// The networks of its group, the default one first.
     pub(in crate::director) networks: Vec<String>,
-    /// What its consumers see.
+    /// The content for consumers.
     pub(in crate::director) content: Value,
     pub(in crate::director) dns: DnsNames,
 }
@@ -46,7 +46,7 @@ pub(in crate::director) struct DeployedConsumer {
     pub(in crate::director) name: String,
     pub(in crate::director) kind: String,
     pub(in crate::director) optional: bool,
-    /// Who provides it, if anybody does, and what is seen of it.
+    /// The provider, if there is one, with its content.
     pub(in crate::director) provider: Option<(ProviderKey, Value)>,
 }
 
@@ -59,7 +59,7 @@ pub(in crate::director) struct ProviderKey {
     pub(in crate::director) original_name: String,
 }
 
-/// What kind of DNS names a deployment uses (`features` of its manifest).
+/// The kind of DNS names that a deployment uses (`features` of its manifest).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum DnsNames {
@@ -81,7 +81,7 @@ pub(in crate::director) struct SettledLinks {
 }
 
 impl Links {
-    /// Records what a deploy has found. What is as before keeps its id, and nothing is removed yet (cloudfoundry/bosh,
+    /// Records the links of a deploy. Unchanged entries keep their ids, and nothing is removed yet (cloudfoundry/bosh,
     /// `links/links_manager.rb`, `resolve_deployment_links`).
     pub(in crate::director) fn settle(
         &self,

@@ -1,4 +1,4 @@
-//! Links that are made for somebody outside of all deployments, such as a service binding.
+//! Links for consumers outside of all deployments, such as a service binding.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::{Consumer, Link, LinkId, Links, Owner, ProviderId};
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::director) struct ExternalLink {
     pub(in crate::director) provider: ProviderId,
-    /// What the consumer calls itself.
+    /// The consumer's own name.
     pub(in crate::director) consumer: String,
     pub(in crate::director) network: Option<String>,
 }
@@ -30,7 +30,7 @@ pub(in crate::director) enum LinkError {
         network: String,
         /// The provider.
         provider: String,
-        /// Who asked.
+        /// The consumer.
         consumer: String,
     },
 }

@@ -1,14 +1,14 @@
-//! Links as the Director remembers them: who provides, who consumes, and which of them are linked
-//! (`spec/contracts/director-api.md`, "Links").
+//! The Director's record of links: providers, consumers, and the links between them (`spec/contracts/director-api.md`,
+//! "Links").
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
 //! | [`ids`] | the ids of providers, consumers and links |
-//! | [`deployed`] | what a deploy hands over |
-//! | [`external`] | links that are made for somebody outside of all deployments |
-//! | [`address`] | the DNS name behind a link |
-//! | [`numbers`] | what short DNS names mean by their numbers |
-//! | [`view`] | how the API shows all of this |
+//! | [`deployed`] | the result of a deploy |
+//! | [`external`] | links for consumers outside of all deployments |
+//! | [`address`] | the DNS name of a link |
+//! | [`numbers`] | the numbers in short DNS names |
+//! | [`view`] | their form in the API |
 
 mod address;
 mod deployed;
@@ -79,14 +79,14 @@ pub(super) struct Provider {
     deployment: DeploymentName,
     group: GroupName,
     job: JobName,
-    /// What the job calls it.
+    /// The name in the job.
     original_name: String,
-    /// What the manifest calls it.
+    /// The name in the manifest.
     name: String,
     kind: String,
     shared: bool,
     networks: Vec<String>,
-    /// What its consumers see.
+    /// The content for consumers.
     #[serde(default)]
     content: Value,
     dns: DnsNames,
@@ -97,16 +97,16 @@ pub(super) struct Provider {
 pub(super) struct Consumer {
     deployment: DeploymentName,
     owner: Owner,
-    /// What the consumer calls it.
+    /// The consumer's name for it.
     name: String,
-    /// What the provider's manifest calls it, of a consumer outside of all deployments.
+    /// The name in the provider's manifest, for a consumer outside of all deployments.
     #[serde(default)]
     alias: Option<String>,
     kind: String,
     optional: bool,
 }
 
-/// Who a consumer is.
+/// The identity of a consumer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Owner {
@@ -114,7 +114,7 @@ pub(super) enum Owner {
     Job(GroupName, JobName),
     /// A variable, whose certificate carries the provider's names.
     Variable(String),
-    /// Somebody outside of all deployments, by any name.
+    /// A consumer outside of all deployments, by any name.
     External(String),
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Link {
     name: String,
     provider: ProviderId,
     consumer: ConsumerId,
-    /// What the consumer sees. A link with another content is another link.
+    /// The content for the consumer. A link with another content is another link.
     content: Value,
     /// The network whose addresses the consumer gets.
     network: Option<String>,

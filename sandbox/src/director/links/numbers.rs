@@ -1,4 +1,4 @@
-//! What short DNS names mean by their numbers.
+//! The numbers in short DNS names.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use super::{Consumer, LinkId, Links, Owner, Provider, Table};
 use crate::director::ids::DeploymentName;
 
 impl Links {
-    /// What a deployment provides.
+    /// The providers of a deployment.
     pub(in crate::director) fn providers(&self, deployment: &DeploymentName) -> Vec<Value> {
         let table = self.lock();
         let own = table
@@ -17,7 +17,7 @@ impl Links {
             .collect()
     }
 
-    /// Who consumes for a deployment, outsiders included.
+    /// The consumers of a deployment, including external ones.
     pub(in crate::director) fn consumers(&self, deployment: &DeploymentName) -> Vec<Value> {
         let table = self.lock();
         let own = table

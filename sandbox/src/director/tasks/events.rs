@@ -10,7 +10,7 @@ use super::{
     faults::{Arrival, TaskFaults, Traveller},
 };
 
-/// Writes the event log of one task. Its steps are where faults wait for the task.
+/// Writes the event log of one task. Its steps are where injected faults can take effect.
 #[derive(Clone)]
 pub(in crate::director) struct EventLog {
     tasks: Arc<Tasks>,
@@ -134,7 +134,7 @@ impl EventLog {
         });
     }
 
-    /// A remark that changes nothing.
+    /// A warning without effect.
     pub(in crate::director) fn warning(&self, message: &str) {
         self.write(&WarningLine {
             time: now(),
@@ -164,7 +164,7 @@ impl Stage {
         }
     }
 
-    /// Starts a step at which no fault waits.
+    /// Starts a step without injected faults.
     pub(in crate::director) fn start(&self, task: impl Into<String>, index: usize) -> Step {
         let step = Step {
             stage: self.clone(),

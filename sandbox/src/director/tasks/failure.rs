@@ -116,7 +116,7 @@ pub(in crate::director) enum TaskFailure {
     Unexpected(String),
 }
 
-/// What an instance group refers to by name.
+/// The objects that an instance group refers to by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::director) enum Reference {
     VmType,
@@ -127,7 +127,7 @@ pub(in crate::director) enum Reference {
 }
 
 impl TaskFailure {
-    /// The number that stands with the text in the event log. 100 is what has no number of its own.
+    /// The error's number in the event log. Errors without a number have 100.
     pub(in crate::director) fn code(&self) -> u32 {
         match self {
             Self::Cancelled(_) => 10001,
@@ -203,7 +203,7 @@ impl std::fmt::Display for Reference {
     }
 }
 
-/// An error with its causes in one line, as the Director shows what a CPI or an agent told it.
+/// An error with its causes in one line, as the Director shows errors of a CPI or an agent.
 pub(in crate::director) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes

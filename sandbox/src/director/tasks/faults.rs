@@ -1,4 +1,4 @@
-//! Faults that are set in the way of tasks: a step that fails, a worker that dies, a task that is held up.
+//! Injected faults of tasks: a step that fails, a worker that dies, a task that is held.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ pub enum TaskPoint {
     Step {
         /// The stage's name, such as `Creating missing vms`.
         stage: String,
-        /// What the step's name contains, such as `redis/`; without it the first step.
+        /// A part of the step's name, such as `redis/`; without it, the first step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<String>,
         /// How far the step says it is, such as `executing drain`; without it its beginning.
@@ -47,7 +47,7 @@ pub enum TaskPoint {
     },
 }
 
-/// What happens to a task.
+/// The effect on a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TaskEffect {
@@ -63,28 +63,28 @@ pub enum TaskEffect {
     /// The process that the worker has started for the task is killed: the worker makes the task an `error` without a
     /// result or a line in the event log, and the lock stays until it expires.
     KillChild,
-    /// The task goes no further until the fault is cleared. One that is cancelled meanwhile ends then.
+    /// The task is held until the fault is cleared. If it is cancelled meanwhile, it ends then.
     Hold,
 }
 
-/// Numbers a fault.
+/// The id of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TaskFaultId(u64);
 
-/// A fault that has not happened yet, or a task that is held up.
+/// A fault that was not injected yet, or a task that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArmedTaskFault {
     /// By which it is cleared.
     pub id: TaskFaultId,
-    /// What was armed.
+    /// The fault.
     #[serde(flatten)]
     pub fault: TaskFault,
     /// The task that it holds up.
     pub holds: Option<u64>,
 }
 
-/// All faults that are armed.
+/// All armed faults.
 #[derive(Default)]
 pub(in crate::director) struct TaskFaults {
     table: Mutex<Table>,
@@ -114,7 +114,7 @@ pub(in crate::director) enum Arrival<'a> {
     },
 }
 
-/// Who comes to a place.
+/// The task that reaches a location.
 #[derive(Clone)]
 pub(in crate::director) struct Traveller {
     pub(in crate::director) task: TaskId,
@@ -126,7 +126,6 @@ pub(in crate::director) struct Traveller {
 }
 
 impl TaskFaults {
-    /// Arms a fault.
     pub(in crate::director) fn arm(&self, fault: TaskFault) -> TaskFaultId {
         let mut table = self.lock();
         table.last += 1;
@@ -135,7 +134,7 @@ impl TaskFaults {
         id
     }
 
-    /// What is armed, in the order of arming.
+    /// The armed faults, in the order of arming.
     pub(in crate::director) fn list(&self) -> Vec<ArmedTaskFault> {
         let table = self.lock();
         let armed = table.armed.iter().map(|(id, armed)| ArmedTaskFault {
@@ -146,14 +145,14 @@ impl TaskFaults {
         armed.collect()
     }
 
-    /// Takes a fault away; a task that it holds up goes on. Tells whether there was one.
+    /// Removes a fault; a task that it holds continues. Returns whether there was one.
     pub(in crate::director) fn clear(&self, id: TaskFaultId) -> bool {
         let was_armed = self.lock().armed.remove(&id).is_some();
         self.cleared.notify_waiters();
         was_armed
     }
 
-    /// Takes all faults away.
+    /// Removes all faults.
     pub(in crate::director) fn clear_all(&self) {
         self.lock().armed.clear();
         self.cleared.notify_waiters();
@@ -184,7 +183,7 @@ impl TaskFaults {
         Ok(())
     }
 
-    /// The next fault for this task here. It is used up, unless it holds the task.
+    /// The next fault for this task at this location. It is used up, unless it holds the task.
     fn next(
         &self,
         traveller: &Traveller,

@@ -41,7 +41,7 @@ type LineKey = (TaskId, OutputType, u32);
 #[derive(Serialize, Deserialize)]
 struct Record {
     task: Task,
-    /// What is to be done, until a worker takes it.
+    /// The work, until a worker takes it.
     work: Option<Work>,
     /// When its worker was last heard of.
     checkpoint: Timestamp,
@@ -69,11 +69,11 @@ pub(in crate::director) struct Begun {
 pub(in crate::director) enum OutputType {
     /// The event log.
     Event,
-    /// What the task yields.
+    /// The result of the task.
     Result,
     /// The log.
     Debug,
-    /// What the CPI was asked to do.
+    /// The calls of the CPI.
     Cpi,
 }
 

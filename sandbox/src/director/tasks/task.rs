@@ -25,7 +25,7 @@ pub(in crate::director) enum TaskState {
     Timeout,
 }
 
-/// What a task is about.
+/// The kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum TaskKind {
@@ -57,7 +57,7 @@ pub(in crate::director) struct Task {
     pub(in crate::director) teams: Vec<TeamName>,
 }
 
-/// A task as the API shows it. Times are whole Unix seconds.
+/// A task as the API shows it. Times are in Unix seconds.
 #[derive(Serialize)]
 pub(in crate::director) struct TaskView<'a> {
     id: TaskId,

@@ -30,7 +30,7 @@ pub(in crate::director) struct Queue {
     waiting: mpsc::Sender<TaskId>,
 }
 
-/// What a task has to do.
+/// The work of a task.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum Work {
@@ -45,7 +45,7 @@ pub(in crate::director) enum Work {
 #[error("too many tasks are waiting")]
 pub(in crate::director) struct QueueFull;
 
-/// What a task depends on while it runs.
+/// The dependencies of a running task.
 #[derive(Clone)]
 pub(in crate::director) struct TaskRun {
     pub(in crate::director) director: Director,
@@ -121,7 +121,7 @@ async fn take(director: &Director, task: Task) {
         traveller,
     );
     let id = task.id;
-    // A fault of ours in one task must not cost the worker.
+    // A panic in one task must not end the worker.
     let unwinding = AssertUnwindSafe(run(director, task, &events)).catch_unwind();
     let ended = Box::pin(child_death.run_until_cancelled(unwinding));
     match death.run_until_cancelled(ended).await {

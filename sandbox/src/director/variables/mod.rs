@@ -1,5 +1,5 @@
-//! Variables: values that deployments refer to by name. They live in the config server; the Director generates those
-//! that a manifest declares, looks up those that it refers to, and remembers which version a deployment uses.
+//! Variables: values that deployments refer to by name. They are in the config server. The Director generates those
+//! that a manifest declares, looks up those that it refers to, and records which version a deployment uses.
 
 mod reference;
 
@@ -18,7 +18,7 @@ pub enum ConfigServer {
     Off,
     /// In a CredHub.
     CredHub {
-        /// Where it is, as `/info` tells.
+        /// Its address, as in `/info`.
         url: String,
         /// The CredHub itself.
         credhub: CredHub,
@@ -30,7 +30,7 @@ pub(super) struct Variables {
     session: Option<Session>,
 }
 
-/// What a deployment wants to be generated.
+/// A variable for generation.
 pub(super) struct VariableRequest {
     /// The absolute name.
     pub(super) name: String,
@@ -68,7 +68,7 @@ pub(super) enum LookupError {
     Off(String),
 }
 
-/// Why nothing can stand in the place of a reference.
+/// Why a reference cannot be resolved.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ResolutionError {
     #[error(transparent)]
@@ -89,7 +89,7 @@ pub(super) enum GenerationError {
 }
 
 impl ResolutionError {
-    /// Whether a Director goes on after it, to report all faults of its kind together.
+    /// Whether a Director continues after it, to report all errors of this kind together.
     pub(super) fn is_collected(&self) -> bool {
         match self {
             Self::Reference(_) | Self::Lookup(LookupError::Off(_)) => false,
@@ -112,7 +112,7 @@ impl Variables {
         }
     }
 
-    /// Makes sure that a variable has a value, and tells the id of the version to use.
+    /// Generates a variable if it has no value, and returns the id of the version to use.
     pub(super) async fn ensure(&self, request: VariableRequest) -> Result<Uuid, GenerationError> {
         let session = self.session.as_ref().ok_or(GenerationError::Off)?;
         let options = Value::Object(request.options);
@@ -126,8 +126,8 @@ impl Variables {
             })
     }
 
-    /// What a reference means, and the id of the version that says so: the one that the deployment uses already, or
-    /// else the one in force.
+    /// The value of a reference, and the id of its version: the one that the deployment uses already, or the current
+    /// one.
     pub(super) fn look_up(
         &self,
         reference: &Reference,

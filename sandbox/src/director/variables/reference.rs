@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::LookupError;
 
-/// What stands between the parentheses, taken apart.
+/// The parsed content of the parentheses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::director) struct Reference {
     /// The absolute name.
@@ -39,7 +39,7 @@ pub(in crate::director) enum ReferenceError {
 }
 
 impl Reference {
-    /// Reads what stands between the parentheses in a manifest of this deployment.
+    /// Parses the content of the parentheses in a manifest of this deployment.
     pub(in crate::director) fn parse(
         text: &str,
         director: &str,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::ClientRejection;
 
-/// A client as it is sent. What a UAA does not know is kept.
+/// A client in a request. Unknown members are kept.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ClientBody {
     pub(super) client_id: Option<String>,

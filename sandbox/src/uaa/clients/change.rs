@@ -1,4 +1,4 @@
-//! What becomes of a client with what is sent.
+//! How a request changes a client.
 
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ pub(super) fn created(
     Ok(client)
 }
 
-/// A client after an update. What is not sent, or sent empty, stays as it is; so does the secret.
+/// A client after an update. Missing or empty members stay unchanged; so does the secret.
 pub(super) fn updated(
     directory: &Directory,
     caller: &Caller,
@@ -80,7 +80,7 @@ pub(super) fn known<'a>(
     client.ok_or_else(|| ClientRejection::NotFound(id.to_owned()))
 }
 
-/// What is null is forgotten, and so is a client's being public when it is no more.
+/// A member that is null is removed; `allowpublic` is removed when it is false.
 fn merge(additional: &mut Map<String, Value>, sent: Map<String, Value>) {
     for (name, value) in sent {
         let is_off = name == "allowpublic" && (value == false || value == "false");

@@ -1,4 +1,4 @@
-//! What a client may be registered with, and by whom (`spec/contracts/platform-apis.md`, "Clients").
+//! The rules for registering a client (`spec/contracts/platform-apis.md`, "Clients").
 
 use std::collections::BTreeSet;
 
@@ -91,7 +91,7 @@ fn check_redirects(client: &Registration) -> Result<(), ClientRejection> {
         }
     }
     for uri in &client.redirect_uris {
-        // `*` stands for any text in a path or a host.
+        // `*` matches any text in a path or a host.
         if Url::parse(&uri.replace('*', "x")).is_err() {
             return Err(invalid(format!(
                 "One of the redirect_uri is invalid: {uri}"

@@ -20,9 +20,9 @@ pub struct Client {
     pub secret: SecretString,
     /// The ways in which it may ask for tokens.
     pub grants: BTreeSet<Grant>,
-    /// What it may do for a user; a segment may be `*`.
+    /// Its scopes for users; a segment may be `*`.
     pub scopes: BTreeSet<String>,
-    /// What it may do by itself.
+    /// Its own authorities.
     pub authorities: BTreeSet<String>,
 }
 
@@ -61,7 +61,7 @@ impl Registration {
         self.secrets.is_empty()
     }
 
-    /// What the client may do for a user with these groups.
+    /// The client's scopes for a user with these groups.
     pub(in crate::uaa) fn scopes_for(&self, user: &Account) -> BTreeSet<String> {
         let allowed = |group: &&String| self.scopes.iter().any(|scope| covers(scope, group));
         user.groups.iter().filter(allowed).cloned().collect()

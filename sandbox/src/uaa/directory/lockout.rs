@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::now;
 
-/// As a UAA has it that nobody configured: five failures within an hour lock the user out for five minutes.
+/// The default of a UAA: five failures within an hour lock the user out for five minutes.
 const FAILURES: usize = 5;
 const COUNTED_FOR_MS: i64 = 60 * 60 * 1000;
 const LOCKED_FOR_MS: i64 = 5 * 60 * 1000;

@@ -1,4 +1,4 @@
-//! Who a UAA knows.
+//! The clients and users of a UAA.
 
 mod client;
 mod grant;
@@ -33,7 +33,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// What was saved; in a new store the given clients and users.
+    /// The saved clients and users; in a new store the given ones.
     pub(super) fn open(
         store: &Store,
         tables: &TableNames,

@@ -32,13 +32,13 @@ pub(in crate::uaa) const OWN_ORIGIN: &str = "uaa";
 /// A user that a UAA begins with: a person with a password.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// The id that stands in tokens.
+    /// The id in tokens.
     pub id: Uuid,
     /// The name that the person logs in with.
     pub name: String,
     /// The password.
     pub password: SecretString,
-    /// What the person may do, through a client that may do it too.
+    /// The rights of the user, through a client that has them too.
     pub groups: BTreeSet<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Filters as the `cf` and `uaa` command lines send them: `userName eq "x" and origin eq "uaa"`. What else a real UAA reads is refused.
+//! Filters in the form of the `cf` and `uaa` command lines: `userName eq "x" and origin eq "uaa"`. Other filters of a
+//! real UAA are rejected.
 
 use serde_json::Value;
 
@@ -52,8 +53,8 @@ fn lower(value: &Value) -> String {
     }
 }
 
-/// The values of an attribute, whose name's case does not matter. A dot leads into an object or a list of objects; a
-/// list of objects by itself stands for their `value`s.
+/// The values of an attribute, whose name ignores case. A dot leads into an object or a list of objects; a list of
+/// objects alone means their `value`s.
 pub(super) fn attribute<'a>(entry: &'a Value, path: &str) -> Vec<&'a Value> {
     let (name, rest) = match path.split_once('.') {
         Some((name, rest)) => (name, Some(rest)),

@@ -10,7 +10,7 @@ use filter::{Filter, InvalidFilter, attribute};
 /// How many entries a page has at most.
 const PAGE_LIMIT: usize = 500;
 
-/// What a list is asked for with.
+/// The query of a list.
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
     attributes: Option<String>,
@@ -24,22 +24,22 @@ pub(super) struct ListQuery {
     count: Option<i64>,
 }
 
-/// What a list is of.
+/// The kind of a list.
 pub(super) struct Kind {
-    /// What an entry can be filtered and sorted by.
+    /// The attributes for filters and sorting.
     pub(super) attributes: &'static [&'static str],
-    /// What it is sorted by when nothing is said.
+    /// The default sort attribute.
     pub(super) sorted_by: &'static str,
     pub(super) schema: &'static str,
     pub(super) items_per_page: ItemsPerPage,
 }
 
-/// What a page says of its size.
+/// The size that a page reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemsPerPage {
-    /// What was asked for.
+    /// The requested size.
     Asked,
-    /// What was asked for, or how many there are at all.
+    /// The requested size, or the total if that is smaller.
     Found,
 }
 

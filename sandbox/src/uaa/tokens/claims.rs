@@ -1,4 +1,4 @@
-//! What stands in a token (`spec/contracts/platform-apis.md`, "JWT").
+//! The claims of a token (`spec/contracts/platform-apis.md`, "JWT").
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -82,7 +82,7 @@ impl Claims {
         }
     }
 
-    /// The same claims as a refresh token: told apart by the ending of its id.
+    /// The same claims as a refresh token, which the suffix of its id identifies.
     pub(super) fn as_refresh(&self, client: &Registration, lives: TokenLives) -> Self {
         let life = client.refresh_token_life(lives);
         Self {
@@ -92,7 +92,7 @@ impl Claims {
         }
     }
 
-    /// What says to the client who the user is (OIDC Core 1.0, section 2).
+    /// The ID token, which describes the user to the client (OIDC Core 1.0, section 2).
     pub(super) fn as_id_token(&self) -> Map<String, Value> {
         let mut claims = Map::new();
         let mut claim = |name: &str, value: Value| claims.insert(name.to_owned(), value);
@@ -175,7 +175,7 @@ impl Registration {
     }
 }
 
-/// What a client is registered with; nothing or less than a second means what the UAA gives to all.
+/// The lifetime in a client's registration; absent or less than a second means the UAA's default.
 fn life(seconds: Option<i64>) -> Option<Duration> {
     let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
     seconds
@@ -222,7 +222,7 @@ fn recognition(
     format!("{a:02x}{b:02x}{c:02x}{d:02x}")
 }
 
-/// The client, and of every scope what stands before its last dot.
+/// The client, and of every scope the part before its last dot.
 fn audience(client: &str, scopes: &BTreeSet<String>) -> BTreeSet<String> {
     let servers = scopes.iter().map(|scope| {
         scope

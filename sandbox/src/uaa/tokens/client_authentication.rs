@@ -29,7 +29,7 @@ pub(super) enum AuthenticationMethod {
 }
 
 impl AuthenticationMethod {
-    /// As it stands in tokens (OIDC Core 1.0, section 9).
+    /// The name in tokens (OIDC Core 1.0, section 9).
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "none",

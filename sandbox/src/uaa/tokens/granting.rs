@@ -1,4 +1,4 @@
-//! What a client gets for what it shows (`spec/contracts/platform-apis.md`, "Token endpoint").
+//! The grants of a client (`spec/contracts/platform-apis.md`, "Token endpoint").
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ enum Refresh {
     Same(String),
 }
 
-/// What the token endpoint answers.
+/// The answer of the token endpoint.
 #[derive(Serialize)]
 pub(super) struct Answer {
     access_token: String,
@@ -62,7 +62,7 @@ impl Uaa {
         form: &Form,
     ) -> Result<Granted, Rejection> {
         if form.get("passcode").is_some() {
-            // Nobody can have one: it would come from the page of an external identity provider.
+            // No client can have one: it would come from the page of an external identity provider.
             return Err(Rejection::BadCredentials);
         }
         let given = |name: &'static str| form.get(name).ok_or(Rejection::ParameterMissing(name));
@@ -188,7 +188,7 @@ impl Uaa {
 }
 
 impl Registration {
-    /// What the client may have for itself or for a user at present.
+    /// The scopes that the client may have now, for itself or for a user.
     pub(super) fn allowed(&self, user: Option<&Account>) -> BTreeSet<String> {
         match user {
             Some(user) => self.scopes_for(user),
@@ -217,7 +217,7 @@ fn asked(form: &Form) -> BTreeSet<String> {
         .collect()
 }
 
-/// What was asked for, if all of it is allowed; everything allowed when nothing was asked for.
+/// The requested scopes, if all of them are allowed; without a request all allowed ones.
 fn narrowed(allowed: &BTreeSet<String>, form: &Form) -> Result<BTreeSet<String>, Rejection> {
     let asked = asked(form);
     if asked.is_empty() {

@@ -27,7 +27,7 @@ const SHARED_SECRET_LENGTH: usize = 48;
 /// How tokens are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SigningAlgorithm {
-    /// With a private key; anybody may check them.
+    /// With a private key; the public key is public.
     Rs256,
     /// With a secret, which only clients with the authority `uaa.resource` get to see.
     Hs256,
@@ -47,7 +47,7 @@ pub enum RevokeKeyError {
 /// Why the keys of a UAA are of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// What was saved cannot be read.
+    /// The saved keys cannot be read.
     #[error("could not read the saved keys")]
     Saved(#[source] StoreError),
     /// There is no key to sign with.
@@ -266,12 +266,12 @@ impl Key {
         }
     }
 
-    /// What checks the tokens of this key.
+    /// The verifier for the tokens of this key.
     pub(in crate::uaa) fn verifying(&self) -> &VerifyingKey {
         &self.verifying
     }
 
-    /// Whether the key is a secret, which not everybody may see.
+    /// Whether the key is a secret, which is not public.
     pub(in crate::uaa) fn is_secret(&self) -> bool {
         matches!(self.signing, SigningKey::Shared(_))
     }

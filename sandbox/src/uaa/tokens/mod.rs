@@ -1,12 +1,12 @@
-//! Tokens: who gets them, what stands in them, who checks them.
+//! Tokens: issuing, contents, verification.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `endpoint` | `/oauth/token` |
-//! | `client_authentication`, `granting` | who asks, and what they get |
+//! | `client_authentication`, `granting` | the client of a request, and its token |
 //! | `claims`, [`Signer`], `key_ring` | a token and the keys that sign it |
-//! | [`TokenVerifier`], `validation` | checking at the servers behind a UAA, and at the UAA itself |
-//! | `inspection`, `revocation`, `revocations` | asking about tokens, and ending them before their time |
+//! | [`TokenVerifier`], `validation` | verification at the servers behind a UAA, and at the UAA itself |
+//! | `inspection`, `revocation`, `revocations` | introspection, and revocation |
 
 mod claims;
 mod client_authentication;

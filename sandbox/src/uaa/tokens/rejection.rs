@@ -85,7 +85,7 @@ impl Rejection {
         }
     }
 
-    /// What the `WWW-Authenticate` header says, where there is one.
+    /// The `WWW-Authenticate` header, if there is one.
     fn challenge(&self) -> Option<String> {
         let realm = match self {
             Self::BadCredentials | Self::UnknownOrigin | Self::Locked => {

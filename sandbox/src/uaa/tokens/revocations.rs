@@ -21,7 +21,7 @@ pub enum Tokens {
     OfClient(String),
 }
 
-/// What was withdrawn, and what is needed to do it to the second and no further.
+/// The revocations, and the data that makes them exact to the second.
 pub(in crate::uaa) struct Revocations(Mutex<Inner>);
 
 struct Inner {
@@ -29,7 +29,7 @@ struct Inner {
     until: Rows<String, i64>,
     /// Withdrawn in the very second in which they were given out, in which newer ones may follow.
     ids: HashSet<String>,
-    /// What was given out this second.
+    /// The tokens issued in this second.
     recent: VecDeque<Recent>,
 }
 

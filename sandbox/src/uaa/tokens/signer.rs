@@ -20,7 +20,7 @@ use crate::rsa_keys::{self, RsaKeyError};
 /// The id of a UAA's first key.
 pub(in crate::uaa) const FIRST_KEY: &str = "key-1";
 
-/// Signs tokens (RS256) and shows the public key to whoever wants to check them.
+/// Signs tokens (RS256) and publishes the public key.
 pub struct Signer {
     id: String,
     key: EncodingKey,
@@ -130,7 +130,7 @@ impl Signer {
     }
 }
 
-/// Signs tokens with a secret (HS256) that whoever checks them must know too.
+/// Signs tokens with a secret (HS256), which their verifiers need too.
 pub(in crate::uaa) struct SharedSecret {
     id: String,
     key: EncodingKey,

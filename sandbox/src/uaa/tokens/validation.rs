@@ -7,14 +7,14 @@ use super::{
 };
 use crate::uaa::Uaa;
 
-/// What a token is shown for.
+/// The purpose of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::uaa) enum Purpose {
     Access,
     Refresh,
 }
 
-/// What is wrong with a token.
+/// Errors of a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::uaa) enum InvalidToken {
     #[error("The token expired, was revoked, or the token ID is incorrect.")]
@@ -40,7 +40,7 @@ pub(in crate::uaa) enum InvalidToken {
 }
 
 impl Uaa {
-    /// What stands in a token that is good for this purpose.
+    /// The claims of a token that is valid for this purpose.
     pub(in crate::uaa) fn validated(
         &self,
         token: &str,

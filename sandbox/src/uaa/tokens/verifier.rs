@@ -29,14 +29,14 @@ enum Keys {
     Published(Arc<KeyRing>),
 }
 
-/// What a valid token says.
+/// The content of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken {
     /// The user's name, or the client's id when the token was given to a client.
     pub subject: String,
     /// The user's id, or the client's id when the token was given to a client.
     pub subject_id: String,
-    /// What the bearer may do.
+    /// The scopes of the bearer.
     pub scopes: BTreeSet<String>,
     /// The servers that the token is meant for.
     pub audience: BTreeSet<String>,
@@ -46,7 +46,7 @@ pub struct VerifiedToken {
     pub user_id: Option<String>,
     /// How the client got it, such as `client_credentials`.
     pub grant_type: Option<String>,
-    /// Who gave it: the URL of the UAA's token endpoint.
+    /// The issuer: the URL of the UAA's token endpoint.
     pub issuer: Option<String>,
     /// Since when it is valid, in seconds since 1970.
     pub issued_at: Option<i64>,
@@ -188,7 +188,7 @@ enum Life {
     Any,
 }
 
-/// What checks the tokens of one key.
+/// The verifier for the tokens of one key.
 pub(in crate::uaa) struct VerifyingKey {
     key: DecodingKey,
     alive: Validation,

@@ -224,7 +224,7 @@ pub(super) fn known<'a>(directory: &'a Directory, id: &str) -> Result<&'a Accoun
         .ok_or_else(|| UserRejection::NoUser(id.to_owned()))
 }
 
-/// Whoever changes a user says which version they have seen, or `*`.
+/// A change of a user names the version that the client has read, or `*`.
 fn has_version(request: &HttpRequest, user: &Account) -> Result<(), UserRejection> {
     let version = request.headers().get(IF_MATCH);
     let version = version

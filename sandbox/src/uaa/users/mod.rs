@@ -1,12 +1,12 @@
-//! `/Users` and `/Groups`: as much of SCIM 1.1 as the `uaa` and `cf` command lines need to make users, give them
-//! rights and remove them again (`spec/contracts/platform-apis.md`, "Users and groups").
+//! `/Users` and `/Groups`: the part of SCIM 1.1 that the `uaa` and `cf` command lines need to create users, grant
+//! rights and delete users (`spec/contracts/platform-apis.md`, "Users and groups").
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `accounts` | create, read, update, delete, list users |
 //! | `status` | passwords, locks |
-//! | `groups` | groups and who is in them |
-//! | `shown`, `rejection` | how users, groups and refusals look |
+//! | `groups` | groups and their members |
+//! | `shown`, `rejection` | the form of users, groups and errors |
 
 mod accounts;
 mod groups;

@@ -61,7 +61,7 @@ pub(super) fn group(directory: &Directory, name: &str, group: &Group) -> Value {
     shown
 }
 
-/// Who is in a group.
+/// The members of a group.
 pub(super) fn members<'a>(
     directory: &'a Directory,
     group: &'a str,

@@ -1,4 +1,4 @@
-//! What an operator does with brokers, access and offerings.
+//! The operator's commands for brokers, access and offerings.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a developer does with a service instance.
+//! The developer's commands for a service instance.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,13 +1,13 @@
-//! What the cf command line v8 asks, command by command, as it asks it (`spec/contracts/platform-apis.md`, "Calls per
-//! command, in order"), and what it reads in the answers.
+//! The requests of the cf command line v8, command by command (`spec/contracts/platform-apis.md`, "Calls per command,
+//! in order"), and the parts of the answers that it reads.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `targets` | organizations and spaces, found and made |
-//! | `brokers` | what an operator does with brokers, access and offerings |
-//! | `instances` | what a developer does with a service instance |
+//! | `targets` | finding and creating organizations and spaces |
+//! | `brokers` | the operator's commands for brokers, access and offerings |
+//! | `instances` | the developer's commands for a service instance |
 //! | `bindings` | apps and keys |
-//! | `terminal` | where the commands are typed |
+//! | `terminal` | runs the commands |
 
 mod bindings;
 mod brokers;

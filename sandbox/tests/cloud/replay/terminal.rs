@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::platform::{Api, Platform, eventually};
 
-/// One call of a command. `{name}` in it stands for what an earlier answer gave.
+/// One call of a command. `{name}` in it is replaced by a value of an earlier answer.
 pub(super) struct Call {
     method: Method,
     path: String,
@@ -50,7 +50,7 @@ impl Call {
         self
     }
 
-    /// What the answer has here is wanted later under this name.
+    /// Keeps a value of the answer under this name.
     pub(super) fn keeps(mut self, name: &'static str, pointer: &'static str) -> Self {
         self.keeps.push((name, pointer));
         self
@@ -127,7 +127,7 @@ impl Terminal {
         assert!(first.starts_with(&self.url), "{what}: {first}");
     }
 
-    /// Follows a job as the command line does: at once, its `Location` as it stands.
+    /// Polls a job as the command line does: at once, at its unchanged `Location`.
     async fn follows(&self, what: &str, location: &str) {
         assert!(
             location.starts_with(&format!("{}/v3/jobs/", self.url)),

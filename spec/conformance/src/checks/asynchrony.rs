@@ -11,7 +11,7 @@ use crate::{
     result::{applies, ensure},
 };
 
-/// What platforms store of a token.
+/// The longest token that platforms store.
 const LONGEST_TOKEN: usize = 10_000;
 
 pub(super) const CHECKS: &[Check] = &[

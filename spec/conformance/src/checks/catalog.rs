@@ -13,10 +13,10 @@ use crate::{
     result::applies,
 };
 
-/// What platforms take as a schema, in bytes.
+/// The largest schema that platforms accept, in bytes.
 const LARGEST_SCHEMA: usize = 65_536;
 
-/// What platforms show or store of a name.
+/// The longest name that platforms show or store.
 const LONGEST_NAME: usize = 255;
 
 pub(super) const CHECKS: &[Check] = &[

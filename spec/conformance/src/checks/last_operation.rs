@@ -1,4 +1,4 @@
-//! L: how an operation is doing.
+//! L: last operation.
 
 use crate::{
     Check, Checked,
@@ -132,7 +132,7 @@ async fn memory(session: &Session) -> Checked {
 }
 
 async fn retry_after(session: &Session) -> Checked {
-    // Whoever waits for an operation asks how it is doing.
+    // A platform polls the operation.
     session.creation().await?;
     let mut was_reported = false;
     for answer in session.client.said() {

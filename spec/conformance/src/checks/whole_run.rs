@@ -16,10 +16,10 @@ use crate::{
     result::ensure,
 };
 
-/// What Cloud Foundry waits for.
+/// The timeout of Cloud Foundry.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What shows that a description was written by a runtime for its developers.
+/// Signs of a runtime's trace in a description.
 const TRACES: [&str; 10] = [
     "goroutine ",
     "panic:",
@@ -115,7 +115,7 @@ async fn statuses(session: &Session) -> Checked {
     Ok(())
 }
 
-/// What §4 to §10 name, what holds for every route, and what the HTTP specification gives every server.
+/// The statuses of §4 to §10, those for every route, and those of the HTTP specification for every server.
 fn is_foreseen(answer: &Exchange) -> bool {
     let status = answer.status.as_u16();
     if matches!(

@@ -1,4 +1,4 @@
-//! What came of a run: `text` for people, `json` for programs, `junit` for continuous integration.
+//! The results of a run: `text` for people, `json` for programs, `junit` for continuous integration.
 
 mod json;
 mod junit;

@@ -12,7 +12,7 @@ use crate::{
     waiting::{EndState, Ended},
 };
 
-/// What was seen of bindings to an instance.
+/// The observations of an instance's bindings.
 #[derive(Debug)]
 pub(crate) struct Bindings {
     /// Asked for with an app.
@@ -104,7 +104,7 @@ async fn bind(
     session.ledger.binding_may_exist(instance, binding);
     let retrievable = session.offer().await?.service.bindings_retrievable;
     let ask = Ask::bind(instance, binding, body);
-    // Who cannot fetch a binding cannot wait for one.
+    // A platform that cannot fetch bindings cannot poll them.
     let ask = if retrievable { patient(ask) } else { ask };
     let answer = session.client.send(ask).await?;
     let end = if answer.has_status(&[202]) {

@@ -13,20 +13,20 @@ use crate::{
     waiting::{EndState, Ended, Reported, reported},
 };
 
-/// What was seen of an instance that was changed.
+/// The observations of a changed instance.
 #[derive(Debug)]
 pub(crate) struct Change {
     /// Requests that did not say that the platform waits: with `false`, then with nothing.
     pub(crate) impatient: Vec<Arc<Exchange>>,
     /// The request that was taken.
     pub(crate) accepted: Arc<Exchange>,
-    /// What happened while the instance was being changed.
+    /// The requests during the change.
     during: Option<During>,
     /// How the operation has ended.
     pub(crate) end: Option<Ended>,
 }
 
-/// What happened while an instance was being changed.
+/// The requests during a change.
 #[derive(Debug)]
 pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,
@@ -90,7 +90,7 @@ impl Change {
         })
     }
 
-    /// What happened while the instance was being changed, if that took long enough to be seen.
+    /// The requests during the change, if it took long enough.
     pub(crate) fn during(&self) -> Result<&During, Objection> {
         match &self.during {
             Some(during) if during.still == Reported::InProgress => Ok(during),

@@ -12,7 +12,7 @@ use crate::{
     waiting::{EndState, Ended, Reported, reported},
 };
 
-/// What was seen of an instance that came to be.
+/// The observations of a created instance.
 #[derive(Debug)]
 pub(crate) struct Creation {
     pub(crate) instance: String,
@@ -22,19 +22,19 @@ pub(crate) struct Creation {
     pub(crate) accepted: Arc<Exchange>,
     /// The token, where the broker answered that it would take a while.
     pub(crate) operation: Option<String>,
-    /// What happened while the instance was being made; nothing where it was there at once.
+    /// The requests during the creation; `None` if it was synchronous.
     during: Option<During>,
     /// How the operation has ended; nothing where there was none.
     pub(crate) end: Option<Ended>,
     /// The same order again, when the instance was there.
     pub(crate) repeat: Arc<Exchange>,
-    /// The same order again, with members and a parameter that nobody knows.
+    /// The same order again, with unknown members and an unknown parameter.
     pub(crate) repeat_with_unknown: Arc<Exchange>,
     /// Another order for the same id, when the instance was there.
     pub(crate) contradiction: Arc<Exchange>,
 }
 
-/// What happened while an instance was being made.
+/// The requests during a creation.
 #[derive(Debug)]
 pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,
@@ -95,7 +95,7 @@ impl Creation {
         })
     }
 
-    /// What happened while the instance was being made, if that took long enough to be seen.
+    /// The requests during the creation, if it took long enough.
     pub(crate) fn during(&self) -> Result<&During, Objection> {
         match &self.during {
             Some(during) if during.still == Reported::InProgress => Ok(during),

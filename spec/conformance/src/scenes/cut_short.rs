@@ -9,7 +9,7 @@ use crate::{
     waiting::{EndState, Ended},
 };
 
-/// What was seen of an instance that was deleted before it was there.
+/// The observations of an instance that was deleted during its creation.
 #[derive(Debug)]
 pub(crate) struct CutShort {
     /// The deletion.

@@ -1,4 +1,4 @@
-//! An instance is deleted, with a binding that nobody has given back.
+//! Deletes an instance that still has a binding.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     waiting::{EndState, Ended, Reported, reported},
 };
 
-/// What was seen of an instance that was deleted.
+/// The observations of a deleted instance.
 #[derive(Debug)]
 pub(crate) struct Deletion {
     /// A request that did not say that the platform waits.
@@ -28,7 +28,7 @@ pub(crate) struct Deletion {
     pub(crate) had_binding: bool,
 }
 
-/// What happened while an instance was being deleted.
+/// The requests during a deletion.
 #[derive(Debug)]
 pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,
@@ -96,7 +96,7 @@ impl Deletion {
         })
     }
 
-    /// What happened while the instance was being deleted, if that took long enough to be seen.
+    /// The requests during the deletion, if it took long enough.
     pub(crate) fn during(&self) -> Result<&During, Objection> {
         match &self.during {
             Some(during) if during.still == Reported::InProgress => Ok(during),

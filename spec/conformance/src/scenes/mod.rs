@@ -1,12 +1,12 @@
-//! What is played with a service instance, once for all checks that look at it.
+//! Sequences with a service instance, run once for all checks that need them.
 //!
-//! | scene | what happens |
+//! | scene | steps |
 //! | --- | --- |
-//! | `creation` | an instance is ordered, repeated, contradicted, followed to its end |
+//! | `creation` | an instance is ordered, the order repeated and contradicted, the operation polled to its end |
 //! | `change` | it is moved to another plan, or gets other parameters |
-//! | `bindings` | credentials are asked for in several ways, and given back |
+//! | `bindings` | bindings are created in several ways, and deleted |
 //! | `deletion` | it is deleted |
-//! | `cut_short` | another one is deleted while it is being made |
+//! | `cut_short` | another one is deleted during its creation |
 
 mod bindings;
 mod change;

@@ -1,4 +1,4 @@
-//! An operator's desk: a foundation, a broker on it, and the files that documents speak of.
+//! An operator's workplace: a foundation, a broker on it, and the files in the documents.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -7,7 +7,7 @@ use crate::{
     guide::document::project,
 };
 
-/// A program that documents speak of and that is not here.
+/// A program in the documents that is not installed here.
 const ELSEWHERE: &str = "bosh";
 
 /// Errands that documents also call by their own names.
@@ -23,16 +23,16 @@ const ERRANDS: [&str; 9] = [
     "broker-post-start",
 ];
 
-/// Somebody who works through a document with a foundation, a broker, registered and with an instance, and its files:
+/// Works through a document with a foundation, a registered broker with an instance, and its files:
 ///
-/// | there is | what it is |
+/// | name | meaning |
 /// | --- | --- |
 /// | `broker.yml`, `config.yml` | the broker's file, and one for all errands, also called `FILE` |
-/// | `broker.password`, `authority.pem` | the broker's password, and the authority that everybody here trusts |
+/// | `broker.password`, `authority.pem` | the broker's password, and the authority that all parts trust |
 /// | `odb-errand` | the program, also under the name of each errand of the Go release |
 /// | `cf` | the sandbox's command line, as a developer, in documents for operators as the administrator |
-/// | `$BROKER`, `$INSTANCE` | where the broker is, and the instance's id, also called `ID` |
-/// | `NAME:PASSWORD`, `https://broker.example.com`, `/path/to/the/authority.pem`, `PLAN-ID` | what stands for the broker's own |
+/// | `$BROKER`, `$INSTANCE` | the broker's address, and the instance's id, also called `ID` |
+/// | `NAME:PASSWORD`, `https://broker.example.com`, `/path/to/the/authority.pem`, `PLAN-ID` | placeholders for the broker's own values |
 /// | `manifests`, `release`, `scripts`, `spec` | the project's folders |
 #[derive(Debug)]
 pub struct Desk {
@@ -117,7 +117,7 @@ impl Desk {
         }
     }
 
-    /// Types a block; tells how programs were called that are not here.
+    /// Runs a block; returns how programs were called that are not installed.
     pub async fn follow(&mut self, fence: &Fence) -> Vec<Vec<String>> {
         self.reader.follow(fence).await;
         self.reader.calls()

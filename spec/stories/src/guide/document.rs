@@ -10,28 +10,28 @@ const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Where documents are, beside the README of each of these folders.
 const FOLDERS: [&str; 3] = ["docs", "release", "adapters"];
 
-/// What stands in the line above a block that a test of its own runs; the test follows, and ` -->`.
+/// The line above a block that a test of its own runs; the test follows, and ` -->`.
 const RUN_BY: &str = "<!-- run by ";
 
 /// A document of the project, in Markdown.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Where it lies in the project.
+    /// Its path in the project.
     pub path: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
 /// A fenced block of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
-    /// What stands behind the back-ticks, such as `sh`.
+    /// The info string after the back-ticks, such as `sh`.
     pub information: String,
     /// The line of the document in which it begins.
     pub line: usize,
-    /// What stands in it.
+    /// Its content.
     pub text: String,
-    /// Who runs it, as the line above says: tests of the project, by binary and name, or scripts.
+    /// The tests that run it, according to the line above: tests of the project, by binary and name, or scripts.
     pub run_by: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Fence {
 pub struct Link {
     /// Where it leads.
     pub target: String,
-    /// The line in which it stands.
+    /// Its line.
     pub line: usize,
 }
 
@@ -100,7 +100,7 @@ impl Document {
         links
     }
 
-    /// What a link may name behind its `#`: headings, and places that are marked by hand.
+    /// The anchors of links: headings, and explicit ones.
     pub fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, text) in self.prose() {
@@ -120,7 +120,7 @@ impl Document {
         anchors
     }
 
-    /// What stands between back-ticks in its text, by line.
+    /// The code between back-ticks in its text, by line.
     pub fn code(&self) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (line, text) in self.prose() {
@@ -175,7 +175,7 @@ pub fn fences(document: &str) -> Vec<Fence> {
     found
 }
 
-/// Whom the line above a block names.
+/// The tests that the line above a block names.
 fn runners(line: &str) -> Vec<String> {
     let list = line.trim().strip_prefix(RUN_BY);
     let list = list.and_then(|rest| rest.strip_suffix(" -->"));
@@ -185,7 +185,7 @@ fn runners(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a link calls a heading.
+/// The anchor of a heading.
 fn heading(line: &str) -> Option<String> {
     let text = line
         .strip_prefix('#')?
@@ -197,7 +197,7 @@ fn heading(line: &str) -> Option<String> {
     Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
 }
 
-/// The line without what stands between back-ticks.
+/// The line without code between back-ticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }

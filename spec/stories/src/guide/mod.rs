@@ -1,13 +1,13 @@
-//! Documents whose commands are run and whose examples are loaded: fenced blocks by what stands behind their back-ticks.
+//! Documents whose commands are run and whose examples are loaded: fenced blocks by their info strings.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `document` | a document of the project, its fenced blocks, links and commands within the text |
-//! | `reader` | somebody who types what a document says |
-//! | `desk` | an operator with a foundation, a broker and its files, who does so |
+//! | `reader` | runs the blocks of a document |
+//! | `desk` | does so as an operator with a foundation, a broker and its files |
 //! | `texts` | the texts in the sources of a program |
-//! | `project_tests` | which tests there are |
-//! | `properties` | a page that is made, and not written |
+//! | `project_tests` | the tests of the project |
+//! | `properties` | the generated page of properties |
 
 mod desk;
 mod document;

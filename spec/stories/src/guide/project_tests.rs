@@ -54,8 +54,8 @@ impl ProjectTests {
         self.tests.keys()
     }
 
-    /// What stands, comments aside, in the file of a test, in the modules within it and in those beside it that it uses. The test
-    /// may be named with its binary in front of its module: `story::check::NAME`.
+    /// The code, without comments, of a test's file, of the modules within it and of those beside it that it uses. The
+    /// test may be named with its binary in front of its module: `story::check::NAME`.
     pub fn sources_of(&self, name: &str) -> Option<String> {
         let without_binary = name.split_once("::").map_or(name, |(_, rest)| rest);
         let file = self

@@ -14,7 +14,8 @@ This page lists the properties of the job specifications in `release/jobs`. A pr
 [key](configuration.md) of `broker.yml`, which describes it. A Director silently drops properties that are not declared here.
 ";
 
-/// Where a property of job `broker` is called otherwise in `broker.yml`. What is in none of its sections stands in `broker`.
+/// Properties of job `broker` with another name in `broker.yml`. A property outside of these sections belongs to
+/// `broker`.
 const OTHERWISE: [(&str, &str); 8] = [
     ("tls.certificate", "broker.tls.cert_file"),
     ("tls.private_key", "broker.tls.key_file"),
@@ -127,7 +128,7 @@ fn key(property: &str) -> Option<String> {
     })
 }
 
-/// What a job asks of others and gives to them.
+/// The links that a job consumes and provides.
 fn links(specification: &Value) -> String {
     let names = |list: &Value| {
         let links = list.as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Somebody who types what a document says.
+//! Runs the blocks of a document.
 
 use std::{
     fmt::Write,
@@ -25,17 +25,17 @@ const CALL_END: &str = "\\036";
 /// Marks a block that has to fail; what has to be said follows.
 const FAILS: &str = "sh fails: ";
 
-/// Somebody who types what a document says, in an empty folder.
+/// Runs the blocks of a document in an empty folder.
 ///
-/// | block | what becomes of it |
+/// | block | effect |
 /// | --- | --- |
-/// | `sh` | is run and has to succeed; its folder and its variables are those of the blocks that follow |
-/// | `sh fails: TEXT` | has to fail, and to say that |
-/// | `sh up` | is a sandbox, which runs from then on; it is waited for |
-/// | `sh edit` | is run, and the sandbox waited for, until its broker is up again |
-/// | `sh PROGRAM` | is run; what the program, which is not there, would be called with is written down |
+/// | `sh` | is run and must succeed; its folder and its variables are kept for the next blocks |
+/// | `sh fails: TEXT` | must fail with that text |
+/// | `sh up` | starts a sandbox, and waits for it |
+/// | `sh edit` | is run, and then waits until the sandbox's broker is up again |
+/// | `sh PROGRAM` | is run; the calls of the program, which is not installed, are recorded |
 ///
-/// It tells what was printed.
+/// It returns the output.
 #[derive(Debug)]
 pub struct Reader {
     programs: Vec<PathBuf>,
@@ -94,14 +94,14 @@ impl Reader {
         self
     }
 
-    /// The same, who reads another word where this one stands for something of the reader's own.
+    /// With a word that replaces one of the document.
     #[must_use]
     pub fn with_word(mut self, word: &str, meant: &str) -> Self {
         self.words.push((word.to_owned(), meant.to_owned()));
         self
     }
 
-    /// The same, for whom a name stands for a program and its first arguments.
+    /// With a name for a program and its first arguments.
     #[must_use]
     pub fn with_program(mut self, name: &str, stands_for: &str) -> Self {
         writeln!(self.functions, "{name}() {{ {stands_for} \"$@\"; }}")
@@ -109,7 +109,7 @@ impl Reader {
         self
     }
 
-    /// The same, who has no program of this name, and remembers how it was called: [`calls`](Self::calls).
+    /// Without the program of this name, whose calls are recorded: [`calls`](Self::calls).
     #[must_use]
     pub fn without_program(mut self, name: &str) -> Self {
         let calls = self.folder.path().join(CALLS);
@@ -169,7 +169,7 @@ impl Reader {
 
     async fn run(&self, fence: &Fence, end: End<'_>) -> String {
         let state = self.folder.path().join(".shell");
-        // What the block leaves behind counts for the next one, but for what Bash lets nobody set.
+        // The state after the block is kept for the next one, except for read-only variables of Bash.
         let script = format!(
             "save() {{ declare -p | grep -v '^declare -[a-zA-Z]*r' >{state}; echo \"cd $PWD\" >>{state}; }}\n\
              trap save EXIT\n\
@@ -196,7 +196,7 @@ impl Reader {
         said
     }
 
-    /// The text with the reader's own words, where those of the document stand by themselves.
+    /// The text with the reader's words in place of the document's.
     fn as_meant(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (word, meant) in &self.words {

@@ -1,4 +1,4 @@
-//! What a Director with a CredHub makes for the `variables:` of a manifest.
+//! The values that a Director with a CredHub generates for the `variables:` of a manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use x509_parser::{prelude::FromDer, public_key::RSAPublicKey};
 
 use super::Variables;
 
-/// As long as CredHub makes them.
+/// The length of CredHub's passwords.
 const PASSWORD_LENGTH: usize = 40;
 
 /// A variable cannot be generated.
@@ -33,14 +33,14 @@ pub enum GenerationError {
     /// Two have the same name.
     #[error("`variables` has two of the name `{0}`")]
     Twice(String),
-    /// Its certificate is to be signed by somebody who is not there.
+    /// The authority of its certificate does not exist.
     #[error(
         "certificate `{name}` is to be signed by `{authority}`, which is no authority made before it"
     )]
     NoAuthority {
         /// Which.
         name: String,
-        /// Who should sign.
+        /// The missing authority.
         authority: String,
     },
     /// A certificate has to say who it is for, and be signed.
@@ -59,7 +59,7 @@ pub enum GenerationError {
     },
 }
 
-/// What was made.
+/// The generated values.
 pub(super) struct Generated {
     pub(super) variables: Variables,
     /// Those who have signed for others.
@@ -135,10 +135,10 @@ enum KeyUsage {
 #[derive(Default)]
 struct Authorities(BTreeMap<String, (Issuer<'static, KeyPair>, String)>);
 
-/// Makes whatever `variables:` of the document lists and nobody has given, in its order.
+/// Generates the `variables:` of the document that are not given, in its order.
 ///
-/// Keys of certificates are ECDSA P-256, where CredHub makes RSA ones. An authority with an absolute name that nobody has
-/// given is another deployment's, and made as well.
+/// Keys of certificates are ECDSA P-256, where CredHub generates RSA keys. An authority with an absolute name that is
+/// not given belongs to another deployment, and is generated as well.
 pub(super) fn generate(document: &Value, given: &Variables) -> Result<Generated, GenerationError> {
     let mut authorities = Authorities::default();
     let mut generated = Generated {
@@ -323,7 +323,7 @@ fn password(length: usize) -> String {
     letters.map(char::from).collect()
 }
 
-/// The form of RFC 4253, section 6.6, of a public key as in PKCS #1. Whole numbers are written alike in both.
+/// The form of RFC 4253, section 6.6, of a public key as in PKCS #1. Integers are encoded alike in both.
 fn ssh_public_key(pkcs1: &[u8]) -> Vec<u8> {
     let (_, key) = RSAPublicKey::from_der(pkcs1).expect("the key was made for RSA");
     let mut blob = Vec::new();

@@ -56,7 +56,7 @@ pub enum FileError {
     Malformed {
         /// Which.
         file: String,
-        /// What it should be.
+        /// The expected type.
         kind: &'static str,
         /// Why not.
         #[source]
@@ -76,7 +76,7 @@ pub enum FileError {
 /// A manifest could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// A variable cannot stand where it does.
+    /// A variable is at an invalid location.
     #[error("the variables do not fit the manifest")]
     Variable(#[from] VariableError),
     /// An entry of `variables:` cannot be generated.
@@ -116,14 +116,14 @@ impl Manifest {
         given.interpolate(&self.document)
     }
 
-    /// What a Director deploys of it: variables that are given in place of their names, and for those of
-    /// `variables:` that are not given, what its CredHub would generate.
+    /// The manifest as a Director deploys it: given variables replace their names, and those of `variables:` that are
+    /// not given are generated as by CredHub.
     pub fn complete(&self, given: &Variables) -> Result<Interpolation, ManifestError> {
         let first = given.interpolate(&self.document)?;
         let generated = generated::generate(&first.document, given)?;
         let second = generated.variables.interpolate(&first.document)?;
         let mut unused = first.unused;
-        // Whoever signs others is of use, even if nobody trusts it by name.
+        // An authority that signs others is used, even without a reference to it.
         let idle = |name: &String| !generated.signers.contains(name);
         unused.extend(second.unused.into_iter().filter(idle));
         Ok(Interpolation {

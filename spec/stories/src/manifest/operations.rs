@@ -31,7 +31,7 @@ pub struct OperationError {
     kind: OperationErrorKind,
 }
 
-/// What is wrong with an operation.
+/// Errors of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperationErrorKind {
     /// There are `replace` and `remove`.
@@ -48,9 +48,9 @@ pub enum OperationErrorKind {
     Kind {
         /// Where.
         location: String,
-        /// What was expected there.
+        /// The expected type.
         expected: &'static str,
-        /// What is there.
+        /// The type found.
         found: &'static str,
     },
     /// A key is not there.
@@ -58,13 +58,13 @@ pub enum OperationErrorKind {
     NoKey {
         /// Where it should be.
         location: String,
-        /// What is there instead.
+        /// The existing keys.
         siblings: String,
     },
     /// None or several items match.
     #[error("`{location}` matches {count} items, not one")]
     Matches {
-        /// What should match.
+        /// The location that should match.
         location: String,
         /// How many do.
         count: usize,
@@ -77,7 +77,7 @@ pub enum OperationErrorKind {
         /// How many there are.
         length: usize,
     },
-    /// What the author of the file wants to be told.
+    /// The file's own error text.
     #[error("{0}")]
     Reported(String),
 }
@@ -86,7 +86,7 @@ pub enum OperationErrorKind {
 struct Operation {
     pointer: Pointer,
     action: Action,
-    /// What the file says when it cannot be carried out.
+    /// The file's text for an operation that cannot be applied.
     error: Option<String>,
 }
 
@@ -96,7 +96,7 @@ enum Action {
     Remove,
 }
 
-/// As it stands in the file. A member that nobody knows is ignored, as by the CLI.
+/// The operation as in the file. Unknown members are ignored, as by the CLI.
 #[derive(Deserialize)]
 struct Definition {
     #[serde(default, rename = "type")]
@@ -160,7 +160,7 @@ impl OpsFile {
         Ok(())
     }
 
-    /// What is put into documents.
+    /// The values that the file inserts.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.operations
             .iter()
@@ -172,7 +172,7 @@ impl OpsFile {
 }
 
 impl OperationError {
-    /// What is wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &OperationErrorKind {
         &self.kind
     }
@@ -438,7 +438,7 @@ fn missing(map: &Map<String, Value>, here: &Location) -> OperationErrorKind {
     }
 }
 
-/// What has to be at a key that was not there, so that the next step finds its way.
+/// The empty value for a missing key, so that the next step can be applied.
 fn empty_for(next: Option<&Step>) -> Value {
     match next {
         None => Value::Null,

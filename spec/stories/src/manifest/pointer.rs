@@ -15,7 +15,7 @@ pub enum PointerError {
     /// It begins with something else.
     #[error("a path begins with `/`")]
     NoSlash,
-    /// Behind a colon stands something else.
+    /// The text after the colon is invalid.
     #[error("`:{0}` is none of `:prev`, `:next`, `:before` and `:after`")]
     UnknownModifier(String),
     /// A key is not in a list.
@@ -158,7 +158,7 @@ fn upstreams<'t>(modifiers: impl Iterator<Item = &'t str>) -> Result<Upstreams, 
     Ok(found)
 }
 
-/// `~0` last, for what it stands for begins the others.
+/// `~0` last, because its replacement begins the others.
 fn unescaped(token: &str) -> String {
     let escapes = [
         ("~1", "/"),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{FileError, text_of};
 
-/// Values by name. What is in them is never printed.
+/// Values by name. They are never printed.
 #[derive(Clone, Default)]
 pub struct Variables(pub(super) BTreeMap<String, Value>);
 
@@ -20,13 +20,13 @@ pub struct Variables(pub(super) BTreeMap<String, Value>);
 pub struct Interpolation {
     /// The document.
     pub document: Value,
-    /// Variables that nobody has given; their names still stand in the document.
+    /// Variables without a value; their names are still in the document.
     pub missing: BTreeSet<String>,
     /// Variables that were given and that nothing in the document asks for.
     pub unused: BTreeSet<String>,
 }
 
-/// A variable cannot stand where it does.
+/// A variable is at an invalid location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VariableError {
     /// A part of its value is asked for that it does not have.
@@ -37,7 +37,7 @@ pub enum VariableError {
         /// The part.
         key: String,
     },
-    /// Within a text only texts and numbers can stand.
+    /// Within a text only texts and numbers are valid.
     #[error("variable `{0}` is part of a text, and is neither text nor whole number")]
     NotText(String),
 }
@@ -92,7 +92,7 @@ impl Variables {
         self
     }
 
-    /// Every name that stands between `((` and `))` in a value, without what follows a dot.
+    /// Every name between `((` and `))` in a value, without the part after a dot.
     pub fn asked_for_by(document: &Value) -> BTreeSet<String> {
         let nothing = Self::new().interpolate(document);
         nothing.expect("nothing is put in place").missing
@@ -244,7 +244,7 @@ mod tests {
         let variables = Variables::new().with("a", "((b))").with("c", 1);
         let document = json!({"((a))": "((d.e)) ((/f/g))"});
         let result = variables.interpolate(&document).unwrap();
-        // What stands in a value is not looked at again.
+        // Values are not interpolated again.
         assert_eq!(result.document, json!({"((b))": "((d.e)) ((/f/g))"}));
         assert_eq!(
             result.missing,

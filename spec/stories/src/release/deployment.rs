@@ -1,4 +1,4 @@
-//! Every job of ours in a BOSH manifest.
+//! Every job of this release in a BOSH manifest.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -29,7 +29,7 @@ pub enum DeploymentRejection {
         /// The job.
         job: String,
     },
-    /// A job asks for a link and nobody, or more than one, provides it.
+    /// A job consumes a link without a provider, or with more than one.
     #[error("could not resolve link `{link}` of job `{job}` in instance group `{group}`: {reason}")]
     Link {
         /// The instance group.
@@ -41,7 +41,7 @@ pub enum DeploymentRejection {
         /// Why not.
         reason: String,
     },
-    /// A job's templates, or whoever reads its properties, refuse.
+    /// A job's templates, or the readers of its properties, fail.
     #[error(transparent)]
     Job(#[from] Rejection),
 }
@@ -60,18 +60,18 @@ pub struct RenderedInstance {
     jobs: Vec<Rendered>,
 }
 
-/// A job of ours in the manifest.
+/// A job of this release in the manifest.
 struct Location<'a> {
     group: &'a Value,
     job: &'a Value,
 }
 
-/// A job of ours that provides a link.
+/// A job of this release that provides a link.
 struct Provider<'a> {
     location: Location<'a>,
-    /// What the release calls the link.
+    /// The link's name in the release.
     link: String,
-    /// What the manifest calls it.
+    /// The link's name in the manifest.
     alias: String,
     kind: String,
 }
@@ -109,7 +109,7 @@ impl Deployment {
         self
     }
 
-    /// Renders every job of ours on every instance.
+    /// Renders every job of this release on every instance.
     pub fn render(&self) -> Result<RenderedDeployment, DeploymentRejection> {
         let mut renderings = Vec::new();
         let mut owners = Vec::new();
@@ -152,7 +152,7 @@ impl Deployment {
         Ok(RenderedDeployment { instances })
     }
 
-    /// Jobs of ours, in the order of the manifest.
+    /// The jobs of this release, in the order of the manifest.
     fn locations(&self) -> Vec<Location<'_>> {
         let groups = items(&self.manifest["instance_groups"]);
         let locations = groups.flat_map(|group| {
@@ -338,7 +338,7 @@ impl RenderedInstance {
         self.index
     }
 
-    /// The jobs of ours, in the order of the manifest.
+    /// The jobs of this release, in the order of the manifest.
     pub fn jobs(&self) -> &[Rendered] {
         &self.jobs
     }
@@ -365,7 +365,7 @@ impl Location<'_> {
     }
 }
 
-/// A link that stands in the manifest itself.
+/// A link that the manifest itself contains.
 fn written_out(reported: &Value) -> Link {
     let properties = match &reported["properties"] {
         Value::Null => json!({}),

@@ -1,4 +1,4 @@
-//! What one job tells another.
+//! A link between two jobs.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ impl Link {
         Self(json!({ "properties": properties, "instances": [], "address": null }))
     }
 
-    /// A link that a job of ours provides: of the job's properties it gets those that the job's specification lists.
+    /// A link that a job of this release provides: it has the properties that the job's specification lists.
     pub fn provided_by(jobs: &Jobs, job: &str, link: &str, properties: &Value) -> Self {
         let provider =
             json!({ "job": jobs.folder_of(job), "link": link, "properties": properties });

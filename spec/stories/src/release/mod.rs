@@ -1,16 +1,16 @@
-//! What a Director makes of the BOSH release: rendered jobs, of one job alone or of a whole manifest.
+//! The BOSH release as a Director renders it: one job alone, or the jobs of a complete manifest.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | `jobs` | the jobs of a release |
-//! | `link` | what one job tells another |
-//! | `rendering` | a job that is to be rendered |
-//! | `rendered`, `rejection` | what comes of it |
-//! | `deployment` | every job of ours in a manifest |
+//! | `link` | a link between two jobs |
+//! | `rendering` | a job to render |
+//! | `rendered`, `rejection` | the result |
+//! | `deployment` | every job of this release in a manifest |
 //! | `ruby` | the program that evaluates templates |
-//! | `vm` | a folder that stands for a VM, with bpm |
+//! | `vm` | a folder in place of a VM, with bpm |
 //! | `tarball` | the release itself |
-//! | `site` | what a sandbox has in the place of a real site |
+//! | `site` | a sandbox in place of a real site |
 
 mod deployment;
 mod jobs;

@@ -18,7 +18,7 @@ pub struct Fault {
     pub template: Option<String>,
     /// The line of the template.
     pub line: Option<u32>,
-    /// What the template, or whoever reads its properties, says.
+    /// The message of the template, or of the readers of its properties.
     pub text: String,
 }
 
@@ -40,7 +40,7 @@ impl Rejection {
         &self.errors
     }
 
-    /// What templates say, in their order.
+    /// The messages of templates, in their order.
     pub fn texts(&self) -> Vec<&str> {
         self.errors
             .iter()

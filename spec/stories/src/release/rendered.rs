@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Where everything of BOSH is on a VM.
 const ROOT: &str = "/var/vcap";
 
-/// What the agent makes of files in `bin`, and of others.
+/// The agent's modes for files in `bin`, and for others.
 const EXECUTABLE: u32 = 0o750;
 const READABLE: u32 = 0o640;
 
@@ -56,7 +56,7 @@ impl Rendered {
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// For a machine on which this folder stands for `/var/vcap`.
+    /// For a machine with this folder in place of `/var/vcap`.
     #[must_use]
     pub fn relocated(mut self, root: &Path) -> Self {
         let root = root.to_str().expect("the path is in UTF-8");

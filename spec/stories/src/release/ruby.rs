@@ -20,7 +20,7 @@ const TIME_LIMIT: &str = "120";
 /// How much it may answer in all, in bytes.
 const ANSWER_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// What came of a rendering.
+/// The result of a rendering.
 #[derive(Debug, Deserialize)]
 pub(super) struct Answer {
     pub(super) files: BTreeMap<String, String>,

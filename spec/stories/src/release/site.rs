@@ -1,4 +1,4 @@
-//! What a running sandbox has where the manifests of a real site have addresses and credentials.
+//! The addresses and credentials of a running sandbox, for the manifests of a real site.
 
 use serde_json::{Value, json};
 use url::Url;
@@ -68,8 +68,8 @@ pub fn secure_manifests(foundation: &Foundation) -> Value {
     })
 }
 
-/// Properties that have the broker keep the credentials of bindings in the CredHub of applications, of which
-/// [`credhub_link`] tells the address.
+/// Properties that make the broker store the credentials of bindings in the CredHub of applications; [`credhub_link`]
+/// has its address.
 pub fn secure_bindings(foundation: &Foundation) -> Value {
     let credhub = &foundation.description().cloud_controller.credhub;
     let client = json!({

@@ -18,7 +18,7 @@ const TIME_LIMIT: &str = "300";
 /// The version of the release that tests make.
 const VERSION: &str = "0.0.0+test";
 
-/// What is in the release, or makes it.
+/// The programs in the release, and the one that builds it.
 const PROGRAMS: [&str; 6] = [
     "kafka-service-adapter",
     "odb-errand",

@@ -1,4 +1,4 @@
-//! The stand-in does what a Director does: jobs of its own are rendered, so that this does not hang on those of the release.
+//! The stand-in renders jobs as a Director does. The jobs here are independent of the release.
 
 use std::{fs, path::Path};
 

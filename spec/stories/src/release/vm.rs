@@ -1,4 +1,4 @@
-//! A folder that stands for `/var/vcap` on a VM: packages, jobs, and what the agent and monit do with them.
+//! A folder in place of `/var/vcap` on a VM: packages, jobs, and what the agent and monit do with them.
 
 use std::{
     fs::{self, Permissions},
@@ -19,7 +19,7 @@ const BPM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vm/bpm.rb");
 /// Where jobs look for bpm.
 const LOCATIONS_OF_BPM: [&str; 2] = ["packages/bpm/bin/bpm", "jobs/bpm/bin/bpm"];
 
-/// What the agent gives scripts to find programs in.
+/// The agent's `PATH` for scripts.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where programs are that this machine does not have as a stemcell has them.
@@ -40,10 +40,10 @@ exec "$@"
 /// How much of each log a failing test prints.
 const PRINTED: usize = 64 * 1024;
 
-/// How long what is over in a moment may take.
+/// The time limit of quick steps.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A VM without a machine. What runs on it ends with it.
+/// A VM without a machine. Its processes end with it.
 #[derive(Debug)]
 pub struct Vm {
     root: PathBuf,
@@ -78,7 +78,7 @@ impl Vm {
         vm
     }
 
-    /// The folder that stands for `/var/vcap`.
+    /// The folder in place of `/var/vcap`.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -207,7 +207,7 @@ impl Vm {
         self.root.join("sys/run/bpm").join(job).join(name)
     }
 
-    /// The processes that have a file of a job in their arguments, whether or not a pid file tells of them.
+    /// The processes with a file of a job in their arguments, with or without a pid file.
     pub fn processes(&self, job: &str) -> Vec<RunningProcess> {
         let folder = format!("{}/jobs/{job}/", self.root.display());
         let table = ProcessTable::look();
@@ -215,7 +215,7 @@ impl Vm {
         found.cloned().collect()
     }
 
-    /// What a job has logged: a file below `sys/log/JOB`.
+    /// A log of a job: a file below `sys/log/JOB`.
     pub fn log(&self, job: &str, name: &str) -> String {
         let file = self.root.join("sys/log").join(job).join(name);
         fs::read_to_string(file).unwrap_or_default()
@@ -245,7 +245,7 @@ impl Drop for Vm {
         if std::thread::panicking() {
             self.print_logs();
         }
-        // Whatever has come of pid files: all of it has a path of this VM in its arguments, which nobody else has.
+        // Independent of pid files: each process has a path of this VM in its arguments.
         let root = self.root.display().to_string();
         for one in ProcessTable::look().with_argument(&root) {
             let id = i32::try_from(one.id).ok().and_then(Pid::from_raw);

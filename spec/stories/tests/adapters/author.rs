@@ -11,7 +11,7 @@ use odb_stories::Binaries;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What Redis is asked with.
+/// The inputs of the Redis adapter.
 const INPUTS: &str = r#"
 service_deployment:
   releases:

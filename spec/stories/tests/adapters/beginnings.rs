@@ -1,5 +1,4 @@
-//! `odb-adapter new`: an author begins. What comes of an adapter in Rust is told by the story of the tutorial, which
-//! compiles it.
+//! `odb-adapter new`: an author begins an adapter. The story of the tutorial compiles the result in Rust.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 

@@ -208,7 +208,7 @@ fn an_executable_that_cannot_be_started_is_a_finding() {
     assert!(text(&output.stdout).contains("error P-01: the executable cannot be started"));
 }
 
-/// The command and the inputs, as they stand there.
+/// Compares command and inputs with the document.
 #[test]
 fn the_document_is_true_to_the_letter() {
     let document = document();

@@ -1,4 +1,4 @@
-//! What the authors' documents say of the protocol is true (`docs/authors/`).
+//! The authors' documents on the protocol are correct (`docs/authors/`).
 
 use std::{collections::BTreeSet, error::Error, fs, path::Path};
 
@@ -67,7 +67,7 @@ fn every_example_of_the_protocol_is_what_it_says_it_is() {
     }
 }
 
-/// A rule is found by findings that there are, and every finding is spoken of.
+/// Every rule lists existing findings, and every finding belongs to a rule.
 #[test]
 fn the_guide_to_good_adapters_names_every_finding_of_the_check_and_no_other() {
     let (guide, check) = (document("good-adapter.md"), document("check.md"));
@@ -189,7 +189,7 @@ fn findings(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// `C-01 to C-04` stands for those between them, too.
+/// `C-01 to C-04` includes the findings between them.
 fn with_ranges(text: &str) -> BTreeSet<String> {
     let mut found = findings(text);
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -86,7 +86,7 @@ impl Run {
             .unwrap_or_else(|error| panic!("stdout is not one JSON value: {error}; {self:?}"))
     }
 
-    /// What the platform user reads of a call that failed with the ordinary exit code.
+    /// The user message of a call that failed with the ordinary exit code.
     pub(crate) fn rejection(&self) -> &str {
         assert_eq!(self.code, Some(1), "{self:?}");
         &self.stdout

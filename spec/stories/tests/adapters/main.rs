@@ -1,17 +1,17 @@
-//! Service adapters as executables: ours in Rust, those that are folders of templates, and deliberately broken ones.
+//! Service adapters as executables: our own in Rust, those that are folders of templates, and deliberately broken ones.
 //!
-//! | module | which |
+//! | module | contents |
 //! | --- | --- |
-//! | `executable` | how an adapter is run |
-//! | `samples` | the worked samples of the protocol, and what the broker asks next |
-//! | `properties` | what every adapter keeps to, whatever is done to an instance |
-//! | `beginnings`, `by_hand` | what `odb-adapter` makes, and asks, for an author |
+//! | `executable` | runs an adapter |
+//! | `samples` | the worked samples of the protocol, and the broker's next requests |
+//! | `properties` | the promises of every adapter, over random lives of instances |
+//! | `beginnings`, `by_hand` | what `odb-adapter` generates and runs for an author |
 //! | `check` | `odb-adapter check`: the command, the report, its document |
 //! | `faultless` | our own adapters pass it |
-//! | `broken`, `small_errors` | adapters that break one thing each, and what the check says of them |
-//! | `documents` | what authors read |
-//! | `redis` | what every adapter for Redis does, in Rust or as a folder |
-//! | `kafka` | what the adapter for Kafka does |
+//! | `broken`, `small_errors` | adapters that break one rule each, and the finding for it |
+//! | `documents` | the authors' documents |
+//! | `redis` | every adapter for Redis, in Rust or as a folder |
+//! | `kafka` | the adapter for Kafka |
 
 #![cfg(test)]
 

@@ -25,7 +25,7 @@ fn report_with(error: &str, mut inputs: Inputs) -> Report {
     Check::new(program, inputs).run()
 }
 
-/// Exactly these are found. How long a call takes is no matter of ours.
+/// Exactly these findings are reported. The duration of a call does not matter.
 #[track_caller]
 fn is_found(error: &str, expected: &[&str]) {
     holds(&report(error), expected);
@@ -88,7 +88,7 @@ fn an_upgrade_that_changes_something_is_found() {
     is_found("ChangesOnUpgrade", &["D-02"]);
 }
 
-/// No two answers being alike, answers to other forms of the question differ too.
+/// Because no two answers are alike, those to other forms of the request differ, too.
 #[test]
 fn random_keys_in_an_order_are_found() {
     is_found("RandomKeys", &["D-03", "C-05", "C-06", "C-07", "C-11"]);

@@ -1,4 +1,4 @@
-//! A manifest of the Go release becomes one of ours by what `docs/operators/migrate.md` tells to type, and back again.
+//! The commands of `docs/operators/migrate.md` turn a manifest of the Go release into one for this release, and back.
 
 use std::{
     fs,
@@ -70,7 +70,7 @@ fn the_program_comes_out_of_the_tarball_by_the_commands_of_the_guide() {
     assert!(said.starts_with("on-demand-broker "), "{version:?}");
 }
 
-/// All jobs are those of this release, and the broker finds no fault with its file.
+/// All jobs are those of this release, and the broker accepts its file.
 fn expect_to_be_complete(manifest: &str) {
     let manifest = filled_in(manifest);
     let release = &manifest["releases"][0];
@@ -85,7 +85,7 @@ fn expect_to_be_complete(manifest: &str) {
     machine.expect_no_findings();
 }
 
-/// Whoever types the other commands deploys that file, under its name.
+/// The other commands deploy that file, under its name.
 fn expect_to_be_deployed(guide: &[Fence], manifest: &str, folder: &Path) {
     let manifest: Value = filled_in(manifest);
     let lines = guide.iter().flat_map(|fence| fence.text.lines());

@@ -26,7 +26,7 @@ fn run(folder: &Path, library: &str, script: &str, variables: &[(&str, &str)]) -
         .expect("bash is there")
 }
 
-/// What a script that succeeds prints.
+/// The output of a successful script.
 fn printed(folder: &Path, library: &str, script: &str, variables: &[(&str, &str)]) -> String {
     let output = run(folder, library, script, variables);
     let errors = text(&output.stderr);

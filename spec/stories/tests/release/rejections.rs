@@ -1,11 +1,11 @@
-//! What templates refuse: in the words of the Go release, and in its order (`spec/contracts/config-and-release.md` §1.5, §2.3
-//! to §2.10).
+//! The errors of templates: in the words of the Go release, and in its order (`spec/contracts/config-and-release.md`
+//! §1.5, §2.3 to §2.10).
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `in_order` | a fault of each kind, in the order in which they are found |
+//! | `in_order` | an error of each kind, in the order in which they are found |
 //! | `further` | the others |
-//! | `errands` | what the jobs of errands refuse |
+//! | `errands` | the errors of the errands' jobs |
 
 mod errands;
 mod further;
@@ -48,7 +48,7 @@ fn secure_manifests(properties: &mut Value, credhub: Value) {
     properties["bosh_credhub_api"] = credhub;
 }
 
-/// What the configuration's template says.
+/// The message of the configuration's template.
 fn said(outcome: &Result<Rendered, Rejection>) -> Option<&str> {
     let rejection = outcome.as_ref().err()?;
     let mut errors = rejection.errors().iter();
@@ -123,10 +123,10 @@ fn what_is_no_number_is_refused_by_its_name() {
 #[test]
 fn of_several_errors_the_first_in_the_order_of_the_go_release_is_reported() {
     let renderings = (0..IN_ORDER.len()).map(|first| {
-        // The last faults first: some are put into what an earlier one replaces.
+        // The last errors first, because some are inserted into what an earlier one replaces.
         let mut properties = spoiled(IN_ORDER[first..].iter().rev());
         if first > 0 {
-            // Deeper faults need a plan that is one.
+            // Deeper errors need a valid plan.
             properties["service_catalog"]["plans"][0]["name"] = json!("single");
         }
         broker(properties)
@@ -154,7 +154,7 @@ fn a_link_to_a_credhub_that_says_nothing_is_refused() {
     }
 }
 
-/// What the Go release refuses, or makes something else of, for no reason (`spec/contracts/config-and-release.md` §4.1).
+/// Valid input that the Go release rejects or changes (`spec/contracts/config-and-release.md` §4.1).
 #[test]
 fn what_is_not_wrong_is_not_refused() {
     let accepted: [fn(&mut Value); 6] = [

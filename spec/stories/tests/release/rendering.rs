@@ -167,7 +167,7 @@ fn expect_contract(deployment: &RenderedDeployment) {
     );
 }
 
-/// A fault is put into each file: it is the only one that the errand finds, before it asks anybody.
+/// With an error in each file, the errand reports only that one, before its first request.
 #[tokio::test]
 async fn the_errands_take_the_files_that_their_jobs_render() {
     let machine = Machine::new();
@@ -180,7 +180,7 @@ async fn the_errands_take_the_files_that_their_jobs_render() {
     }
 }
 
-/// What only our errands know, too.
+/// Including what only our errands support.
 #[tokio::test]
 async fn the_errands_take_what_the_go_release_does_not_have() {
     let machine = Machine::new();

@@ -27,7 +27,7 @@ echo "{\"service_instance\": {\"create\": $parameters, \"update\": $parameters},
 /// Where the job looks for the adapter, below `/var/vcap`.
 const ADAPTER_PATH: &str = "packages/odb-service-adapter/bin/service-adapter";
 
-/// What has to be given, and nothing else.
+/// The required properties, and no others.
 pub(crate) fn smallest() -> Value {
     json!({
         "username": "broker",
@@ -102,7 +102,7 @@ pub(crate) fn text_of_contract() -> &'static str {
     fence.expect("the contract has a manifest")
 }
 
-/// The same as it stands, but for the release's name.
+/// The same manifest with another release name.
 pub(crate) fn manifest_of_contract() -> Value {
     let swapped = text_of_contract().replace("on-demand-service-broker", "on-demand-broker");
     filled_in(&swapped)
@@ -167,7 +167,7 @@ pub(crate) fn certificate() -> (String, String) {
 /// A machine with an adapter, onto which files of jobs are put.
 pub(crate) struct Machine {
     folder: TempDir,
-    /// The folders that stand for `/var/vcap`.
+    /// The folders in place of `/var/vcap`.
     pub(crate) vm: Vm,
 }
 
@@ -195,8 +195,8 @@ impl Machine {
         self.vm.root().join("jobs").join(job).join(path)
     }
 
-    /// What `on-demand-broker check` says of the broker's configuration: faults and remarks. Its adapter gives schemas and
-    /// generates no manifests.
+    /// The errors and warnings of `on-demand-broker check` for the broker's configuration. Its adapter returns schemas
+    /// and generates no manifests.
     pub(crate) fn check(&self) -> Value {
         let output = Command::new(Binaries::find().path("on-demand-broker"))
             .args(["check", "--format", "json", "--adapter", "off", "--config"])

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::samples::{Machine, broker, errand, rendered_contract, smallest};
 
-/// What the agent would wait for `drain` at most, were this not a test.
+/// The time limit for `drain` in this test.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn scripts(rendered: &Rendered) -> Vec<(&str, &str)> {
@@ -52,7 +52,7 @@ fn shellcheck_has_nothing_to_say_of_rendered_scripts() {
     );
 }
 
-/// Whoever is on the machine sees command lines, and what is in scripts is seen by whoever may run them.
+/// Every user of the machine can see command lines, and scripts are readable for those who may run them.
 #[test]
 fn no_script_and_no_command_line_has_a_secret() {
     let deployment = rendered_contract();

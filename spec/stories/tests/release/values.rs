@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::samples::{Machine, broker, errand, smallest};
 
-/// What YAML, ERB, a shell, or a variable of BOSH would take for something else.
+/// Texts with another meaning in YAML, ERB, a shell, or as a variable of BOSH.
 const TEXTS: &[&str] = &[
     "yes",
     "no",
@@ -276,7 +276,7 @@ fn the_platform_upgrades_where_all_plans_have_a_version() {
     }
 }
 
-/// The errand leaves alone what it is not told of.
+/// The errand does not change plans that it does not get.
 #[test]
 fn plans_that_are_settled_by_hand_are_not_asked_to_the_registration() {
     let mut broker = smallest();

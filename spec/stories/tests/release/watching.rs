@@ -1,4 +1,4 @@
-//! What indicators and collectors of metrics read.
+//! The input of indicators and metric collectors.
 
 use odb_stories::release::{Rejection, Rendered};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The adapter takes its question as arguments, as those of the oldest brokers do (`use_stdin: false`).
+//! The adapter gets its input as arguments, as from the oldest brokers (`use_stdin: false`).
 
 use std::fs;
 

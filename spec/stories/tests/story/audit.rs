@@ -1,4 +1,4 @@
-//! Somebody asks later who has changed what.
+//! The audit lines of changes.
 
 use odb_stories::{Foundation, LogLine, Order, eventually, new_id};
 use reqwest::Method;

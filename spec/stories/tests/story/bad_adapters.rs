@@ -11,7 +11,7 @@ async fn an_adapter_that_crashes_is_the_operators_business() {
 async fn an_adapter_that_prints_garbage_is_the_operators_business() {
     let refused = expect_cause_for_operator("echo 'hunter2 {'", "it is not JSON").await;
 
-    // What an adapter prints may hold secrets.
+    // The output of an adapter may contain secrets.
     let log: String = refused.broker.log().iter().map(LogLine::text).collect();
     assert!(!log.contains("hunter2"), "{log}");
 }
@@ -71,11 +71,11 @@ async fn a_user_reads_exactly_what_the_adapter_says_to_users() {
 async fn what_an_adapter_prints_does_not_leave_secrets_in_the_log() {
     let password = new_id();
     for script in [
-        // What reads like a secret of a message for the user.
+        // Text that looks like a secret in a message for the user.
         format!("printf 'it failed\\nadmin_password: {password}\\n'; exit 1"),
         format!("printf '{{\"client_secret\": \"{password}\"}}'; exit 7"),
         format!("echo 'token={password}' >&2; exit 1"),
-        // What was meant to be an answer.
+        // Text that looks like an answer.
         format!(r#"echo '{{"manifest": {{"a": "{password}"}}}}'"#),
         format!(r#"echo '{{"manifest": "a: [{password}"}}'"#),
         format!(r#"echo '{{"manifest": "name: a"}} {password}'"#),
@@ -118,7 +118,7 @@ async fn refused(script: &str) -> Refused {
     }
 }
 
-/// The user is told whom to ask and what to quote; under that the operator finds `cause`.
+/// The user gets the contact and the id to quote; the operator finds `cause` under that id.
 async fn expect_cause_for_operator(script: &str, cause: &str) -> Refused {
     let refused = refused(script).await;
     let answer = &refused.answer;

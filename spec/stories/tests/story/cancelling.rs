@@ -388,7 +388,7 @@ async fn a_cancellation_that_the_director_forgets_is_repeated() {
     expect_cancelled(platform, &instance, &token).await;
 }
 
-/// What is counted of the updates that have ended, by outcome and name of the metric.
+/// The counts of ended updates, by outcome and name of the metric.
 async fn expect_ended(broker: &Broker, outcome: &str) {
     let text = broker.metrics().await.text;
     for each in ["succeeded", "failed", "cancelled", "never-submitted"] {

@@ -1,4 +1,4 @@
-//! `on-demand-broker check` tells everything that is wrong with a configuration, `schema` what a right one looks like.
+//! `on-demand-broker check` reports every error in a configuration, `schema` describes a valid one.
 
 use std::{
     fs::{self, File, Permissions},
@@ -34,7 +34,7 @@ impl Ran {
         }
     }
 
-    /// The JSON document that stands on stdout, and nothing else.
+    /// The JSON document on stdout, which has nothing else.
     fn report(&self) -> Value {
         assert_eq!(self.errors, "");
         serde_json::from_str(&self.output)
@@ -79,7 +79,7 @@ fn twenty_errors(folder: &Path, arguments: &[&str]) -> Ran {
     check_in(folder, &text, arguments)
 }
 
-/// Line and key of what the file with the twenty faults announces after this word.
+/// Line and key of each finding that the file with the twenty errors declares with this word.
 fn announced(word: &str) -> Vec<(u64, String)> {
     let mut announced = Vec::new();
     for (number, line) in (1..).zip(TWENTY_ERRORS.lines()) {
@@ -579,7 +579,7 @@ async fn the_commands_of_the_guide_do_what_it_says() {
     }
     let schema = fs::read_to_string(foundation.folder().join("broker.schema.json"));
     assert_eq!(schema.expect("a command has written it"), SCHEMA);
-    // Two lines of the example in the guide are of the file with the twenty faults.
+    // Two lines of the guide's example come from the file with the twenty errors.
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let said = twenty_errors(folder.path(), &[]).output;
     for line in GUIDE

@@ -1,4 +1,4 @@
-//! What the documents say of the code is true of it.
+//! The statements of the documents about the code are correct.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -9,7 +9,7 @@ const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// The points of `spec/contracts/broker-behaviour.md` §9.
 const POINTS: usize = 46;
 
-/// Where a point stands that no test shows.
+/// Reasons for points without a test.
 const ELSEWHERE: [&str; 2] = ["**later", "**declined"];
 
 #[test]
@@ -25,7 +25,7 @@ fn every_difference_from_the_go_broker_is_reported_once_with_a_test_that_exists(
         let has_reason = !named.is_empty() || ELSEWHERE.iter().any(|word| row.contains(word));
         assert!(has_reason, "point {number} has neither a test nor a reason");
     }
-    // Names stand in the text around the tables, too.
+    // Names also occur in the text around the tables.
     expect_tests_to_exist(&document, &tests);
 }
 
@@ -132,7 +132,7 @@ fn the_document_of_the_api_has_ten_operations_and_cites_rules_that_exist() {
     assert_eq!(unknown, Vec::<&&str>::new(), "there are no such rules");
 }
 
-/// Whoever adds a route writes it down.
+/// Each route is documented.
 #[test]
 fn the_document_of_the_management_api_has_every_route_and_no_other() {
     let document = ApiDocument::management();
@@ -165,7 +165,7 @@ fn the_document_of_the_management_api_has_every_route_and_no_other() {
     }
 }
 
-/// What is installed comes from wherever the reader's machine gets its packages, and is what the lock says.
+/// Packages come from the reader's registry, in the versions of the lock file.
 #[test]
 fn the_lock_of_the_python_tools_has_packages_with_digests_and_no_location_of_a_machine() {
     let folder = Path::new(PROJECT).join("spec/stories/schemathesis");
@@ -205,7 +205,7 @@ fn numbered(line: &str) -> Option<(usize, &str)> {
     Some((number.trim().parse().ok()?, line))
 }
 
-/// What stands between back-ticks.
+/// The code between back-ticks.
 fn code(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

@@ -1,5 +1,5 @@
-//! The Director drops its oldest tasks. An operation that nobody followed meanwhile is outcome by what is left: the audit and
-//! the deployment.
+//! The Director drops its oldest tasks. The outcome of an operation without a reconciler is then decided by the audit
+//! and the deployment.
 
 use odb_stories::{Broker, Ended, Foundation, Order, new_id};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::{
     residual_processes::drop_tasks,
 };
 
-/// What users read of an operation that was never submitted.
+/// The user's message for an operation that was never submitted.
 const NOTHING_HAS_CHANGED: &str = "nothing has changed";
 
 async fn start(foundation: &Foundation) -> Broker {

@@ -115,7 +115,7 @@ async fn what_changes_is_reported_by_kind_with_its_risks_and_then_comes_true() {
 
     let mut locations = locations(&reported);
     let properties = "properties: instance_groups[redis-server].jobs[redis-server].properties";
-    // Which property it is stands where a secret may stand.
+    // The property is named where a secret may be.
     if let Some(location) = locations
         .iter_mut()
         .find(|location| location.starts_with(properties))

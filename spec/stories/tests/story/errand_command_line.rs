@@ -33,7 +33,7 @@ async fn called(folder: &Path, name: &str, flags: &[&str]) -> ErrandRun {
     errand.with(flags).run().await
 }
 
-/// What an errand needs beside its file.
+/// The arguments of an errand besides its file.
 fn beside_its_file(name: &str) -> &'static [&'static str] {
     match name {
         "deregister-broker" | "delete-all-service-instances-and-deregister-broker" => {

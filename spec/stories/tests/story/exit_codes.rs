@@ -1,5 +1,4 @@
-//! What becomes of an adapter's exit code: for each subcommand who is told what (`spec/contracts/adapter-protocol.md`
-//! §1.6).
+//! An adapter's exit code: the messages for each subcommand (`spec/contracts/adapter-protocol.md` §1.6).
 
 use std::fs;
 
@@ -19,10 +18,10 @@ as_redis"#;
 
 const WORDS: &str = "Choose another zone.";
 
-/// What the user gets.
+/// The user's message.
 #[derive(Clone, Copy, Debug)]
 enum Reported {
-    /// Whom to ask and what to quote.
+    /// The contact and the id to quote.
     WhomToAsk,
     /// The adapter's own words.
     Words,
@@ -30,7 +29,7 @@ enum Reported {
     This(u16, &'static str),
 }
 
-/// How the adapter ends, what it says, and what its user is told of it.
+/// The exit code of the adapter, its output, and the user's message.
 type Row = (&'static str, &'static str, Reported);
 
 const UNKNOWN: [Row; 6] = [
@@ -42,7 +41,7 @@ const UNKNOWN: [Row; 6] = [
     ("signal", "", Reported::WhomToAsk),
 ];
 
-/// Codes that have a meaning, where they have none. The Go broker answers an order with those of a dashboard all the same.
+/// Codes at calls for which they have no meaning. The Go broker still answers an order with those of a dashboard.
 const ELSEWHERE: [Row; 3] = [
     ("41", WORDS, Reported::WhomToAsk),
     ("42", WORDS, Reported::WhomToAsk),

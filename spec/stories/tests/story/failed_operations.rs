@@ -1,4 +1,4 @@
-//! What was accepted fails later on.
+//! Accepted operations that fail later.
 
 use odb_stories::{Broker, BrokerConfiguration, Ended, Foundation, Order, new_id};
 use serde_json::{Value, json};

@@ -27,7 +27,7 @@ fn member(foundation: &Foundation, call: &str, name: &str) -> String {
     text.expect("all members are texts").to_owned()
 }
 
-/// A request with a body that no JSON library of ours has touched.
+/// A request with a raw body that no JSON library has parsed.
 async fn sent(platform: &Platform, method: Method, path: &str, body: String) -> Answer {
     let request = platform.request(method, path);
     let request = request.header("Content-Type", "application/json");

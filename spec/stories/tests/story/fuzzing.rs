@@ -1,7 +1,7 @@
-//! Somebody asks whatever comes to mind: Schemathesis, which draws requests from the document of the API by a fixed seed,
-//! follows its links, and holds each answer against it.
+//! Schemathesis generates requests from the API document with a fixed seed, follows its links, and validates each
+//! answer.
 //!
-//! `scripts/test` installs it and says by `ODB_SCHEMATHESIS` where it is; without it there is nothing to run.
+//! `scripts/test` installs it and sets `ODB_SCHEMATHESIS` to its path; without it there is nothing to run.
 
 use std::{env, path::PathBuf, process::Command, time::Duration};
 
@@ -12,7 +12,7 @@ const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Half of it is needed on two cores.
 const TIMEOUT: Duration = Duration::from_secs(150);
 
-/// An adapter that takes any parameters, so that those that are drawn go through all of the broker.
+/// An adapter that accepts any parameters, so that generated ones pass through the complete broker.
 const TAKES_ANYTHING: &str = r#"read_input
 if [[ $call == generate-manifest ]]; then
   input=$(jq -c '.generate_manifest.request_parameters |= (fromjson | .parameters = {} | tojson)' <<<"$input")
@@ -61,8 +61,7 @@ async fn whatever_an_operator_asks_no_answer_is_outside_the_document_or_an_error
     expect_answers(&broker, &["200", "201", "202", "400", "404"]);
 }
 
-/// Fails the test where an answer is not as the document says. What is drawn goes through hooks, which may know of an
-/// instance.
+/// Fails the test if an answer does not match the document. Hooks can replace generated ids by that of an instance.
 async fn ask_whatever_comes_to_mind(
     foundation: &Foundation,
     broker: &Broker,
@@ -106,7 +105,7 @@ async fn ask_whatever_comes_to_mind(
     );
 }
 
-/// What the broker has logged about the requests that it answered with 500.
+/// The broker's log of the requests that it answered with 500.
 fn log_of_errors(broker: &Broker) -> String {
     let log = broker.log();
     let failed = log

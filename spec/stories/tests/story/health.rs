@@ -19,7 +19,7 @@ async fn health(platform: &Platform, instance: &str) -> Value {
     platform.health(instance).await.expect_status(200).json()
 }
 
-/// What operators see once the instance is healthy, or is not.
+/// The operators' view once the instance is healthy, or is not.
 async fn health_becomes(platform: &Platform, instance: &str, healthy: bool) -> Value {
     eventually("the instance's health changes", TIMEOUT, async || {
         let seen = health(platform, instance).await;
@@ -70,7 +70,7 @@ async fn an_instance_is_healthy_until_its_redis_ends_and_when_it_runs_again() {
         json!([{ "name": "redis-server", "state": "running" }])
     );
 
-    // It is started again, later each time: sooner or later somebody looks in between.
+    // It is restarted with growing pauses, so a poll sees it stopped eventually.
     let seen = eventually("Redis is seen to have ended", TIMEOUT, async || {
         kill_redis(&foundation);
         let seen = health(platform, &instance).await;

@@ -16,7 +16,7 @@ const MEMORY: u64 = 400 * 1024 * 1024;
 /// How many misbehave at a time.
 const AT_ONCE: usize = 8;
 
-/// A process that everybody can recognise, in a session of its own: `daemon NAME`.
+/// A recognisable process in a session of its own: `daemon NAME`.
 const DAEMON: &str = r#"daemon() { setsid -f bash -c 'trap "" TERM HUP INT; exec -a "$0" sleep 86400' "$folder/$1"; }"#;
 
 #[tokio::test]
@@ -146,7 +146,7 @@ fn expect_no_core_dump_of(process: u32) {
 
 #[tokio::test]
 async fn a_broker_that_is_killed_takes_running_adapters_along() {
-    // The shell and what it has started; both work on when nobody listens.
+    // The shell and its children; both keep running when their output is closed.
     let script = "trap '' TERM HUP INT PIPE\n\
          (exec -a \"$folder/child\" sleep 86400) &\necho $$ >>\"$folder/entered\"\nwait";
     let foundation = Foundation::setup().without_processes().start().await;

@@ -17,10 +17,10 @@ const FLEET: usize = 300;
 const SMALL: &str = "small";
 const LARGE: &str = "large";
 
-/// What is left of an operation that an earlier process began is looked for that long: longer than these stories take.
+/// The time limit for searching operations of an earlier process: longer than these stories take.
 const LOOKED_FOR: u64 = 60;
 
-/// A broker that is registered, with an instance of each plan that somebody has ordered, and a fleet besides.
+/// A registered broker with an ordered instance of each plan, and a fleet.
 async fn broker_of_a_fleet(foundation: &Foundation) -> Broker {
     let mut broker = foundation
         .broker()
@@ -67,7 +67,7 @@ async fn operate(broker: &Broker, instance: &str, operation: &str) {
     assert_eq!(ended.state, "succeeded", "{ended:?}");
 }
 
-/// What is known of an instance as soon as nothing is in progress on it.
+/// The entry of an instance as soon as nothing is in progress on it.
 async fn ended(broker: &Broker, instance: &str) -> Value {
     eventually("the operation ends", TIMEOUT, async || {
         let known = one(broker, instance).await;
@@ -128,7 +128,7 @@ async fn expect_the_fleet(setup: FoundationSetup) {
     }
 }
 
-/// Platform, Director and broker tell the same story of a seeded instance, and of one that was ordered.
+/// Platform, Director and broker agree on a seeded instance, and on an ordered one.
 fn expect_agreement(entry: &Value) {
     let reported = |operation: &Value| (operation["kind"].clone(), operation["state"].clone());
     assert_eq!(
@@ -692,7 +692,7 @@ async fn for_a_list_each_upstream_is_asked_as_often_as_its_pages_want_and_for_on
     let mut asked: Vec<String> = after(quiet)
         .await
         .into_iter()
-        // Drivers go on looking at tasks.
+        // Reconcilers continue to poll tasks.
         .filter(|call| !call.path.starts_with("/tasks"))
         .map(|call| format!("{} {}?{}", call.method, call.path, call.query))
         .collect();

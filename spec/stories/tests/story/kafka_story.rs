@@ -1,5 +1,5 @@
-//! Somebody orders Kafka, binds to it, chooses, grows, and gives it back. The jobs of the sandbox are stand-ins for Kafka
-//! and ZooKeeper, and so are the topic commands: what is shown is what the adapter makes a Director and programs do.
+//! A user orders Kafka, binds to it, chooses, grows, and deletes it. The jobs of the sandbox are stand-ins for Kafka
+//! and ZooKeeper, and so are the topic commands: the test shows what the adapter makes a Director and programs do.
 
 use std::{
     fs::{self, OpenOptions},
@@ -168,7 +168,7 @@ async fn bootstrap_servers(cf: &Cf, key: &str) -> Vec<String> {
     serde_json::from_value(credentials["bootstrap_servers"].clone()).unwrap()
 }
 
-/// What the stand-in for a broker tells whoever connects: its `server.properties`.
+/// The stand-in's answer to a connection: its `server.properties`.
 async fn reported_by(server: &str) -> String {
     let mut reported = String::new();
     let mut stream = TcpStream::connect(server).await.unwrap();

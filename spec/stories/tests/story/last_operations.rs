@@ -1,5 +1,5 @@
-//! What platforms read of an operation beside its state: when to ask again, and what a failure has left
-//! (L-07, U-11 and D-07 of `spec/contracts/osb-api.md`).
+//! The answer to a poll besides its state: when to poll again, and the condition after a failure (L-07, U-11 and D-07
+//! of `spec/contracts/osb-api.md`).
 
 use odb_stories::{Answer, Broker, Foundation, Order, Platform, eventually, new_id};
 use serde_json::{Value, json};

@@ -188,7 +188,7 @@ async fn drop_submissions(control: &Control, path: &str, moment: &str) {
         .await;
 }
 
-/// Nobody learns of tasks.
+/// Hides the tasks from every list.
 async fn hide_tasks(control: &Control) {
     control
         .set_fault(&json!({

@@ -1,66 +1,66 @@
-//! The user's story and everything that may happen to it, told by the executables themselves: a sandbox, a broker and
-//! an adapter for each test, spoken to as platforms, users and operators do.
+//! The user's story and its variations, with the executables themselves: a sandbox, a broker and an adapter for each
+//! test, used as by platforms, users and operators.
 //!
-//! | module | what may happen |
+//! | module | contents |
 //! | --- | --- |
-//! | `redis_story`, `marketplace` | nothing: somebody orders a Redis, uses it, gives it back |
-//! | `kafka_story` | nothing: somebody orders a Kafka, of which the sandbox has stand-ins |
-//! | `adapter_samples` | nothing: a Director is given what adapters answer |
-//! | `template_redis`, `postgres_story` | nothing either, and the adapter has no code |
-//! | `resumption`, `shutdown` | the broker ends in the middle |
-//! | `hang_up` | the client goes away in the middle |
-//! | `bad_requests`, `repeats` | the client asks for what cannot be, or asks again |
+//! | `redis_story`, `marketplace` | a user orders a Redis, uses it, deletes it |
+//! | `kafka_story` | a user orders a Kafka, for which the sandbox has stand-ins |
+//! | `adapter_samples` | a Director deploys the answers of adapters |
+//! | `template_redis`, `postgres_story` | the same with an adapter without code |
+//! | `resumption`, `shutdown` | the broker ends during an operation |
+//! | `hang_up` | the client disconnects during a request |
+//! | `bad_requests`, `repeats` | invalid and repeated requests |
 //! | `bad_adapters`, `hanging_adapter`, `exit_codes` | the adapter misbehaves, or fails |
-//! | `bindings` | credentials are made, kept, repeated, fetched and taken back |
-//! | `hostile_adapters` | the adapter does its worst |
+//! | `bindings` | credentials are created, stored, repeated, fetched and deleted |
+//! | `hostile_adapters` | malicious adapters |
 //! | `argument_form` | the adapter takes arguments instead of its stdin |
 //! | `plan_schemas` | the adapter describes its parameters |
 //! | `faithful_values` | values that are easily changed on the way |
 //! | `matrix` | each upstream fails at each call, or the broker is killed there |
-//! | `outgoing_calls` | nothing: how often the broker asks its upstreams |
-//! | `fetching`, `last_operations` | the platform asks what there is, and how it is doing |
-//! | `management`, `recreates`, `upgrades` | the operator operates on what others have ordered |
-//! | `deletion_errands` | the operator deletes a whole fleet |
-//! | `fleet_upgrades` | the operator upgrades or recreates all there is |
-//! | `inventory`, `runs`, `unchanged_upgrades` | the operator looks at all of them, goes through them, and finds nothing to do |
-//! | `stuck` | something has failed, or hangs, and somebody has to get out of it |
-//! | `orphans` | deployments are there that no instance of the platform stands behind |
-//! | `whole_fleet` | the operator upgrades all there is while everybody works on it |
-//! | `errand_command_line` | the operator calls an errand in every way |
-//! | `service_metrics`, `post_start` | the operator's machine asks how many there are, and whether the broker is up |
-//! | `management_lists` | the operator's errands ask which instances there are, which deployments nobody needs, and how much is used |
+//! | `outgoing_calls` | the number of calls to upstreams |
+//! | `fetching`, `last_operations` | the platform reads instances and bindings, and polls operations |
+//! | `management`, `recreates`, `upgrades` | the operator's operations on users' instances |
+//! | `deletion_errands` | the operator deletes a complete fleet |
+//! | `fleet_upgrades` | the operator upgrades or recreates all instances |
+//! | `inventory`, `runs`, `unchanged_upgrades` | the operator lists all instances, runs through them, and finds nothing to do |
+//! | `stuck` | an operation has failed or hangs, and the operator resolves it |
+//! | `orphans` | deployments without a service instance in the platform |
+//! | `whole_fleet` | the operator upgrades all instances while users work on them |
+//! | `errand_command_line` | the operator calls an errand in every form |
+//! | `service_metrics`, `post_start` | the operator's machine reads the metrics, and waits for the broker |
+//! | `management_lists` | the lists and metrics of the management API as in the Go broker |
 //! | `rules` | every rule of the Open Service Broker API, by its number |
-//! | `fuzzing` | somebody asks whatever comes to mind |
-//! | `author` | nothing is done yet: a service author tries things out |
-//! | `public_suite` | somebody runs the public conformance suite |
-//! | `failed_operations`, `silent_director`, `lost_answers`, `dropped_tasks` | the Director fails, does not answer, or forgets |
-//! | `dns_bindings` | bindings need names that BOSH DNS knows |
-//! | `cut_short` | the client deletes what is being created |
-//! | `dry_runs`, `health` | the operator asks what an upgrade would change, and how VMs are |
-//! | `operation_status`, `cancelling` | the operator looks at what is being done, or has enough of it |
+//! | `fuzzing` | random requests |
+//! | `author` | a service author tries things out |
+//! | `public_suite` | the public conformance suite |
+//! | `failed_operations`, `silent_director`, `lost_answers`, `dropped_tasks` | the Director fails, does not answer, or drops tasks |
+//! | `dns_bindings` | bindings need names of BOSH DNS |
+//! | `cut_short` | the client deletes an instance during its creation |
+//! | `dry_runs`, `health` | the operator reads what an upgrade would change, and the health of VMs |
+//! | `operation_status`, `cancelling` | the operator reads the operation in progress, or cancels it |
 //! | `instance_clients` | each instance has a UAA client of its own |
-//! | `lifecycle_errands` | errands follow and precede |
-//! | `instance_configs` | adapters ask for BOSH configs, and give them up |
-//! | `observers` | somebody looks at an instance at the Director |
-//! | `residual_processes` | something cannot be cleaned up, or nobody remembers |
-//! | `parallel_orders`, `quotas` | many ask at once |
-//! | `start_up`, `start_up_checks` | the configuration is wrong, or an upstream is not there, too old or does not know us |
-//! | `registration` | the operator makes the broker known to the platform, and has it forgotten |
-//! | `check` | the configuration is looked at before it is used |
-//! | `doctor` | the operator asks what keeps the broker from working |
-//! | `cloud_controller_access` | the broker counts as this client or that user, or not at all |
-//! | `migrating` | the operator comes from the Go broker, or goes back to it |
+//! | `lifecycle_errands` | errands after deployments and before deletions |
+//! | `instance_configs` | adapters return BOSH configs, and drop them |
+//! | `observers` | other clients read an instance at the Director |
+//! | `residual_processes` | residual resources that cannot be removed, or are not recorded |
+//! | `parallel_orders`, `quotas` | concurrent orders |
+//! | `start_up`, `start_up_checks` | the configuration is wrong, or an upstream is missing, too old or rejects the broker |
+//! | `registration` | the operator registers the broker at the platform, and unregisters it |
+//! | `check` | the configuration is checked before it is used |
+//! | `doctor` | the operator examines the upstreams |
+//! | `cloud_controller_access` | the broker counts instances as a client or a user, or not at all |
+//! | `migrating` | the operator migrates from the Go broker, or back to it |
 //! | `old_foundations` | the Cloud Controller is of an older generation |
-//! | `differences` | what the Go broker got wrong |
-//! | `hostile_clients` | the client means harm |
-//! | `audit` | somebody asks later who has changed what |
-//! | `tls` | certificates are of the wrong kind, run out, or are another owner's |
-//! | `documents` | somebody reads about it |
-//! | `guide` | somebody does what the operator's guide says |
-//! | `tutorial` | somebody types what the tutorial says |
+//! | `differences` | the bugs of the Go broker |
+//! | `hostile_clients` | malicious clients |
+//! | `audit` | the audit lines of changes |
+//! | `tls` | certificates of the wrong kind, expired ones, and those of another owner |
+//! | `documents` | the documents |
+//! | `guide` | the operators' guide |
+//! | `tutorial` | the tutorial |
 //! | `secure_manifests` | the service has secrets |
-//! | `secrets` | somebody reads along |
-//! | `metrics`, `telemetry` | somebody counts |
+//! | `secrets` | no secret leaks |
+//! | `metrics`, `telemetry` | the metrics, and the telemetry |
 
 #![cfg(test)]
 
@@ -148,7 +148,7 @@ use std::time::Duration;
 /// How long what is waited for may take. Most of it takes a second.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What the Director is asked to do for an order of the plan `small`, when all goes well.
+/// The Director's tasks for an order of the plan `small` without failures.
 fn history_of_an_order(instance: &str) -> Vec<String> {
     vec![
         "create deployment: done".to_owned(),

@@ -1,4 +1,4 @@
-//! The management API, as the operator's errands speak it: they tell outcomes by status alone.
+//! The management API for the operator's errands: the status alone gives the outcome.
 
 use odb_stories::{Broker, Foundation, Order, Platform, new_id};
 use reqwest::Method;
@@ -158,7 +158,7 @@ async fn what_cannot_be_understood_is_refused() {
     foundation.director().expect_untouched().await;
 }
 
-/// Defect 30 of the Go broker (`spec/contracts/broker-behaviour.md` §9): 404 and 405 were told to everybody.
+/// Defect 30 of the Go broker (`spec/contracts/broker-behaviour.md` §9): 404 and 405 were public.
 #[tokio::test]
 async fn nothing_is_asked_to_a_unauthenticated_client_and_every_answer_is_json() {
     let foundation = Foundation::start().await;

@@ -1,4 +1,4 @@
-//! The same story through the Cloud Controller, as its users tell it.
+//! The same story through the Cloud Controller.
 
 use odb_stories::{Foundation, Redis};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Who looks at an instance at the Director, such as a monitor, is in nobody's way.
+//! A client that reads an instance at the Director, such as a monitor, blocks no operation.
 
 use odb_stories::{Foundation, Order, eventually, new_id};
 use serde_json::json;

@@ -33,7 +33,7 @@ async fn hold(foundation: &Foundation, stage: &str) {
         .await;
 }
 
-/// What operators see once the first stage in this state has told of a step.
+/// The operators' view once the first stage in this state has a step.
 async fn status_at(platform: &Platform, instance: &str, heading: &str) -> Value {
     eventually("the step is reported", TIMEOUT, async || {
         let status = platform.operation_status(instance).await;

@@ -1,9 +1,9 @@
-//! How often the broker asks its upstreams.
+//! The number of the broker's calls to its upstreams.
 //!
-//! To a request belongs what the broker asks from its arrival up to the submission, that included with the redirect that
-//! answers it; of a request that submits nothing, all until its answer. What follows is the driver's: it looks at the tasks
-//! of the operation in growing pauses until they have ended, and writes its outcome once. Tokens are apart, for one
-//! serves for many requests; and so are optional features, which the broker here does without.
+//! A request's calls are those from its arrival up to the submission, including the redirect that answers it; for a
+//! request that submits nothing, all until its answer. The later calls are the reconciler's: it polls the tasks of the
+//! operation with growing pauses until they have ended, and writes its outcome once. Tokens do not count, because one
+//! serves many requests, nor do optional features, which are off here.
 
 use odb_stories::{Broker, BrokerCall, Control, Foundation, Order, new_id};
 use serde_json::{Value, json};
@@ -164,7 +164,7 @@ async fn a_bind_takes_three_calls() {
     expect_at_most(3, &reader.read().await);
 }
 
-/// Look, store, remember, let the application in; and what a bind takes anyway.
+/// Look up, store, record, permit; and the calls of every bind.
 #[tokio::test]
 async fn a_secure_bind_takes_four_calls_more_and_an_unbind_five() {
     let foundation = Foundation::setup().without_processes().start().await;

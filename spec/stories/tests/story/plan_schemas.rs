@@ -58,7 +58,7 @@ fn with(parameters: Value) -> Order {
     Order::small().with_parameters(parameters)
 }
 
-/// Nobody reads the value: not the user, who knows it, and nobody who reads the log.
+/// The value is shown neither to the user, who knows it, nor in the log.
 fn expect_refused(answer: &Answer, property: &str) {
     let reported = answer.expect_status(400).description();
     let about = format!("The parameters do not fit the plan: `{property}` ");
@@ -256,7 +256,7 @@ async fn a_cloud_controller_takes_the_catalog_and_its_users_read_what_is_wrong()
     cf.run(&right).await.succeeded();
 }
 
-/// What is said by a broker that does not start with this script as its adapter and its Director out of reach.
+/// The output of a broker that does not start, with this script as its adapter and an unreachable Director.
 async fn said_by_one_that_does_not_start(script: &str) -> Vec<String> {
     let foundation = Foundation::start().await;
     let file: PathBuf = foundation

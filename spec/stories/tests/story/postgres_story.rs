@@ -1,9 +1,9 @@
-//! Somebody orders a PostgreSQL from an adapter without code, queries it, changes it, and gives it back.
+//! A user orders a PostgreSQL from an adapter without code, queries it, changes it, and deletes it.
 
 use odb_stories::{Broker, Cf, Foundation, Postgres};
 use serde_json::Value;
 
-/// A foundation whose broker sells PostgreSQL to everybody.
+/// A foundation whose broker offers PostgreSQL to all organizations.
 async fn foundation() -> Foundation {
     Foundation::setup()
         .with_programs_that_refuse_root()
@@ -58,7 +58,7 @@ async fn an_ordered_postgresql_is_queried_keeps_its_rows_over_updates_and_is_gon
         postgres.query_by_uri("SELECT word FROM words").await,
         "kept"
     );
-    // What the plan says.
+    // The plan's value.
     assert_eq!(postgres.query("SHOW max_connections").await, "20");
 
     update(&cf, r#"{"max_connections": 30}"#).await;

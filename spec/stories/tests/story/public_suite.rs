@@ -1,4 +1,4 @@
-//! Somebody runs the public conformance suite, `odb-conformance`, against a broker (`spec/coverage/osb-api.md`).
+//! The public conformance suite, `odb-conformance`, against a broker (`spec/coverage/osb-api.md`).
 
 mod faulty_broker;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::TIMEOUT;
 
-/// An adapter that remembers its bindings, so that it can tell of those that are there and those that are not.
+/// An adapter that records its bindings, so that it can report which exist.
 const RECORDS_BINDINGS: &str = r#"read_input
 binding=$(jq -r '.create_binding.binding_id // "" | select(. != "")' <<<"$input")
 [[ $call != delete-binding ]] || binding=$(jq -r .delete_binding.binding_id <<<"$input")
@@ -71,7 +71,7 @@ async fn this_broker_keeps_every_rule_and_nothing_is_left_behind() {
     for result in ["failed", "warning"] {
         assert_eq!(results(&report, result), BTreeSet::new(), "{report:#}");
     }
-    // What this broker does not do, or does not announce. Credentials in CredHub need somebody who may read them (B-04).
+    // Features that this broker does not have or declare. Credentials in CredHub need a reader (B-04).
     let skipped = [
         "B-04", "B-09", "B-12", "C-03", "LB-01", "P-03", "P-11", "U-06", "U-12",
     ];
@@ -124,7 +124,7 @@ async fn a_run_that_can_check_nothing_says_so_at_once_and_is_no_success() {
     }
 }
 
-/// Without a runtime CredHub nobody remembers which credentials a binding has; the adapter can say that it exists (49).
+/// Without a runtime CredHub the credentials of a binding are not recorded; the adapter can report that it exists (49).
 #[tokio::test]
 async fn without_credhub_a_repeated_binding_is_the_one_thing_to_warn_of() {
     let foundation = Foundation::start().await;
@@ -273,7 +273,7 @@ async fn a_broker_that_looks_at_the_parameters_of_a_change_first_passes() {
     );
 }
 
-/// Creations that are in the way are waited for with their tokens, bindings are given back first, refusals are outwaited.
+/// Creations in progress are polled with their tokens, bindings are deleted first, rejections are retried.
 #[tokio::test]
 async fn a_broker_that_deletes_late_is_left_with_nothing() {
     let broker = FaultyBroker::with(Peculiarity::DeletesLate).await;
@@ -315,7 +315,7 @@ async fn a_report_that_cannot_be_written_loses_no_other() {
     assert!(run.output.contains(&reported), "{run:?}");
 }
 
-/// Once it is told to end a run cleans up, which can take long; told again, it does not.
+/// After an interrupt a run cleans up, which can take long; after a second one it does not.
 #[tokio::test]
 async fn a_run_that_is_interrupted_twice_ends_at_once() {
     let broker = FaultyBroker::with(Peculiarity::DeletesNothing(503)).await;
@@ -349,7 +349,7 @@ async fn a_run_that_is_interrupted_twice_ends_at_once() {
     assert_eq!(run.output, "", "it has come to its end: {run:?}");
 }
 
-/// What takes too long to break: an answer after a minute.
+/// Rules that take too long to break: an answer after a minute.
 const NOT_BROKEN: [&str; 1] = ["O-02"];
 
 #[tokio::test]

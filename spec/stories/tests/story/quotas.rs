@@ -240,7 +240,7 @@ async fn a_broker_that_was_killed_counts_what_it_had_let_in() {
             .await;
         let held = controller.order("held", &small).await;
         controller.answer(&held).await.unwrap();
-        // Nobody but the broker knows of this one.
+        // Only the broker knows this one.
         let direct = new_id();
         let token = broker
             .platform()
@@ -305,7 +305,7 @@ async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted
         .platform()
         .provision_to_the_end(&there, &Order::small())
         .await;
-    // What follows is decided by the list and by nothing that the broker remembers.
+    // The list alone decides the following orders, not the broker's memory.
     foundation
         .director()
         .delete_configs_named(&format!("odb-{there}"))

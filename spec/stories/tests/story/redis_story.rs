@@ -1,4 +1,4 @@
-//! Somebody orders a Redis, uses it, changes it, and gives it back.
+//! A user orders a Redis, uses it, changes it, and deletes it.
 
 use odb_stories::{Foundation, Order, ProcessTable, Redis, new_id};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What an instance has beside its deployment: it comes and goes with it, also where something is in the way, and where
-//! nobody remembers.
+//! The resources of an instance beside its deployment: they are created and deleted with it, also after errors, and
+//! without records.
 
 use odb_stories::{Broker, Control, Foundation, Order, new_id};
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ fn with_extension(name: &str) -> Order {
     Order::small().with_parameters(json!({ "vm_extensions_config": config }))
 }
 
-/// What all configs say, the marker included.
+/// The contents of all configs, including the operation record.
 async fn contents(foundation: &Foundation) -> Vec<Value> {
     let configs = foundation.director().configs().await;
     configs

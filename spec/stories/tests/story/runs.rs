@@ -1,4 +1,4 @@
-//! An errand goes through all instances, and the broker remembers how far it got.
+//! An errand runs through all instances, and the broker records its progress.
 
 use odb_stories::{Broker, Foundation, Order, new_id};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn end(broker: &Broker, run: &Value, outcome: &str) -> odb_stories::Answer
     broker.platform().end_run(id, &body).await
 }
 
-/// The latest run, without what is told of it beside.
+/// The latest run, without derived members.
 async fn latest(broker: &Broker, kind: &str) -> Value {
     let mut latest = broker
         .platform()
@@ -43,7 +43,7 @@ async fn a_run_is_recorded_over_a_restart_and_ends_once_and_for_all_when_it_has_
     for kind in ["upgrade", "recreate"] {
         let refused = broker.platform().latest_run(kind).await;
         let refused = refused.expect_status(404);
-        // By these errands tell it from the 404 of a broker that knows no runs.
+        // Errands distinguish it by these members from the 404 of a broker without runs.
         let reported = refused.json();
         assert_eq!(reported["code"], "ODB-2009", "{reported}");
         assert_eq!(reported["request_id"], refused.request_id(), "{reported}");

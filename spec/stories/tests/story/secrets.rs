@@ -1,4 +1,4 @@
-//! Somebody reads along: the log, the errors, the command lines and environments of everything that runs.
+//! No secret leaks: into the log, the errors, the command lines and environments of all processes.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use odb_stories::{Answer, Foundation, Order, ProcessTable, Redis, new_id};
 use reqwest::Method;
 use serde_json::json;
 
-/// Notes what everybody on the machine could read of it, and answers as the real adapter.
+/// Records what every user of the machine could read of it, and answers as the real adapter.
 const NOTING: &str = r#"tr '\0' ' ' </proc/$$/cmdline >>"$folder/readable"
 tr '\0' ' ' </proc/$$/environ >>"$folder/readable"
 read_input
@@ -39,7 +39,7 @@ async fn no_secret_is_in_the_log_in_an_error_or_on_a_command_line() {
     let redis_password = credentials["password"].as_str().unwrap().to_owned();
     drop(Redis::connect(&credentials).await);
     readable.look(&foundation, broker.id());
-    // Some of it goes with the instance.
+    // Some secrets are deleted with the instance.
     let known = foundation.secrets().await;
 
     // Requests that carry a secret and are refused.
@@ -100,7 +100,7 @@ async fn with_malformed_body(platform: &odb_stories::Platform, secret: &str) -> 
     platform.send(request.body(body)).await
 }
 
-/// What somebody who may not know the secrets could read.
+/// The texts that a reader without rights could see.
 #[derive(Default)]
 struct Readable(String);
 

@@ -1,4 +1,4 @@
-//! Secrets of service instances: kept in the Director's CredHub, referred to by manifests, told to adapters.
+//! Secrets of service instances: stored in the Director's CredHub, referred to by manifests, passed to adapters.
 
 use std::{fs, path::PathBuf};
 
@@ -12,8 +12,8 @@ use crate::{TIMEOUT, start_up_checks::failing_start};
 
 const OFFERING: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
 
-/// The real adapter, which returns a secret with each manifest: it refers to it anew when its parameter says so. What it was
-/// asked is kept in files named after the call.
+/// The real adapter, which returns a secret with each manifest; a parameter makes it refer to it anew. Its requests are
+/// kept in files named after the call.
 const NOTING: &str = r#"read_input
 printf '%s' "$input" >"$folder/$call.json"
 as_redis"#;
@@ -81,13 +81,13 @@ async fn delete(broker: &Broker, instance: &str) {
     assert_eq!(ended.state, "succeeded", "{ended:?}");
 }
 
-/// What the adapter was asked last by a call.
+/// The adapter's last request of a call.
 fn asked(foundation: &Foundation, call: &str) -> Value {
     let text = fs::read_to_string(foundation.folder().join(format!("{call}.json")));
     serde_json::from_str(&text.expect("the adapter was called")).expect("the protocol is JSON")
 }
 
-/// A part of a question is JSON in a text.
+/// A part of a request is JSON in a text.
 fn part(question: &Value, pointer: &str) -> Value {
     let text = question.pointer(pointer).and_then(Value::as_str);
     serde_json::from_str(text.expect("the question has this part")).expect("it is JSON")
@@ -414,7 +414,7 @@ async fn a_secret_that_arrives_after_its_order_was_refused_is_deleted() {
 
     refused.expect_status(500);
     control.clear_faults().await;
-    // What nobody answered is carried out now.
+    // The held requests are executed now.
     credhub
         .set(&managed(&instance), &json!({ "late": true }))
         .await;

@@ -1,4 +1,4 @@
-//! The broker is told to end in the middle of a request.
+//! The broker is stopped during a request.
 
 use odb_stories::{Adapters, Answer, Broker, Foundation, Order, ProcessTable, eventually, new_id};
 use reqwest::Url;

@@ -44,7 +44,7 @@ async fn an_order_that_could_not_be_written_down_in_time_can_be_repeated() {
 
     let broker = out_of_time_behind_the_adapter(&foundation, &instance).await;
 
-    // What was on its way to the Director may still arrive and cross the repeat.
+    // A delayed request to the Director may still arrive and cross the repetition.
     expect_order_once(&foundation, &broker, &instance).await;
 }
 

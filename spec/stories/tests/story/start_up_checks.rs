@@ -1,4 +1,4 @@
-//! Upstreams are looked at before the first request is taken, and everything that is wrong is told at once.
+//! Upstreams are checked before the first request is accepted, and all errors are reported at once.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{
 const DIRECTOR_SECRET: &str = "/bosh/authentication/uaa/client_credentials/client_secret";
 const CLOUD_CONTROLLER_SECRET: &str = "/cf/uaa/authentication/client_credentials/client_secret";
 
-/// What a broker that cannot start says.
+/// The output of a broker that cannot start.
 pub(crate) async fn failing_start(
     foundation: &Foundation,
     configuration: BrokerConfiguration<'_>,
@@ -41,7 +41,7 @@ fn codes(said: &str) -> Vec<&str> {
     codes
 }
 
-/// The Director tells another version of itself.
+/// Makes the Director report another version.
 async fn pretend_director_version(foundation: &Foundation, version: &str) {
     let mut info = foundation.director().info().await;
     info["version"] = version.into();

@@ -379,7 +379,7 @@ impl Stage {
         self.cancel_operation(&instance).await
     }
 
-    /// Types the command. What hangs goes on as soon as the Director has it: a task ends at its next checkpoint.
+    /// Runs the command. A held task continues once the Director has the cancellation: it ends at its next checkpoint.
     async fn cancel_operation(&self, instance: &str) -> ErrandRun {
         let configuration = ErrandConfiguration::of(&self.foundation, &self.broker);
         let errand = Errand::new(&self.foundation, "cancel-operation").configured(&configuration);
@@ -413,7 +413,7 @@ impl Stage {
         listed["resources"][0].clone()
     }
 
-    /// What the platform says of each instance: `create failed`.
+    /// The platform's state of each instance: `create failed`.
     async fn instances_by_state(&self) -> BTreeMap<String, String> {
         let path = "/v3/service_instances?per_page=5000";
         let listed = self.cf(&["--as", "admin", "curl", path]).await.succeeded();
@@ -467,7 +467,7 @@ impl Stage {
         let director = self.foundation.director();
         eventually("nothing is left", TIMEOUT, async || {
             let mut left = (director.deployments().await, director.configs().await);
-            // The latest run of an errand is remembered; it is of no instance.
+            // The latest run of an errand is recorded; it belongs to no instance.
             left.1.retain(|config| config["type"] != "odb-run");
             let is_nothing = left.0.is_empty() && left.1.is_empty();
             is_nothing.then_some(()).ok_or_else(|| format!("{left:?}"))

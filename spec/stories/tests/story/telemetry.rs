@@ -1,4 +1,4 @@
-//! Collectors of telemetry are told how many instances there are, and no request waits for it.
+//! The number of instances is reported to collectors of telemetry, and no request waits for it.
 
 use odb_stories::{
     Broker, BrokerConfiguration, Foundation, InstancesApi, Order, eventually, new_id,

@@ -1,4 +1,4 @@
-//! The story of Redis once more, told with the adapter that is a folder of templates.
+//! The story of Redis with the adapter that is a folder of templates.
 
 use odb_stories::{BrokerConfiguration, Foundation, Order, ProcessTable, Redis, new_id};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn a_redis_of_a_folder_runs_keeps_its_data_over_updates_and_is_gone_after_
         let updated = platform.end_of_operation(&instance, &token).await;
         assert_eq!(updated.state, "succeeded", "{updated:?}");
         let mut redis = Redis::connect(&credentials).await;
-        // What was chosen once stays chosen, in another plan too.
+        // An earlier choice stays, also in another plan.
         assert_eq!(redis.info("clients", "maxclients").await, "250");
         assert_eq!(redis.command(&["GET", "greeting"]).await, "hello");
     }

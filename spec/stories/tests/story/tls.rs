@@ -62,7 +62,7 @@ impl Own {
         }
     }
 
-    /// Speaks TLS with the broker in one way, and tells which version and which application protocol came of it.
+    /// Connects to the broker with one TLS configuration, and returns the version and the application protocol.
     async fn handshake(
         &self,
         foundation: &Foundation,
@@ -184,7 +184,7 @@ async fn with_another_key_version_1_3_is_used_and_the_log_says_who_is_left_out()
 #[tokio::test]
 async fn the_certificate_of_the_chain_that_ends_first_is_warned_of() {
     let foundation = Foundation::start().await;
-    // The authority's is over already, which keeps nobody from connecting who has a newer one of the same name.
+    // The authority's certificate has expired; clients with a newer one of the same name can still connect.
     Own::write(
         &foundation,
         &PKCS_ECDSA_P256_SHA256,
@@ -202,7 +202,7 @@ async fn the_certificate_of_the_chain_that_ends_first_is_warned_of() {
     assert!(warned.to_string().contains("renew it"), "{warned}");
 }
 
-/// What `openssl req -x509` makes is an authority's certificate, too.
+/// `openssl req -x509` also creates an authority's certificate.
 #[tokio::test]
 async fn an_errand_accepts_the_brokers_self_signed_certificate_and_no_other() {
     let foundation = Foundation::start().await;
@@ -256,7 +256,7 @@ async fn without_a_configured_authority_that_of_the_operating_system_counts() {
     listens(&mut broker).await;
     drop(broker);
 
-    // And one that trusts nobody is told so with both remedies.
+    // A broker without a trusted authority gets both remedies.
     let no_user = foundation.folder().join("nobody.crt");
     fs::write(&no_user, "").unwrap();
     let no_user = no_user.display().to_string();
@@ -356,7 +356,7 @@ async fn an_authority_of_a_credhub_joins_those_of_the_operating_system() {
         assert!(said.contains(code), "{code}: {said}");
     }
 
-    // Without any the operator is told that there are none, and not that a certificate is bad.
+    // Without any authority, the error names that and not a bad certificate.
     let file = foundation
         .broker()
         .with_secure_bindings()

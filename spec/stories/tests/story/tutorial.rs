@@ -1,4 +1,4 @@
-//! Somebody begins with an empty folder and the tutorial, and types what it says (`docs/authors/tutorial.md`).
+//! A reader with an empty folder follows the tutorial (`docs/authors/tutorial.md`).
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! An upgrade that would change nothing: deployed all the same, unless the operator wants that spared (difference 46 of
+//! An upgrade without changes: deployed by default, skipped if the operator turns that on (difference 46 of
 //! `spec/contracts/broker-behaviour.md` §9).
 
 use std::fs;
@@ -118,7 +118,7 @@ async fn whatever_is_not_in_location_is_deployed() {
         .end_of_operation(&instance, &data.to_string())
         .await;
     assert_eq!(ended.state, "failed", "{ended:?}");
-    // Nobody knows what is left of it.
+    // The state after a failure is unknown.
     upgraded(&broker, &instance).await;
     upgrade(&broker, &instance).await.expect_status(204);
     broker.stop().await;

@@ -27,7 +27,7 @@ fn change(maxclients: u32) -> Order {
     Order::small().with_parameters(json!({ "maxclients": maxclients }))
 }
 
-/// What `cf upgrade-service` makes of it.
+/// The request of `cf upgrade-service`.
 fn upgrade(to: &str, from: &str) -> Order {
     let order = Order::small();
     let previous = previous(&order, from);
@@ -37,7 +37,7 @@ fn upgrade(to: &str, from: &str) -> Order {
         .with("previous_values", previous)
 }
 
-/// An order from a platform that remembers the version of the instance.
+/// An order from a platform that has the version of the instance.
 fn remembering(order: Order, version: &str) -> Order {
     let previous = previous(&order, version);
     order.with("previous_values", previous)

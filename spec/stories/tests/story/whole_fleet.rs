@@ -1,4 +1,4 @@
-//! A whole fleet is upgraded while others work on it, things fail and the errand is killed: the account is exact.
+//! A complete fleet is upgraded while users work on it, requests fail and the errand is killed: the summary is exact.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,12 +22,12 @@ const MANY: usize = 1000;
 const LONG: Duration = Duration::from_mins(15);
 
 const ERRAND: &str = "upgrade-all-service-instances";
-/// What the errand says of an instance that is begun.
+/// The errand's message for a started instance.
 const BEGUN: &str = "Starting to process service instance";
-/// What the errand says of an instance that is done.
+/// The errand's message for a finished instance.
 const DONE: &str = "Result: Service Instance operation success";
 
-/// What there is before anything happens.
+/// The initial state.
 struct Fleet {
     /// The plan of each.
     plans: BTreeMap<String, Value>,
@@ -70,11 +70,11 @@ impl Fleet {
     }
 }
 
-/// What is going to happen to whom.
+/// The instances by their events.
 struct Cast {
-    /// Somebody works on them until the end.
+    /// Another operation is in progress on them until the end.
     busy: Vec<String>,
-    /// Somebody works on them until the errand has been killed for the second time.
+    /// Another operation is in progress on them until the errand has been killed for the second time.
     busy_for_a_while: Vec<String>,
     /// Their deployments fail.
     failing: Vec<String>,
@@ -117,7 +117,7 @@ async fn broker_of_a_fleet(foundation: &Foundation, instances: usize) -> Broker 
     foundation.control().seed_fleet(instances, 7).await;
     old.stop().await;
     let new = offer(foundation, "7.5").start().await;
-    // What the fleet left in the middle is found never to have begun.
+    // Operations that the seeded fleet has in progress turn out never to have begun.
     eventually("nothing is in progress", TIMEOUT, async || {
         let text = new.metrics().await.text;
         let busy: Vec<&str> = text
@@ -138,7 +138,7 @@ async fn broker_of_a_fleet(foundation: &Foundation, instances: usize) -> Broker 
 fn cast(deployed: &[String], unsettled: &BTreeSet<String>) -> Cast {
     let count = |percent: usize| (deployed.len() * percent / 100).max(2);
     let mut left = deployed[10..].to_vec();
-    // Those at the end are there long enough to be deleted before anybody comes to them.
+    // Those at the end exist long enough to be deleted before the run reaches them.
     let deleted_early: Vec<String> = left
         .iter()
         .rev()
@@ -164,7 +164,7 @@ fn cast(deployed: &[String], unsettled: &BTreeSet<String>) -> Cast {
     }
 }
 
-/// Has another owner work on an instance: its recreation goes no further until the fault is cleared.
+/// Starts a recreation of an instance by another client, which is held until the fault is cleared.
 async fn occupy(foundation: &Foundation, broker: &Broker, instance: &str, plan: &Value) -> u64 {
     let fault = json!({
         "deployment": format!("service-instance_{instance}"),
@@ -215,7 +215,7 @@ fn done_by(run: &RunningErrand) -> usize {
     run.stderr().matches(DONE).count()
 }
 
-/// Lets a run go on until it has done so many, then kills it. Gives what it said.
+/// Lets a run continue until it has finished so many, then kills it. Returns its output.
 async fn kill_after(mut run: RunningErrand, done: usize) -> String {
     eventually("it has done some", LONG, async || match done_by(&run) {
         some if some >= done => Ok(()),
@@ -237,7 +237,7 @@ async fn listed(run: &RunningErrand) {
     .await;
 }
 
-/// What became of each instance, by the report.
+/// The outcome of each instance in the report.
 fn outcomes(report: &Value) -> BTreeMap<String, String> {
     let rows = report["instances"].as_array().unwrap().iter();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
@@ -271,7 +271,7 @@ async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_th
 {
     let size = size();
     let in_flight = (size / 20).min(20);
-    // Whoever holds an instance has one of them until the end.
+    // Each operation on an instance holds one of them until the end.
     let foundation = Foundation::setup()
         .without_processes()
         .with_workers(size / 20 + 20)

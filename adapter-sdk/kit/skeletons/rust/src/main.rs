@@ -11,7 +11,7 @@ const SERVER: &str = "@NAME@-server";
 const MAX_CLIENTS: JobProperty = JobProperty::new("server", SERVER, "/max_clients");
 const PASSWORD: JobProperty = JobProperty::new("server", SERVER, "/password");
 
-/// What users may order with.
+/// The parameters of an order.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -20,7 +20,7 @@ struct Parameters {
     max_clients: Option<u32>,
 }
 
-/// What operators may set in plans.
+/// The properties of a plan.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanProperties {
@@ -44,7 +44,7 @@ impl Adapter for ServiceAdapter {
         let manifest = ManifestBuilder::new(&call)
             .instance_group("server", [SERVER])
             .property(MAX_CLIENTS, max_clients)
-            // The Director makes the password; nobody but applications gets to see it.
+            // The Director generates the password; only applications receive it.
             .property(PASSWORD, "((password))")
             .variable(Variable::new("password", "password"))
             .build()?;

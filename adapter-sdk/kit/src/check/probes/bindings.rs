@@ -14,7 +14,7 @@ use crate::check::secret_rules::check_generated_credentials;
 use crate::check::session::{CallId, Session};
 use crate::inputs::{BindingCase, BindingOutcome, UnbindingCase, UnbindingOutcome};
 
-/// What became of a binding.
+/// The outcome of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sequence {
     /// Created and deleted.
@@ -54,7 +54,7 @@ pub(in crate::check) fn check_bindings(session: &mut Session<'_>, ordered: &[Ord
     for case in &inputs.unbindings {
         check_unbinding(session, case, &ordered[0]);
     }
-    // What fails in the usual form says nothing of another.
+    // A failure in the usual form says nothing about another form.
     if let Some((case, ordered)) = whole {
         check_binding_forms(session, case, ordered);
     }
@@ -137,7 +137,7 @@ fn check_code(session: &mut Session<'_>, name: &str, refused: &Refused, expected
     }
 }
 
-/// Deletes a binding, and tells whether that succeeds.
+/// Deletes a binding, and returns whether that succeeds.
 fn check_deletion(session: &mut Session<'_>, purpose: &str, asked: &Bind) -> bool {
     let call = session.call_of(&AdapterRequest::delete_binding(asked));
     let refused = match session.attempt(purpose, Subcommand::DeleteBinding, call) {
@@ -230,7 +230,7 @@ fn check_binding_forms(session: &mut Session<'_>, case: &BindingCase, ordered: &
 fn check_credentials(session: &mut Session<'_>, case: &BindingCase, id: CallId, answer: &Value) {
     const INSTEAD: [&str; 3] = ["syslog_drain_url", "route_service_url", "backup_agent_url"];
     let credentials = &answer["credentials"];
-    // What applications are given is nobody else's business.
+    // The credentials of applications are secret.
     session.learn_secret(answer);
     let missing = case
         .credentials

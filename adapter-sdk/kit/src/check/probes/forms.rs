@@ -11,7 +11,7 @@ use crate::check::rules::{Rule, calls};
 use crate::check::session::Session;
 use crate::process::ProcessCall;
 
-/// Another way to ask the same question.
+/// Another form of the same request.
 #[derive(Clone, Copy)]
 pub(in crate::check) struct Form {
     /// Goes after what is asked.
@@ -53,7 +53,7 @@ const ARGUMENTS: Form = Form {
 };
 
 impl Form {
-    /// Whether the question stands in arguments, where there is no room for secrets.
+    /// Whether the request is in arguments, which have no room for secrets.
     pub(in crate::check) fn is_arguments(self) -> bool {
         self.wording == Wording::Arguments
     }
@@ -103,7 +103,7 @@ pub(in crate::check) fn check_forms(session: &mut Session<'_>, ordered: &Ordered
     }
 }
 
-/// Asks the question of another subcommand in every form.
+/// Sends the request of another subcommand in every form.
 pub(in crate::check) fn check_forms_of(
     session: &mut Session<'_>,
     adapter_request: &AdapterRequest,
@@ -113,8 +113,8 @@ pub(in crate::check) fn check_forms_of(
     }
 }
 
-/// Asks the question of another subcommand in a form, holds a refusal against the form, and
-/// tells whether there was none.
+/// Sends the request of another subcommand in a form, records a rejection as a finding of the form, and returns whether
+/// there was none.
 pub(in crate::check) fn check_form_of(
     session: &mut Session<'_>,
     adapter_request: &AdapterRequest,

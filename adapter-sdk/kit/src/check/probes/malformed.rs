@@ -8,8 +8,8 @@ use crate::check::rules::{calls, streams};
 use crate::check::session::{Manners, Session};
 use crate::process::ProcessCall;
 
-/// Asks for manifests and a binding with input that breaks the protocol. Whatever the adapter
-/// makes of it, it must not be an answer, and users need not know.
+/// Requests manifests and a binding with input that breaks the protocol. The adapter must not answer, and needs no text
+/// for users.
 pub(in crate::check) fn check_malformed(session: &mut Session<'_>, ordered: &Ordered) {
     if !session.asks_on_stdin() {
         session.skip(Area::MalformedInput, "the adapter does not read stdin");

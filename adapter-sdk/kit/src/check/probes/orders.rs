@@ -18,7 +18,7 @@ pub(in crate::check) struct Ordered {
     pub(in crate::check) plan: NamedPlan,
     pub(in crate::check) answer: Generated,
     pub(in crate::check) deployed: Deployed,
-    /// Where values stand that are generated anew for each order.
+    /// The locations of values that are generated anew for each order.
     pub(in crate::check) generated: Vec<Location>,
 }
 

@@ -17,11 +17,11 @@ const UNKNOWN: &str = "odb_adapter_check_unknown";
 
 /// Parameters that must be refused.
 struct Wrong<'w> {
-    /// What the report calls them.
+    /// The name in the report.
     name: String,
     parameters: Map<String, Value>,
     on: RefusedOn,
-    /// What the text for the user has to hold.
+    /// Text that the message for the user must contain.
     message: Option<&'w str>,
 }
 
@@ -135,7 +135,7 @@ fn check_wrong(session: &mut Session<'_>, wrong: &Wrong<'_>, ordered: &Ordered) 
     }
 }
 
-/// Holds a refusal to being of use to the user.
+/// Checks that a rejection helps the user.
 pub(in crate::check) fn check_user_text(
     session: &mut Session<'_>,
     refused: &Refused,
@@ -181,7 +181,7 @@ fn parameters_of_other_types(session: &Session<'_>) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Codes that mean something else than a refusal.
+/// Codes with another meaning than a rejection.
 fn is_special(code: ExitCode) -> bool {
     matches!(
         code,

@@ -12,10 +12,10 @@ use crate::check::schema_samples::samples;
 use crate::check::session::{CallId, Session};
 use crate::inputs::{BindingOutcome, NamedPlan};
 
-/// What `$schema` has to be.
+/// The required value of `$schema`.
 const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 
-/// Where the three schemas stand in the answer.
+/// The locations of the three schemas in the answer.
 const LOCATIONS: [(&str, &str); 3] = [
     ("service_instance", "create"),
     ("service_instance", "update"),
@@ -117,7 +117,7 @@ fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Sche
     })
 }
 
-/// What the inputs call valid must be valid by the schema.
+/// Parameters that the inputs declare valid must be valid by the schema.
 fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &NamedPlan) {
     let inputs = session.inputs;
     let is_of_plan = |named: Option<&str>| named.unwrap_or(&inputs.first_plan().name) == plan.name;
@@ -162,8 +162,8 @@ fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &N
     }
 }
 
-/// What the schema accepts must be accepted: a document for each property that the inputs do not
-/// have a valid value of.
+/// Parameters that the schema accepts must be accepted: a document for each property without a valid value in the
+/// inputs.
 fn check_samples(session: &mut Session<'_>, schemas: &Schemas, ordered: &Ordered) {
     let known: Vec<String> = session
         .inputs

@@ -17,17 +17,17 @@ use crate::inputs::NamedPlan;
 
 /// An instance that must stay as it is when nothing changes.
 pub(in crate::check) struct Baseline<'s> {
-    /// What the report calls it, such as `plan small`.
+    /// The name in the report, such as `plan small`.
     pub(in crate::check) name: &'s str,
     pub(in crate::check) plan: &'s NamedPlan,
     pub(in crate::check) deployed: &'s Deployed,
-    /// Where generated values stand.
+    /// The locations of generated values.
     pub(in crate::check) generated: &'s [Location],
-    /// Where stands what the user chose.
+    /// The locations of the user's choices.
     pub(in crate::check) chosen: &'s [Location],
     /// The UAA client that comes with updates and upgrades, its secret blank.
     pub(in crate::check) uaa_client: Value,
-    /// Values of parameters that must not stand in a manifest.
+    /// Values of parameters that must not occur in a manifest.
     pub(in crate::check) entered: &'s [String],
 }
 

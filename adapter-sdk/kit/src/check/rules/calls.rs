@@ -1,4 +1,4 @@
-//! Subcommands, forms of the question, exit codes.
+//! Subcommands, forms of requests, exit codes.
 
 rules! {
     NO_MANIFEST: Error "C-01" "`generate-manifest` is not implemented",

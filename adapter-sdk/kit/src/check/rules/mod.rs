@@ -1,14 +1,14 @@
-//! What is held against adapters: one rule for each finding. `docs/authors/check.md` lists them all.
+//! The rules for adapters: one for each finding. `docs/authors/check.md` lists them.
 //!
 //! | file | rules on |
 //! | --- | --- |
-//! | `process` | how the executable behaves as a process |
-//! | `streams` | what stands on stdout and stderr |
-//! | `calls` | subcommands, forms of the question, exit codes |
+//! | `process` | the executable as a process |
+//! | `streams` | stdout and stderr |
+//! | `calls` | subcommands, forms of requests, exit codes |
 //! | `manifest` | the manifest itself |
 //! | `stability` | regenerated manifests |
-//! | `secrets` | ODB-managed secrets, and values that have no business where they stand |
-//! | `parameters` | what users choose |
+//! | `secrets` | ODB-managed secrets, and values at wrong locations |
+//! | `parameters` | the users' parameters |
 //! | `bindings` | bindings and dashboards |
 //! | `schemas` | plan schemas |
 
@@ -54,11 +54,11 @@ pub struct Rule {
     pub id: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong.
+    /// The title.
     pub error: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// What to do.
+    /// The remedy.
     pub remedy: &'static str,
     /// Section of `spec/contracts/adapter-protocol.md` that the rule comes from.
     pub section: &'static str,

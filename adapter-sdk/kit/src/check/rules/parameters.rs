@@ -1,4 +1,4 @@
-//! What users choose.
+//! The users' parameters.
 
 rules! {
     FORGOTTEN: Error "U-01" "what the user chose is lost with the next update or upgrade",

@@ -1,4 +1,4 @@
-//! Secrets that the broker stores, and values that have no business where they stand.
+//! Secrets that the broker stores, and values at wrong locations.
 
 rules! {
     SECRET_CHANGED: Error "K-01" "a secret changes with an update or upgrade that changes nothing",

@@ -1,4 +1,4 @@
-//! What stands on stdout and stderr.
+//! Stdout and stderr.
 
 rules! {
     NOT_ONE_VALUE: Error "S-01" "stdout is not exactly one JSON value",

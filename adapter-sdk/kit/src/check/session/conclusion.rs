@@ -109,8 +109,7 @@ impl Session<'_> {
     }
 }
 
-/// Writes a file that nobody else may read, for it may hold secrets, in a folder that nobody else may
-/// look into unless it was there before.
+/// Writes a file that only the owner can read, because it may hold secrets. A new folder for it is private, too.
 fn write_privately(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         DirBuilder::new()

@@ -14,7 +14,7 @@ fn inputs_of_broker(groups: &str) -> Result<Inputs, InputsError> {
     Inputs::of(&folder.path().join("adapter"), &sources)
 }
 
-/// YAML 1.1 takes `n` and `on` for booleans, and `1.10` for a number, where nobody asks for texts.
+/// YAML 1.1 reads `n` and `on` as booleans, and `1.10` as a number, unless a text is expected.
 #[test]
 fn names_that_look_like_something_else_are_texts_as_they_are_for_brokers() {
     let group = "{name: y, vm_type: 1.10, instances: 1, networks: [n], azs: [on]}";

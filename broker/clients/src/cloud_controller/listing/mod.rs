@@ -46,7 +46,7 @@ pub struct InstanceQuery {
     pub spaces: Vec<SpaceGuid>,
     /// In any of these organizations.
     pub organizations: Vec<OrganizationGuid>,
-    /// Whether names are told.
+    /// Whether to include names.
     pub names: LocationNames,
 }
 
@@ -61,7 +61,7 @@ pub enum LocationNames {
 
 /// One page of a list of instances.
 pub(super) struct InstancePage {
-    /// How many entries the whole list has.
+    /// The number of entries of the complete list.
     pub(super) total: u64,
     /// How many pages it has.
     pub(super) pages: usize,
@@ -133,10 +133,10 @@ pub(super) fn stream(
     stream::once(listing).try_flatten().boxed()
 }
 
-/// Where a stream stands.
+/// The state of a stream.
 struct Listing {
     reader: Reader,
-    /// Version 3 tells of instances that are shared into a space, too.
+    /// Version 3 also returns instances that are shared into a space.
     spaces: Vec<SpaceGuid>,
     /// Those not begun yet.
     lists: VecDeque<InstanceList>,

@@ -1,17 +1,16 @@
-//! What has been seen of a list, and whether something may be missing.
+//! The entries seen of a list, and whether some may be missing.
 //!
-//! Newest first, an entry moves towards the end only: by what is added, less what is deleted of the
-//! newer ones. So if each page tells of the same total, and the first page was read before all
-//! others, an entry that has moved from a page not read yet to one that was read already has pushed
-//! another one from page to page: that is seen twice. Oldest first this is not so: one entry deleted
-//! and another added between two pages hide a third, and nothing tells.
+//! With the newest first, an entry moves towards the end only: by the number of new entries, less the deleted newer
+//! ones. So if each page has the same total, and the first page was read before all others, an entry that has moved
+//! from an unread page to a read one has pushed another one from page to page: that one is seen twice. With the oldest
+//! first this does not hold: one entry deleted and another added between two pages hide a third without a sign.
 
 use std::collections::{HashMap, hash_map::Entry};
 
 use super::InstancePage;
 use crate::cloud_controller::{CfInstance, InstanceGuid};
 
-/// What has been seen.
+/// The entries seen so far.
 #[derive(Default)]
 pub(super) struct Tally {
     /// With the pass in which it was seen last.
@@ -32,7 +31,7 @@ impl Tally {
         self.has_changed = false;
     }
 
-    /// What of a page has not been seen before.
+    /// The new entries of a page.
     pub(super) fn take(&mut self, page: InstancePage) -> Vec<CfInstance> {
         let total = *self.total.get_or_insert(page.total);
         self.has_changed |= total != page.total;
@@ -132,7 +131,7 @@ mod tests {
         ]
     }
 
-    /// What happens before each of the readings of a pass; nothing, more often than not.
+    /// The events before each page of a pass; mostly none.
     fn happenings() -> impl Strategy<Value = Vec<Vec<Event>>> {
         vec(
             prop_oneof![3 => Just(Vec::new()), 2 => vec(event(), 0..4)],

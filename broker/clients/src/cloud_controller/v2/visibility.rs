@@ -1,5 +1,5 @@
-//! Who sees a plan: whether it is public (`/v2/service_plans/:guid`), else one `/v2/service_plan_visibilities` for each
-//! organization.
+//! The visibility of a plan: whether it is public (`/v2/service_plans/:guid`), otherwise one
+//! `/v2/service_plan_visibilities` for each organization.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub(super) async fn read(
     })
 }
 
-/// What is missing is added before what is too much is removed, so that nobody who is to see the plan loses sight of it.
+/// Missing organizations are added before others are removed, so that no organization temporarily loses access.
 pub(super) async fn write(
     connection: &Connection,
     call: &Call,

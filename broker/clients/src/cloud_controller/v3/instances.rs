@@ -12,7 +12,7 @@ use crate::cloud_controller::{
 
 pub(super) const INSTANCES: &[&str] = &["v3", "service_instances"];
 
-/// What names come with.
+/// The query that includes names.
 pub(super) const NAMES: [(&str, &str); 2] = [
     ("fields[space]", "guid,name,relationships.organization"),
     ("fields[space.organization]", "guid,name"),
@@ -93,7 +93,7 @@ struct WireRelationships {
     service_plan: Option<ToOne<PlanGuid>>,
 }
 
-/// What comes along, each space and organization once.
+/// The included resources, each space and organization once.
 #[derive(Default, Deserialize)]
 pub(super) struct Included {
     #[serde(default)]

@@ -334,7 +334,7 @@ impl Api for V3 {
         self.0.send(call, request).await.map(drop)
     }
 
-    /// Every version 3 that is spoken here does: it came with 3.86.
+    /// Every supported version 3 does: it came with 3.86.
     async fn knows_maintenance_info(&self, _: &Call) -> Result<bool, ServiceError> {
         Ok(true)
     }

@@ -11,7 +11,7 @@ use super::verifier_of;
 #[derive(Clone, Copy)]
 pub(super) struct SystemStore(&'static LazyLock<Loaded>);
 
-/// What the store holds, or the first reason why that is nothing.
+/// The verifier of the store, or the first error if there is none.
 pub(super) type Loaded = Result<Arc<WebPkiServerVerifier>, Option<Arc<rustls_native_certs::Error>>>;
 
 static STORE: LazyLock<Loaded> = LazyLock::new(load);

@@ -111,7 +111,7 @@ impl Verifier {
     }
 }
 
-/// What a server shows, and what it is called when.
+/// The certificates of a server, with its name and the time.
 struct Shown<'a, 'b> {
     own: &'a CertificateDer<'b>,
     others: &'a [CertificateDer<'b>],
@@ -128,7 +128,8 @@ impl Shown<'_, '_> {
         verifier.verify_server_cert(self.own, self.others, self.name, self.ocsp, self.now)
     }
 
-    /// That a certificate is for this server and good now. Whose it is need not be asked: it is trusted itself.
+    /// Verifies that a certificate is for this server and valid now. Its issuer does not matter, because it is trusted
+    /// itself.
     fn verify_itself(&self) -> Result<ServerCertVerified, rustls::Error> {
         let (_, read) =
             parse_x509_certificate(self.own).map_err(|_| CertificateError::BadEncoding)?;

@@ -53,15 +53,15 @@ impl ClientAdministration {
         })))
     }
 
-    /// What we may do to clients, as the token tells. Safe to repeat.
+    /// The broker's rights on clients, from its token. Safe to repeat.
     pub async fn rights(&self, call: &Call) -> Result<ClientRights, ServiceError> {
         Ok(ClientRights::of(&self.0.tokens.token(call).await?))
     }
 
-    /// Registers a client and tells what it is registered with: a UAA adds to what it is sent.
+    /// Registers a client and returns its registration, because a UAA adds members.
     ///
-    /// It is sent again only as long as no connection has come about. When an answer is lost, the client tells whether
-    /// it has been registered. An id that is taken is refused with status 409.
+    /// Retried only until a connection exists. If the answer is lost, reading the client shows whether it was
+    /// registered. An id that is taken gets status 409.
     #[tracing::instrument(name = "uaa.create_client", skip_all)]
     pub async fn create(
         &self,
@@ -87,8 +87,8 @@ impl ClientAdministration {
         }
     }
 
-    /// Changes a client and tells what it is registered with from then on. A list that is sent empty stays as it is, and
-    /// so does the secret. Safe to repeat.
+    /// Updates a client and returns its new registration. An empty list and the secret are left unchanged. Safe to
+    /// repeat.
     #[tracing::instrument(name = "uaa.update_client", skip_all)]
     pub async fn update(
         &self,
@@ -100,10 +100,10 @@ impl ClientAdministration {
         self.0.connection.send(call, request).await?.json()
     }
 
-    /// Changes the secrets of a client, of which it has two at most. Refused to whoever does not administer all clients, and
-    /// where there is no place for one more, or only one that could be deleted.
+    /// Changes the secrets of a client, which has two at most. Rejected without the right to administer all clients, if
+    /// there is no room for another secret, or if only one could be deleted.
     ///
-    /// It is sent again after trouble on the way: what has been done by then is refused, or done with the same end.
+    /// Retried on transient errors: a change that was made already is rejected, or gives the same result.
     #[tracing::instrument(name = "uaa.change_client_secret", skip_all)]
     pub async fn change_secret(
         &self,
@@ -118,7 +118,7 @@ impl ClientAdministration {
         self.0.connection.send(call, request).await.map(drop)
     }
 
-    /// Deletes a client. One that is not there is as good as deleted. Safe to repeat.
+    /// Deletes a client. A missing one counts as deleted. Safe to repeat.
     #[tracing::instrument(name = "uaa.delete_client", skip_all)]
     pub async fn delete(&self, call: &Call, id: &ClientId) -> Result<(), ServiceError> {
         let request = Request::new(Method::DELETE, self.address(id), Repeat::WhenTransient);

@@ -1,4 +1,4 @@
-//! What a client is registered with.
+//! The registration of a client.
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,21 +11,21 @@ text_id! {
     ClientId, "client id"
 }
 
-/// What a client is registered with, but for its secret, which a UAA does not give back.
+/// The registration of a client without its secret, which a UAA does not return.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientRegistration {
     /// The client's id.
     pub client_id: ClientId,
-    /// What people call it.
+    /// Its display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it may do for users; `uaa.none` where it may do nothing.
+    /// Its scopes for users; `uaa.none` without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<String>,
-    /// Whom its tokens are for; a UAA keeps `none`, whatever it is sent.
+    /// The audience of its tokens; a UAA keeps `none` in every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_ids: Vec<String>,
-    /// What it may do for itself; `uaa.none` where that is nothing.
+    /// Its own authorities; `uaa.none` without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authorities: Vec<String>,
     /// How it may ask for tokens.
@@ -45,7 +45,7 @@ pub struct ClientRegistration {
 /// A client that is to be registered.
 #[derive(Clone, Debug)]
 pub struct NewClient {
-    /// What it is registered with.
+    /// The registration.
     pub registration: ClientRegistration,
     /// Its secret; a client of the grant `implicit` has none.
     pub secret: Option<SecretString>,

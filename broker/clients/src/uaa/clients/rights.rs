@@ -1,11 +1,11 @@
-//! What a token allows to do to clients.
+//! The rights of a token on clients.
 
 use crate::uaa::Token;
 
 /// Rights to everything that is done to clients here.
 const ADMINISTERS: [&str; 3] = ["clients.admin", "uaa.admin", "zones.uaa.admin"];
 
-/// What a token allows to do to the clients of a UAA (`spec/contracts/platform-apis.md`, section 1.6).
+/// The rights of a token on the clients of a UAA (`spec/contracts/platform-apis.md`, section 1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRights {
     /// Everything.
@@ -14,7 +14,7 @@ pub enum ClientRights {
     Limited,
     /// Not enough to look after clients: `clients.read` or `clients.write` is missing.
     Lacking,
-    /// The UAA does not tell.
+    /// The UAA does not report them.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! What may be done to the secrets of a client, two at most, so that they can be changed without an outage.
+//! Changes of a client's secrets. It has two at most, so that they can be rotated without an outage.
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;

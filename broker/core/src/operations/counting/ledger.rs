@@ -1,13 +1,13 @@
-//! Which places are taken, from what the source of instances, the drivers and the markers say (`docs/contributing/architecture.md`,
-//! "Quotas"). No I/O, no clock.
+//! The occupied slots, from the source of instances, the reconcilers and the operation records
+//! (`docs/contributing/architecture.md`, "Quotas"). No I/O, no clock.
 //!
-//! An instance *takes its place* from the moment at which its order is let in until the source has forgotten it or its
-//! creation has failed. An instance of the source without a marker was let in if the Director has its deployment. Two numbers
-//! are told of the places that are taken:
+//! An instance *occupies a slot* from the admission of its order until the source no longer has it or its creation has
+//! failed. An instance of the source without an operation record was admitted if the Director has its deployment. There
+//! are two counts of occupied slots:
 //!
-//! - [`Ledger::at_most`] from totals of the source: never too small. Each instance that takes a place is in the total, or
-//!   known here, or was found by the first listing of this process;
-//! - [`Ledger::exactly`] from a listing and the markers.
+//! - [`Ledger::at_most`] from totals of the source: never too small. Each instance that occupies a slot is in the
+//!   total, or known here, or was found by the first listing of this process;
+//! - [`Ledger::exactly`] from a listing and the operation records.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -23,7 +23,7 @@ use crate::{
     operations::instance_source::{CountedInstance, PlatformState},
 };
 
-/// What the drivers know.
+/// The knowledge of the reconcilers.
 pub(super) type Here = BTreeMap<InstanceId, Occupancy>;
 
 /// How many instances the source has.
@@ -41,7 +41,7 @@ pub(super) struct Listing {
     pub(super) began: Instant,
     pub(super) records: Vec<CountedInstance>,
     pub(super) occupancies: Here,
-    /// What the Director had then of the instances without a marker.
+    /// The instances without an operation record that the Director had at that time.
     pub(super) deployed: BTreeSet<InstanceId>,
 }
 
@@ -61,21 +61,22 @@ pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool
 pub(super) struct Ledger {
     /// Let in, and their requests not answered yet.
     reserved: BTreeMap<InstanceId, PlanId>,
-    /// Where those come from that are being moved: what the source tells may be older than its row of the instance.
+    /// The previous plans of instances that are being moved: the source's total may be older than its row of the
+    /// instance.
     origins: BTreeMap<InstanceId, PlanId>,
     /// Ordered, and nothing decided yet.
     pending: BTreeSet<InstanceId>,
     learned: Option<Learned>,
 }
 
-/// What a listing has taught.
+/// The knowledge from a listing.
 #[derive(Debug)]
 struct Learned {
-    /// Totals that were asked for before tell of a time of which nothing is learned.
+    /// Totals requested before this time are too old for it.
     at: Instant,
     /// Places of instances that earlier processes have worked on and that no total shows.
     hidden: BTreeMap<InstanceId, BTreeSet<PlanId>>,
-    /// Those being created when this process began: nothing here tells whether they were let in.
+    /// Instances that were being created when this process began; it is unknown whether they were admitted.
     inherited: BTreeSet<InstanceId>,
     /// Operations of this process of which the totals show what they are about, by their beginning.
     shown: HashMap<InstanceId, Instant>,
@@ -115,9 +116,9 @@ impl Ledger {
         self.pending.remove(instance);
     }
 
-    /// No more places than these are taken by others than `ordered`, as far as the totals reach. `None` where totals tell
-    /// too little: before the first listing of this process, for only that shows what an earlier one has left in progress,
-    /// and when they are older than the latest.
+    /// An upper bound of the slots that instances other than `ordered` occupy, as far as the totals reach. `None` if
+    /// the totals are insufficient: before the first listing of this process, which alone shows what an earlier one has
+    /// left in progress, and when they are older than the latest.
     pub(super) fn at_most(
         &self,
         totals: &Totals,
@@ -258,12 +259,12 @@ impl Ledger {
         let is_news = since.is_some_and(|since| since > listing.began);
         match kind {
             OccupancyKind::Arriving => [record.plan.clone(), plan.clone()].into(),
-            // The record is from before the operation and may tell of another plan.
+            // The record is from before the operation and may have another plan.
             OccupancyKind::Remaining | OccupancyKind::Leaving if is_news => {
                 [record.plan.clone(), plan.clone()].into()
             }
-            // What an earlier process has made of it counts only as long as the platform says that this goes on: the Go broker
-            // may have changed it since, without a marker.
+            // The result of an earlier process counts only while the platform shows that operation: the Go broker may
+            // have changed the instance since, without an operation record.
             OccupancyKind::Arrived
                 if since.is_some() || record.state == PlatformState::Updating =>
             {
@@ -294,7 +295,7 @@ impl Ledger {
             let Some(occupancy) = here.get(instance) else {
                 return reserved.contains_key(instance);
             };
-            // While a move goes on the platform tells of no other plan, so that this is a later operation.
+            // During a move the platform shows no other plan, so this is a later operation.
             let has_moved = occupancy.since.is_some_and(|since| since <= listing.began)
                 && plans.get(instance).is_some_and(|plan| *plan != origin);
             reserved.contains_key(instance) || (may_be_at_its_origin(occupancy.kind) && !has_moved)

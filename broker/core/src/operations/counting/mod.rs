@@ -1,8 +1,9 @@
-//! Who gets a place: what the source of instances has, plus what is being made here (`docs/contributing/architecture.md`, "Quotas").
+//! Counts the slots: the instances of the source, plus those being created here (`docs/contributing/architecture.md`,
+//! "Quotas").
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `ledger` | which places are taken |
+//! | `ledger` | the occupied slots |
 
 mod ledger;
 
@@ -41,7 +42,8 @@ impl SharedLedger {
     }
 }
 
-/// A place kept for an instance until its request has been answered; from then on its driver speaks for it.
+/// A reservation for an instance until its request has been answered; from then on its reconciler reports the
+/// occupancy.
 #[derive(Debug)]
 pub(super) struct Reservation {
     instance: InstanceId,
@@ -199,7 +201,7 @@ impl Counting {
             .map_err(Refused::CountInstances)?
             .into_iter()
             .collect();
-        // What is at rest by now is deployed by now.
+        // An instance without an operation in progress is deployed by now.
         let deployed = if records
             .iter()
             .any(|record| is_unsettled(record, &occupancies))

@@ -30,7 +30,7 @@ use crate::offering::Total;
 pub struct CloudControllerSource {
     client: CloudController,
     offering: Arc<Offering>,
-    /// How long plans that were learned are believed.
+    /// The time to live of the learned plans.
     cached: Duration,
     /// The same as long as a plan of the catalog is not among them.
     incomplete_cached: Duration,
@@ -57,7 +57,7 @@ impl CloudControllerSource {
         }
     }
 
-    /// Who is asked.
+    /// The client of the Cloud Controller.
     pub fn client(&self) -> &CloudController {
         &self.client
     }
@@ -134,7 +134,7 @@ impl CloudControllerSource {
         Ok(plan.and_then(|plan| InstanceEntry::of_cloud_controller(found, plan)))
     }
 
-    /// All instances. What was learned of the plans is good enough, for a while.
+    /// All instances. The cached plans are sufficient for a while.
     pub(super) async fn all(&self, call: &Call) -> Result<Vec<CountedInstance>, SourceError> {
         let listed = async |known: &KnownPlans| {
             let entries = self.entries_of(call, known, &Selection::all());
@@ -215,7 +215,7 @@ impl CloudControllerSource {
             .collect())
     }
 
-    /// Whether an instance is known, of whatever offering, and whether ours is.
+    /// Whether an instance is known, of any offering, and whether one of this offering is.
     pub(super) async fn knows(
         &self,
         call: &Call,
@@ -288,8 +288,8 @@ impl CloudControllerSource {
         Ok(counted)
     }
 
-    /// What was learned, if it is not too old: a filter by a plan that is no more finds nothing and says nothing. Where it
-    /// lacks a plan of the catalog, as until the broker is registered again with it, it is soon too old.
+    /// The cached plans, unless they are too old: a filter by a removed plan silently finds nothing. If the cache lacks
+    /// a plan of the catalog, as until the broker is registered again with it, it expires sooner.
     fn known(&self) -> Option<Arc<KnownPlans>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.as_ref()?;

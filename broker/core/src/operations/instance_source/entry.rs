@@ -23,9 +23,9 @@ pub struct InstanceEntry {
     pub organization: Option<OrganizationGuid>,
     /// The organization's name, likewise.
     pub organization_name: Option<String>,
-    /// What the platform has last done with it; nothing where the source does not tell.
+    /// The platform's last operation on it; `None` if the source does not report it.
     pub last_operation: Option<CfOperation>,
-    /// What the source says of it.
+    /// Its state according to the source.
     pub state: PlatformState,
 }
 
@@ -36,11 +36,11 @@ pub struct CountedInstance {
     pub instance: InstanceId,
     /// The plan that it is on; during an update the one from before.
     pub plan: PlanId,
-    /// What the source says of it.
+    /// Its state according to the source.
     pub state: PlatformState,
 }
 
-/// What a source says of an instance.
+/// The state of an instance according to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlatformState {
     /// It is there.
@@ -51,13 +51,12 @@ pub enum PlatformState {
     Creating,
     /// The broker has not said yes, or could not make it.
     Unmade,
-    /// It is in the list, which does not tell more.
+    /// The list has it without a state.
     Listed,
 }
 
 impl InstanceEntry {
-    /// What the Cloud Controller tells of an instance on a plan of the offering. Nothing if its id is none that an order
-    /// could have had.
+    /// The Cloud Controller's entry of an instance on a plan of the offering. `None` if its id is invalid for an order.
     pub(super) fn of_cloud_controller(found: CfInstance, plan: PlanId) -> Option<Self> {
         Some(Self {
             instance: InstanceId::try_from(String::from(found.guid)).ok()?,
@@ -71,7 +70,7 @@ impl InstanceEntry {
         })
     }
 
-    /// What the service instances API tells of an instance, likewise.
+    /// The service instances API's entry of an instance, likewise.
     pub(super) fn of_instances_api(listed: ListedInstance) -> Option<Self> {
         Some(Self {
             instance: InstanceId::try_from(listed.id).ok()?,

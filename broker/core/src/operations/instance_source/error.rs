@@ -1,11 +1,11 @@
-//! Why a source did not tell.
+//! Why a source failed.
 
 use odb_api_types::code::Code;
 use odb_clients::{FailureKind, Service, ServiceError, cloud_controller::SEES_ALL};
 
 use super::FilterError;
 
-/// A source did not tell.
+/// A source failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The Cloud Controller.
@@ -14,7 +14,7 @@ pub enum SourceError {
     /// The service instances API.
     #[error("could not ask the service instances API for the service instances")]
     ServiceInstancesApi(#[source] ServiceError),
-    /// The service instances API's certificate is signed by somebody unknown.
+    /// The certificate of the service instances API is signed by an unknown authority.
     #[error(
         "could not ask the service instances API for the service instances; is the authority that signed its certificate in \
          `service_instances_api.root_ca_cert`?"
@@ -32,7 +32,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The code under which it stands in the log.
+    /// The code in the log.
     pub fn code(&self) -> Code {
         match self {
             Self::CloudController(_) => Code::CloudController,

@@ -1,12 +1,12 @@
-//! Who knows the service instances of the offering: the Cloud Controller, or the service instances API.
+//! The sources of the offering's service instances: the Cloud Controller, or the service instances API.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `cloud_controller`, `instances_api` | the two |
-//! | `selection` | which instances are asked for |
-//! | `entry` | what is told of one |
-//! | `whole_list` | all that a source knows, for whoever acts upon what it does not know |
-//! | `error` | why nothing is told |
+//! | `cloud_controller`, `instances_api` | the two sources |
+//! | `selection` | the selection of instances |
+//! | `entry` | one instance |
+//! | `whole_list` | the complete list, for callers that act on missing instances |
+//! | `error` | errors |
 
 mod cloud_controller;
 mod entry;
@@ -42,7 +42,7 @@ pub use whole_list::OfferingKnowledge;
 /// How many instances are looked up at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
-/// Who knows the service instances of the offering. Cheap to clone.
+/// A source of the offering's service instances. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum InstanceSource {
     /// The Cloud Controller.
@@ -51,21 +51,22 @@ pub enum InstanceSource {
     ServiceInstancesApi(ServiceInstancesApi),
 }
 
-/// Whom different questions are put to (`spec/contracts/errands.md` §4.8).
+/// The sources for different requests (`spec/contracts/errands.md` §4.8).
 #[derive(Clone, Debug, Default)]
 pub struct InstanceSources {
-    /// Who is asked how many instances there are: the Cloud Controller; where there is none, the service instances API.
+    /// The source for counts: the Cloud Controller, or without one the service instances API.
     pub counts: Option<InstanceSource>,
-    /// Who is asked which instances there are: the service instances API; where there is none, the Cloud Controller.
+    /// The source for lists: the service instances API, or without one the Cloud Controller.
     pub lists: Option<InstanceSource>,
 }
 
-/// Service instances, one by one. What comes before an error is not all there is.
+/// Service instances, one by one. After an error the list is incomplete.
 pub type EntryStream = BoxStream<'static, Result<InstanceEntry, SourceError>>;
 
 impl InstanceSource {
-    /// What the parameters of an operator's request choose: at the Cloud Controller `cf_org` and `cf_space`, both of them
-    /// (nothing is chosen if one is not there); the service instances API gets all of them. Each name stands once.
+    /// Applies the parameters of an operator's request: at the Cloud Controller `cf_org` and `cf_space`, which need
+    /// each other (nothing matches if one is missing); the service instances API gets all of them. Each name occurs
+    /// once.
     pub async fn select(
         &self,
         call: &Call,
@@ -80,10 +81,10 @@ impl InstanceSource {
         }
     }
 
-    /// The instances of the offering's plans, those of retired plans included, each once. What is held at a time are some
-    /// pages of the source's list. Nothing is asked before the stream is.
+    /// The instances of the offering's plans, including retired plans, each once. Only some pages of the source's list
+    /// are in memory at a time. The first request is sent when the stream is polled.
     ///
-    /// An error means that the list is not whole, whatever has come before it.
+    /// After an error the list is incomplete.
     pub fn entries(&self, call: &Call, selection: Selection) -> EntryStream {
         match self {
             Self::CloudController(source) => source.entries(call, selection),

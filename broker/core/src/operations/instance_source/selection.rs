@@ -17,9 +17,9 @@ pub struct Selection {
     pub spaces: Vec<SpaceGuid>,
     /// Those in these organizations; in any if there is none. The service instances API knows no organizations.
     pub organizations: Vec<OrganizationGuid>,
-    /// Whether the names of spaces and organizations are told, where the source knows them.
+    /// Whether to include the names of spaces and organizations, if the source has them.
     pub names: LocationNames,
-    /// What the service instances API is asked with, each name once. The Cloud Controller is not.
+    /// The query for the service instances API, each name once. The Cloud Controller does not get it.
     pub parameters: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a source knows as a whole, for whoever acts upon what it does *not* know: nothing is told where a part may be missing.
+//! The complete list of a source, for callers that act on *missing* instances: an incomplete list is an error.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use super::{InstanceSource, SourceError, instances_api};
 pub enum OfferingKnowledge {
     /// It does.
     Known,
-    /// There is no plan of it, or no instance where the source tells of nothing else. The broker may not be registered, or
-    /// ask on the wrong foundation.
+    /// The source has no plan of the offering, or no instance if it reports only instances. The broker may be
+    /// unregistered, or configured for the wrong foundation.
     Unknown,
 }
 

@@ -33,7 +33,7 @@ fn now() -> Deadline {
     Deadline::after(Duration::ZERO)
 }
 
-/// What a request wants to hold.
+/// The locks that a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LockMode {
     Instance(u8),
@@ -78,16 +78,16 @@ fn events() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What should happen: queues, first come, first served.
+/// The expected behaviour: queues, first come, first served.
 #[derive(Default)]
 struct Model {
     all: u32,
     wanted: BTreeMap<usize, LockMode>,
-    /// Who holds a binding's lock, and behind it who waits for it.
+    /// The holder of each binding's lock, followed by the waiting requests.
     bindings: BTreeMap<(u8, u8), VecDeque<usize>>,
-    /// Who holds permits of an instance, or waits for them.
+    /// The holders of an instance's permits, and the waiting requests.
     shares: BTreeMap<u8, VecDeque<usize>>,
-    /// Who holds all that it asked for.
+    /// Requests that hold all of their locks.
     holders: BTreeSet<usize>,
 }
 
@@ -182,7 +182,7 @@ fn ask(locks: &Locks, wanted: LockMode) -> Request {
 /// Polls every waiting request. Returns those that hold what they asked for.
 fn settle(requests: &mut BTreeMap<usize, Request>) -> BTreeSet<usize> {
     let mut context = Context::from_waker(Waker::noop());
-    // Each request that goes on may let another one go on.
+    // Each request that proceeds may let another one proceed.
     for _ in 0..=requests.len() {
         for request in requests.values_mut() {
             if let Request::Waits(waiting) = request

@@ -21,7 +21,7 @@ pub(in crate::operations) struct Keeping {
     identity: Value,
 }
 
-/// What there was before.
+/// The previous state.
 #[derive(Debug)]
 pub(in crate::operations) enum Before {
     Nothing,
@@ -32,7 +32,7 @@ pub(in crate::operations) enum Before {
 }
 
 impl Keeping {
-    /// What has to be known before credentials are made. `parameters` are the user's.
+    /// Everything that must be known before credentials are created. `parameters` are the user's.
     pub(in crate::operations) fn new(
         secure: &SecureBindings,
         request: &BindRequest,
@@ -92,13 +92,13 @@ impl Keeping {
             .await
     }
 
-    /// What the platform gets in the place of credentials.
+    /// The reference that the platform gets in place of credentials.
     pub(in crate::operations) fn reference(&self) -> &str {
         self.names.reference()
     }
 }
 
-/// What makes a repeat of a request the same request. Names and annotations change at any time and do not count.
+/// The identity of a bind request. Names and annotations may change at any time and do not count.
 fn identity(request: &BindRequest, parameters: &Map<String, Value>) -> Value {
     let BindResource {
         app,

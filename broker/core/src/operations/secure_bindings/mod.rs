@@ -1,15 +1,15 @@
-//! Credentials of bindings in the runtime CredHub, where the application itself reads them and nobody on the way
+//! Credentials of bindings in the runtime CredHub, which only the application reads
 //! (`spec/contracts/broker-behaviour.md` §3.15).
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `names` | under which names |
-//! | `reader` | who may read them |
-//! | `record` | what is remembered of a binding beside them |
-//! | `keeping` | the way of one bind's credentials into it, and back out when the bind fails |
+//! | `names` | their names |
+//! | `reader` | their reader |
+//! | `record` | the record of a binding beside them |
+//! | `keeping` | storing the credentials of one bind, and the rollback when the bind fails |
 //!
-//! Credentials are written first, then the record, then the permission. Whatever a broken bind leaves behind can be
-//! found again by the binding's id, and there is no permission without a record that names its reader.
+//! Credentials are written first, then the record, then the permission. Everything that an interrupted bind leaves
+//! behind can be found by the binding's id, and there is no permission without a record that names its reader.
 
 mod keeping;
 mod names;
@@ -63,7 +63,7 @@ impl SecureBindingError {
         }
     }
 
-    /// What was asked may take effect though no answer tells so, later on even.
+    /// Whether the request may take effect without an answer, even later on.
     pub(super) fn may_take_effect(&self) -> bool {
         self.source.may_have_taken_effect()
     }
@@ -80,7 +80,7 @@ impl SecureBindings {
         Self { credhub, service }
     }
 
-    /// What is remembered of a binding, if it is there and complete. One of the Go broker has no record.
+    /// The record of a binding, if it exists and is complete. Bindings of the Go broker have none.
     pub(super) async fn find(
         &self,
         call: &Call,
@@ -101,7 +101,7 @@ impl SecureBindings {
         Ok(Some(record))
     }
 
-    /// Keeps credentials, if there are any, and what is to be remembered of their binding; lets the reader in.
+    /// Stores credentials, if there are any, and the record of their binding, and permits the reader.
     async fn keep(
         &self,
         call: &Call,
@@ -122,7 +122,7 @@ impl SecureBindings {
         self.let_in(call, names, record).await
     }
 
-    /// Lets the reader of stored credentials read them; one who may already is no fault.
+    /// Permits the reader of stored credentials to read them; an existing permission is no error.
     async fn let_in(
         &self,
         call: &Call,
@@ -173,7 +173,7 @@ impl SecureBindings {
         Ok(())
     }
 
-    /// Removes credentials from where the Go broker has them. What differs in case is another binding's.
+    /// Removes credentials from the Go broker's path. A path that differs in case belongs to another binding.
     async fn delete_previous(
         &self,
         call: &Call,

@@ -13,7 +13,7 @@ const LONGEST_PATH: usize = 255;
 pub(in crate::operations) struct BindingNames {
     /// The credentials. Of ids without capitals the name is the Go broker's.
     pub(super) credentials: CredentialName,
-    /// What is remembered of the binding.
+    /// The record of the binding.
     pub(super) record: CredentialName,
     /// Where the Go broker has the credentials of ids with capitals.
     pub(super) previous_credentials: Option<CredentialName>,
@@ -62,7 +62,7 @@ impl BindingNames {
         })
     }
 
-    /// What the platform gets in the place of credentials.
+    /// The reference that the platform gets in place of credentials.
     pub(in crate::operations) fn reference(&self) -> &str {
         self.credentials.as_str()
     }
@@ -78,7 +78,8 @@ pub(super) fn folders(service: &OfferingId, instance: &InstanceId) -> Vec<Creden
         .collect()
 }
 
-/// Whether the credential belongs to a binding in one of the folders. What differs in case may be another instance's.
+/// Whether the credential belongs to a binding in one of the folders. A name that differs in case may belong to another
+/// instance.
 pub(super) fn is_in_one_of(folders: &[CredentialName], name: &CredentialName) -> bool {
     folders.iter().any(|folder| is_exactly_below(name, folder))
 }

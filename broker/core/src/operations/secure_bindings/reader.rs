@@ -1,11 +1,10 @@
-//! Who may read stored credentials.
+//! The reader of stored credentials.
 
 use odb_clients::credhub::Actor;
 use serde::{Deserialize, Serialize};
 
 use crate::operations::BindResource;
 
-/// Who may read stored credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::operations) enum Reader {
@@ -17,7 +16,7 @@ pub(in crate::operations) enum Reader {
     Unset,
 }
 
-/// Nobody could read the credentials.
+/// The request names no reader for the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the request names neither an application nor a `credential_client_id` that could read credentials in the runtime \
@@ -26,7 +25,7 @@ pub(in crate::operations) enum Reader {
 pub struct NoReader;
 
 impl Reader {
-    /// Whom a request is for; the order is the Go broker's.
+    /// The reader that a request names; the order is the Go broker's.
     pub(in crate::operations) fn of(resource: &BindResource) -> Result<Self, NoReader> {
         if let Some(app) = &resource.app {
             Ok(Self::App(app.clone()))
@@ -39,7 +38,7 @@ impl Reader {
         }
     }
 
-    /// Whom CredHub knows.
+    /// The actor in CredHub.
     pub(super) fn actor(&self) -> Option<Actor> {
         match self {
             Self::App(guid) => Some(Actor::App(guid.clone())),

@@ -1,4 +1,4 @@
-//! What is remembered of a binding beside its credentials: what its request was, and what was answered.
+//! The record of a binding beside its credentials: its request and its answer.
 
 use odb_adapter_sdk::protocol::Binding;
 use odb_clients::credhub::{CredentialValue, SecretJson};
@@ -11,15 +11,15 @@ use crate::engine::{RequestDigest, RequestIdentity};
 
 const FORMAT: u32 = 1;
 
-/// What is remembered of a binding. The request's parameters are not in it; a salted digest tells whether they are the
+/// The record of a binding. It does not contain the request's parameters; a salted digest shows whether they are the
 /// same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::operations) struct BindingRecord {
     format: u32,
     request: RequestDigest,
-    /// Who may read the credentials.
+    /// The reader of the credentials.
     pub(super) reader: Reader,
-    /// What the platform was answered, a reference in the place of credentials.
+    /// The answer to the platform, with a reference in place of credentials.
     answer: Binding,
     credentials: Credentials,
 }
@@ -69,7 +69,7 @@ impl BindingRecord {
         self.request.matches(identity)
     }
 
-    /// What the platform is answered.
+    /// The answer to the platform.
     pub(in crate::operations) fn into_answer(self) -> Binding {
         self.answer
     }
@@ -83,7 +83,7 @@ impl BindingRecord {
         SecretJson::try_from(text).expect("it has just been written as JSON")
     }
 
-    /// What cannot be understood counts as nothing: the adapter is asked then, as for a binding of the Go broker.
+    /// An unreadable record counts as absent: the adapter is called then, as for a binding of the Go broker.
     pub(super) fn read(names: &BindingNames, value: &CredentialValue) -> Option<Self> {
         let read = serde_json::from_str::<Self>(value.as_text().expose_secret());
         let record = read.ok().filter(|record| record.format == FORMAT);

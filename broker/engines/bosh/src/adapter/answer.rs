@@ -1,4 +1,4 @@
-//! What an adapter that ended well has printed, understood (`spec/contracts/adapter-protocol.md` §1.5).
+//! Parses the output of a successful adapter (`spec/contracts/adapter-protocol.md` §1.5).
 
 use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Subcommand};
 use serde::de::DeserializeOwned;
@@ -6,7 +6,7 @@ use serde_json::error::Category;
 
 use super::AdapterError;
 
-/// The whole of stdout.
+/// The complete stdout.
 pub(super) struct Answer {
     call: Subcommand,
     stdout: Vec<u8>,

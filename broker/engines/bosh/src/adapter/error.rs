@@ -19,7 +19,7 @@ pub enum AdapterError {
         program: String,
         /// The subcommand.
         call: Subcommand,
-        /// What the operating system says.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -58,7 +58,7 @@ pub enum AdapterError {
         call: Subcommand,
         /// On which of its streams.
         stream: Stream,
-        /// What is accepted, in bytes.
+        /// The limit in bytes.
         limit: usize,
     },
     /// Its output could not be read.
@@ -66,7 +66,7 @@ pub enum AdapterError {
     Read {
         /// The subcommand.
         call: Subcommand,
-        /// What the operating system says.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -75,22 +75,22 @@ pub enum AdapterError {
     Failed {
         /// The subcommand.
         call: Subcommand,
-        /// What the exit status means.
+        /// The meaning of the exit status.
         code: ExitCode,
         /// The exit status as the operating system has it.
         status: String,
-        /// What it printed on stdout: its message for the platform user.
+        /// Its stdout: the message for the platform user.
         for_user: Option<String>,
-        /// What most programs name the cause in. For operators alone.
+        /// The end of stderr, where most programs print the cause. Only for operators.
         #[source]
         last_words: Option<LastWords>,
     },
-    /// It ended well and its answer cannot be understood. What it printed may hold secrets and is not told.
+    /// The adapter succeeded, but its answer is invalid. The answer may hold secrets and is not shown.
     #[error("the service adapter's answer to `{call}` is not what the protocol asks for: {error}")]
     Answer {
         /// The subcommand.
         call: Subcommand,
-        /// What is wrong, by line and column, without a word of the answer.
+        /// The error by line and column, without content of the answer.
         error: String,
     },
 }

@@ -12,7 +12,7 @@ use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
 /// How much of it is held in memory.
 const CHUNK: usize = 64 * 1024;
 
-/// A digest of what the executable consists of. What it loads or starts does not count.
+/// A digest of the executable file. Files that it loads or starts do not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutableDigest(String);
 

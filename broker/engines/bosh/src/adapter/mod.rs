@@ -1,17 +1,17 @@
 //! The service adapter: an executable that turns plan and parameters into a manifest, and a manifest into bindings.
 //!
-//! Each call is one supervised process in one of the forms of `spec/contracts/adapter-protocol.md` §1.3 and §1.4: own
-//! process group, an environment of a few names, a deadline, a cap on what it may print. A fair semaphore bounds how many
-//! run; a hanging one takes a single place and keeps nobody else waiting.
+//! Each call is one supervised process in one of the forms of `spec/contracts/adapter-protocol.md` §1.3 and §1.4, with
+//! its own process group, an environment of a few names, a deadline and a limit on its output. A fair semaphore bounds
+//! how many run; a hanging adapter uses one permit and delays no other request.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `plan` | a plan as adapters get to see it |
-//! | `executable` | whether the executable is still the same |
-//! | `question` | what is asked, in the form that the adapter takes |
-//! | `process` | a call as a supervised child process (`odb-process`), and the log of what it prints |
-//! | `shown` | what users get to see of its words |
-//! | `answer`, `error` | what it printed, understood; why there is no answer |
+//! | `plan` | a plan in the form for adapters |
+//! | `executable` | whether the executable has changed |
+//! | `request` | a request in the form of the adapter |
+//! | `process` | a call as a supervised child process (`odb-process`), and the log of its output |
+//! | `shown` | the adapter's texts that users see |
+//! | `answer`, `error` | the parsed answer; errors |
 
 mod answer;
 mod error;
@@ -144,7 +144,7 @@ impl ServiceAdapter {
         self.ask(adapter_request, deadline).await?.json()
     }
 
-    /// Asks to take credentials back. What it prints is ignored.
+    /// Deletes the credentials of a binding. The adapter's output is ignored.
     pub async fn delete_binding(
         &self,
         request: &DeleteBinding,

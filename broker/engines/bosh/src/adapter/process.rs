@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::request::AdapterRequest;
 
-/// The most that is read of one call's stderr: more is no complaint but a flood.
+/// The most that is read of one call's stderr; more is an error in the adapter.
 const MAX_STDERR: usize = 64 * 1024 * 1024;
 
 /// The longest line of stderr that reaches the log in one piece.
@@ -26,7 +26,7 @@ const MAX_LINE: usize = 4 * 1024;
 /// How long processes that the adapter has started may hold on to its output.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What one call may cost, in bytes.
+/// The limits of one call, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ceilings {
     /// The longest answer.
@@ -112,7 +112,7 @@ fn attend(child: ChildProcess, ceilings: Ceilings) -> Result<Ended, Unfinished> 
     }
 }
 
-/// What of a call's stderr goes into the log.
+/// Copies a call's stderr to the log.
 struct StderrLog {
     limit: usize,
     logged: usize,

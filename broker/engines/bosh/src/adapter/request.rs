@@ -1,4 +1,4 @@
-//! What an adapter is asked, in the form that it takes.
+//! A request to an adapter, in the form that the adapter supports.
 
 use odb_adapter_sdk::protocol::{AdapterArguments, AdapterInput, Subcommand};
 use odb_config::AdapterForm;
@@ -6,9 +6,9 @@ use odb_config::AdapterForm;
 /// A call before it is made.
 pub(super) struct AdapterRequest {
     pub(super) call: Subcommand,
-    /// What follows the subcommand.
+    /// The arguments after the subcommand.
     pub(super) arguments: Vec<String>,
-    /// What it reads; without any its stdin is empty.
+    /// The input on stdin; empty if `None`.
     pub(super) stdin: Option<Vec<u8>>,
 }
 

@@ -88,7 +88,7 @@ impl Script {
         Ok(answer.manifest.into_string())
     }
 
-    /// The process whose id stands in this file ends.
+    /// Asserts that the process whose id is in this file ends.
     async fn expect_gone(&self, name: &str) {
         let pid = self.file(name);
         assert!(!pid.trim().is_empty(), "{name} has not begun");
@@ -432,7 +432,7 @@ async fn a_hanging_call_takes_one_location_and_no_more() {
     fs::write(script.folder.path().join("hang"), "").unwrap();
     let hanging = script.dashboard(LONG);
     let answered = async {
-        // Whoever comes first takes the file away and hangs.
+        // The first adapter to run removes the file and hangs.
         while script.folder.path().join("hang").exists() {
             tokio::task::yield_now().await;
         }

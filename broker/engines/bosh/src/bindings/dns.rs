@@ -1,8 +1,9 @@
 //! DNS addresses for bindings, through the Director's links (`spec/contracts/broker-behaviour.md` §3.16).
 //!
-//! An address is told of a link only, and a link from outside a deployment has to be made for it. It is deleted again
-//! whatever comes of it, so that nothing of a binding stays behind. One whose making went unanswered is found and deleted by
-//! the next bind or unbind of the same binding, for it is made under the binding's name; with the deployment all go.
+//! Only links have addresses, and a consumer outside of a deployment needs a link of its own. The broker deletes the
+//! link in every case, so that nothing of a binding is left. A link whose creation was not answered is found and
+//! deleted by the next bind or unbind of the same binding, because it has the binding's name; all links end with the
+//! deployment.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -16,7 +16,7 @@ use crate::{
     secrets,
 };
 
-/// What an adapter is told of the instance that it makes credentials for, or takes them back from.
+/// The adapter's input about the instance of a binding.
 #[derive(Debug)]
 pub(crate) struct BoshInstance {
     adapter: ServiceAdapter,
@@ -76,7 +76,7 @@ impl Bindable for BoshInstance {
     }
 }
 
-/// Gathers what an adapter is told of an instance.
+/// Collects the adapter's input about an instance.
 async fn bindable(engine: &BoshEngine, order: &BindingOrder) -> Result<BoshInstance, Error> {
     let call = order.call();
     let name = deployment(&order.instance);

@@ -21,7 +21,7 @@ pub struct InstanceClient {
 pub enum Making {
     /// It made the client.
     New,
-    /// It gives the client another secret, for it is not known whether anybody knows the one it has.
+    /// The client gets another secret, because its current one may be unknown to every user of it.
     Renewed,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Origin {
     /// It was there.
     Found {
         before: Before,
-        /// The operation that gives it another secret, where nobody may know the one it has.
+        /// The operation that gives it another secret, if its current one may be unknown to every user of it.
         renewed_by: Option<ContextId>,
     },
 }
@@ -54,7 +54,7 @@ impl InstanceClient {
         }
     }
 
-    /// What the operation does to it, or has done; `None` for one that is what it shall be.
+    /// The change that the operation makes or has made; `None` if the client is as desired.
     pub fn change(&self) -> Option<ChangeSort> {
         match &self.origin {
             Origin::Made { .. } => Some(ChangeSort::Added),
@@ -72,7 +72,7 @@ impl InstanceClient {
         }
     }
 
-    /// What it takes to undo what was done: the secret is forgotten.
+    /// The data for undoing the change: the secret is dropped.
     #[must_use]
     pub fn without_secret(self) -> Self {
         Self {
@@ -81,8 +81,7 @@ impl InstanceClient {
         }
     }
 
-    /// What the adapter is told: a secret that is new, and never again
-    /// (`spec/contracts/adapter-protocol.md` §2.8).
+    /// The client for the adapter, which receives a new secret only once (`spec/contracts/adapter-protocol.md` §2.8).
     pub fn for_adapter(&self) -> UaaClient {
         let ClientRegistration {
             client_id,

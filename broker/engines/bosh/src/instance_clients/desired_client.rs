@@ -9,7 +9,7 @@ use odb_config::ClientDefinition;
 
 use super::{ClientError, ownership::Ownership};
 
-/// What the operator writes for the space of an instance.
+/// The operator's placeholder for the space of an instance.
 const SPACE: &str = "ODB_SPACE_GUID";
 
 /// Clients of some grants need an address from the beginning, and the dashboard's is not known yet.
@@ -31,7 +31,7 @@ pub struct CfContext {
 }
 
 impl CfContext {
-    /// What a request tells; the space stands beside the context in those of older platforms.
+    /// The values of a request; requests of older platforms have the space beside the context.
     pub fn of(request: &RequestParameters) -> Self {
         let context = request.fields().get("context");
         let text = |value: Option<&serde_json::Value>| {
@@ -89,8 +89,8 @@ impl DesiredClient<'_> {
         })
     }
 
-    /// A client that is there, as it shall be. What the definition does not tell, or cannot without the space, stays as it
-    /// is; so does the name where nobody tells another.
+    /// The desired version of an existing client. Values that the definition does not have, or that need the unknown
+    /// space, stay as they are; so does the name without a new one.
     pub(super) fn renewed(
         &self,
         found: &ClientRegistration,

@@ -1,24 +1,24 @@
-//! What can go wrong with the client of an instance.
+//! Errors of an instance's client.
 
 use super::secret::NoRandomness;
 use odb_clients::{ServiceError, http::StatusCode};
 
-/// What can go wrong with the UAA client of a service instance.
+/// Errors of a service instance's UAA client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// UAA could not be asked, or did not do what it was asked to.
     #[error("could not {action} the UAA client of the instance")]
     Administration {
-        /// What was being done.
+        /// The attempted action.
         action: &'static str,
-        /// What UAA said, or that it said nothing.
+        /// UAA's error, or the lack of an answer.
         #[source]
         source: Box<ServiceError>,
     },
-    /// It may have been created, and nobody tells.
+    /// Whether it was created is unknown.
     #[error("it is not known whether the UAA client of the instance has been created")]
     Unconfirmed {
-        /// What UAA said, or that it said nothing.
+        /// UAA's error, or the lack of an answer.
         #[source]
         source: Box<ServiceError>,
     },
@@ -30,7 +30,7 @@ pub enum ClientError {
         "there is a UAA client with the instance's id that this broker has not made; see whose it is"
     )]
     Foreign,
-    /// The definition speaks of the space, and nobody tells which it is.
+    /// The definition uses the space, which is unknown.
     #[error(
         "`cf.uaa.client_definition` has `ODB_SPACE_GUID`, and the request does not say in which space the instance is"
     )]

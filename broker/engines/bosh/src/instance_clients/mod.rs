@@ -1,18 +1,18 @@
-//! The UAA client that each service instance has of its own where the operator defines one
-//! (`spec/contracts/broker-behaviour.md` §3.10).
+//! The UAA client of each service instance, if the operator defines one (`spec/contracts/broker-behaviour.md` §3.10).
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `desired_client` | what the client of an instance shall be: a pure function of definition, instance and place |
-//! | `ownership` | what the broker writes into a client to know it again |
+//! | `desired_client` | the desired client of an instance: a pure function of definition, instance and context |
+//! | `ownership` | the metadata by which the broker recognises a client |
 //! | `secret` | secrets of new clients |
-//! | `service` | makes, changes, restores and deletes clients |
-//! | `preview` | tells what an upgrade would make of a client |
-//! | `rotation` | rotates secrets, and checks that a secret is where it belongs |
-//! | `client` | the client of one instance, as an operation has it in hand |
-//! | `error` | what can go wrong |
+//! | `service` | creates, changes, restores and deletes clients |
+//! | `preview` | shows how an upgrade would change a client |
+//! | `rotation` | rotates secrets, and checks that a secret is deployed |
+//! | `client` | the client of one instance during an operation |
+//! | `error` | errors |
 //!
-//! A client has the id of its instance. Nothing is remembered here: what was made and not submitted is known by its marks.
+//! A client has the id of its instance. No state is kept here: a client of an operation that was not submitted is
+//! recognised by its metadata.
 
 mod client;
 mod desired_client;

@@ -1,6 +1,6 @@
-//! What the broker writes into a client to know it again. A UAA keeps members that it does not know.
+//! The metadata by which the broker recognises a client. A UAA stores unknown members.
 //!
-//! Empty means absent: a UAA keeps what it is not sent.
+//! Empty means absent: a UAA keeps members that an update does not contain.
 
 use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_clients::{director::ContextId, uaa::ClientRegistration};
@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 const OFFERING: &str = "odb_offering";
 /// The space of the instance: an upgrade may come without one.
 const SPACE: &str = "odb_space";
-/// The operation that made the client, until it is known to have succeeded. Until then nobody else knows the secret.
+/// The operation that created the client, until it is known to have succeeded. Until then only the broker has the
+/// secret.
 const MADE_BY: &str = "odb_made_by";
 
 /// The marks of a client.
@@ -47,9 +48,9 @@ impl Ownership {
         self.made_by.as_deref() == Some(operation.as_str())
     }
 
-    /// Whether the client is ours to change and to delete. The Go broker's has no marks; then the id, which a Cloud
-    /// Controller chose, has to be one that nobody else gives to a client: who may order could otherwise name any client of
-    /// the UAA as an instance, and have it deleted.
+    /// Whether the broker may change and delete the client. Clients of the Go broker have no metadata; then the id must
+    /// be one that only a Cloud Controller assigns. Otherwise a user could name any client of the UAA as an instance
+    /// and have it deleted.
     pub(super) fn belong_to(&self, instance: &InstanceId, offering: &OfferingId) -> bool {
         match &self.offering {
             Some(marked) => marked == offering.as_str(),

@@ -17,20 +17,20 @@ use super::{
     service::NO_SECRET,
 };
 
-/// Stands for a secret that is made when it is needed; as long as those are.
+/// A placeholder for a secret that is generated when needed, of the same length.
 const PLACEHOLDER: &str = "secret-of-the-client-not-made-yet";
 
 /// The client of an instance as an upgrade would have it.
 #[derive(Debug)]
 pub struct ClientPreview {
-    /// What the adapter would be told. A new secret is a placeholder.
+    /// The client for the adapter. A new secret is a placeholder.
     pub reported: UaaClient,
-    /// What would happen to the client; absent where it is what it shall be.
+    /// The change of the client; `None` if it is as desired.
     pub change: Option<ChangeSort>,
 }
 
 impl InstanceClients {
-    /// Looks the client up, and tells what an upgrade would make of it. `None` where instances have none.
+    /// Reads the client, and returns what an upgrade would change. `None` if instances have no clients.
     pub async fn preview(
         &self,
         call: &Call,
@@ -63,7 +63,7 @@ impl InstanceClients {
             instance: instance.clone(),
             registration: wanted,
             secret: is_to_be_renewed.then(|| placeholder(definition)).flatten(),
-            // It is told as one that was found is; nothing is undone.
+            // It is treated like an existing one; nothing is undone.
             origin: Origin::Made {
                 operation: ContextId::random(),
             },
@@ -103,7 +103,7 @@ fn made_for(
     })
 }
 
-/// What stands for the secret of a client; a client of the grant `implicit` has none.
+/// The placeholder for a client's secret; a client of the grant `implicit` has none.
 fn placeholder(definition: &ClientDefinition) -> Option<SecretString> {
     let secret = if definition.allow_public {
         NO_SECRET

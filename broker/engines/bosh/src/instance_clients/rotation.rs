@@ -17,10 +17,10 @@ use super::{
 };
 
 impl InstanceClients {
-    /// Gives a client the secret that its adapter has been told, where that is [another one](Making::Renewed).
+    /// Gives a client the secret that its adapter has received, if that is [another one](Making::Renewed).
     ///
-    /// It comes last of all that may fail: who may change secrets adds one to that which the instance may be using. Who may
-    /// not has to replace the client.
+    /// This is the last step that may fail: with the right to change secrets, the broker adds one to that which the
+    /// instance may be using. Without that right, it has to replace the client.
     pub async fn renew(&self, call: &Call, client: &mut InstanceClient) -> Result<(), ClientError> {
         let Origin::Found {
             renewed_by: Some(operation),
@@ -57,7 +57,8 @@ impl InstanceClients {
         }
     }
 
-    /// The operation that gave the client its secret has succeeded: somebody knows it. The one before goes.
+    /// The operation that gave the client its secret has succeeded, so the secret is in use. The previous one is
+    /// deleted.
     pub async fn settle(
         &self,
         call: &Call,
@@ -144,8 +145,8 @@ fn is_final_rejection(error: &ServiceError) -> bool {
     matches!(error.kind, FailureKind::Refused { .. }) && !error.is_transient()
 }
 
-/// The same client, as made by this operation; `None` where its secret is where it belongs. It has no members but ours: a
-/// UAA keeps the others.
+/// The same client as created by this operation; `None` if its secret is deployed. It has only the broker's own
+/// members, because a UAA keeps the others.
 fn marked(client: &ClientRegistration, made_by: Option<&ContextId>) -> ClientRegistration {
     let ownership = Ownership {
         made_by: made_by.map(ToString::to_string),

@@ -12,7 +12,7 @@ const CHARACTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 #[error("the random number generator failed")]
 pub struct NoRandomness;
 
-/// A secret that nobody can guess, of letters and digits.
+/// A random secret of letters and digits.
 pub(super) fn random() -> Result<SecretString, NoRandomness> {
     let mut secret = String::with_capacity(LENGTH);
     let mut bytes = [0; LENGTH];

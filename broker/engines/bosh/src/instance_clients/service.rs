@@ -21,10 +21,10 @@ use super::{
     secret,
 };
 
-/// How often a client is made whose place is taken by one that nobody needs, or whose making went unanswered.
+/// How often a client is created whose id is taken by an unneeded one, or whose creation was not answered.
 const ATTEMPTS: u32 = 3;
 
-/// What stands for the secret of a public client, with the Go broker too.
+/// The secret of a public client, as in the Go broker.
 pub(super) const NO_SECRET: &str = "-";
 
 /// The UAA clients of service instances. Cheap to clone.
@@ -36,8 +36,8 @@ pub struct InstanceClients {
 }
 
 impl InstanceClients {
-    /// Clients by this definition. Without one clients are looked after only to be deleted; without somebody who may
-    /// administer them there are none.
+    /// Clients by this definition. Without a definition clients are only deleted; without a client that may administer
+    /// them there are none.
     pub fn new(
         administration: Option<ClientAdministration>,
         definition: Option<ClientDefinition>,
@@ -86,9 +86,9 @@ impl InstanceClients {
         }))
     }
 
-    /// The client of an instance that is there, as it is. Where there is none it is made; one whose secret nobody may know,
-    /// because the operation that gave it is not known to have succeeded, [is to get another](Self::renew). `succeeded` is
-    /// the operation that is known to have succeeded last.
+    /// The client of an existing instance. A missing one is created; one whose secret may be unknown, because the
+    /// operation that gave it is not known to have succeeded, [gets another](Self::renew). `succeeded` is the last
+    /// operation that is known to have succeeded.
     pub async fn find_or_make(
         &self,
         call: &Call,
@@ -165,8 +165,8 @@ impl InstanceClients {
         self.change(administration, call, client, wanted).await
     }
 
-    /// Undoes what an operation did that was not submitted: a client that it made is deleted, one that it changed is again
-    /// what it was. A secret that it was given beside another one stays, for nobody knows it.
+    /// Rolls back the client of an operation that was not submitted: a new client is deleted, a changed one is
+    /// restored. An additional secret stays, because it is unknown to every user of the client.
     pub async fn undo(&self, call: &Call, client: &InstanceClient) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
@@ -185,7 +185,7 @@ impl InstanceClients {
         Ok(())
     }
 
-    /// Deletes the client that this very operation made. Tells whether it was there.
+    /// Deletes the client that this operation created. Returns whether it existed.
     pub async fn unmake(
         &self,
         call: &Call,
@@ -207,10 +207,10 @@ impl InstanceClients {
         Ok(is_its_own)
     }
 
-    /// Deletes the client of an instance that has none any more. Safe to repeat.
+    /// Deletes the client of a deleted instance. Safe to repeat.
     ///
-    /// Somebody else's stays. Where there is no definition our rights may not suffice, or nobody may answer: the instance
-    /// need not have had a client, so that this is logged and no fault.
+    /// A foreign client stays. Without a definition the broker's rights may not suffice, or UAA may not answer: the
+    /// instance may never have had a client, so an error is only logged.
     pub async fn delete(&self, call: &Call, instance: &InstanceId) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
@@ -253,7 +253,7 @@ impl InstanceClients {
         Ok(())
     }
 
-    /// Registers a client. When that goes unanswered, the marks tell whether it was registered.
+    /// Registers a client. Without an answer, the metadata shows whether it was registered.
     pub(super) async fn register(
         &self,
         administration: &ClientAdministration,
@@ -295,7 +295,7 @@ impl InstanceClients {
             if !ownership.belong_to(instance, &self.offering) {
                 return Err(ClientError::Foreign);
             }
-            // An earlier try has left it, and nobody knows its secret.
+            // An earlier attempt has left it, and its secret is unknown.
             let deleted = administration.delete(call, id).await;
             deleted.map_err(|source| failed("delete", source))?;
         }
@@ -312,7 +312,7 @@ impl InstanceClients {
         if DesiredClient::is_met_by(&wanted, &client.registration) {
             return Ok(());
         }
-        // Whatever the answer, it may have taken effect.
+        // The request may have taken effect, whatever the answer.
         if let Origin::Found { before, .. } = &mut client.origin {
             before.is_changed = true;
         }

@@ -1,4 +1,4 @@
-//! What is checked of a generated manifest before it is deployed (`spec/contracts/adapter-protocol.md` §1.9).
+//! The checks of a generated manifest before it is deployed (`spec/contracts/adapter-protocol.md` §1.9).
 
 use odb_adapter_sdk::yaml;
 use odb_clients::director::DeploymentName;
@@ -7,12 +7,9 @@ use serde::Deserialize;
 /// Why a manifest may not be deployed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// It is no YAML, or no manifest. Told by line and column, for a manifest is full of secrets.
+    /// It is no YAML, or no manifest. Reported by line and column, because a manifest holds secrets.
     #[error("the adapter's manifest cannot be read: {error}")]
-    Unreadable {
-        /// What is wrong.
-        error: String,
-    },
+    Unreadable { error: String },
     /// It would deploy something else.
     #[error("the adapter's manifest is named `{found}`; it must be `{expected}`")]
     WrongName {

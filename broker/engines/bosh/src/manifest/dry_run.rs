@@ -1,5 +1,5 @@
-//! What an upgrade would change, found out as an upgrade would and without changing anything anywhere. The Director is read
-//! from and nothing more: its own dry run leaves deployments behind (`spec/contracts/director-api.md`, "Deploying").
+//! The changes of an upgrade, computed as an upgrade would do it and without changing anything. The Director is only
+//! read: its own dry run leaves deployments behind (`spec/contracts/director-api.md`, "Deploying").
 
 use odb_adapter_sdk::protocol::ManifestText;
 use odb_api_types::{code::Code, kind::OperationKind, management::DryRun};
@@ -22,7 +22,8 @@ use crate::{
     },
 };
 
-/// Tells what an upgrade to the plan would change. An instance that is being worked on is compared as it was deployed last.
+/// Returns what an upgrade to the plan would change. An instance with an operation in progress is compared as it was
+/// deployed last.
 pub(crate) async fn dry_run(engine: &BoshEngine, order: &Order) -> Result<DryRun, Error> {
     let current = deployed_now(engine, order).await?;
     let plan = preparation::plan(engine, &order.plan)?;

@@ -1,5 +1,5 @@
-//! What an upgrade would make of an instance, compared with what the instance is. Upgrades that are spared and dry runs ask
-//! the same question here, so that what is told comes true.
+//! The planned changes of an upgrade, compared with the instance. Skipped upgrades and dry runs share this code, so
+//! that the dry run predicts the upgrade.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::{
 const MAKES_VMS: [&str; 2] = ["cloud", "cpi"];
 const ADDS_JOBS: &str = "runtime";
 
-/// What an upgrade hands over.
+/// The parts that an upgrade submits.
 pub(crate) struct Planned<'a> {
     pub(crate) plan: &'a PlanId,
     pub(crate) manifest: &'a str,
@@ -38,7 +38,7 @@ pub(crate) struct Planned<'a> {
     pub(crate) client: PlannedClient,
 }
 
-/// What an upgrade makes of the instance's UAA client.
+/// The change of the instance's UAA client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlannedClient {
     /// It is what it shall be, or there is none.
@@ -49,7 +49,7 @@ pub(crate) enum PlannedClient {
     MayGo,
 }
 
-/// What an upgrade would do.
+/// The effect of an upgrade.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Foreseen {
     pub(crate) changes: Changes,
@@ -62,17 +62,17 @@ pub(crate) struct Foreseen {
 pub(crate) enum Assessment {
     /// It is: nothing would change, and what was done last is known to have succeeded, on this plan.
     InLocation,
-    /// Something would change, or nobody knows what there is.
+    /// Something would change, or the deployed state is unknown.
     ToBeDeployed,
 }
 
 impl PlannedClient {
-    /// What an upgrade does to a client that it has in hand.
+    /// The change of a client that the upgrade has read.
     pub(crate) fn of_change(change: Option<ChangeSort>) -> Self {
         change.map_or(Self::Stays, Self::Changes)
     }
 
-    /// What becomes of a client that an upgrade does not have in hand.
+    /// The change of a client that the upgrade has not read.
     pub(crate) fn not_in_hand(role: ClientRole, are_defined: bool) -> Self {
         if are_defined || role.is_none() {
             Self::Stays

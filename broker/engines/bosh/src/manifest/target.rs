@@ -1,10 +1,11 @@
-//! What is deployed today, in one word for each plan (`docs/contributing/architecture.md`, "What is deployed today").
+//! The current target of each plan: a digest of what the broker deploys today (`docs/contributing/architecture.md`,
+//! "What is deployed today").
 //!
-//! A target is a digest of all that decides on the manifest of an instance whose user asks for nothing: whoever compares two
-//! learns whether an upgrade would bring something, and nothing else. It goes into markers and over the management API, while
-//! plan properties may hold secrets. It is not salted, for brokers that are started one after the other have to find the
-//! same; what is short enough to be guessed could be confirmed by somebody who knows all the rest, the adapter's executable
-//! included, and markers are read by nobody who may not read the manifests themselves.
+//! A target is a digest of everything that decides the manifest of an instance without user parameters: comparing two
+//! shows only whether an upgrade would change something. It is written to operation records and to the management API,
+//! while plan properties may hold secrets. It has no salt, because successive brokers have to compute the same one. A
+//! short secret could be confirmed only by a reader who knows all other inputs, including the adapter's executable, and
+//! readers of operation records may read the manifests themselves.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -19,7 +20,7 @@ use crate::adapter::{ExecutableDigest, plan_for_adapter};
 /// Bytes of a digest that are kept: enough that two deployments do not look the same by chance.
 const KEPT: usize = 8;
 
-/// What is deployed today for each plan, and for all of them.
+/// The current target of each plan, and of all together.
 #[derive(Clone, Debug)]
 pub struct Targets {
     of_plans: BTreeMap<PlanId, Target>,
@@ -27,7 +28,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// What the configuration and this adapter deploy.
+    /// The targets of the configuration and this adapter.
     pub fn new(
         offering: &Offering,
         software: &ServiceSoftware,
@@ -44,12 +45,12 @@ impl Targets {
         }
     }
 
-    /// What is deployed today for a plan; nothing for one that the catalog does not have.
+    /// The current target of a plan; `None` for a plan outside of the catalog.
     pub fn of(&self, plan: &PlanId) -> Option<&Target> {
         self.of_plans.get(plan)
     }
 
-    /// What is deployed today for all plans together.
+    /// The current target of all plans together.
     pub fn of_all(&self) -> &Target {
         &self.of_all
     }

@@ -28,7 +28,7 @@ const INSTANCE: &str = "0db0c4ec-0000-4000-8000-000000000002";
 const ORGANIZATION: &str = "0db0c4ec-0000-4000-8000-00000000000a";
 const SPACE: &str = "0db0c4ec-0000-4000-8000-00000000000b";
 
-/// What the `update` block of a manifest must have.
+/// The required keys of a manifest's `update` block.
 const NEEDED: [&str; 4] = [
     "canaries",
     "max_in_flight",
@@ -64,7 +64,7 @@ pub enum TrialError {
     /// The Director would refuse the manifest.
     #[error("the adapter's manifest has no `update.{key}`")]
     NoUpdate {
-        /// What is missing.
+        /// The missing key.
         key: &'static str,
     },
     /// The Director would refuse the manifest.
@@ -72,13 +72,13 @@ pub enum TrialError {
     WatchTime {
         /// Which one.
         key: &'static str,
-        /// What it is.
+        /// The value.
         value: String,
     },
 }
 
 impl TrialError {
-    /// What `check` reports.
+    /// The finding for `check`.
     pub fn finding(&self) -> Finding {
         let finding = Finding::tried(self.code(), None, "", self.to_string(), self.remedy());
         match self.source() {
@@ -129,7 +129,7 @@ impl TrialError {
     }
 }
 
-/// What a trial order has come to.
+/// The result of a trial order.
 #[derive(Debug, Default)]
 pub struct Tried {
     /// Why orders would fail.

@@ -1,5 +1,5 @@
-//! The end of an operation that an operator has had enough of. Its driver ends what runs and begins nothing more; the marker
-//! says so before, so that another process does not go on with it either.
+//! Cancels an operation for the operator. Its reconciler ends the running task and begins no further one; the operation
+//! record is written first, so that another process does not continue the operation.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(crate) enum CancelError {
     /// The deployment is gone: there is nothing to go back to.
     #[error("the deployment is gone already, and what it leaves behind is being removed")]
     TooLate,
-    /// Somebody else is at it, or an operation that nobody remembers.
+    /// Another process works on it, or the operation has no record.
     #[error(
         "the Director's task {task} holds the deployment, and no recorded operation of this broker started it"
     )]
@@ -131,7 +131,7 @@ async fn begin_to_cancel(
             && known.is_of(&stored.record)
             && (stored.record.outcome.is_some() || !known.is_in_progress())
         {
-            // What one of both says the other is about to.
+            // The operation has ended or is about to end.
             return Err(nothing_to_cancel(engine, call, instance).await);
         }
         let known = known.filter(Known::is_in_progress);
@@ -208,7 +208,7 @@ async fn cancel_marked(
     Ok(())
 }
 
-/// Nothing tells a later process.
+/// There is no record for a later process.
 fn cancel_unmarked(engine: &BoshEngine, known: &Known, request: &RequestId) {
     let mut operation = Operation::clone(&known.operation);
     if operation.record.cancelled_by.is_some() {

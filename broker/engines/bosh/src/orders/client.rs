@@ -44,7 +44,7 @@ pub(crate) async fn client(
         delete_abandoned_client(engine, order, operation);
     }
     match client {
-        // The platform's operator, who upgrades by API, cannot tell the space; users can.
+        // The platform's operator, who upgrades by API, cannot give the space; users can.
         Err(error @ ClientError::SpaceUnknown) if kind == OperationKind::Upgrade => {
             tracing::warn!(code = %Code::InstanceClient, error = %Chain(&error), "the instance is upgraded without a UAA client; its next update makes one");
             Ok(None)

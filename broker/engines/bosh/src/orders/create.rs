@@ -33,7 +33,7 @@ impl Vacancy for VacantDeployment {
     }
 }
 
-/// Looks what is there under the ordered id. An instance with other attributes is a fault.
+/// Finds the existing state under the ordered id. An instance with other attributes is an error.
 pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Error> {
     let vacant = |before| -> Box<dyn Vacancy> {
         Box::new(VacantDeployment {
@@ -74,7 +74,8 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Er
             Ok(Found::Vacant(vacant(None)))
         };
     };
-    // Without its deployment a marker tells of an instance that somebody removed behind our back, or that never was.
+    // An operation record without a deployment belongs to an instance that was removed outside of the broker, or that
+    // never existed.
     if is_absent {
         return Ok(Found::Vacant(vacant(Some(Box::new(stored)))));
     }

@@ -1,4 +1,4 @@
-//! What an update or an upgrade finds.
+//! The state that an update or an upgrade finds.
 
 use odb_adapter_sdk::protocol::ManifestText;
 use odb_api_types::{ids::InstanceId, kind::OperationKind};
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What an operation on an existing instance finds.
+/// The state that an operation on an existing instance finds.
 pub(crate) enum Current {
     /// An instance at rest.
     AtRest(AtRest),
@@ -76,7 +76,7 @@ pub(crate) async fn require_at_rest(
     }
 }
 
-/// Whether the latest operation on the instance has succeeded, as far as anybody knows.
+/// Whether the latest operation on the instance has succeeded, as far as is known.
 pub(crate) async fn is_as_ordered(
     engine: &BoshEngine,
     call: &Call,

@@ -33,7 +33,7 @@ struct DeleteRequest {
     origin: Origin,
 }
 
-/// What is there to be deleted.
+/// The state to delete.
 enum Deployed {
     /// A deployment that has been deployed.
     Yes,
@@ -43,10 +43,10 @@ enum Deployed {
     Absent,
 }
 
-/// Runs the plan's errands and deletes the instance, then whatever it leaves behind. What is being created is stopped
+/// Runs the plan's errands and deletes the instance, then its residual resources. A creation in progress is stopped
 /// first.
 ///
-/// Of an instance on a plan that nobody knows no errands are run. `origin` stays with it if it stays itself.
+/// Without a known plan no errands are run. `origin` is kept in the operation record.
 pub(crate) async fn delete(
     engine: &BoshEngine,
     order: &Order,
@@ -58,7 +58,7 @@ pub(crate) async fn delete(
         origin,
     };
     match try_to_delete(engine, order, request).await {
-        // What was to be cut short has just ended.
+        // The operation to cut short has just ended.
         Err(Error::OperationRecord(WriteRecordError::Overtaken)) => {
             match try_to_delete(engine, order, request).await {
                 Err(Error::OperationRecord(WriteRecordError::Overtaken)) => Err(Error::Busy),
@@ -139,8 +139,8 @@ async fn try_to_delete(
     }
 }
 
-/// Whether there is something to run errands on. The Director is asked only where the marker does not tell: it refuses
-/// what it is asked to do with a deployment that somebody has removed.
+/// Whether there is a deployment to run errands on. The Director is asked only if the operation record does not show
+/// it: it rejects tasks for a removed deployment.
 async fn deployed(
     engine: &BoshEngine,
     call: &Call,
@@ -166,15 +166,15 @@ async fn deployed(
     }
 }
 
-/// Whether the Director itself says so: a path that somebody on the way does not know is no missing deployment.
+/// Whether the Director itself reports it: a 404 from a proxy does not mean that the deployment is missing.
 async fn is_gone(engine: &BoshEngine, call: &Call, name: &DeploymentName) -> Result<bool, Error> {
     let found = engine.upstreams.director.deployment(call, name).await;
     let found = found.map_err(Error::director("look the deployment up"))?;
     Ok(matches!(found, Deployment::Absent))
 }
 
-/// Remembers the delete in place of the create and has its driver do all the rest: cancel what runs, wait for its end,
-/// delete what is there then. From here on a restart resumes the delete.
+/// Records the delete in place of the create. Its reconciler does the rest: cancels the running task, waits for its
+/// end, and deletes what exists then. From here on a restart resumes the delete.
 async fn cut_short(
     engine: &BoshEngine,
     order: &Order,
@@ -207,7 +207,7 @@ async fn cut_short(
     Ok(started)
 }
 
-/// The task that an operation began with, as far as anybody knows.
+/// The first task of an operation, as far as it is known.
 async fn first_task(
     engine: &BoshEngine,
     call: &Call,

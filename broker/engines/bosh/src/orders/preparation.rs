@@ -1,4 +1,4 @@
-//! What create, update and upgrade ask the adapter for before anything changes: manifest and dashboard, with the checks.
+//! The adapter calls of create, update and upgrade before anything changes: manifest and dashboard, with the checks.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use crate::{
     secrets::NewSecret,
 };
 
-/// What an instance was before.
+/// The previous state of an instance.
 #[derive(Clone)]
 pub(crate) struct Previous {
     pub(crate) manifest: ManifestText,
@@ -52,7 +52,7 @@ pub(crate) struct Prepared {
     pub(crate) secrets: Vec<NewSecret>,
     /// The instance's UAA client, which is again what it was when nothing is submitted.
     pub(crate) client: Option<InstanceClient>,
-    /// What becomes of it.
+    /// The change of its UAA client.
     pub(crate) client_change: PlannedClient,
 }
 
@@ -71,7 +71,7 @@ impl Prepared {
     }
 }
 
-/// What an adapter has drawn up, checked.
+/// The checked answer of an adapter.
 pub(crate) struct Generated {
     /// It refers to secrets by their names in CredHub.
     pub(crate) manifest: ManifestText,
@@ -279,7 +279,7 @@ fn is_usable(dashboard: &str) -> bool {
     }
 }
 
-/// What the operation has to do with the instance's UAA client. Where clients are not defined any more, one from before goes
+/// The role of the instance's UAA client in the operation. If clients are no longer defined, an earlier one is deleted
 /// when the operation has succeeded.
 fn client_role(client: Option<&InstanceClient>, previous: Option<&Previous>) -> ClientRole {
     match (client, previous) {

@@ -52,7 +52,7 @@ pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Start
     let submitted =
         submit_order::submit_order(engine, order, prepared, current.stored.as_deref()).await;
     match submitted {
-        // Somebody deleted it in between.
+        // Another client has deleted it in between.
         Err(
             error @ Error::Submit(SubmitError::Refused {
                 status: StatusCode::NOT_FOUND,

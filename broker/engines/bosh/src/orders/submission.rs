@@ -21,7 +21,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// How often the same work is sent when each answer is lost and no task is found.
 const ATTEMPTS: u32 = 2;
 
-/// What is sent to the Director.
+/// The request to the Director.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
     /// A deployment of this manifest.
@@ -52,13 +52,13 @@ impl Work {
     }
 }
 
-/// What looking for a task has shown.
+/// The result of searching for a task.
 enum Look {
     /// There it is.
     Arrived(TaskId),
     /// The Director has been seen without it for long enough: it did not arrive.
     NotThere,
-    /// The Director did not tell, or not for long enough.
+    /// The Director did not answer, or not for long enough.
     Unclear,
 }
 
@@ -129,7 +129,7 @@ async fn look(
                     return Look::NotThere;
                 }
             }
-            // What it was asked before may be waiting there, too.
+            // An earlier request may be queued there, too.
             Err(error) => {
                 tracing::debug!(error = %Chain(&error), "could not look for the task");
                 absence.interrupt();

@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// How often a marker is written whose place was taken by one that nobody needs.
+/// How often an operation record is written whose id is taken by an unneeded one.
 const ATTEMPTS: usize = 3;
 
 /// Writes marker, secrets and configs, hands the work over and starts the driver. When it fails before that, what has been
@@ -65,8 +65,8 @@ pub(crate) async fn submit_order(
             tracing::info!(bosh.task.id = task.number(), %context, "submitted to the Director");
             operation.first_task = Some(task);
         }
-        // It may be under way: the driver goes on looking. If it does not turn up, nothing has changed, and the last
-        // operation says so.
+        // The request may be under way: the reconciler continues to search for its task. If it does not appear, nothing
+        // has changed, and the last operation reports that.
         Err(Error::Submit(error @ SubmitError::LostAnswer { .. })) => {
             tracing::warn!(
                 code = %Code::Director,
@@ -191,7 +191,7 @@ pub(crate) async fn store_record(
                 };
             }
             Err(error @ WriteRecordError::Director(_)) => {
-                // It may arrive all the same.
+                // The record may still arrive.
                 abandoned_writes::abandon(engine, instance, &record.context, &order.request);
                 return Err(error.into());
             }
@@ -200,9 +200,9 @@ pub(crate) async fn store_record(
     Err(WriteRecordError::Overtaken.into())
 }
 
-/// Undoes what was written for an operation that is not submitted: secrets, configs and marker are again what they
-/// were. What cannot be undone at once, or may still arrive, a driver undoes: it finds that nothing was submitted, does
-/// not give up, and its marker tells a later process.
+/// Rolls back an operation that was not submitted: secrets, configs and operation record are restored. What cannot be
+/// rolled back at once, or may still arrive, is left to a reconciler: it finds that nothing was submitted and retries,
+/// and the operation record lets a later process continue.
 async fn roll_back(engine: &BoshEngine, order: &Order, operation: &Operation, error: &Error) {
     let call = Call::until(Deadline::after(engine.upstreams.timings.rollback))
         .with_request_id(order.request.as_str());

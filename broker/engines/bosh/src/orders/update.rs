@@ -78,7 +78,7 @@ async fn check_pending_changes(
     }
 }
 
-/// What the adapter is told of the instance as it is.
+/// The adapter's input about the existing instance.
 pub(crate) fn previous(engine: &BoshEngine, plan: Option<&Plan>, current: &AtRest) -> Previous {
     let stored = current.stored.as_deref();
     let succeeded = stored.filter(|stored| {

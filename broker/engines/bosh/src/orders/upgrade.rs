@@ -22,9 +22,9 @@ use crate::{
     },
 };
 
-/// Deploys the instance anew on its plan. Adapters get no secrets (`spec/contracts/adapter-protocol.md` §1.8). What its
-/// user asked for before is in the deployed manifest, from which the adapter takes it; pending changes are what an upgrade
-/// is for (`spec/contracts/broker-behaviour.md` §3.6).
+/// Deploys the instance again on its plan. Adapters get no secrets (`spec/contracts/adapter-protocol.md` §1.8). The
+/// user's earlier choices are in the deployed manifest, from which the adapter takes them; an upgrade applies pending
+/// changes (`spec/contracts/broker-behaviour.md` §3.6).
 pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgraded, Error> {
     let current = match current::look_at_current(engine, order, OperationKind::Upgrade).await? {
         Current::AtRest(current) => current,
@@ -47,9 +47,8 @@ pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgrad
     Ok(Upgraded::Started(started))
 }
 
-/// Remembers that what is deployed is what would be deployed today, in one write: the operation before stays the last one.
-/// What is remembered already is not written again, though a run that is continued comes back to such an instance: it finds
-/// nothing to do, as before.
+/// Records that the deployed state equals the current target, in one write: the previous operation stays the last one.
+/// A recorded target is not written again, although a continued run returns to such an instance.
 async fn note_unchanged(
     engine: &BoshEngine,
     order: &Order,

@@ -1,5 +1,6 @@
-//! Markers whose writing was given up, or that could not be rolled back: they speak of operations that were never handed
-//! over, and may arrive at the Director when their requests have long been answered. Each is waited for and removed.
+//! Abandoned writes: operation records whose write was given up, or that could not be rolled back. They belong to
+//! operations that were never submitted, and may reach the Director long after the request was answered. Each is
+//! awaited and removed.
 
 use std::{
     collections::VecDeque,
@@ -17,7 +18,7 @@ use crate::{
     wait::{Absence, Backoff},
 };
 
-/// So many operations are remembered as given up. What is forgotten is found out again, in more time.
+/// How many abandoned operations are kept. A dropped one is detected again, but later.
 const MOST_ABANDONED: usize = 1024;
 
 /// The operations that were given up before anything was submitted.
@@ -43,7 +44,7 @@ impl Abandoned {
     }
 }
 
-/// What a look for something that was given up has come to.
+/// The result of looking for an abandoned write.
 pub(crate) enum Look {
     /// It is removed, or may not be.
     Done,
@@ -99,7 +100,7 @@ pub(crate) fn abandon(
                     }
                 }
             }
-            // What is not understood is another's.
+            // An unreadable record belongs to another owner.
             Ok(_) | Err(ReadRecordError::NotUnderstood { .. }) => Look::NotThere,
             Err(ReadRecordError::Director(error)) => {
                 tracing::debug!(error = %Chain(&error), "could not look for a marker that was given up");

@@ -67,14 +67,14 @@ pub(crate) struct Reconciler {
     steps: BTreeMap<TaskId, StepLog>,
     snapshot: watch::Sender<Snapshot>,
     stopping: Stopping,
-    /// What was sent last.
+    /// The last request that was sent.
     unconfirmed: Unconfirmed,
     history: History,
     /// While a task is followed that is to be cancelled.
     repeats: Option<Repeats>,
 }
 
-/// What an operation came to.
+/// The outcome of an operation.
 enum End {
     Succeeded,
     NeverSubmitted,
@@ -97,7 +97,7 @@ impl Attempts {
     }
 }
 
-/// What polls read before the driver has looked.
+/// The snapshot for polls before the reconciler's first look.
 pub(crate) fn first_snapshot(operation: &Operation) -> Snapshot {
     let stages = operation.stages();
     let description = narrative::in_progress(&Scene {
@@ -122,7 +122,7 @@ pub(crate) fn first_snapshot(operation: &Operation) -> Snapshot {
     }
 }
 
-/// What users are told of a cancellation. What a deletion cuts short is cancelled, too.
+/// The cancellation as users read it. A delete that cuts another operation short cancels it, too.
 fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
     match plea {
         Some(Plea::Refused) if operation.record.cancelled_by.is_none() => {
@@ -137,7 +137,7 @@ fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
 }
 
 impl Reconciler {
-    /// What it learns it tells in `snapshot`.
+    /// A reconciler that reports to `snapshot`.
     pub(crate) fn new(
         upstreams: Arc<Upstreams>,
         operation: Operation,
@@ -167,9 +167,10 @@ impl Reconciler {
         }
     }
 
-    /// Drives to the end. Can be dropped at any moment; a later driver goes on from what the Director tells.
+    /// Runs the operation to its end. May be dropped at any moment; a later reconciler continues from the Director's
+    /// state.
     ///
-    /// There is one for each operation in progress, for hours: what is awaited for moments only has its state on the heap.
+    /// There is one for each operation in progress, for hours, so state that is short-lived is on the heap.
     pub(crate) fn run(self) -> impl Future<Output = ()> + Send {
         let operation = &self.context.operation;
         let span = tracing::info_span!(
@@ -282,7 +283,8 @@ impl Reconciler {
                 Step::Start(_) if self.is_unconfirmed() => {
                     sleep(self.context.upstreams.timings.first_retry).await;
                 }
-                // What was begun last is not seen any more: it is not begun again before it is known what came of it.
+                // The last request has not shown up in the list of tasks: it is not repeated before its outcome is
+                // known.
                 Step::Start(_) if has_lost_newest(&self.observer, &tasks) => {
                     if self.history.is_known(&self.observer) {
                         return Err(OperationFailure::unknown());
@@ -330,7 +332,7 @@ impl Reconciler {
         }
     }
 
-    /// Begins the next stage, unless trouble that passes is in the way: then it is looked again.
+    /// Begins the next stage, unless a transient error prevents it: then the next look decides again.
     async fn begin(
         &mut self,
         stage: usize,
@@ -364,11 +366,11 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Tells polls how the operation has ended, and writes it down for later ones.
+    /// Publishes the outcome for polls, and records it for later ones.
     ///
-    /// One attempt at writing comes first: whoever reads of the end may order the next operation at once, which looks at the
-    /// marker. When it fails polls are told all the same.
-    /// It is counted once it is known that nobody has taken the operation over.
+    /// One attempt to record it comes first: a client that reads the outcome may order the next operation at once,
+    /// which reads the operation record. If the attempt fails, the outcome is still published. Metrics count the
+    /// operation once no other process can have taken it over.
     async fn end(
         &self,
         recorded: &Outcome,
@@ -424,7 +426,7 @@ impl Reconciler {
         cleanup::remove_instance(&self.context).await
     }
 
-    /// Judges by what is there. That nothing has changed is said only where it is known.
+    /// Decides by the current state. The outcome reports that nothing has changed only if that is known.
     async fn without_tasks(&self) -> Result<End, OperationFailure> {
         let (context, observer) = (&self.context, &self.observer);
         match self.history.assess(context, observer).await? {
@@ -569,7 +571,7 @@ impl Reconciler {
             snapshot.state = state;
         });
         if has_ended {
-            // Nobody need listen.
+            // There may be no receiver.
             let _ = self
                 .context
                 .upstreams

@@ -28,7 +28,7 @@ pub(crate) fn stages(kind: OperationKind, errands: &[LifecycleErrand]) -> Vec<St
     }
 }
 
-/// What a task does, as the Director describes it (`spec/contracts/director-api.md`, "Tasks").
+/// The kind of a task, as the Director describes it (`spec/contracts/director-api.md`, "Tasks").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TaskKind {
     /// It deploys.
@@ -66,7 +66,7 @@ impl TaskKind {
     }
 }
 
-/// How a task of the operation stands.
+/// The state of an operation's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Waiting for a worker, at work, or being cancelled.
@@ -79,7 +79,7 @@ pub(crate) enum Progress {
     Shut,
 }
 
-/// A task of the operation: what it does and how it stands.
+/// A task of the operation: its kind and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskOutcome {
     pub(crate) id: TaskId,
@@ -103,7 +103,7 @@ pub(crate) struct PreviousTask {
     pub(crate) has_ended: bool,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Cancel this task of the operation that is cut short, and wait for its end.
@@ -118,13 +118,13 @@ pub(crate) enum Step {
     CleanUp,
     /// All is done.
     Succeed,
-    /// It cannot go on; the task says why.
+    /// The operation cannot continue; the task has the reason.
     Fail(Option<TaskId>),
     /// Nothing was ever submitted.
     NeverSubmitted,
 }
 
-/// What the tasks of an operation have come to, and what follows.
+/// The state of an operation's tasks, and the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// How far each stage is.
@@ -214,7 +214,7 @@ pub(crate) fn next_step(
     }
 }
 
-/// What a delete does that cuts an operation short and has no task of its own.
+/// The step of a delete that cuts an operation short and has no task of its own.
 fn stop(kind: OperationKind, stages: &[Stage], previous: Previous<'_>) -> Step {
     match previous {
         Previous::Tasks([]) => Step::AwaitPrevious,
@@ -226,7 +226,7 @@ fn stop(kind: OperationKind, stages: &[Stage], previous: Previous<'_>) -> Step {
     }
 }
 
-/// What follows when so many stages are done and nothing runs.
+/// The step after this number of finished stages, when no task is running.
 fn after(kind: OperationKind, stages: &[Stage], done: usize) -> Step {
     match stages.get(done) {
         // Only the request has the manifest.
@@ -269,7 +269,7 @@ mod tests {
         ])
     }
 
-    /// What can come between two stages.
+    /// Events between two stages.
     #[derive(Clone, Copy, Debug)]
     enum Noise {
         None,
@@ -315,7 +315,7 @@ mod tests {
                 let id = tasks.len() as u64 + 1;
                 match next_step(kind, &stages, &tasks, Previous::AtRest) {
                     Step::Start(stage) => {
-                        // Now and then a task waits for the lock in vain, or an earlier one turns out to exist twice.
+                        // Sometimes a task fails to get the lock, or an earlier task exists twice.
                         match noise.next() {
                             Some(Noise::Shut) => tasks.push(task(id, &stages[stage], Progress::Shut)),
                             Some(Noise::Twice) => tasks.push(task(id, &stages[stage - 1], Progress::Done)),

@@ -37,7 +37,7 @@ pub(crate) struct Observer {
     retrier: Retrier,
     /// Tasks that were started or found; the Director's list by context might lag behind.
     known: BTreeSet<TaskId>,
-    /// What ended tasks came to; they do not change any more.
+    /// The outcomes of ended tasks, which are final.
     outcomes: BTreeMap<TaskId, Progress>,
     /// How those ended that did not do what they should.
     bad_ends: BTreeMap<TaskId, BadEnd>,
@@ -58,7 +58,7 @@ impl Observer {
         }
     }
 
-    /// Remembers a task that was started.
+    /// Records a started task.
     pub(crate) fn note(&mut self, task: TaskId) {
         self.known.insert(task);
     }
@@ -78,7 +78,8 @@ impl Observer {
         self.bad_ends.get(&task)
     }
 
-    /// Since when the Director has answered without fail. As long as it is mute, what it was sent may be waiting there, too.
+    /// Since when the Director has answered without error. While it does not answer, requests to it may still be
+    /// queued.
     pub(crate) fn answered_since(&self) -> Instant {
         self.answered_since
     }
@@ -214,8 +215,8 @@ fn log_failure(task: TaskId, result: &ErrandResult) {
     );
 }
 
-/// The end of an errand's output, redacted: that is where the reason stands. All of it is redacted, for a secret may begin
-/// before the end does.
+/// The end of an errand's output, redacted: it has the reason. The complete text is redacted first, because a secret
+/// may begin before the cut.
 fn tail(text: &str) -> String {
     let mut redaction = Redaction::default();
     let mut end = String::new();

@@ -1,4 +1,4 @@
-//! An operation that has been submitted, and what is known of how it is doing.
+//! A submitted operation with its run-time state.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub(crate) struct Operation {
     pub(crate) stored: Option<ConfigId>,
     pub(crate) first_task: Option<TaskId>,
     pub(crate) begun: Begun,
-    /// What it did to the instance's UAA client, as far as this process knows: undone should nothing have been submitted. A
-    /// driver has it without the secret.
+    /// Its change of the instance's UAA client, as far as this process knows it: undone if nothing was submitted. A
+    /// reconciler has it without the secret.
     pub(crate) client: Option<InstanceClient>,
 }
 
@@ -91,7 +91,7 @@ impl Operation {
         deployment(&self.instance)
     }
 
-    /// What it consists of, when nothing of it is known to be left out.
+    /// Its stages, if none is known to be left out.
     pub(crate) fn stages(&self) -> Vec<Stage> {
         let mut stages = stages(self.kind(), &self.record.errands);
         if self.record.cuts_short.is_some() {
@@ -125,7 +125,7 @@ impl Operation {
     }
 }
 
-/// What a poll reads.
+/// The snapshot that polls read.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) first_task: Option<TaskId>,
@@ -133,19 +133,19 @@ pub(crate) struct Snapshot {
     pub(crate) since: Instant,
     /// A server that the operation needs, mostly the Director, has not answered for a while.
     pub(crate) is_without_news: bool,
-    /// What the Director has answered when it was to cancel a task, if it was and has.
+    /// The Director's answer to the cancellation of a task, if there is one.
     pub(crate) plea: Option<Plea>,
     /// For operators: its stages and how far each is.
     pub(crate) stages: Arc<Vec<StageStatus>>,
     pub(crate) state: SnapshotState,
 }
 
-/// What the Director answers when it is to cancel a task.
+/// The Director's answer to a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plea {
     /// The task ends at its next checkpoint.
     Granted,
-    /// Only an administrator of the Director may cancel tasks: it goes on to its own end.
+    /// Only an administrator of the Director may cancel tasks: the task runs to its own end.
     Refused,
 }
 
@@ -155,7 +155,7 @@ pub(crate) enum SnapshotState {
     InProgress(String),
     Ended {
         outcome: Outcome,
-        /// When; a marker that tells the end tells the same.
+        /// The time, which the operation record with the outcome has, too.
         at: Timestamp,
     },
     /// Nothing was ever submitted: its process ended before, or what it sent did not arrive.
@@ -163,7 +163,7 @@ pub(crate) enum SnapshotState {
 }
 
 impl Snapshot {
-    /// What users read while the operation goes on.
+    /// The message for users while the operation is in progress.
     pub(crate) fn description(&self) -> Option<String> {
         match &self.state {
             SnapshotState::InProgress(description) if self.is_without_news => {

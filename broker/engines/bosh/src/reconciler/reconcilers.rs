@@ -95,7 +95,8 @@ impl Entry {
         })
     }
 
-    /// The same, if it is in progress and somebody is at it. A submission that takes longer than any request has was cut off.
+    /// The same, if it is in progress and a reconciler or request works on it. A submission that takes longer than any
+    /// request was interrupted.
     fn at_work(&self, timings: &Timings) -> Option<Known> {
         let is_alive = match self.phase {
             Phase::Submitting(_) => self.since.elapsed() < timings.request_budget * 2,
@@ -133,7 +134,7 @@ impl Entry {
     }
 }
 
-/// What is known here of an instance's latest operation.
+/// The latest operation on an instance, as this process knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) operation: Arc<Operation>,
@@ -169,7 +170,7 @@ impl Reconcilers {
 
     /// Registers an operation that is being submitted: until its driver starts, a poll reads that it is in progress.
     pub(crate) fn register(&self, timings: &Timings, operation: Operation) {
-        // Nothing is sent in it; it is read all the same.
+        // The sender is gone, but the snapshot can be read.
         let (_, snapshot) = watch::channel(first_snapshot(&operation));
         let instance = operation.instance.clone();
         let mut entries = self.lock();
@@ -278,8 +279,8 @@ impl Reconcilers {
         }
     }
 
-    /// Starts driving what nobody here is at. Without the instance's lock what was read may be out of date: an operation that
-    /// is being submitted, or driven, stays as it is.
+    /// Starts a reconciler unless one runs. Without the instance lock the record may be stale: an operation that is
+    /// being submitted or reconciled stays unchanged.
     pub(crate) fn take_over(&self, upstreams: &Arc<Upstreams>, operation: Operation) -> Known {
         let at_work = self
             .lock()
@@ -288,12 +289,12 @@ impl Reconcilers {
         at_work.unwrap_or_else(|| self.start(upstreams, operation, None))
     }
 
-    /// What is known of the instance's latest operation without asking anybody.
+    /// The instance's latest operation, without a call to an upstream.
     pub(crate) fn known(&self, instance: &InstanceId) -> Option<Known> {
         self.lock().get(instance).and_then(Entry::known)
     }
 
-    /// The operation that is in progress on the instance, as far as that is known without asking anybody.
+    /// The operation in progress on the instance, as far as it is known without a call to an upstream.
     pub(crate) fn in_progress(&self, instance: &InstanceId) -> Option<Known> {
         self.known(instance).filter(Known::is_in_progress)
     }
@@ -321,7 +322,7 @@ impl Reconcilers {
         });
     }
 
-    /// What the latest operations mean for the places of their instances.
+    /// The occupancy of the instances, from their latest operations.
     pub(crate) fn occupied(&self) -> Vec<(InstanceId, Occupancy)> {
         let entries = self.lock();
         let occupied = entries.iter().map(|(instance, entry)| {
@@ -389,8 +390,8 @@ fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &T
     }
 }
 
-/// Drives an operation to its end. A driver that panics is followed by another: the operation goes on at the Director, and
-/// nobody else would look after it.
+/// Runs an operation to its end. A reconciler that panics is replaced by another: the operation continues at the
+/// Director, and needs a reconciler.
 async fn drive(
     upstreams: Arc<Upstreams>,
     mut operation: Operation,
@@ -399,7 +400,7 @@ async fn drive(
     let (request, instance) = (operation.record.request.clone(), operation.instance.clone());
     let pause = upstreams.timings.longest_retry;
     let reconciler = || {
-        // What has been told as the end is not taken back.
+        // A published outcome is final.
         let is_in_progress = snapshot.borrow().is_in_progress();
         let reconciler = is_in_progress.then(|| {
             let reconciler =
@@ -430,7 +431,7 @@ async fn begin_until_one_ends<Work>(
     Work: Future<Output = ()>,
 {
     while let Some(work) = begin() {
-        // The next one begins from what the Director tells, not from what this one has left.
+        // The next one begins from the Director's state, not from what this one has left.
         let Err(panic) = AssertUnwindSafe(work).catch_unwind().await else {
             return;
         };

@@ -49,7 +49,7 @@ pub(crate) async fn remove(
     Ok(())
 }
 
-/// The same but for bindings, and for what is remembered of the instance.
+/// The same without bindings and without the operation record.
 pub(crate) async fn remove_without_record(
     upstreams: &Upstreams,
     call: &Call,
@@ -117,7 +117,8 @@ async fn delete_configs(
     Ok(())
 }
 
-/// A client that may not touch configs was warned when the operation began; the instance is gone all the same.
+/// A client without the right to change configs was warned when the operation began; the instance is deleted in any
+/// case.
 fn tolerate_missing_rights(removed: Result<(), ServiceError>) -> Result<(), ServiceError> {
     match removed {
         Err(

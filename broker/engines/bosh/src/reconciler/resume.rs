@@ -35,7 +35,7 @@ pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Er
     };
     let mut resumed = 0;
     for (instance, stored) in found {
-        // What this process has begun since the listing is in better hands.
+        // The operation was begun or taken over by this process since the listing.
         let is_known_here = engine.reconcilers.known(&instance).is_some()
             || never_began(engine, &instance, &stored.record);
         if !is_known_here {

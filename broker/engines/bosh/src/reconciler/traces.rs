@@ -1,5 +1,5 @@
-//! What the Director's audit tells of an operation whose tasks the Director has dropped, and what follows from the deployment
-//! where the audit tells nothing.
+//! The traces of an operation whose tasks the Director has dropped: its audit, and the state of the deployment if the
+//! audit has no records.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::reconciler::{
     observer::LOCK_ERROR,
 };
 
-/// What the audit tells of an operation.
+/// The audit's records of an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traces {
     /// The tasks that it had, by rising id.
@@ -24,7 +24,7 @@ pub(crate) struct Traces {
     pub(crate) are_complete: bool,
 }
 
-/// What the audit tells of a task.
+/// The audit's record of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace {
     pub(crate) outcomes: TaskOutcome,
@@ -35,13 +35,13 @@ pub(crate) struct Trace {
 /// Which records are an operation's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Footprint<'a> {
-    /// What the same user has done since this record, the write of the operation's marker.
+    /// The actions of the same user since this record, the write of the operation record.
     Since(&'a AuditRecord),
-    /// What these tasks did.
+    /// The actions of these tasks.
     Tasks(&'a [u64]),
 }
 
-/// What the tasks of an operation came to. Empty where the Director keeps no audit.
+/// The outcomes of an operation's tasks. Empty if the Director keeps no audit.
 pub(crate) async fn of(
     director: &Director,
     call: &Call,
@@ -115,7 +115,7 @@ fn task_kind(record: &AuditRecord) -> Option<TaskKind> {
     }
 }
 
-/// What is known of an operation of which there are neither tasks nor traces.
+/// The knowledge about an operation without tasks and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Untraced {
     pub(crate) kind: OperationKind,
@@ -126,7 +126,7 @@ pub(crate) struct Untraced {
     pub(crate) is_known_in_full: bool,
 }
 
-/// What an operation came to of which there are neither tasks nor traces.
+/// The outcome of an operation without tasks and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assessment {
     /// Nothing of it was submitted.
@@ -139,13 +139,13 @@ pub(crate) enum Assessment {
     StillThere,
     /// The instance is gone.
     Gone,
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown,
 }
 
 impl Untraced {
-    /// A deployment exists from the moment at which its first deploy is submitted, and has a manifest from the moment at
-    /// which one has succeeded as a whole (`spec/contracts/director-api.md`, "Deploying").
+    /// A deployment exists from the submission of its first deploy, and has a manifest once a deploy has succeeded
+    /// completely (`spec/contracts/director-api.md`, "Deploying").
     pub(crate) fn assess(self, deployment: &Deployment) -> Assessment {
         let creates = self.kind == OperationKind::Create;
         match deployment {

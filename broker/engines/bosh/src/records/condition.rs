@@ -1,4 +1,4 @@
-//! What a failed operation has left of an instance, as far as the Director's event log tells.
+//! The condition of an instance after a failed operation, from the Director's event log.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whether what is remembered as begun and not ended is on its way.
+//! Whether an operation that is recorded without an outcome is in flight.
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What is under way on an instance.
+/// The state of an operation on an instance.
 pub(crate) enum InFlight {
     /// An operation, which has been submitted.
     OnItsWay {
@@ -31,8 +31,8 @@ pub(crate) enum InFlight {
     AtRest(Option<StoredRecord>),
 }
 
-/// Tells whether the operation of a marker is on its way. Where that is not known yet, for example because its process
-/// was killed in the middle of the hand-over, it is waited for its driver to find out.
+/// Whether the operation of a record is in flight. If that is unknown, for example because its process was killed
+/// during the submission, this waits until its reconciler has found out.
 pub(crate) async fn in_flight(
     engine: &BoshEngine,
     call: &Call,
@@ -89,7 +89,7 @@ pub(crate) async fn operation_in_progress(
     }
     let stored = match engine.upstreams.records.read(call, instance).await {
         Ok(stored) => stored,
-        // What cannot be read is not picked up either.
+        // An unreadable record cannot be resumed.
         Err(
             ReadRecordError::Director(ServiceError {
                 kind: FailureKind::NotAllowed { .. },

@@ -42,7 +42,7 @@ pub(crate) fn record_of(
         // Known to the driver, and not written down yet.
         operation.record = operation.record.ended(outcome.clone(), *at);
     }
-    // What a Go broker has begun leaves no operation record, and is newer.
+    // An operation of a Go broker has no operation record, and is newer.
     let mut view = other.map_or_else(|| view(&operation, same), Known::view);
     if operation.record.outcome.is_none() && is_abandoned {
         view = OperationView {
@@ -73,7 +73,7 @@ pub(crate) fn without_record(owner: Owner, known: Option<&Known>) -> InstanceRec
 pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationView {
     let record = &operation.record;
     let snapshot = known.map(|known| &known.snapshot);
-    // What was adopted from a Go broker is known by a poll only.
+    // An operation adopted from a Go broker is known only from a poll.
     let is_recorded = operation.stored.is_some();
     let is_own = is_recorded || known.is_some_and(|known| known.operation.is_begun_here());
     let going_on = OperationView {
@@ -145,7 +145,7 @@ impl Known {
     }
 }
 
-/// What a task shows of an operation: not whether it makes an instance or changes it.
+/// The view of an operation from a task, which does not show whether the operation creates or changes the instance.
 pub(crate) fn view_of_task(task: &Task) -> OperationView {
     let deletes = TaskKind::of(&task.description) == TaskKind::Delete;
     let state = match task.state {
@@ -163,7 +163,7 @@ pub(crate) fn view_of_task(task: &Task) -> OperationView {
     }
 }
 
-/// What the Director is at is newer than what is remembered to have ended.
+/// A task in progress is newer than a recorded outcome.
 pub(crate) fn newer(
     recorded: Option<OperationView>,
     by_task: Option<OperationView>,

@@ -1,4 +1,4 @@
-//! How an operation is doing, answered from a driver's memory, else from its marker, else from the token.
+//! The state of an operation, from its reconciler, otherwise from its record, otherwise from the token.
 
 use std::time::Duration;
 
@@ -41,9 +41,10 @@ use crate::{
 /// The specification's unit of waiting is the second.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How the operation is doing that the platform asks about. Without a token that fits, the instance's latest one.
+/// The state of the operation that the platform polls. Without a matching token, the latest one on the instance.
 ///
-/// With a driver at work nobody is asked; else the marker, and where there is none the Director's tasks.
+/// With a running reconciler no upstream is called; otherwise the operation record decides, and without one the
+/// Director's tasks.
 pub(crate) async fn last_operation(
     engine: &BoshEngine,
     call: &Call,
@@ -116,7 +117,7 @@ async fn latest(
             None => guess(engine, call, instance).await,
         };
     };
-    // A Go broker leaves no markers: what it began is newer than what ours remembers.
+    // A Go broker writes no operation records: its operation is newer than our record.
     if let Some(token) = token.filter(|token| {
         token.is_foreign() && token.context.as_ref() != Some(&stored.record.context)
     }) && let Some(last) = adopt(engine, call, instance, token, request).await?
@@ -203,7 +204,7 @@ fn knows_errands(engine: &BoshEngine, token: &OperationToken) -> bool {
     })
 }
 
-/// Something newer was done with the deployment, which an old operation must not go on with.
+/// Whether a newer operation has changed the deployment, so that an old one must not continue.
 async fn was_overtaken(
     engine: &BoshEngine,
     call: &Call,
@@ -230,8 +231,8 @@ fn seen(engine: &BoshEngine, known: &Known) -> LastOperation {
     LastOperation::Known(known.view(), ask_again)
 }
 
-/// Nobody remembers the operation, and the Director has dropped its tasks, or never had any: its audit has to tell how it
-/// ended, else what is there.
+/// Without a record of the operation, and without its tasks: the Director's audit decides its outcome, otherwise the
+/// current state.
 async fn guess_after(
     engine: &BoshEngine,
     call: &Call,
@@ -271,7 +272,7 @@ async fn guess_after(
         // A platform would ask on for days for an instance that is not there.
         LastOperation::Unknown if is_own => failed(narrative::nothing_there(kind)),
         latest if has_succeeded(&latest) && kind.deletes() => failed(narrative::still_there(kind)),
-        // That it is there shows no change to it.
+        // An existing instance does not show that it was changed.
         latest
             if has_succeeded(&latest)
                 && kind != OperationKind::Create
@@ -284,7 +285,7 @@ async fn guess_after(
     })
 }
 
-/// What the audit tells of the task that a token names. Where errands follow it that one says nothing.
+/// The audit's record of the task in a token. Errands follow it without showing in the audit.
 async fn trace_of(
     engine: &BoshEngine,
     call: &Call,
@@ -300,7 +301,7 @@ async fn trace_of(
     is_last.then_some(progress)
 }
 
-/// Nobody remembers the operation: the deployment's newest task has to do.
+/// Without a record of the operation, the deployment's newest task decides.
 pub(crate) async fn guess(
     engine: &BoshEngine,
     call: &Call,
@@ -363,8 +364,8 @@ fn judge_newest(engine: &BoshEngine, deployed: &Deployment, newest: Option<Task>
     }
 }
 
-/// Nobody remembers whether an adopted operation made the client: if it did, the client says so itself. Where none are defined
-/// a Go broker makes none either, and the UAA need not be asked.
+/// Whether an adopted operation created the client is not recorded, but the client's metadata shows it. Without a
+/// definition a Go broker creates no clients either, so the UAA is not called.
 fn adopted_client(token: &OperationToken, are_defined: bool) -> ClientRole {
     if !are_defined {
         return ClientRole::None;
@@ -413,13 +414,13 @@ fn was_cut_short(latest: &Known, token: &OperationToken) -> bool {
             .is_some_and(|context| *context != latest.operation.record.context)
 }
 
-/// A driver's own pause is a third of the time that it has been at work: whoever asks in between reads nothing new.
+/// A reconciler pauses for a third of the time since its start: a poll in between reads nothing new.
 fn pace(at_work: Duration, longest: Duration) -> Duration {
     (at_work / 3).clamp(SHORTEST_PAUSE, longest.max(SHORTEST_PAUSE))
 }
 
-/// A token is believed when the Director knows its task as the first one of this instance and this kind: a made-up one must
-/// not start errands or remove anything (`spec/contracts/osb-api.md`, L-05).
+/// A token is accepted if its task is the Director's first task of this instance and kind: a forged token must not
+/// start errands or remove anything (`spec/contracts/osb-api.md`, L-05).
 fn confirms(task: &Task, instance: &InstanceId, token: &OperationToken) -> bool {
     let stages = stages(token.kind, &token.errands());
     task.deployment.as_ref() == Some(&deployment(instance))

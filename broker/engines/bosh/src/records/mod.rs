@@ -1,14 +1,14 @@
-//! What is known of instances and of operations.
+//! The records of instances and of operations.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `record`, `records` | the operation record, and where the Director keeps it |
-//! | `token` | what the platform keeps of an operation |
-//! | `instance_record`, `reading` | the record of an instance: driver, operation record and tasks, joined; of one, some or all |
+//! | `record`, `records` | the operation record, and its storage at the Director |
+//! | `token` | the operation token of the platform |
+//! | `instance_record`, `reading` | the instance record: reconciler, operation record and tasks, joined; of one, some or all instances |
 //! | `last_operation` | the answer to a poll |
-//! | `review`, `course` | the same for operators: stages, tasks and steps |
-//! | `in_flight`, `unfinished` | whether what is recorded as begun is on its way; what holds a deployment |
-//! | `condition` | what a failed operation has left of an instance |
+//! | `operation_details`, `progress` | the same for operators: stages, tasks and steps |
+//! | `in_flight`, `unfinished` | whether a recorded operation is in flight; the tasks that hold a deployment |
+//! | `condition` | the condition of an instance after a failed operation |
 
 pub(crate) mod condition;
 pub(crate) mod in_flight;

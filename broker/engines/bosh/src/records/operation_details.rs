@@ -34,10 +34,10 @@ use crate::{
     },
 };
 
-/// Tasks that are looked at at the same time. Of each there is an event log, which is read whole.
+/// How many tasks are read concurrently. The complete event log of each is read.
 const TASKS_AT_ONCE: usize = 4;
 
-/// What is known of tasks that nobody follows.
+/// The knowledge about tasks without a reconciler.
 #[derive(Default)]
 struct TaskHistory {
     outcomes: Vec<TaskOutcome>,
@@ -71,7 +71,7 @@ pub(crate) async fn operation_details(
     }
 }
 
-/// What a marker remembers, with the tasks that the Director still has.
+/// The operation of a record, with the tasks that the Director still has.
 async fn details_of_ended(
     engine: &BoshEngine,
     call: &Call,
@@ -106,7 +106,7 @@ async fn details_of_ended(
     Ok(ended.status(operation.instance.clone()))
 }
 
-/// Nobody remembers an operation: the tasks that have held the deployment last, and belong together, have to do.
+/// Without a record, the details come from the last related tasks of the deployment.
 async fn details_of_tasks(
     engine: &BoshEngine,
     call: &Call,
@@ -158,8 +158,7 @@ async fn details_of_tasks(
     Ok(Some(seen.status(instance.clone())))
 }
 
-/// What tasks came to, what they have told of their steps, and why the last one failed, if it did. What the Director does
-/// not tell is left out.
+/// The outcomes of tasks, their steps, and why the last one failed. What the Director does not return is left out.
 async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<TaskHistory, Error> {
     let looks: Vec<_> = tasks
         .iter()
@@ -222,12 +221,12 @@ async fn look_back_at(
     Ok((outcomes, log, error))
 }
 
-/// When a worker began with a task, as the Director tells.
+/// When a worker started a task, according to the Director.
 fn began(task: &Task) -> Option<Timestamp> {
     Timestamp::try_from(task.started_at?).ok()
 }
 
-/// The stage that a task is, where nobody knows the operation.
+/// The stage of a task when the operation is unknown.
 fn stage_of(task: &TaskOutcome, logs: &BTreeMap<TaskId, StepLog>) -> Option<StageStatus> {
     let name = match &task.task_kind {
         TaskKind::Deploy => StageName::Deploy,

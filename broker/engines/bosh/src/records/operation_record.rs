@@ -1,9 +1,9 @@
-//! Markers: what the broker remembers of an operation, kept by the Director as a config (`docs/contributing/architecture.md`, "Markers and tokens").
+//! Operation records, stored at the Director as configs (`docs/contributing/architecture.md`, "Markers and tokens").
 //!
-//! A marker is what makes an identical repeat answerable, an operation resumable after the broker was killed, and an
-//! orphan attributable. It holds no secrets. It is written seldom, for the Director keeps every version: once before the
-//! deployment is submitted, once with the outcome, and in between once if the operation is cancelled. An upgrade that finds
-//! nothing to do writes it once, unless it tells all of that already.
+//! With its operation record, an identical request can be answered, an operation resumed after the broker was killed,
+//! and the owner of an orphan identified. The record holds no secrets. It is written rarely, because the Director keeps
+//! every version: once before the deployment is submitted, once with the outcome, and once in between if the operation
+//! is cancelled. An upgrade without changes writes it once, unless it has all of that already.
 
 use std::collections::BTreeMap;
 
@@ -28,13 +28,14 @@ use crate::{
 /// The version of the form.
 const FORMAT: u32 = 1;
 
-/// What the broker remembers of the latest operation on a service instance.
+/// The record of the latest operation on a service instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OperationRecord {
     format: u32,
     /// The offering that the instance belongs to.
     pub offering: OfferingId,
-    /// The plan that the instance is on, or is brought to; [`PlanId::unknown`] where an operator has it deleted and nobody knows.
+    /// The plan of the instance, current or requested; [`PlanId::unknown`] if an operator deletes an instance of
+    /// unknown plan.
     pub plan: PlanId,
     /// On which foundation the instance is; absent where no Cloud Controller is configured, and in markers of before there was
     /// this member.
@@ -46,7 +47,7 @@ pub(crate) struct OperationRecord {
     /// The plan that the operation moves the instance away from; absent where it stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_plan: Option<PlanId>,
-    /// What the operation does.
+    /// The kind of the operation.
     pub operation: OperationKind,
     /// Joins the tasks of the operation.
     pub context: ContextId,
@@ -55,7 +56,7 @@ pub(crate) struct OperationRecord {
     /// When it began; absent in markers of before there was this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<Timestamp>,
-    /// What it deploys; absent where it deploys nothing, and in markers of before there was this member.
+    /// The target that it deploys; absent if it deploys nothing, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
     /// The last create, update or upgrade that is known to have succeeded, be it this one or one before.
@@ -69,10 +70,10 @@ pub(crate) struct OperationRecord {
     pub errands: Vec<LifecycleErrand>,
     /// Identifies the request that began it.
     pub digest: RequestDigest,
-    /// What the adapter named as dashboard.
+    /// The adapter's dashboard URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dashboard_url: Option<String>,
-    /// What the adapter says of the instance.
+    /// The adapter's labels.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub labels: Map<String, Value>,
     /// The operation that this one, a delete, cuts short.
@@ -81,17 +82,17 @@ pub(crate) struct OperationRecord {
     /// The versions of the adapter's configs, by type, that are deleted when the operation has succeeded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub obsolete_configs: BTreeMap<String, ConfigId>,
-    /// What the secrets that the operation writes were before, in case that it is not submitted.
+    /// The previous state of the secrets that the operation writes, for the rollback.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous_secrets: Vec<PreviousSecret>,
     /// The versions of the adapter's configs, by type, that were the latest before the operation wrote its own; null where
     /// there was none. They are the latest again when nothing is submitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced_configs: BTreeMap<String, Option<ConfigId>>,
-    /// What the operation has to do with the instance's UAA client.
+    /// The role of the instance's UAA client in the operation.
     #[serde(default, skip_serializing_if = "ClientRole::is_none")]
     pub client: ClientRole,
-    /// The request by which an operator has cancelled it; whoever drives it begins nothing more of it.
+    /// The request by which an operator has cancelled it; its reconciler begins no further step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<RequestId>,
     /// How it ended; absent while it is in progress.
@@ -107,7 +108,7 @@ fn is_of_platform(origin: &Origin) -> bool {
     *origin == Origin::Platform
 }
 
-/// What an operation has to do with the UAA client of its instance.
+/// The role of an instance's UAA client in an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ClientRole {
@@ -116,14 +117,14 @@ pub(crate) enum ClientRole {
     None,
     /// The instance has one from before, or may have.
     Kept,
-    /// The operation made it; nobody else knows its secret until the operation has succeeded.
+    /// The operation created it; its secret is unknown to others until the operation has succeeded.
     Made,
     /// The same of another secret that the operation gives the one from before.
     Renewed,
 }
 
 impl ClientRole {
-    /// What follows for the next operation from what the latest one left. Without a marker nobody knows.
+    /// The role for the next operation, from the latest record. Without a record it is unknown.
     pub(crate) fn after(stored: Option<&StoredRecord>) -> Self {
         match stored {
             Some(stored) if stored.record.client.is_none() => Self::None,
@@ -162,7 +163,7 @@ pub(crate) enum Outcome {
     Failed {
         /// Why, in the platform user's words.
         description: String,
-        /// What it has left of the instance; absent where the Director does not tell.
+        /// The condition of the instance; absent if the Director does not report it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         condition: Option<Condition>,
     },
@@ -175,7 +176,7 @@ impl Outcome {
     }
 }
 
-/// What a new marker is made of.
+/// The contents of a new record.
 pub(crate) struct NewRecord {
     /// See [`OperationRecord::offering`].
     pub offering: OfferingId,
@@ -242,7 +243,7 @@ impl OperationRecord {
             .expect("a marker is made of strings, lists and maps with text keys")
     }
 
-    /// Remembers what the marker before remembers of an instance that stays what it is until the operation has succeeded.
+    /// Copies from the previous record what stays the same until the operation has succeeded.
     pub(crate) fn carry_over(&mut self, before: Option<&Self>) {
         self.deployed = before.and_then(|before| before.deployed.clone());
         self.recreated = before.and_then(|before| before.recreated);
@@ -254,7 +255,7 @@ impl OperationRecord {
         if outcome.is_success() {
             match self.operation {
                 OperationKind::Create | OperationKind::Update | OperationKind::Upgrade => {
-                    // What a broker of before there were targets has begun is of none that is known.
+                    // An operation of a broker without targets has no known target.
                     self.deployed = self
                         .target
                         .clone()
@@ -268,8 +269,8 @@ impl OperationRecord {
         self
     }
 
-    /// What this marker becomes when an upgrade, whose marker would have been `upgrade`, has found the instance to be as it
-    /// should; nothing if it tells that already, whenever that was found out.
+    /// The record after an upgrade without changes, whose record would have been `upgrade`; `None` if it has the same
+    /// content already.
     #[must_use]
     pub(crate) fn confirmed(&self, upgrade: &Self, now: Timestamp) -> Option<Self> {
         let deployed = self.deployed.as_ref().map(|deployed| &deployed.target);
@@ -288,7 +289,7 @@ impl OperationRecord {
         })
     }
 
-    /// Whose a deployment is that has this marker of ours.
+    /// The owner of a deployment with this record.
     pub(crate) fn owner(&self) -> Owner {
         match self.origin {
             Origin::Platform => Owner::ThisBroker,
@@ -296,7 +297,7 @@ impl OperationRecord {
         }
     }
 
-    /// The plan that platforms take the instance to be on, as far as anybody knows: a move counts once it has succeeded.
+    /// The plan of the instance from the platform's view, as far as it is known: a move counts once it has succeeded.
     pub(crate) fn settled_plan(&self) -> Option<&PlanId> {
         let plan = match (&self.outcome, &self.previous_plan) {
             (Some(Outcome::Succeeded { .. }), _) | (_, None) => &self.plan,

@@ -28,23 +28,22 @@ const NAME_PREFIX: &str = "odb-";
 pub(crate) struct StoredRecord {
     /// The version of the config.
     pub id: ConfigId,
-    /// What it says.
     pub record: OperationRecord,
 }
 
-/// What there is in the place of a marker.
+/// The config at the place of an operation record.
 #[derive(Clone, Debug)]
 pub(crate) enum FoundRecord {
-    /// A marker of ours.
+    /// An operation record of this offering.
     Own(Box<StoredRecord>),
     /// A marker of another offering, or something that cannot be read.
     Foreign(Owner),
 }
 
-/// Why it is not known what is remembered of an instance.
+/// Why an operation record is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
-    /// The Director did not tell.
+    /// The Director did not answer.
     #[error("could not read the marker of the instance")]
     Director(#[source] ServiceError),
     /// It was written by a newer broker, or by hand.
@@ -60,7 +59,7 @@ pub enum ReadRecordError {
 /// Why a marker was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
-    /// Somebody else wrote in between.
+    /// Another process wrote in between.
     #[error("another process changed the operation record")]
     Overtaken,
     /// The Director did not take it.
@@ -78,7 +77,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// The markers of `offering`. With configs disabled nothing is remembered.
+    /// The operation records of `offering`. With configs disabled there are none.
     pub(crate) fn new(
         director: Director,
         offering: OfferingId,
@@ -125,7 +124,7 @@ impl Records {
         }
     }
 
-    /// What there is in the place of an instance's marker, be it ours or not.
+    /// The config at the place of an instance's operation record, of any owner.
     pub(crate) async fn find(
         &self,
         call: &Call,
@@ -142,7 +141,7 @@ impl Records {
         Ok(found.map(|config| self.found(config)))
     }
 
-    /// What `keep` keeps of the markers of our instances.
+    /// Applies `keep` to the operation records of this offering's instances, and collects the results.
     pub(crate) async fn own_with<T, C: Default + Extend<T>>(
         &self,
         call: &Call,
@@ -155,8 +154,8 @@ impl Records {
         self.all_with(call, own).await
     }
 
-    /// What `keep` keeps of whatever there is in the places of markers, ours or not. One after the other is understood: of all
-    /// of them no more is held than their texts, and what is kept.
+    /// Applies `keep` to all operation records of any owner, and collects the results. Records are parsed one by one:
+    /// only their texts and the results are in memory.
     pub(crate) async fn all_with<T, C: Default + Extend<T>>(
         &self,
         call: &Call,
@@ -222,7 +221,7 @@ impl Records {
         self.director.audit(call, filter).await
     }
 
-    /// Takes one write back: what was remembered before it is recorded again.
+    /// Rolls back one write: the previous record is written again.
     pub(crate) async fn roll_back(
         &self,
         call: &Call,
@@ -254,7 +253,7 @@ impl Records {
         }
     }
 
-    /// Whose marker it is, as far as it tells: one of a newer form does, too.
+    /// The owner of a record, also of one in a newer form.
     fn owner(&self, content: &str) -> Owner {
         match serde_json::from_str::<Owned>(content) {
             Ok(owned) if owned.offering == self.offering => Owner::ThisBroker,
@@ -263,7 +262,7 @@ impl Records {
         }
     }
 
-    /// A marker of another offering, or of a form that is newer than this broker, is not ours to act on.
+    /// A record of another offering, or in a newer form, must not be acted on.
     fn understand(&self, id: ConfigId, content: &str) -> Option<StoredRecord> {
         let record = OperationRecord::read(content)?;
         (record.offering == self.offering).then_some(StoredRecord { id, record })

@@ -13,10 +13,10 @@ use crate::reconciler::{
     next_step::{Stage, StageProgress},
 };
 
-/// So many headings of one task are told; a task of a sane Director has a dozen.
+/// How many headings of one task are reported; a real Director has about a dozen.
 const HEADINGS: usize = 64;
 
-/// What the event log of one task has told of its steps.
+/// The steps in the event log of one task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepLog {
     names: InstanceNames,
@@ -28,7 +28,7 @@ struct Heading {
     name: String,
     total: u64,
     finished: BTreeSet<u64>,
-    /// Those that go on, by index; the latest to have begun is the last.
+    /// The steps in progress, by index; the latest to begin is the last.
     going_on: Vec<(u64, String)>,
     is_complete: bool,
 }
@@ -147,7 +147,7 @@ pub(crate) fn reports(
         .collect()
 }
 
-/// What has ended well has done all its stages; of what has not, the stage at work has failed.
+/// A successful operation has finished all stages; in a failed one, the running stage has failed.
 pub(crate) fn end(reports: &mut [StageStatus], is_success: bool) {
     for report in reports {
         report.state = match (report.state, is_success) {

@@ -40,8 +40,8 @@ use crate::{
     },
 };
 
-/// How many of a deployment's latest tasks are looked at. Among them is one that changes something, unless somebody looks at
-/// its VMs all the time.
+/// How many of a deployment's latest tasks are read. One of them changes something, unless clients query the VMs all
+/// the time.
 pub(crate) const LATEST_TASKS: u32 = 50;
 
 /// The markers of so many instances are read one by one; for more all are read.
@@ -170,12 +170,12 @@ fn record_with(
     record_of(instance, found, known, is_abandoned)
 }
 
-/// What this process knows of the places of the instances that it works on, or has worked on recently.
+/// The occupancy of the instances that this process works on, or has worked on recently.
 pub(crate) fn occupied(engine: &BoshEngine) -> Vec<(InstanceId, Occupancy)> {
     engine.reconcilers.occupied()
 }
 
-/// What operation records show of the places of all instances. Where they cannot be read they show nothing.
+/// The occupancy of all instances, from their operation records. Unreadable records show nothing.
 pub(crate) async fn recorded_occupancies(
     engine: &BoshEngine,
     call: &Call,
@@ -281,7 +281,7 @@ pub(crate) async fn records_of(
     }
 }
 
-/// Whose an instance is, with its record.
+/// The owner of an instance, with its record.
 pub(crate) async fn ownership(
     engine: &BoshEngine,
     call: &Call,
@@ -303,11 +303,11 @@ pub(crate) async fn ownership(
     }
 }
 
-/// The record of an instance of which nobody but its owner may dispose.
+/// The record of an instance that only its owner may change.
 fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: FoundRecord) -> InstanceRecord {
     match &found {
         FoundRecord::Foreign(Owner::AnotherBroker) => InstanceRecord::of(Owner::AnotherBroker),
-        // One of a newer form, or none at all, is not ours to act on.
+        // A record in a newer form, or an unreadable one, must not be acted on.
         FoundRecord::Foreign(Owner::ThisBroker | Owner::Unknown) => {
             InstanceRecord::of(Owner::Unknown)
         }
@@ -331,7 +331,7 @@ fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: FoundRecord) 
     }
 }
 
-/// What the Director is at, by instance: one call, whatever there is.
+/// The Director's operations in progress, by instance: one call for all.
 pub(crate) async fn in_progress(
     engine: &BoshEngine,
     call: &Call,
@@ -350,7 +350,7 @@ pub(crate) async fn in_progress(
     Ok(operations.collect())
 }
 
-/// What was done last with an instance, as far as that is known without a call of its own.
+/// The last operation on an instance, as far as it is known without another call.
 pub(crate) fn latest_known(
     engine: &BoshEngine,
     instance: &InstanceId,
@@ -361,7 +361,7 @@ pub(crate) fn latest_known(
     newer(recorded, in_progress.get(instance).cloned())
 }
 
-/// What was done last with an instance, or is being done, by us or by somebody at the Director.
+/// The last operation on an instance, ended or in progress, by this broker or another client of the Director.
 pub(crate) async fn latest_operation(
     engine: &BoshEngine,
     call: &Call,
@@ -385,7 +385,7 @@ pub(crate) async fn latest_operation(
     }))
 }
 
-/// What this process or a record of ours remembers.
+/// The operation from this process or from an operation record.
 fn recorded_operation(
     engine: &BoshEngine,
     instance: &InstanceId,
@@ -402,7 +402,7 @@ fn recorded_operation(
     Some(operation)
 }
 
-/// Says once that nobody's marks are seen: each later look would only say it again.
+/// Logs once that operation records cannot be read.
 fn warn_unreadable(error: &ServiceError) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {

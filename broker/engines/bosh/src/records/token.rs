@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The version of our keys. A token without it was made by a Go broker.
 const VERSION: u32 = 1;
 
-/// What the platform hands back when it asks how an operation is doing. Opaque to it.
+/// The operation token, which the platform sends with each poll. Opaque to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct OperationToken {
@@ -25,7 +25,6 @@ pub(crate) struct OperationToken {
         skip_serializing_if = "Option::is_none"
     )]
     pub context: Option<ContextId>,
-    /// What the operation does.
     #[serde(rename = "OperationType")]
     pub kind: OperationKind,
     /// Always written by the Go broker, empty since it has lists of errands.

@@ -15,7 +15,7 @@ const HARMLESS: &[&str] = &[
     "snapshot deployment",
 ];
 
-/// The tasks that hold a deployment, or wait for it. Who looks at its VMs or their logs is in nobody's way.
+/// The tasks that hold a deployment's lock, or wait for it. Tasks that read VMs or logs do not take it.
 pub(crate) async fn of(
     director: &Director,
     call: &Call,
@@ -31,7 +31,7 @@ pub(crate) async fn of(
     Ok(tasks)
 }
 
-/// What is not known is taken to be in the way.
+/// An unknown task is assumed to take the lock.
 pub(crate) fn takes_the_lock(task: &Task) -> bool {
     !HARMLESS
         .iter()

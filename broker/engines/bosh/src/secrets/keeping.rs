@@ -19,7 +19,7 @@ impl InstanceSecrets {
         self.credhub.is_some()
     }
 
-    /// Writes secrets. What is written when one fails stays for [`put_back`](Self::put_back).
+    /// Writes secrets. Those written before a failure stay for [`put_back`](Self::put_back).
     pub(crate) async fn write(&self, call: &Call, secrets: &[NewSecret]) -> Result<(), Error> {
         let Some(credhub) = &self.credhub else {
             return Ok(());
@@ -88,7 +88,7 @@ impl InstanceSecrets {
         Ok(names)
     }
 
-    /// Deletes secrets that nothing refers to any more. What a config of the instance speaks of stays.
+    /// Deletes secrets without references. Those that a config of the instance refers to stay.
     pub(crate) async fn prune(
         &self,
         call: &Call,
@@ -125,7 +125,7 @@ impl InstanceSecrets {
             .try_to_remove_all(credhub, call, director, instance)
             .await
         {
-            // As with configs: who may not is told, and the instance is gone all the same.
+            // As with configs: missing rights are logged, and the instance is deleted in any case.
             Err(CleanupError::Service(
                 error @ ServiceError {
                     kind:
@@ -171,9 +171,9 @@ impl InstanceSecrets {
         Ok(())
     }
 
-    /// What is in the folder of the instance, and what others keep for its deployment. CredHub ignores case there: the
-    /// latter may be those of another instance, too. All else is none of the instance's, as short ids are part of many
-    /// names.
+    /// The credentials in the folder of the instance, and those of other clients for its deployment. CredHub ignores
+    /// case, so the latter may belong to another instance. Other credentials do not belong to the instance, because
+    /// short ids are part of many names.
     fn of_instance(
         &self,
         instance: &InstanceId,

@@ -22,7 +22,7 @@ pub(crate) struct NewSecret {
     previous: Option<CredentialId>,
 }
 
-/// What a secret was before an operation. Markers hold it: no secret, only where it is.
+/// The previous state of a secret. Operation records hold it: no secret, only its path and id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PreviousSecret {
     pub(super) name: CredentialName,
@@ -49,7 +49,6 @@ pub enum SecretError {
     Kind {
         /// The name in the placeholder.
         name: String,
-        /// What it is.
         found: &'static str,
     },
     /// CredHub takes both for the same.
@@ -164,7 +163,8 @@ impl InstanceSecrets {
 }
 
 impl PreviousSecret {
-    /// Those of which a deployed manifest does not speak, or that were there before: what is in use is never deleted.
+    /// The secrets that a deployed manifest does not refer to, or that existed before: secrets in use are never
+    /// deleted.
     pub(crate) fn not_in_use(all: &[Self], manifest: &str) -> Vec<Self> {
         let used = used_in(manifest);
         let in_use = |name: &CredentialName| used.contains(&name.as_str().to_ascii_lowercase());

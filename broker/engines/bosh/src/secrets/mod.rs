@@ -1,14 +1,15 @@
 //! Secrets of service instances, in the Director's CredHub (`spec/contracts/broker-behaviour.md` §3.8).
 //!
-//! What an adapter returns as secrets is kept in a folder of the instance, `/odb/OFFERING/DEPLOYMENT`, and its manifest refers
-//! to it. The folder of an instance whose id has capitals names them, since CredHub ignores case. What manifests refer to, there or anywhere, is read for adapters that change an instance or make bindings.
+//! The secrets of an adapter's answer are stored in a folder of the instance, `/odb/OFFERING/DEPLOYMENT`, and its
+//! manifest refers to them. The folder of an instance whose id has capitals names them, because CredHub ignores case.
+//! For adapters that change an instance or create bindings, the broker resolves all references of the manifest.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `reference` | what a `((…))` of a manifest means |
+//! | `reference` | the references `((…))` of a manifest |
 //! | `managed` | the secrets of an answer: what to write where, and the manifest that refers to it |
-//! | `keeping` | writing, putting back, pruning, removing |
-//! | `resolution` | the values behind the references of a manifest |
+//! | `keeping` | writing, restoring, pruning, removing |
+//! | `resolution` | the values of a manifest's references |
 
 mod keeping;
 mod managed;
@@ -44,8 +45,8 @@ pub(crate) struct InstanceSecrets {
     offering: OfferingId,
 }
 
-/// What a manifest refers to, for an adapter that makes bindings or takes them back. What cannot be read is left out, in
-/// time for the adapter: it knows what it needs.
+/// The values of a manifest's references, for an adapter that creates or deletes bindings. Unreadable ones are left
+/// out, in time for the adapter, which knows what it needs.
 pub(crate) async fn secrets_for_bindings(
     engine: &BoshEngine,
     call: &Call,

@@ -1,12 +1,12 @@
-//! What the references of a manifest mean to the broker.
+//! The meaning of a manifest's references to the broker.
 
 use std::collections::BTreeSet;
 
 use odb_adapter_sdk::secrets::Reference;
 use odb_clients::director::DeploymentName;
 
-/// Whether a variable of the Director is what a relative reference means: it is in the deployment's own folder,
-/// `/DIRECTOR/DEPLOYMENT`, and not merely of the same name somewhere else.
+/// Whether a variable of the Director is the target of a relative reference: it is in the deployment's own folder,
+/// `/DIRECTOR/DEPLOYMENT`, and does not only have the same name elsewhere.
 pub(super) fn is_relative_name_of(
     reference: &Reference<'_>,
     variable: &str,
@@ -31,7 +31,7 @@ pub fn has_reference(text: &str) -> bool {
     Reference::all_in(text).next().is_some()
 }
 
-/// What a manifest refers to by absolute name, in small letters: the whole names, and what comes before their members.
+/// The absolute names that a manifest refers to, in lower case: complete names, and the part before their members.
 pub(super) fn used_in(manifest: &str) -> BTreeSet<String> {
     Reference::all_in(manifest)
         .filter(Reference::is_absolute)

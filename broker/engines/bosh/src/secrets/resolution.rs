@@ -24,7 +24,7 @@ const VERSIONS: usize = 20;
 /// And so many times as many where it is an older one.
 const MORE_VERSIONS: usize = 16;
 
-/// What becomes of a reference when nobody answers what it means.
+/// How a reference is treated when no server resolves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// All is given up: an adapter that misses a secret which is there would make a new one.
@@ -36,13 +36,13 @@ pub(crate) enum Unanswered {
 /// Why it is not known what a manifest refers to.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The Director did not tell which versions the deployment uses.
+    /// The Director did not return the deployment's variables.
     #[error("could not read the variables of the deployment")]
     Variables(#[source] ServiceError),
-    /// CredHub did not tell a value.
+    /// CredHub did not return a value.
     #[error("could not read the secret behind `{reference}`")]
     CredHub {
-        /// The reference as it stands in the manifest.
+        /// The reference as in the manifest.
         reference: String,
         /// Why.
         #[source]
@@ -68,9 +68,9 @@ struct Sought<'m> {
 type Values = BTreeMap<Location, Result<Option<CredentialValue>, ServiceError>>;
 
 impl InstanceSecrets {
-    /// The values behind the references of a deployed manifest, by reference; `None` without secure manifests.
+    /// The values of a deployed manifest's references, by reference; `None` without secure manifests.
     ///
-    /// What means nothing is left out, and the operator's log has its name.
+    /// Unknown references are left out, and their names are logged.
     pub(crate) async fn resolve(
         &self,
         call: &Call,
@@ -109,7 +109,7 @@ impl InstanceSecrets {
             .map(|reference| locations(reference, &variables, deployment, folder.as_deref()))
             .collect();
         let mut values = Values::new();
-        // What is not found in the first place may be in the second.
+        // What is missing under the first name may exist under the second.
         for attempt in 0..2 {
             let missing: BTreeSet<Location> = sought
                 .iter()

@@ -28,7 +28,7 @@ fn certificate_of(from: (i32, u8, u8), until: (i32, u8, u8)) -> (String, String)
     (certificate.pem(), key.serialize_pem())
 }
 
-/// What is said of a configuration: faults, then remarks, each as `KEY WRONG`.
+/// The findings of a configuration: errors, then warnings, each as `KEY WRONG`.
 fn said(source: &str) -> (Vec<String>, Vec<String>) {
     let mut inspection = Inspection::of(Path::new("broker.yml"), source, Paths::OfThisMachine);
     inspection.errors.clear();
@@ -49,7 +49,7 @@ fn said(source: &str) -> (Vec<String>, Vec<String>) {
     (reported(errors), reported(warnings))
 }
 
-/// What is said of a certificate and a key in files. No key: the file is not there.
+/// The findings of a certificate and a key in files. No key: the file is missing.
 fn said_of_files(certificate: &str, key: Option<&str>) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name| folder.path().join(name).display().to_string();

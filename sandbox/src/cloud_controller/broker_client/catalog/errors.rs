@@ -1,8 +1,8 @@
-//! What is wrong with a catalog.
+//! The errors of a catalog.
 
 use std::fmt;
 
-/// What is wrong with a catalog, a service, a plan or its schemas, and with what is below.
+/// The errors of a catalog, a service, a plan or its schemas, with those of its members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cloud_controller) struct CatalogErrors {
     found: Vec<String>,

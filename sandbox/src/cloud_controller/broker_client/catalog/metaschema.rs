@@ -8,7 +8,7 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// What the value of a keyword must be.
+/// The required type of a keyword's value.
 #[derive(Clone, Copy)]
 enum Must {
     Text,

@@ -10,7 +10,7 @@ const LOCATIONS: [(&str, &[&str]); 2] = [
     ("service_instance", &["create", "update"]),
     ("service_binding", &["create"]),
 ];
-/// The metaschemas that a Cloud Controller has at hand.
+/// The metaschemas that a Cloud Controller includes.
 const KNOWN_METASCHEMAS: [&str; 5] = [
     "http://json-schema.org/draft-01/schema",
     "http://json-schema.org/draft-02/schema",
@@ -19,7 +19,7 @@ const KNOWN_METASCHEMAS: [&str; 5] = [
     "http://json-schema.org/draft-06/schema",
 ];
 
-/// What is wrong with the schemas. The schemas themselves are looked at only where all are where they belong.
+/// The errors of the schemas. The schemas themselves are checked only if all are in the right place.
 pub(super) fn errors(given: &Map<String, Value>) -> CatalogErrors {
     let mut errors = CatalogErrors::default();
     let mut schemas = Vec::new();

@@ -92,7 +92,7 @@ fn dashboard_client(members: &mut Members<'_>) -> Option<String> {
     Some(id)
 }
 
-/// Looks at the plans as a whole only as long as nothing is wrong with them.
+/// Checks the plans together only if each of them is valid.
 fn plans(
     service: &Map<String, Value>,
     service_name: &str,

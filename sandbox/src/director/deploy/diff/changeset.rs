@@ -1,5 +1,5 @@
-//! Compares two documents. What is equal is left out; a hash or a named item of a list that has changed is shown with
-//! the lines above the change.
+//! Compares two documents. Equal parts are left out; a changed hash or named list item is shown with the lines above
+//! the change.
 
 use serde_json::{Map, Value, json};
 
@@ -136,7 +136,7 @@ fn whole(key: &str, value: &Value, depth: usize, change: Change) -> Vec<DiffLine
     yaml_lines(&Value::Object(hash), depth, change)
 }
 
-/// Lines below the one that tells where they belong, if there are any.
+/// Lines below the heading line, if there are any.
 fn headed(head: DiffLine, mut below: Vec<DiffLine>) -> Vec<DiffLine> {
     if !below.is_empty() {
         below.insert(0, head);

@@ -30,10 +30,10 @@ pub(in crate::director) struct DiffLine {
     pub(super) change: Change,
 }
 
-/// What becomes of a line.
+/// The change of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It stays; it stands here to tell where the others belong.
+    /// Unchanged; it shows where the others belong.
     None,
     Added,
     Removed,
@@ -72,7 +72,7 @@ pub(super) fn ordered(lines: Vec<DiffLine>) -> Vec<DiffLine> {
     let mut sections: Vec<(String, Vec<DiffLine>)> = Vec::new();
     for line in lines {
         if line.begins_section() {
-            // Two sections of one name are told apart by their first lines, as where a value has been replaced.
+            // Two sections of one name are distinguished by their first lines, as after a replaced value.
             let is_known = sections.iter().any(|(name, _)| *name == line.text);
             if !is_known {
                 sections.push((line.text.clone(), Vec::new()));

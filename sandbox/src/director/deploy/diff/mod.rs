@@ -1,6 +1,6 @@
 //! What a manifest would change (`POST /deployments/NAME/diff`; `spec/contracts/director-api.md`, "Deploying").
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
 //! | [`changeset`] | compares two documents, section by section |
 //! | [`lines`] | the lines of a diff, and their order |
@@ -36,7 +36,7 @@ pub(in crate::director) enum Redaction {
     Shown,
 }
 
-/// The lines that differ between two versions, with what stands above them.
+/// The lines that differ between two versions, with the headings above them.
 pub(in crate::director) fn changes(
     director: &Director,
     before: ManifestVersion,

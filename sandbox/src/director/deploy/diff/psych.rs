@@ -30,7 +30,7 @@ fn hash(members: &Map<String, Value>, indent: &str, lines: &mut Vec<String>) {
                 lines.push(format!("{indent}{key}:"));
                 block(value, &format!("{indent}  "), lines);
             }
-            // Items stand as deep as the key of their list.
+            // Items have the same indentation as the key of their list.
             Value::Array(below) if !below.is_empty() => {
                 lines.push(format!("{indent}{key}:"));
                 block(value, indent, lines);

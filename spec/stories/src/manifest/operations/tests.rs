@@ -148,7 +148,7 @@ fn an_error_names_file_operation_and_path() {
     let error = error.apply(&mut document).unwrap_err();
     let expected = "operation 2 of `ops.yml` at `/b` cannot be carried out";
     assert_eq!(error.to_string(), expected);
-    // What stands before it is done.
+    // Operations before the failed one are applied.
     assert_eq!(document, json!({"a": 2}));
 }
 

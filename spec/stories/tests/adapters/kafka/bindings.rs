@@ -102,7 +102,7 @@ fn a_command_that_hangs_is_killed_with_what_it_started() {
             .contains("had not ended after 1 s and was killed"),
         "{run:?}"
     );
-    // A killed orphan is reaped by whoever reaps orphans, in its own time: it may be seen as a zombie.
+    // The init process reaps a killed orphan in its own time, so it may show up as a zombie.
     let status = format!("/proc/{}/stat", commands.note("sleeper").trim());
     let until = Instant::now() + Duration::from_secs(30);
     let runs = || std::fs::read_to_string(&status).is_ok_and(|seen| !seen.contains(") Z "));

@@ -39,12 +39,12 @@ impl TopicCommands {
             .with_environment("TOPIC_DELETER_COMMAND", self.folder.path().join("delete"))
     }
 
-    /// What was asked of them: action, addresses of ZooKeeper, topic.
+    /// The calls received: action, addresses of ZooKeeper, topic.
     pub(crate) fn called(&self) -> Vec<String> {
         self.note("called").lines().map(str::to_owned).collect()
     }
 
-    /// What they have noted in a file of the folder.
+    /// The content of a file that the commands wrote in the folder.
     pub(crate) fn note(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }

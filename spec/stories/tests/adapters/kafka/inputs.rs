@@ -37,7 +37,7 @@ pub(crate) fn group(name: &str, instances: u32) -> Value {
     })
 }
 
-/// What the broker asks for a new instance.
+/// The broker's request for a new instance.
 pub(crate) fn create(plan: &Value, parameters: &Value) -> Value {
     json!({
         "service_deployment": service_deployment().to_string(),
@@ -51,7 +51,7 @@ pub(crate) fn create(plan: &Value, parameters: &Value) -> Value {
     })
 }
 
-/// What the broker asks to change what is deployed by another plan.
+/// The broker's request to update an instance that another plan deployed.
 pub(crate) fn update(plan: &Value, before: &Value, deployed: &str, parameters: &Value) -> Value {
     let mut input = create(plan, parameters);
     input["previous_plan"] = before.to_string().into();
@@ -60,7 +60,7 @@ pub(crate) fn update(plan: &Value, before: &Value, deployed: &str, parameters: &
     input
 }
 
-/// What the broker asks before an update.
+/// The broker's request before an update, which looks for pending changes.
 pub(crate) fn look_for_changes(plan: &Value, deployed: &str) -> Value {
     let mut input = update(plan, plan, deployed, &json!({}));
     input["request_parameters"] = "{}".into();

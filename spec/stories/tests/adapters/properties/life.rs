@@ -14,7 +14,7 @@ use crate::executable::Run;
 
 const OFFERING: &str = "svc-1";
 
-/// What is done to an instance.
+/// An operation on an instance.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     plan: Value,
@@ -169,7 +169,7 @@ impl<'s> Instance<'s> {
         self.expect_no_changes(step.form);
     }
 
-    /// What the broker tells of it.
+    /// The inputs that the broker sends for it.
     fn wanted(&mut self, kind: &Kind) -> Wanted {
         match kind {
             Kind::Update { plan, parameters } => Wanted {
@@ -206,7 +206,7 @@ impl<'s> Instance<'s> {
         &self.deployed
     }
 
-    /// What the broker asks before an update: the same instance once more.
+    /// The broker's request before an update: the same instance again, to look for pending changes.
     pub(crate) fn look_for_changes(&self, previous_manifest: &str) -> Run {
         self.ask(&CallInput {
             plan: &self.plan,
@@ -277,7 +277,7 @@ impl<'s> Instance<'s> {
     }
 }
 
-/// What a step of a life asks for.
+/// The inputs of one step of a life.
 struct Wanted {
     plan: Value,
     parameters: Map<String, Value>,
@@ -315,7 +315,7 @@ fn request(parameters: &Map<String, Value>) -> Value {
     })
 }
 
-/// UAA tells the secret of a client once.
+/// UAA returns the secret of a client once.
 fn client(secret: &str) -> Value {
     json!({
         "client_id": "c0ffee00-1111-4222-8333-444455556666", "client_secret": secret, "name": "one",
@@ -348,7 +348,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// What somebody has changed: parameters that were given, properties and other members of the plan that differ.
+/// The names of what changed: parameters, plan properties and other members of the plan.
 fn changed_names(
     before: &Value,
     after: &Value,

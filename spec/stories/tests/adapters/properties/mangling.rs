@@ -10,7 +10,7 @@ use super::manifest::parsed;
 pub(crate) struct Cut {
     /// Which part, among all there are.
     part: prop::sample::Index,
-    /// What stands there instead; `None` takes the part away.
+    /// The replacement; `None` removes the part.
     instead: Option<Value>,
 }
 

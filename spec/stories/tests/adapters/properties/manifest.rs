@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use odb_adapter_sdk::{secrets::references_in, yaml};
 use serde_json::Value;
 
-/// What operators decide in the plan and the service deployment, and the broker does not compare.
+/// Values that operators choose in the plan and the service deployment, which the broker does not compare.
 const NOT_KEPT: [&str; 3] = ["releases", "stemcells", "update"];
 
 /// The members of an instance group that come from the plan as they are.
@@ -38,8 +38,8 @@ pub(crate) fn compared(text: &str) -> Value {
     manifest
 }
 
-/// Every value in the manifest that an instance keeps unless somebody changes it, by its path. What has a name is found
-/// by its name, such as `/instance_groups/redis-server/jobs/redis-server/properties/redis/password`.
+/// Every value of the manifest that an instance keeps unless a request changes it, by its path. Named members are found
+/// by name, such as `/instance_groups/redis-server/jobs/redis-server/properties/redis/password`.
 pub(crate) fn leaves(text: &str) -> BTreeMap<String, Value> {
     let mut manifest = parsed(text);
     if let Some(manifest) = manifest.as_object_mut() {

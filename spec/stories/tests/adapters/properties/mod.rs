@@ -1,14 +1,14 @@
-//! What every adapter keeps to, whatever users and operators do to an instance (`spec/contracts/adapter-protocol.md`,
-//! "What an author must do").
+//! The promises of every adapter, for all requests of users and operators (`spec/contracts/adapter-protocol.md`, "What
+//! an author must do").
 //!
-//! A [`Service`] is an adapter with what its users and operators may ask. Its instances are ordered, updated, upgraded
-//! and looked at in between as the broker does it, with plans, parameters and requests at random.
+//! A [`Service`] is an adapter with the choices of its users and operators. The tests order, update, upgrade and check
+//! its instances as the broker does, with random plans, parameters and requests.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `service` | an adapter and the choices it is asked with |
+//! | `service` | an adapter and the choices for its inputs |
 //! | `life` | the life of an instance, and what the broker keeps of it |
-//! | `promises` | what is held against what |
+//! | `promises` | the checks of each promise |
 //! | `manifest` | a manifest as a map of paths, and its references |
 //! | `mangling` | manifests that no adapter wrote |
 //! | `kafka`, `redis`, `postgres` | the adapters |
@@ -47,8 +47,8 @@ use proptest::{
 
 use self::{life::Instance, service::Service};
 
-/// Instances of the service live: nothing crashes, nothing that nobody changed is lost, no secret changes unasked, and
-/// the broker never finds changes that nobody made.
+/// Over the life of an instance nothing crashes, unchanged values stay, secrets stay unless rotated, and the broker
+/// never finds changes that no request made.
 fn instances_keep_unchanged_values(service: &Service) {
     check(24, &life::lives(service), |life| {
         let mut instance = Instance::order(service, &life);
@@ -58,7 +58,7 @@ fn instances_keep_unchanged_values(service: &Service) {
     });
 }
 
-/// Whoever asks for something wrong is told what.
+/// A request with a wrong parameter gets an error that names it.
 fn wrong_parameters_are_refused_by_name(service: &Service) {
     let requests = (service.plans.clone(), service.wrong_parameters.clone());
     check(48, &requests, |(plan, (parameters, name))| {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::executable::Run;
 
-/// A manifest before and after an operation, and the names of what somebody has changed.
+/// A manifest before and after an operation, and the names of what the request changed.
 pub(crate) struct Change<'c> {
     pub(crate) service: &'c Service,
     pub(crate) before: &'c str,
@@ -31,7 +31,7 @@ impl Change<'_> {
     }
 }
 
-/// What was deployed and nobody changed is still there, as it was.
+/// Deployed values that the request did not change stay as they were.
 pub(crate) fn nothing_is_lost(change: &Change<'_>) {
     let after = leaves(change.after);
     for (path, value) in leaves(change.before) {

@@ -24,7 +24,7 @@ fn configured(implementation: Implementation, secure_manifests: bool) -> (Servic
     (service(executable), settings)
 }
 
-/// What every adapter for Redis is asked with.
+/// The inputs of every adapter for Redis.
 pub(crate) fn service(executable: Executable) -> Service {
     Service {
         executable,
@@ -190,7 +190,7 @@ fn wrong_parameters() -> impl Strategy<Value = (Map<String, Value>, String)> {
     })
 }
 
-/// What is not a whole number of at least 1.
+/// Values that are not an integer of at least 1.
 pub(crate) fn not_a_count() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(json!(0)),

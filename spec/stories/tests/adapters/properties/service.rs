@@ -19,11 +19,11 @@ pub(crate) struct Service {
     pub(crate) wrong_parameters: BoxedStrategy<(Map<String, Value>, String)>,
     /// Properties that no plan may have.
     pub(crate) wrong_properties: BoxedStrategy<(String, Value)>,
-    /// What changes what: names of parameters, of plan properties and of the plan's other members, with a part of the
-    /// paths in the manifest (see `manifest::leaves`) that may be different when they are.
+    /// For each name of a parameter, a plan property or another member of the plan: a part of the manifest's paths (see
+    /// `manifest::leaves`) that may change with it.
     pub(crate) influences: &'static [(&'static str, &'static str)],
-    /// Plan properties that are secrets and that an upgrade leaves as they are deployed: it is not told whether they are
-    /// other ones.
+    /// Plan properties that are secrets. An upgrade keeps their deployed values, because the adapter cannot see a
+    /// change.
     pub(crate) not_upgraded: &'static [&'static str],
     /// Whether an instance of the one plan cannot become one of the other.
     pub(crate) refuses: fn(from: &Value, to: &Value) -> bool,
@@ -32,7 +32,7 @@ pub(crate) struct Service {
 pub(crate) const DEPLOYMENT: &str = "service-instance_c0ffee00-1111-4222-8333-444455556666";
 
 impl Service {
-    /// What an instance is deployed as and from in the time of a version.
+    /// The service deployment of an instance at a version.
     pub(crate) fn deployment(&self, version: usize) -> Value {
         json!({
             "deployment_name": DEPLOYMENT,
@@ -56,7 +56,7 @@ impl Service {
         self.executable.ask("generate-manifest", &input)
     }
 
-    /// Whether what was changed may change what stands at a path of the manifest.
+    /// Whether the changed names may change the value at a path of the manifest.
     pub(crate) fn may_change<'n>(
         &self,
         path: &str,

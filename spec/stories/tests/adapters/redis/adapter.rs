@@ -202,14 +202,14 @@ pub(crate) fn update(plan: &Value, deployed: &str, secrets: &Value, parameters: 
     input
 }
 
-/// What the broker reads when it looks for pending changes.
+/// The broker's request to look for pending changes.
 pub(crate) fn pending_changes(plan: &Value, deployed: &str, secrets: &Value) -> Value {
     let mut input = update(plan, deployed, secrets, &json!({}));
     input["request_parameters"] = "{}".into();
     input
 }
 
-/// What the broker reads for an upgrade.
+/// The broker's request for an upgrade.
 pub(crate) fn upgrade(plan: &Value, deployed: &str) -> Value {
     let mut input = update(plan, deployed, &Value::Null, &json!({}));
     input["request_parameters"] = r#"{"context":null}"#.into();

@@ -52,7 +52,7 @@ fn a_catalog_shows_the_parameters(implementation: Implementation) {
         ];
         assert_eq!(names, all);
     }
-    // Nobody looks at the parameters of bindings.
+    // The adapter ignores the parameters of bindings.
     let schema = &schemas["service_binding"]["create"]["parameters"];
     assert_eq!(schema["$schema"], "http://json-schema.org/draft-04/schema#");
     assert_ne!(schema["additionalProperties"], false, "{schema}");

@@ -1,4 +1,4 @@
-//! What an instance keeps over updates and upgrades.
+//! The values that an instance keeps over updates and upgrades.
 
 use odb_adapter_sdk::yaml;
 use serde_json::{Value, json};

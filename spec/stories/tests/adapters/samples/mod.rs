@@ -1,4 +1,4 @@
-//! The worked samples of `spec/contracts/adapter-protocol.md`, as they stand there, and what the broker asks next.
+//! The worked samples of `spec/contracts/adapter-protocol.md`, verbatim, and the broker's next requests.
 
 use std::path::Path;
 
@@ -95,7 +95,7 @@ fn kafka_binds_as_its_sample() {
     );
 }
 
-/// The whole sample of Redis: created, looked at again as it is deployed, bound.
+/// The complete sample of Redis: create, check for pending changes, bind.
 pub(crate) fn redis_sample(redis: &Executable) {
     let answer = redis.run(&["generate-manifest"], REDIS_CREATE).answer();
     let text = answer["manifest"].as_str().unwrap();
@@ -162,7 +162,7 @@ fn redis_property<'m>(manifest: &'m Value, name: &str) -> &'m Value {
     &manifest["instance_groups"][0]["jobs"][0]["properties"]["redis"][name]
 }
 
-/// What the broker asks before an update, when that is deployed which the sample made.
+/// The broker's request before an update of what the sample deployed.
 fn looked_at_again(create: &str, deployed: &str) -> Value {
     let mut document: Value = serde_json::from_str(create).unwrap();
     let input = &mut document["generate_manifest"];

@@ -17,7 +17,7 @@ use super::{
 /// The file of variables that shows where certificates belong.
 const EXAMPLE: &str = "manifests/vars/example.yml";
 
-/// Manifests of other projects, which operations of ours are laid over there.
+/// Manifests of other projects that our ops files change.
 const OF_OTHERS: [&str; 2] = ["cf-deployment.yml", "bosh.yml"];
 
 /// Holds a call of `bosh` to what the BOSH CLI, the project and a Director take. Files are those below a folder.
@@ -147,8 +147,8 @@ fn expect_errand(location: &str, name: &str) {
     assert!(is_errand, "{location}: there is no errand `{name}`");
 }
 
-/// A command of ours on a VM has a subcommand and flags that there are. Where programs may be executed is held to, too: stemcells
-/// mount `/tmp` without.
+/// A command of our programs on a VM has an existing subcommand and flags, and runs where programs may be executed:
+/// stemcells mount `/tmp` with `noexec`.
 fn expect_our_program(location: &str, script: &str) {
     let mut words: Vec<&str> = script.split_whitespace().collect();
     if words.first() == Some(&"sudo") {

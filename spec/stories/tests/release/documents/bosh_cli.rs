@@ -13,7 +13,7 @@ pub(super) struct Command<'c> {
     pub(super) flags: Vec<(&'c str, &'c str)>,
 }
 
-/// Reads a call of `bosh`, or tells what it does not take.
+/// Parses a call of `bosh`, or reports the part that it does not accept.
 pub(super) fn parse(call: &[String]) -> Result<Command<'_>, String> {
     let mut words = call.iter().skip(1).map(String::as_str);
     let (mut own, mut operands, mut flags) = (None, Vec::new(), Vec::new());
@@ -58,17 +58,17 @@ pub(super) fn parse(call: &[String]) -> Result<Command<'_>, String> {
     })
 }
 
-/// Flags may stand before the subcommand, and then are those of every command.
+/// Flags before the subcommand belong to every command.
 fn flag_of(own: Option<&'static Subcommand>, name: &str) -> Result<&'static Flag, String> {
     let own = own.into_iter().flat_map(Subcommand::flags);
-    // A command's own flag stands before one of every command with the same name.
+    // A command's own flag has precedence over a global flag with the same name.
     let mut known = own.chain(EVERYWHERE);
     known
         .find(|flag| flag.is_named(name))
         .ok_or_else(|| format!("there is no flag `{name}`"))
 }
 
-/// What follows a flag.
+/// The value that follows a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
     Nothing,
@@ -189,7 +189,7 @@ const NAME: &[Flag] = &[flag("--name", Value)];
 const TYPE: &[Flag] = &[flag("--type", Value)];
 const SKIP_DRAIN: &[Flag] = &[flag("--skip-drain", Nothing)];
 
-/// What is looked for by name and version before it is fetched.
+/// Flags that name what `bosh` looks up by name and version before it downloads it.
 const REMOTE: &[Flag] = &[
     flag("--fix", Nothing),
     flag("--name", Value),

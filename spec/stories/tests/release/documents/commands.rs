@@ -1,4 +1,4 @@
-//! Commands of documents, typed in their order by somebody with a foundation, a broker and its files.
+//! Runs the commands of documents in order, with a foundation, a broker and its files.
 
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ async fn the_commands_of_documents_work_in_their_order() {
     while let Some(read) = here.run_until(readers.join_next()).await {
         match read {
             Ok(blocks) => followed += blocks,
-            // What was wrong has been printed.
+            // The error was printed already.
             Err(_) => failed += 1,
         }
     }
@@ -40,8 +40,8 @@ async fn the_commands_of_documents_work_in_their_order() {
     assert!(followed > 20, "the commands are not found");
 }
 
-/// Types all commands of a document that are nobody else's, and tells how many blocks there were. What is for the BOSH CLI is held
-/// to it whoever else runs the block; that one has the files.
+/// Runs all commands of a document that no other test runs, and returns the number of blocks. Every command of the BOSH
+/// CLI is checked, even if another test runs its block, because that test has the files.
 async fn work_through(document: &Document) -> usize {
     let mut fences = document.fences();
     fences.retain(|fence| {

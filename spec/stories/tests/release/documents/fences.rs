@@ -1,4 +1,4 @@
-//! Every fenced block is of a kind that somebody tries.
+//! Every fenced block is of a kind that a test runs.
 
 use std::{fs, path::Path};
 
@@ -93,7 +93,7 @@ const BY_A_TEST: [(&str, &[&str], &str); 13] = [
     ),
 ];
 
-/// Somebody walks through these chapters, one after the other.
+/// A test works through these chapters, one after the other.
 const GUIDE_WALK: &str =
     "story::guide::walk::the_commands_of_the_chapters_do_what_the_chapters_say";
 
@@ -117,8 +117,8 @@ fn every_fenced_block_is_of_a_kind_that_a_test_runs() {
     );
 }
 
-/// A test that is named runs what stands in the document: it, or one beside it, reads that file. Files that are named have
-/// every line between them.
+/// The test that a block names runs the document's text: that test, or one beside it, reads the document. Files that a
+/// block names contain each of its lines.
 #[test]
 fn a_block_is_run_by_the_user_named_above_it() {
     let tests = ProjectTests::find();

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::fences::is_of_others;
 
-/// What parts of a `broker.yml` are laid over.
+/// The base for parts of a `broker.yml`.
 const BROKER_FILE: &str = include_str!("files/broker.yml");
 
 /// Every block of a kind, with its place.
@@ -29,7 +29,7 @@ pub(super) fn blocks(is_wanted: impl Fn(&Fence) -> bool) -> Vec<(String, Fence)>
     found
 }
 
-/// What a block of YAML says; a comment alone says nothing.
+/// The content of a block of YAML; a comment alone has none.
 pub(super) fn load(location: &str, fence: &Fence) -> Value {
     yaml::from_str(&fence.text).unwrap_or_else(|error| panic!("{location}: {error}"))
 }
@@ -47,7 +47,7 @@ pub(super) fn lay_over(under: &mut Value, over: &Value) {
     }
 }
 
-/// What `on-demand-broker check` says of a configuration for another machine.
+/// The output of `on-demand-broker check` for a configuration of another machine.
 pub(super) fn check(folder: &TempDir, document: &Value) -> Output {
     let file = folder.path().join("broker.yml");
     // JSON is YAML.

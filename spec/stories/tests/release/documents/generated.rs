@@ -1,4 +1,4 @@
-//! Pages that programs write are what these write today, and the change log tells of the version that is built.
+//! Generated pages are up to date, and the change log has a section for the current version.
 
 use std::{env, fs, path::Path, process::Command};
 

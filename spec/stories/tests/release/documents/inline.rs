@@ -25,7 +25,7 @@ const ON_A_VM: &str = "/var/vcap/packages/on-demand-broker/bin/";
 /// Commands of the cf command line that the sandbox has no use for.
 const ONLY_CF: [&str; 4] = ["create-quota", "create-space-quota", "login", "target"];
 
-/// What programs say of themselves, by their words up to there.
+/// The help texts of programs, by their subcommands.
 #[derive(Default)]
 struct Helps {
     texts: BTreeMap<String, String>,
@@ -46,7 +46,6 @@ impl Helps {
         })
     }
 
-    /// What is wrong with a command of one of our programs.
     fn fault(&mut self, program: &str, words: &[&str]) -> Option<String> {
         let mut subcommands = Vec::new();
         for word in words.iter().take_while(|word| !word.starts_with('-')) {
@@ -66,7 +65,7 @@ impl Helps {
     }
 }
 
-/// What is wrong with a command of one of our programs.
+/// The error in a command of one of our programs.
 pub(super) fn fault_of(program: &str, words: &[&str]) -> Option<String> {
     Helps::default().fault(program, words)
 }
@@ -102,7 +101,7 @@ fn commands_within_the_text_have_subcommands_and_flags_that_there_are() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What blocks show that nobody runs, line by line.
+/// The lines of blocks that no test runs.
 fn shown(document: &Document) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for fence in document.fences() {
@@ -143,7 +142,7 @@ fn flags<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     flags.filter_map(|flag| flag.split('=').next())
 }
 
-/// A word that stands for many.
+/// A placeholder for any word.
 fn is_placeholder(word: &str) -> bool {
     word.bytes().all(|byte| !byte.is_ascii_lowercase())
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::files::{blocks, check, lay_over, load};
 
-/// What ops files and parts of manifests are laid over.
+/// The base for ops files and parts of manifests.
 const BASE: &str = "manifests/redis.yml";
 
 /// The release of which jobs are rendered.
@@ -69,8 +69,8 @@ fn properties_of_a_job_in_a_document_are_declared_and_render_valid_files() {
     }
 }
 
-/// A Director takes the manifest: all variables have a value, all jobs of ours render, their properties are declared, and the
-/// broker finds no fault with its file.
+/// A Director accepts the manifest: every variable has a value, our jobs render, their properties are declared, and the
+/// broker accepts its file.
 pub(super) fn expect_deployable(location: &str, manifest: &Manifest, variables: &Variables) {
     let complete = manifest.complete(variables);
     let complete = complete.unwrap_or_else(|error| panic!("{location}: {error}"));
@@ -99,7 +99,7 @@ pub(super) fn expect_deployable(location: &str, manifest: &Manifest, variables: 
     assert!(checked.status.success(), "{location}: {said}");
 }
 
-/// What collects numbers of service instances gives them the source that the indicators look for.
+/// The collector of instance metrics uses the source that the indicators expect.
 fn expect_watched(location: &str, manifest: &Value, rendered: &RenderedDeployment) {
     let metrics =
         "/instance_groups/name=broker/jobs/name=service-metrics/properties/service_metrics";
@@ -110,7 +110,7 @@ fn expect_watched(location: &str, manifest: &Value, rendered: &RenderedDeploymen
     }
 }
 
-/// What is not declared, a Director drops without a word.
+/// A Director silently drops undeclared properties.
 pub(crate) fn expect_declared(location: &str, manifest: &Value) {
     let jobs = Jobs::of_project();
     let groups = manifest["instance_groups"].as_array().into_iter().flatten();

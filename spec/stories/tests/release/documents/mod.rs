@@ -1,18 +1,18 @@
-//! What documents tell their readers to type is typed, what they show is loaded, and where they lead to is there.
+//! The documents are correct: their commands are run, their files are loaded, their links resolve.
 //!
-//! | module | what is tried |
+//! | module | contents |
 //! | --- | --- |
-//! | `fences` | every fenced block is of a kind that somebody tries |
+//! | `fences` | every fenced block is of a kind that a test runs |
 //! | `commands` | blocks of commands, in the order of their document |
-//! | `bosh`, `bosh_cli` | command lines of the BOSH CLI, which is not here |
-//! | `files`, `manifests` | blocks that are files, or parts of some |
+//! | `bosh`, `bosh_cli` | command lines of the BOSH CLI, which is not installed here |
+//! | `files`, `manifests` | blocks that are files, or parts of files |
 //! | `inline` | commands within the text |
 //! | `links` | links |
 //! | `messages` | every message of every program, as a list in snapshots |
-//! | `prose` | how long sentences are |
-//! | `sentences` | what users are told to expect to read |
+//! | `prose` | the length of sentences |
+//! | `sentences` | messages that documents quote |
 //! | `vocabulary` | retired words |
-//! | `generated` | pages that programs write, and the change log |
+//! | `generated` | generated pages, and the change log |
 
 mod bosh;
 mod bosh_cli;

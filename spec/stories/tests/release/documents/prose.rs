@@ -1,4 +1,4 @@
-//! Sentences of the documents are short: none has more than 40 words, and on average they have fewer than 22.
+//! Sentences of the documents have at most 40 words, and fewer than 22 on average.
 
 use odb_stories::Document;
 

@@ -1,4 +1,4 @@
-//! What users are told to expect to read is what the broker says.
+//! The messages that documents quote are those of the broker.
 
 use odb_stories::{Document, broker_texts};
 
@@ -14,7 +14,7 @@ fn every_error_that_the_users_page_explains_is_said_by_the_broker() {
     assert!(reported.len() > 10, "the errors are not found");
     let texts = broker_texts();
     for text in reported {
-        // What is different each time stands for itself.
+        // A part that differs each time is replaced by an ellipsis.
         for part in text.split('…').map(str::trim).filter(|part| part.len() > 1) {
             assert!(
                 texts.contains(part),

@@ -78,7 +78,7 @@ impl RetiredWords {
 
     /// One line for each retired word in a file: place, word, and what to write instead.
     fn found_in(&self, path: &str) -> Vec<String> {
-        // Recordings and pictures are no text of ours.
+        // Recordings and images are skipped.
         let Ok(text) = fs::read_to_string(Path::new(PROJECT).join(path)) else {
             return Vec::new();
         };

@@ -15,10 +15,10 @@ const LISTS: [(&str, &str); 4] = [
     ("networks", "networks"),
 ];
 
-/// What the manifests name, on a Director that has a cloud config.
+/// The objects that the manifests name, for a Director that has a cloud config.
 const BESIDE: &str = "manifests/cloud-config.yml";
 
-/// What a Director has that has one.
+/// The cloud config of that Director.
 const BASE: &str = "manifests/cloud-config-base.yml";
 
 /// Both files, as a Director puts its configs together.
@@ -96,7 +96,7 @@ fn names(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What stands behind a key, wherever it is.
+/// Collects the values of a key at every depth.
 fn collect<'v>(value: &'v Value, key: &str, found: &mut Vec<&'v str>) {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! What goes together gives a broker.
+//! Each valid combination gives a working broker.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +28,8 @@ fn every_two_ops_files_that_go_together_are_a_broker_together() {
     }
 }
 
-/// Sets of files in which every two that go together are together at least once. What does not work in such a set, or does
-/// not do so for the pair alone, fails; that a third file makes a pair work which does not work alone is shown by the
-/// test of single files and the sets that begin with different ones.
+/// Sets of files that contain every compatible pair at least once. A pair that fails in such a set, or fails alone, is
+/// found; the test of single files and the sets with different first files show that no third file is needed.
 fn sets_with_every_pair(base: &str) -> Vec<Vec<String>> {
     let mut lines = table::lines();
     lines.retain(|line| line.goes_with(base));

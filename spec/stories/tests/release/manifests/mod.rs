@@ -1,14 +1,14 @@
-//! The manifests of the project, as `docs/operators/manifests.md` says that they are put together.
+//! The manifests of the project, combined as in `docs/operators/manifests.md`.
 //!
-//! | module | what it shows |
+//! | module | contents |
 //! | --- | --- |
-//! | `table` | the document's table of ops files, which decides what goes with what |
-//! | `site` | a manifest put together: variables in it, its jobs rendered, its files checked |
-//! | `purposes` | each ops file does what it is for |
-//! | `combinations` | all that go together give a broker (the document's commands: `documents`) |
+//! | `table` | the document's table of ops files, which lists the compatible ones |
+//! | `site` | a combined manifest: variables filled in, its jobs rendered, its files checked |
+//! | `purposes` | each ops file has its effect |
+//! | `combinations` | all valid combinations give a broker (the document's commands: `documents`) |
 //! | `cloud_config` | the cloud config has what the manifests name |
 //! | `upstreams` | jobs of other releases have what they need |
-//! | `foundations` | the clients that a broker needs are made, and are enough |
+//! | `foundations` | the clients that a broker needs are created, and are sufficient |
 
 mod cloud_config;
 mod combinations;

@@ -1,4 +1,4 @@
-//! What each ops file is for shows in what the Director makes of it.
+//! The effect of each ops file shows in the Director's result.
 
 use serde_json::{Value, json};
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::table;
 use crate::documents::expect_declared;
 
-/// A manifest with all variables in it, and what the Director makes of its jobs of ours.
+/// A manifest with all variables filled in, and its rendered jobs of this release.
 pub(super) struct Site {
     pub(super) manifest: Value,
     pub(super) rendered: RenderedDeployment,
@@ -30,7 +30,7 @@ impl Site {
         Self::deployed(&manifest, &variables, &format!("{base} with {files:?}"))
     }
 
-    /// A manifest with these variables; `name` is for whoever reads that it does not work.
+    /// A manifest with these variables; `name` is for error messages.
     pub(super) fn deployed(manifest: &Manifest, variables: &Variables, name: &str) -> Self {
         let completed = manifest.complete(variables);
         let completed = completed.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}"));
@@ -89,7 +89,7 @@ impl Site {
         names.collect()
     }
 
-    /// What `on-demand-broker check` says of the broker's file, wherever the adapter is.
+    /// The report of `on-demand-broker check` for the broker's file, with any adapter.
     pub(super) fn report(&self, folder: &Path) -> Value {
         let file = folder.join("broker.yml");
         fs::write(&file, self.rendered.job("broker").file("config/broker.yml")).unwrap();
@@ -127,7 +127,7 @@ impl Site {
     }
 }
 
-/// What Cloud Foundry's deployment tells of its CredHub.
+/// The link of Cloud Foundry's deployment for its CredHub.
 fn credhub() -> Link {
     Link::with_properties(&json!({"credhub": {
         "internal_url": "https://credhub.service.cf.internal",

@@ -57,7 +57,7 @@ fn line(text: &str) -> Line {
     }
 }
 
-/// What stands between back-ticks.
+/// The code between back-ticks.
 fn code(cell: &str) -> Vec<String> {
     cell.split('`')
         .skip(1)

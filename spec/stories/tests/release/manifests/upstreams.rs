@@ -85,7 +85,7 @@ fn jobs_of_other_releases_have_all_that_they_need() {
     }
 }
 
-/// Whoever asks verifies that name, and asks with the authority that all of the scraper's targets have.
+/// The scraper verifies that name, with the authority of all of its targets.
 #[test]
 fn what_is_scraped_has_certificates_for_the_names_that_are_verified() {
     for (file, job) in [

@@ -75,7 +75,7 @@ async fn an_order_and_a_binding_that_are_open_are_answered_before_the_broker_is_
     let (site, plan) = site(60).await;
     let platform = site.platform(&plan);
 
-    // Nobody to stop.
+    // There is no process to stop.
     site.drain().await;
     site.start_broker().await;
     let instance = new_id();

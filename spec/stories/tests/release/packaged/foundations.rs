@@ -1,4 +1,4 @@
-//! Each of three manifests: those of this project, and that of somebody who has the Go release so far.
+//! Each of three manifests: those of this project, and that of a user of the Go release.
 
 use std::process::Command;
 

@@ -28,7 +28,7 @@ pub(super) struct Site {
     jobs: Jobs,
 }
 
-/// What a script has come to.
+/// The result of a script.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) status: Option<i32>,
@@ -44,7 +44,7 @@ impl Plan {
         Self::complete(&manifest, &given, foundation)
     }
 
-    /// The manifest of somebody who has the Go release so far, with nothing but the release's name changed.
+    /// The manifest of a user of the Go release, with only the release's name changed.
     pub(super) fn of_a_go_user(foundation: &Foundation) -> Self {
         let contract = project_file("spec/contracts/config-and-release.md");
         let section = contract.split("\n## 3. ").nth(1);
@@ -162,7 +162,7 @@ impl Site {
         }
     }
 
-    /// What the Director makes of a plan.
+    /// The rendered deployment of a plan.
     pub(super) fn rendered(&self, plan: &Plan) -> RenderedDeployment {
         let (address, _) = self.foundation.broker_address();
         let rendered = Deployment::of(&plan.0)
@@ -212,7 +212,7 @@ impl Site {
         self.run("broker", "post-start").await.expect_success();
     }
 
-    /// Somebody who orders from the broker of a plan.
+    /// A platform for the broker of a plan.
     pub(super) fn platform(&self, plan: &Plan) -> Platform {
         let (address, port) = self.foundation.broker_address();
         let text = |pointer| plan.broker_property(pointer).as_str().unwrap();
@@ -221,7 +221,7 @@ impl Site {
             .platform(&url, text("/username"), text("/password"))
     }
 
-    /// What must not be seen by others of the machine.
+    /// Values that other users of the machine must not see.
     pub(super) async fn secrets(&self, plan: &Plan) -> Secrets {
         let password = plan.broker_property("/password").as_str().unwrap();
         self.foundation

@@ -1,4 +1,4 @@
-//! Somebody who looks at the process list of the machine all the time.
+//! Watches the process list of the machine continuously.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins. What counts are processes of this test, and all that have `root` in their arguments.
+    /// Starts. Processes of this test count, and all with `root` in their arguments.
     pub(super) fn begin(root: &str) -> Self {
         let (over, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::default()));
         let thread = thread::spawn({

@@ -161,7 +161,7 @@ pub(super) fn of_the_service() -> Vec<Property> {
     properties
 }
 
-/// Into other files, or elsewhere told of.
+/// Properties that become part of other files, or are documented elsewhere.
 pub(super) fn of_other_files() -> Vec<Property> {
     let elsewhere = |name, value, file, member: &str| Property {
         name,

@@ -1,4 +1,4 @@
-//! What the jobs of errands refuse.
+//! The errors of the errands' jobs.
 
 use odb_stories::release::render_all;
 use serde_json::{Value, json};

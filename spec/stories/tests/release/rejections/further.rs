@@ -1,4 +1,4 @@
-//! The other faults of each kind.
+//! The other errors of each kind.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A fault of each kind, in the order in which they are found.
+//! An error of each kind, in the order in which they are found.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! What is in it, looked at without the program that makes it: by `tar`, `sha256sum`, Ruby's YAML and binutils.
+//! The content of the tarball, checked without the program that builds it: by `tar`, `sha256sum`, Ruby's YAML and
+//! binutils.
 
 use std::{
     fs,
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::system::{packaging, succeed, unpacked};
 
-/// The jobs of the Go broker's release, by whose names operators know them, and one of ours.
+/// The jobs of the Go broker's release, whose names operators know, and a new one.
 const JOBS: [&str; 10] = [
     "broker",
     "delete-all-service-instances",
@@ -78,7 +79,7 @@ fn a_director_finds_in_it_what_its_manifest_names() {
     assert!(license.path().join("LICENSE").is_file());
 }
 
-/// What a Director demands of a job.
+/// The requirements of a Director on a job.
 fn check_job(archive: &Path, name: &str) {
     let folder = unpacked(archive);
     let job = yaml_by_ruby(&folder.path().join("job.MF"));
@@ -123,7 +124,7 @@ fn check_members(archive: &Path) {
     }
 }
 
-/// What agents of compilation VMs do with the packages of the quick way.
+/// The packaging of programs on compilation VMs.
 #[test]
 fn its_packages_install_programs_that_run_and_are_stripped() {
     let release = unpacked(&release::tarball());

@@ -53,7 +53,7 @@ async fn the_readme_shows_how_to_make_releases_and_verify_them() {
     }
 }
 
-/// One program stands in for all: what is compiled takes long, and the version is what is asked about.
+/// One program replaces all, because compiling takes long and only the version matters.
 #[tokio::test]
 async fn the_guide_shows_how_to_make_the_release_that_its_manifests_ask_for() {
     let fence = Document::open(GUIDE).fences().into_iter().find(|fence| {

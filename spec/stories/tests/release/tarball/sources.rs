@@ -11,8 +11,8 @@ const README: &str = "release/README.md";
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const INSTALLER: &str = "rust-1.95.0-x86_64-unknown-linux-gnu";
 
-/// As `release/README.md` says, with what `scripts/test` has fetched. The installer of the toolchain is a stand-in that links the
-/// machine's; unless `ODB_CASES=all` asks for all, its Cargo resolves all crates from what is in the package, and compiles
+/// As in `release/README.md`, with the downloads of `scripts/test`. The installer of the toolchain is a stand-in that
+/// links the machine's; unless `ODB_CASES=all` is set, its Cargo resolves all crates from the package and compiles
 /// nothing.
 #[tokio::test]
 async fn sources_make_a_release_that_compiles_without_a_network() {

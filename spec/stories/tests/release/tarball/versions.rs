@@ -1,4 +1,4 @@
-//! What a release is called, and that it is the same each time.
+//! The names of releases, and their reproducibility.
 
 use std::{fs, process::Command};
 

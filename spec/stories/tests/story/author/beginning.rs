@@ -1,4 +1,4 @@
-//! The sandbox is started for the first time, or in vain.
+//! The sandbox is started for the first time, or fails to start.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

@@ -1,10 +1,10 @@
 //! A service author works on an adapter and a `broker.yml` beside a sandbox (`docs/authors/sandbox.md`, "For authors").
 //!
-//! | module | what happens |
+//! | module | contents |
 //! | --- | --- |
-//! | `beginning` | the sandbox is started for the first time, or in vain |
+//! | `beginning` | the sandbox is started for the first time, or fails to start |
 //! | `changes` | the author changes something |
-//! | `failures` | something is wrong, or ends by itself |
+//! | `failures` | an error, or a process that ends by itself |
 //! | `afterwards` | the sandbox ends, or is started again |
 
 mod afterwards;
@@ -14,7 +14,7 @@ mod failures;
 
 use odb_stories::RunningDevLoop;
 
-/// What a broker that has come up tells.
+/// The message for a started broker.
 const UP: [&str; 1] = ["up at https://"];
 
 /// Orders an instance of a plan of the offering `redis`, and waits until it is there.

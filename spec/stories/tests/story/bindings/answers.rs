@@ -1,4 +1,4 @@
-//! What an adapter may answer, and what it may not.
+//! Valid and invalid answers of an adapter.
 
 use odb_stories::{Foundation, new_id};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn mounted() -> Value {
     })
 }
 
-/// B-10: what no platform could use is the adapter's fault, and its binding is deleted again.
+/// B-10: an unusable answer is an error of the adapter, and its binding is deleted again.
 #[tokio::test]
 async fn an_answer_that_no_platform_could_use_is_refused_and_its_binding_is_deleted() {
     let scene = Scene::plain().await;

@@ -96,7 +96,7 @@ impl Scene {
         self.put("code", &code.to_string());
     }
 
-    /// What the adapter has noted: `create-binding ID` and `delete-binding ID`.
+    /// The calls of the adapter: `create-binding ID` and `delete-binding ID`.
     fn noted(&self) -> Vec<String> {
         let noted = fs::read_to_string(self.foundation.folder().join("bindings"));
         noted
@@ -106,7 +106,7 @@ impl Scene {
             .collect()
     }
 
-    /// What the runtime CredHub has of the instance.
+    /// The instance's entries in the runtime CredHub.
     async fn stored(&self) -> Vec<String> {
         let credhub = self.foundation.runtime_credhub();
         credhub.names_like(&self.instance).await
@@ -131,7 +131,7 @@ impl Scene {
     }
 }
 
-/// A fault of the runtime CredHub at requests of this method to this path, as often as they are made.
+/// A fault of the runtime CredHub for each request of this method to this path.
 fn fault(method: &str, path: &str, effect: &Value) -> Value {
     json!({
         "server": "runtime-credhub",

@@ -19,7 +19,7 @@ async fn a_repeat_gets_the_stored_answer_and_another_request_is_a_conflict() {
     let answer = bound.expect_status(201).json();
     assert_eq!(answer["metadata"]["expires_at"], "2030-01-01T00:00:00.0Z");
 
-    // What the adapter says from now on has no part in it. Names and annotations change at any time.
+    // Later answers of the adapter do not matter. Names and annotations may change at any time.
     scene.answer_with(r#"{"credentials":{"password":"another"}}"#);
     let mut same = body.clone();
     same["parameters"] = json!({ "limit": 10.0, "role": "auditor" });

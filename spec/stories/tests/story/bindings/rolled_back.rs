@@ -83,7 +83,7 @@ async fn credentials_that_the_application_may_not_read_are_rolled_back() {
     expect_rolled_back(&scene, &binding, &app).await;
 }
 
-/// When the request's time is over its answer does not wait, and what was made goes all the same, also what comes late.
+/// When the request's time is used up, the answer does not wait, and the rollback still runs, also for late results.
 #[tokio::test]
 async fn what_was_made_is_rolled_back_after_the_answer_when_the_time_is_over() {
     let foundation = Foundation::setup().without_processes().start().await;
@@ -155,7 +155,7 @@ async fn what_cannot_be_rolled_back_is_reported_and_goes_with_the_platforms_unbi
     })
     .await;
 
-    // As long as the credentials cannot be deleted the platform is not told that they are.
+    // While the credentials cannot be deleted, the platform gets an error.
     for code in [1, 41, 0] {
         scene.end_unbinds_with(code);
         let unbound = platform.unbind(&scene.instance, &binding).await;

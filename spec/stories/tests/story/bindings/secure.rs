@@ -1,5 +1,4 @@
-//! Credentials in the runtime CredHub, where the application itself reads them and nobody on the way
-//! (`spec/contracts/broker-behaviour.md` §3.15).
+//! Credentials in the runtime CredHub, which only the application reads (`spec/contracts/broker-behaviour.md` §3.15).
 
 use odb_stories::{Foundation, Redis, new_id};
 use serde_json::{Value, json};
@@ -41,7 +40,7 @@ async fn an_application_gets_a_reference_that_it_alone_may_read() {
     assert_eq!(credhub.permitted(&path, &actor).await, Vec::<String>::new());
 }
 
-/// Wherever the request names the reader; what has no credentials for anybody needs none.
+/// At every place where the request can name the reader; a binding without credentials needs none.
 #[tokio::test]
 async fn the_app_that_the_request_names_may_read_and_a_request_without_one_is_rejected() {
     let scene = Scene::secure().await;
@@ -99,7 +98,7 @@ async fn the_app_that_the_request_names_may_read_and_a_request_without_one_is_re
     assert_eq!(scene.noted(), asked, "the adapter was asked");
     assert_eq!(scene.stored().await, stored);
 
-    // A route is bound to an address; should there be credentials all the same, nobody gets to see them.
+    // A route service has an address; unexpected credentials are not shown.
     scene.answer_with(
         r#"{"credentials":{"password":"hunter2"},"route_service_url":"https://route.example.com"}"#,
     );
@@ -115,7 +114,7 @@ async fn the_app_that_the_request_names_may_read_and_a_request_without_one_is_re
     );
 }
 
-/// A platform may delete an instance with bindings: it purges, or forgets. Nobody unbinds them any more.
+/// A platform may purge an instance with bindings, which are then never unbound.
 #[tokio::test]
 async fn what_bindings_have_in_credhub_goes_with_their_instance() {
     let scene = Scene::secure().await;
@@ -141,7 +140,7 @@ async fn what_bindings_have_in_credhub_goes_with_their_instance() {
     let actor = format!("mtls-app:{app}");
     assert_eq!(credhub.permitted(&path, &actor).await, Vec::<String>::new());
 
-    // What was left by an earlier try goes with a repeat, although there is no deployment any more.
+    // A repeated request deletes what an earlier one left, although the deployment is gone.
     credhub.set(&of_go_broker, &json!({})).await;
     platform
         .deprovision(&scene.instance)
@@ -247,7 +246,7 @@ async fn a_developer_uses_a_service_key_whose_credentials_are_in_credhub() {
     assert_eq!(left, Vec::<String>::new());
 }
 
-/// Servers before 2.0 keep the old value unless told otherwise, and know other permissions.
+/// Servers before 2.0 keep the old value by default, and have other permissions.
 #[tokio::test]
 async fn credentials_are_kept_in_a_credhub_of_the_time_before_version_2() {
     let foundation = Foundation::setup()

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::NOTING;
 use crate::TIMEOUT;
 
-/// The platform has the broker delete the bindings of the other space, and no others. As long as that fails, the instance
-/// stays shared.
+/// The platform lets the broker delete only the bindings of the other space. While that fails, the instance stays
+/// shared.
 #[tokio::test]
 async fn an_instance_is_rolled_back_from_another_space_with_the_bindings_there() {
     let foundation = Foundation::setup().without_processes().start().await;

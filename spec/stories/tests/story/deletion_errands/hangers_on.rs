@@ -1,4 +1,4 @@
-//! What hangs on an instance goes first: bindings of applications, keys, routes, shares.
+//! Dependents of an instance are deleted first: bindings of applications, keys, routes, shares.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -180,7 +180,7 @@ async fn held_at(stage: &Stage, method: &str, path: &str, after: u64) -> Running
     errand
 }
 
-/// Instances that nobody ordered: most of them work, some have failed before.
+/// Seeded instances: most of them work, some have failed before.
 async fn seed(stage: &Stage, instances: usize) {
     // The manifests of the others are as the service adapter makes this one's.
     stage.order("example").await;

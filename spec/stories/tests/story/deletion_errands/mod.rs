@@ -1,14 +1,14 @@
-//! `delete-all-service-instances`, also with `-and-deregister-broker`, against Cloud Controllers of both generations: each line
-//! of `spec/contracts/errands.md` §5 and §6, and what of §11.2 concerns them.
+//! `delete-all-service-instances`, also with `-and-deregister-broker`, against Cloud Controllers of both generations:
+//! each line of `spec/contracts/errands.md` §5 and §6, and the parts of §11.2 about them.
 //!
-//! | module | what is told |
+//! | module | contents |
 //! | --- | --- |
-//! | `outcomes` | how the deletion of an instance ends |
-//! | `others` | … and what another owner has begun |
-//! | `hangers_on` | bindings, keys, routes and shares go first |
-//! | `choices` | which instances, whether at all, and how the errand is called |
-//! | `purge` | nobody orders any more, all goes, and the broker with it |
-//! | `interruptions` | the errand is stopped, killed, and run again |
+//! | `outcomes` | the outcomes of an instance's deletion |
+//! | `others` | operations of other clients |
+//! | `hangers_on` | bindings, keys, routes and shares are deleted first |
+//! | `choices` | the selected instances, the confirmation, and the command line |
+//! | `purge` | plans are closed, all instances deleted, the broker unregistered |
+//! | `interruptions` | the errand is interrupted, killed, and run again |
 
 mod choices;
 mod hangers_on;
@@ -29,7 +29,7 @@ use crate::TIMEOUT;
 const DELETE_ALL: &str = "delete-all-service-instances";
 const PURGE: &str = "delete-all-service-instances-and-deregister-broker";
 
-/// What the Cloud Controller speaks.
+/// The API version of the Cloud Controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Generation {
     V3,
@@ -65,7 +65,7 @@ impl Generation {
     }
 }
 
-/// A foundation with a registered broker, whose instances nobody has to wait for.
+/// A foundation with a registered broker, whose instances are deployed quickly.
 struct Stage {
     generation: Generation,
     controller: CloudController,
@@ -210,7 +210,7 @@ impl Stage {
         self.discreet(errand.with(arguments).run().await).await
     }
 
-    /// No secret of anybody's is in what it said.
+    /// Asserts that its output contains no secret.
     async fn discreet(&self, run: ErrandRun) -> ErrandRun {
         let all = format!("{}{}", run.stderr, run.output);
         let secrets = self.foundation.secrets().await;
@@ -247,7 +247,7 @@ impl Stage {
         deletions
     }
 
-    /// What errands and broker have sent to the Cloud Controller to change something, as `METHOD /path`.
+    /// The changing requests of errands and broker to the Cloud Controller, as `METHOD /path`.
     async fn changes(&self) -> Vec<String> {
         self.calls(|call| call.method != "GET").await
     }
@@ -295,7 +295,7 @@ impl Stage {
         self.foundation.control().set_fault(&fault).await.id
     }
 
-    /// What happens to the next task of an instance.
+    /// Sets a fault for the next task of an instance.
     async fn next_task(&self, instance: &str, effect: Value) -> u64 {
         let fault = json!({
             "deployment": format!("service-instance_{instance}"),
@@ -314,7 +314,7 @@ fn holds() -> Value {
     json!({ "kind": "hold" })
 }
 
-/// A refusal of the Cloud Controller, in the form of both versions at once.
+/// An error of the Cloud Controller, in the form of both versions at once.
 fn rejection(code: u64, title: &str) -> Value {
     json!({
         "errors": [{ "code": code, "title": title, "detail": "not today" }],

@@ -1,4 +1,4 @@
-//! Somebody else is at it: deletes, changes or creates the instance, or runs the same errand.
+//! Another client deletes, changes or creates the instance, or runs the same errand.
 
 use odb_stories::{RunningErrand, eventually};
 use reqwest::Method;

@@ -1,4 +1,5 @@
-//! `delete-all-service-instances-and-deregister-broker`: nobody orders any more, all goes, and the broker with it.
+//! `delete-all-service-instances-and-deregister-broker`: plans are closed, all instances deleted, the broker
+//! unregistered.
 
 use odb_stories::eventually;
 use serde_json::json;
@@ -114,7 +115,7 @@ async fn an_instance_that_appears_meanwhile_goes_too() {
             &format!("Waiting for service instance {first} to be deleted"),
         )
         .await;
-        // An administrator may order what nobody else sees.
+        // An administrator may order plans that no organization sees.
         let second = stage.order("second").await;
         stage.foundation.control().clear_task_faults().await;
 
@@ -179,7 +180,7 @@ async fn nothing_is_deleted_while_access_cannot_be_closed() {
     }
 }
 
-/// Once more, for whoever mistypes: what another name offers is not closed, deleted or forgotten.
+/// A typo in the name: the plans of another broker are not closed, deleted or unregistered.
 #[tokio::test]
 async fn nothing_is_done_to_what_another_broker_offers() {
     for generation in GENERATIONS {
@@ -216,7 +217,7 @@ async fn where_there_is_no_instance_the_broker_goes() {
             run.stderr
         );
         assert_eq!(brokers(&stage).await, 0);
-        // Once more, for whoever did not see the end.
+        // A second run after the end succeeds.
         stage.purge(&[]).await.expect_success();
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of what adapters print.
+//! The output of adapters.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ async fn a_garbled_answer_of_an_adapter_is_never_shown() {
     assert!(mentioned.is_none(), "{mentioned:?}");
 }
 
-/// What a failing adapter says on stderr is for operators, also where causes are shown.
+/// A failing adapter's stderr is for operators only, even if users see causes.
 #[tokio::test]
 async fn the_stderr_of_a_failing_adapter_is_never_shown_to_users() {
     let foundation = Foundation::start().await;

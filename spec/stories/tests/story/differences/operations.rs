@@ -1,4 +1,4 @@
-//! What becomes of an operation.
+//! The outcome of an operation.
 
 use odb_stories::{Foundation, Order, Platform, new_id};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn a_task_that_the_director_does_not_know_ends_with_the_truth_about_the_in
     }
     let token = platform.deprovision(&deleted).await.accepted();
     platform.end_of_operation(&deleted, &token).await;
-    // What the process remembers would answer as well.
+    // The memory of the process would also have the answer.
     broker.stop().await;
     broker.start_again().await;
 
@@ -102,7 +102,7 @@ fn go_token(task: u64, kind: &str) -> String {
         .to_string()
 }
 
-/// What each of eight who poll is told at the end, and what the Director had done by then.
+/// The final answer to each of eight pollers, and the Director's state at that time.
 async fn polled_by_eight(
     platform: &Platform,
     instance: &str,

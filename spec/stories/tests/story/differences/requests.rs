@@ -62,7 +62,7 @@ async fn a_request_for_another_brokers_service_or_plan_is_rejected() {
     assert_eq!(history, history_of_an_order(&instance));
 }
 
-/// 30: what lay in `public` below the working directory was served to anybody.
+/// 30: files in `public` below the working directory were public.
 #[tokio::test]
 async fn no_file_is_served_and_no_path_answers_unauthenticated_clients() {
     let foundation = Foundation::start().await;

@@ -1,4 +1,4 @@
-//! Each upstream broken in turn: the right one is blamed, and no other, and what helps is told.
+//! Each upstream is broken in turn: only the right one is reported, with a remedy.
 
 use std::fmt::Write as _;
 
@@ -11,17 +11,17 @@ use super::{Ran, everything, examined};
 const DIRECTOR_CLIENT: &str = "/bosh/authentication/uaa/client_credentials";
 const PLATFORM_CLIENT: &str = "/cf/uaa/authentication/client_credentials";
 const CREDHUB_CLIENT: &str = "/bosh_credhub/authentication/uaa/client_credentials";
-/// Nobody listens there.
+/// No server listens there.
 const UNREACHABLE: &str = "https://127.0.0.1:9";
 
-/// Something that is broken, and what is to be told of it.
+/// A broken configuration, and the expected finding.
 struct Case {
     what: &'static str,
     faults: Vec<Value>,
     changes: Vec<(&'static str, Value)>,
     /// Upstream, probe and code of each finding.
     blamed: Vec<(&'static str, &'static str, &'static str)>,
-    /// What the findings say among other things.
+    /// Texts that the findings must contain.
     reported: Vec<String>,
     /// Whether the broker cannot work so.
     status: i32,
@@ -89,7 +89,7 @@ impl Case {
         ran
     }
 
-    /// What is wrong with a report, if anything is.
+    /// The errors of a report, if there are any.
     fn errors(&self, ran: &Ran) -> String {
         let mut errors = String::new();
         let mut blamed: Vec<_> = self
@@ -156,7 +156,7 @@ fn answer(status: u16, body: &Value) -> Value {
     json!({ "kind": "answer", "status": status, "headers": headers, "body": body.to_string() })
 }
 
-/// What a server of another time of day answers.
+/// The answer of a server with another clock.
 fn answer_at(body: &Value, date: &str) -> Value {
     let mut answer = answer(200, body);
     answer["headers"]["Date"] = date.into();
@@ -167,7 +167,7 @@ fn client(id: &str, secret: &str) -> Value {
     json!({ "client_id": id, "client_secret": secret })
 }
 
-/// The certificate of an authority that has signed for nobody here.
+/// The certificate of an authority that has signed no server here.
 fn another_authority() -> String {
     let mut parameters = CertificateParams::new(Vec::new()).unwrap();
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

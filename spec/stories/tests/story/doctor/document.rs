@@ -1,4 +1,4 @@
-//! `docs/operators/reference/doctor.md` shows what is printed, and names every code that is told.
+//! `docs/operators/reference/doctor.md` shows the output, and lists every code.
 
 use odb_stories::{BrokerConfiguration, Foundation, fences};
 use serde_json::json;

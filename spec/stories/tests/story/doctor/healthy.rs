@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{doctor, doctor_in, everything, examined};
 use crate::TIMEOUT;
 
-/// Who is looked at, and by what, where everything is switched on.
+/// The subjects and properties with every feature on.
 const LOOKED_AT: &[(&str, &str)] = &[
     (
         "director",

@@ -1,11 +1,11 @@
-//! `on-demand-broker doctor` tries every upstream, blames the right one, and changes nothing.
+//! `on-demand-broker doctor` examines every upstream, reports the right one, and changes nothing.
 //!
-//! | file | who is ill |
+//! | file | broken part |
 //! | --- | --- |
-//! | `healthy` | nobody |
+//! | `healthy` | none |
 //! | `broken` | each upstream in turn |
-//! | `rights` | nobody, but rights are missing, as `docs/operators/permissions.md` has them |
-//! | `document` | whoever is in `docs/operators/reference/doctor.md` |
+//! | `rights` | rights are missing, as listed in `docs/operators/permissions.md` |
+//! | `document` | the examples of `docs/operators/reference/doctor.md` |
 
 mod broken;
 mod document;
@@ -29,8 +29,8 @@ impl Ran {
             .unwrap_or_else(|error| panic!("{error}: {}", self.output))
     }
 
-    /// What is found, but for the warning that a team cancels no tasks, which there is wherever the broker has no more rights
-    /// than it needs.
+    /// The findings, without the warning that a team cannot cancel tasks, which a broker with minimal rights always
+    /// gets.
     fn findings(&self) -> Vec<Value> {
         let report = self.report();
         let findings = report["findings"].as_array().expect("there is a list");
@@ -42,7 +42,7 @@ impl Ran {
         others.cloned().collect()
     }
 
-    /// Who is blamed, by upstream, probe and code.
+    /// The findings, by upstream, probe and code.
     fn blamed(&self) -> Vec<(String, String, String)> {
         let findings = self.findings();
         let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or("").to_owned();
@@ -61,7 +61,7 @@ impl Ran {
     }
 }
 
-/// A broker for which everything is switched on that somebody has to allow.
+/// A broker with every feature on that needs a right.
 fn everything(foundation: &Foundation) -> BrokerConfiguration<'_> {
     foundation
         .broker()

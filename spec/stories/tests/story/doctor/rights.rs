@@ -1,5 +1,5 @@
-//! What `docs/operators/permissions.md` has an operator allow is enough, the doctor misses each piece of it, and its remedies
-//! give what is missing and take nothing away.
+//! The rights in `docs/operators/permissions.md` are sufficient, the doctor notices each missing one, and its remedies
+//! grant what is missing and revoke nothing.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -12,7 +12,7 @@ const GUIDE: &str = include_str!("../../../../../docs/operators/permissions.md")
 const SECRET: &str = "of-the-operators-choice";
 /// The team of the guide's client.
 const TEAM: &str = "on-demand-broker";
-/// What the Director of the sandbox is called.
+/// The name of the sandbox's Director.
 const DIRECTOR: &str = "sandbox-director";
 /// A client of the Director's UAA that administers the others.
 const ADMINISTRATOR: &str = "uaa-administrator";
@@ -30,7 +30,7 @@ struct GuidedClient {
     side: Side,
     id: String,
     authorities: Vec<String>,
-    /// What it is permitted in the CredHub of its side: where, and what.
+    /// Its permission in the CredHub of its side: the path and the operations.
     permitted: Option<(String, Vec<String>)>,
     /// The same of the variables of deployments.
     variables: Option<(String, Vec<String>)>,
@@ -89,7 +89,7 @@ impl GuidedClient {
         }
     }
 
-    /// Who is blamed when it lacks something, and under which code.
+    /// The subject of the finding when a right is missing, and its code.
     fn blamed(&self, right: &str) -> (&'static str, &'static str) {
         match (self.side, self.is_of_credhub()) {
             (Side::Director, false) => ("director", "ODB-1124"),
@@ -297,7 +297,7 @@ async fn the_clients_of_the_guide_are_enough_and_each_of_their_rights_is_missed(
         let findings = ran.findings();
         let finding = findings.first().unwrap_or(&Value::Null);
         let came = finding["came"].as_str().unwrap_or_default();
-        // Who may not see permissions is told of none, and may have them all.
+        // A client that may not read permissions sees none, and may have all.
         let (severity, status) = if right == "read_acl" {
             ("warning", 0)
         } else {

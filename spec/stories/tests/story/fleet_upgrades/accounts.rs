@@ -201,7 +201,7 @@ async fn a_failure_leaves_busy_instances_their_attempts() {
     );
 }
 
-/// Weakness 12 of `spec/contracts/errands.md` §11.1 stays as it is: without its plan nobody knows what to deploy.
+/// Weakness 12 of `spec/contracts/errands.md` §11.1 remains: without its plan, the target is unknown.
 #[tokio::test]
 async fn the_broker_says_why_it_cannot_operate_on_an_instance() {
     let mut fleet = Fleet::of(1).await;

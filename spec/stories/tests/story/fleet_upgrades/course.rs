@@ -183,7 +183,7 @@ async fn canaries_are_chosen_by_organization_and_space() {
     assert_eq!(fleet.deployments_of(0).await, 1);
 }
 
-/// Weakness 7 of `spec/contracts/errands.md` §11.1: the whole list was read before every trigger.
+/// Weakness 7 of `spec/contracts/errands.md` §11.1: the complete list was read before every trigger.
 #[tokio::test]
 async fn the_list_is_read_once_for_a_pass() {
     let fleet = Fleet::of(3).await;

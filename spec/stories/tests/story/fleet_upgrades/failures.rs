@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{BOTH, Fleet, UPGRADE, own_texts, summary};
 
-/// Weakness 9 of `spec/contracts/errands.md` §11.1: one poll without answer failed an instance whose task went on.
+/// Weakness 9 of `spec/contracts/errands.md` §11.1: one unanswered poll failed an instance whose task continued.
 #[tokio::test]
 async fn a_broker_that_is_started_anew_in_the_middle_fails_no_instance() {
     for errand in BOTH {

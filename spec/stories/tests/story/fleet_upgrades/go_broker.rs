@@ -1,4 +1,4 @@
-//! A Go broker, as far as these errands speak to it: it knows nothing of `/mgmt/v1`, and answers as it is told.
+//! A Go broker from the view of these errands: it has no `/mgmt/v1`, and returns configured answers.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,7 +23,7 @@ const REQUEST_LIMIT: usize = 16 * 1024;
 #[derive(Debug, Default)]
 struct Book {
     answers: HashMap<String, (u16, String)>,
-    /// What is answered before that, each once.
+    /// Answers that come first, each once.
     first: HashMap<String, VecDeque<(u16, String)>>,
     requests: Vec<String>,
 }
@@ -73,7 +73,7 @@ impl GoBroker {
             .insert(request.to_owned(), (status, body.to_owned()));
     }
 
-    /// What is answered at first, one after the other.
+    /// Sets the first answers, in order.
     pub(super) fn answers_first(&self, request: &str, answers: &[(u16, &str)]) {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         let answers = answers.iter();
@@ -138,7 +138,7 @@ async fn serve(mut stream: TcpStream, book: Arc<Mutex<Book>>) {
         "HTTP/1.1 {status} Answer\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    // Who has gone away reads no answer.
+    // A client that has disconnected reads no answer.
     let _ = stream.write_all(answer.as_bytes()).await;
 }
 

@@ -1,5 +1,5 @@
-//! Answers get lost on their way, or come from a router that does not know the broker. The broker is a stand-in that answers as
-//! it is told: what is lost when cannot be chosen otherwise.
+//! Answers get lost, or come from a router without a route to the broker. The broker is a stand-in with configured
+//! answers, which makes the time of the loss exact.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const RUN_BEGAN: &str = "2026-01-01T12:00:00Z";
 const EARLIER: &str = "2026-01-01T11:00:00Z";
 const LATER: &str = "2026-01-01T12:00:01Z";
 
-/// What is known of the instance when this was the last operation on it.
+/// The inventory entry of the instance after this last operation.
 fn entry(kind: &str, state: &str, began: &str) -> String {
     let request = match began {
         LATER => "f2f2e4d2-8f0f-4f8e-9f54-0e1d5f4b7c10",
@@ -35,7 +35,7 @@ fn entry(kind: &str, state: &str, began: &str) -> String {
     .to_string()
 }
 
-/// A broker that remembers runs.
+/// A broker that records runs.
 async fn broker(errand: &str) -> GoBroker {
     let broker = GoBroker::with(&["i1"]).await;
     let run = json!({
@@ -64,7 +64,8 @@ fn triggers(broker: &GoBroker) -> usize {
     triggers.count()
 }
 
-/// The broker carries out what it was asked for although its answer is cut; who asks again is told that it is busy.
+/// The broker performs the requested operation although its answer is cut; a second request gets the answer that the
+/// instance is busy.
 #[tokio::test]
 async fn what_has_begun_although_its_answer_was_lost_is_not_begun_again_when_the_broker_is_busy_with_it()
  {
@@ -92,7 +93,7 @@ async fn what_has_begun_although_its_answer_was_lost_is_not_begun_again_when_the
     }
 }
 
-/// The broker says that it is busy where it has no time to tell that it has begun.
+/// The broker reports that it is busy if it has no time to report the start.
 #[tokio::test]
 async fn what_has_begun_although_the_broker_said_busy_is_not_begun_again() {
     let foundation = foundation().await;
@@ -140,7 +141,7 @@ async fn what_is_in_the_way_of_an_operation_does_not_count_as_it() {
     }
 }
 
-/// A broker that runs behind a router which does not know it for a moment, and which cannot remember runs.
+/// A broker behind a router that has no route to it for a moment, and which cannot record runs.
 #[tokio::test]
 async fn a_router_that_does_not_know_the_broker_for_a_moment_does_not_make_it_a_go_broker() {
     let foundation = foundation().await;

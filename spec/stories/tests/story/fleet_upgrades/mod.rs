@@ -1,17 +1,14 @@
-//! An operator upgrades or recreates a whole fleet (`spec/contracts/errands.md` §4): each line of its tables, against a Cloud
-//! Controller with version 3 of its API and one with version 2 alone.
+//! An operator upgrades or recreates a complete fleet (`spec/contracts/errands.md` §4): each line of its tables,
+//! against a Cloud Controller with version 3 of its API and one with only version 2.
 //!
-//! | file | what happens |
+//! | file | contents |
 //! | --- | --- |
-//! | `course` | nothing: every instance is operated on, canaries first |
-//! | `platform_pass` | upgrades go through the Cloud Controller |
+//! | `course` | every instance is operated on, canaries first |
+//! | `platform_pass` | upgrades use the Cloud Controller |
 //! | `accounts` | instances are busy, gone, broken or fail |
-//! | `lost` | answers get lost on their way, or come from a router that does not know the broker |
-//! | `failures` | the broker or the operator goes away in the middle |
+//! | `lost` | answers get lost, or come from a router without a route to the broker |
+//! | `failures` | the broker or the operator disappears during the run |
 //! | `go_broker` | the broker is a Go broker |
-//! | `wanted` | the operator wants more than the Go errands can do |
-//! | `interrupted` | a run has not come to a good end, and is continued |
-//! | `rejections` | the run cannot begin |
 
 mod accounts;
 mod course;
@@ -39,7 +36,7 @@ const BOTH: [&str; 2] = [UPGRADE, RECREATE];
 /// The broker is started anew in these tests, with the same password.
 const PASSWORD: &str = "the same after a restart";
 
-/// A few instances that somebody has ordered.
+/// A few ordered instances.
 struct Fleet {
     foundation: Foundation,
     broker: Broker,
@@ -121,7 +118,7 @@ impl Fleet {
         self.foundation.control().set_task_fault(&fault).await;
     }
 
-    /// The next task of an instance goes no further until faults are cleared.
+    /// Holds the next task of an instance until faults are cleared.
     async fn hold(&self, location: usize) {
         self.task_fault(location, "start", json!({ "kind": "hold" }))
             .await;
@@ -133,7 +130,7 @@ impl Fleet {
         self.task_fault(location, "start", effect).await;
     }
 
-    /// Somebody operates on an instance and does not come to an end until faults are cleared.
+    /// Starts an operation on an instance that does not end until faults are cleared.
     async fn occupy(&self, location: usize) {
         self.hold(location).await;
         let order = Order::small();
@@ -156,7 +153,7 @@ impl Fleet {
         assert_eq!(status, 204, "{body}");
     }
 
-    /// What was done to an instance, oldest first, without what was done to make it.
+    /// The operations on an instance, oldest first, without its creation.
     async fn operations_on(&self, location: usize) -> Vec<String> {
         let director = self.foundation.director();
         let tasks = director.tasks_of(&self.deployment(location)).await;

@@ -163,7 +163,7 @@ async fn an_instance_that_the_platform_has_forgotten_meanwhile_counts_as_deleted
     assert!(own_texts(&run).contains(&deleted), "{run:?}");
 }
 
-/// The upgrade is over, one way or the other, when it is asked for again.
+/// The upgrade has ended, with any outcome, when it is requested again.
 #[tokio::test]
 async fn an_upgrade_whose_answer_is_lost_is_deployed_once() {
     for setup in foundations() {

@@ -1,4 +1,4 @@
-//! What the Go errands do not have: runs that are continued, budgets, gates, choices, and runs that change nothing.
+//! Features that the Go errands do not have: continued runs, budgets, gates, selections, and dry runs.
 
 use std::collections::BTreeSet;
 

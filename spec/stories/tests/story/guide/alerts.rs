@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{project_file, rows};
 
-/// What Prometheus knows of every target, and what it adds itself.
+/// The labels that Prometheus adds to every target.
 const OF_EVERY_TARGET: [&str; 2] = ["instance", "job"];
 
 #[test]
@@ -47,7 +47,7 @@ fn every_alert_asks_for_metrics_and_labels_that_there_are_and_says_what_it_means
             let count = |wanted| expression.matches(wanted).count();
             assert_eq!(count(open), count(close), "{name}: {expression}");
         }
-        // What is added up keeps only the labels that it is added up by.
+        // An aggregation keeps only the labels that it groups by.
         let kept = expression
             .split_once("by (")
             .and_then(|(_, rest)| rest.split_once(')'));

@@ -1,13 +1,13 @@
-//! An operator reads the guide (`docs/operators/README.md`) and does what it says.
+//! An operator reads the guide (`docs/operators/README.md`) and follows it.
 //!
-//! | module | what is held to the documents |
+//! | module | contents |
 //! | --- | --- |
-//! | `walk` | the commands, typed one chapter after the other |
-//! | `quotas` | who is let in, who is refused, and what they read |
-//! | `changes` | what becomes of users while a broker is deployed, and a plan taken away |
-//! | `rotation` | the same while a password is exchanged |
-//! | `alerts` | the alert rules, and the table of what to do about them |
-//! | `sentences` | the sentences that users read, and the codes |
+//! | `walk` | the commands, one chapter after the other |
+//! | `quotas` | admitted and rejected orders, and their messages |
+//! | `changes` | the users' view while a broker is deployed, and a plan is removed |
+//! | `rotation` | the same while a password is rotated |
+//! | `alerts` | the alert rules, and the table of remedies |
+//! | `sentences` | the quoted messages, and the codes |
 
 mod alerts;
 mod changes;

@@ -51,7 +51,7 @@ async fn the_quotas_of_the_example_refuse_whom_the_chapter_says_in_the_words_tha
     order("large", "third").await.succeeded();
 }
 
-/// What the ops files of a document put where the path ends so.
+/// The value that the ops files of a document set where the path ends so.
 fn value_at(document: &str, end: &str) -> Value {
     let operations = fences(document)
         .into_iter()

@@ -1,4 +1,4 @@
-//! `docs/operators/secure.md`: the steps of a rotation, while somebody has an order in progress.
+//! `docs/operators/secure.md`: the steps of a rotation, while an order is in progress.
 
 use odb_stories::{Errand, ErrandConfiguration, Foundation, eventually};
 use serde_json::json;

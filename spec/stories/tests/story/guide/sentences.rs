@@ -1,4 +1,4 @@
-//! What the guide quotes: the sentences that users read are the broker's, and the codes are those of the list.
+//! The quotes of the guide: the messages for users are the broker's, and the codes are those of the list.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn what_users_read_is_what_the_broker_says() {
     }
     assert!(quoted.len() > 8, "the sentences are not found: {quoted:?}");
     for sentence in quoted {
-        // What follows is different each time.
+        // The rest differs each time.
         let words = sentence.split(['…', ':']).next().unwrap_or_default().trim();
         assert!(texts.contains(words), "no text of the broker has `{words}`");
     }

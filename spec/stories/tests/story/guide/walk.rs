@@ -7,7 +7,7 @@ use odb_stories::{Broker, Cf, ErrandConfiguration, Fence, Foundation, Reader, ev
 use super::project_file;
 use crate::TIMEOUT;
 
-/// What Bash reads before each block: the sandbox has a command line of its own.
+/// The prelude of each block: the sandbox has a command line of its own.
 const PRELUDE: &str = "cf() { odb-sandbox cf \"$@\"; }\n";
 
 /// Chapters by name, with a number of commands below which they are not found.
@@ -57,7 +57,7 @@ async fn the_commands_of_the_chapters_do_what_the_chapters_say() {
     assert!(said("--dry-run").contains("unchanged"), "{operation}");
 }
 
-/// Somebody with a terminal.
+/// An operator with a shell.
 struct Operator {
     reader: Reader,
     instance: String,
@@ -66,7 +66,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// With the files and variables that the guide speaks of.
+    /// With the files and variables of the guide.
     async fn at(foundation: &Foundation, broker: &Broker, cf: &Cf) -> Self {
         let reader = Reader::new();
         let folder = reader.folder().to_owned();

@@ -67,7 +67,7 @@ async fn a_body_that_trickles_in_is_abandoned_with_an_answer() {
     foundation.director().expect_untouched().await;
 }
 
-/// Otherwise a router would send the next request to where nobody reads any more.
+/// Otherwise a router would send the next request on a connection that is no longer read.
 #[tokio::test]
 async fn who_is_not_read_to_the_end_is_reported_that_the_connection_ends() {
     let foundation = Foundation::start().await;
@@ -158,7 +158,7 @@ async fn a_body_that_says_it_is_something_else_is_refused() {
         assert_eq!(answer.status, 400, "{kind}: {answer:?}");
         assert!(answer.description().contains("Content-Type"), "{answer:?}");
     }
-    // That is what `curl -d` says of everything, and operators do not contradict it.
+    // `curl -d` sends this content type with every body, and operators do not override it.
     let plan = json!({ "plan_id": Order::small().member("plan_id") });
     let request = platform
         .operate_request(&new_id(), "recreate", &plan)

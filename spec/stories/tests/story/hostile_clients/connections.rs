@@ -59,7 +59,7 @@ async fn a_client_that_takes_no_answers_is_hung_up_on() {
     let catalog = head(&broker, "GET", "/v2/catalog") + "\r\n";
     let mut client = broker.raw_client().await;
 
-    // More answers than fit into what lies between the two.
+    // More answers than the buffers in between can hold.
     let sent = client
         .flood(std::iter::repeat(catalog.repeat(64).into_bytes()), 1 << 30)
         .await;
@@ -96,7 +96,7 @@ async fn one_client_cannot_take_all_connections() {
         .find(|line| line.field("code") == Some("ODB-2020"));
     assert!(reported.is_some_and(LogLine::is_warning_or_worse));
 
-    // Whoever goes makes room.
+    // A client that disconnects makes room.
     greedy.clear();
     eventually("there is room again", TIMEOUT, async || {
         let client = broker.raw_client_at("127.0.0.77").await;
@@ -136,7 +136,7 @@ async fn what_is_no_tls_is_hung_up_on() {
         let said = client.last_words().await;
         assert!(!said.contains("HTTP"), "{garbage:?}: {said}");
     }
-    // Somebody has mistyped the address.
+    // The client used the wrong scheme.
     let mut client = broker.raw_tcp_client().await;
     let request = head(&broker, "GET", "/v2/catalog") + "\r\n";
     client.send_bytes(request.as_bytes()).await;
@@ -174,7 +174,7 @@ async fn a_unauthenticated_client_too_many_is_reported_that_the_connection_ends(
     let said = said.to_ascii_lowercase();
     assert!(said.starts_with("http/1.1 401"), "{said}");
     assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
-    // Who has to do no more than wait keeps his connection.
+    // A client that only waits keeps its connection.
     let said = waiting.swap_remove(0).read_until("\r\n\r\n").await;
     assert!(said.starts_with("HTTP/1.1 401"), "{said}");
     assert!(!said.to_ascii_lowercase().contains("connection:"), "{said}");
@@ -198,7 +198,7 @@ async fn unauthenticated_clients_beyond_a_rate_leave_one_line_in_the_log_and_no_
             .header("X-Broker-API-Originating-Identity", "nonsense");
         unauthenticated_client.send(order).await.expect_status(401);
     }
-    // Refused before anybody looks at the password.
+    // Rejected before the password is checked.
     for _ in 0..60 {
         let long = platform
             .request(Method::GET, "/v2/catalog")

@@ -1,5 +1,5 @@
-//! The client means harm: it is told off or hung up on, the broker's memory stays bounded, and others are served meanwhile.
-//! `docs/contributing/security.md` has the table of attacks and tests.
+//! Malicious clients: they are rejected or disconnected, the broker's memory stays bounded, and other clients are
+//! served meanwhile. `docs/contributing/security.md` has the table of attacks and tests.
 
 mod bodies;
 mod connections;
@@ -8,7 +8,7 @@ mod requests;
 use odb_stories::{Answer, Broker, Order, new_id};
 use reqwest::Method;
 
-/// What an attack may cost in memory. The broker needs about 40 MB at rest, unoptimised.
+/// The memory that an attack may use. The broker needs about 40 MB at rest, unoptimised.
 const MEMORY: u64 = 128 * 1024 * 1024;
 
 /// Measures what an attack costs.
@@ -44,7 +44,7 @@ async fn order_with(broker: &Broker, body: String) -> Answer {
         .await
 }
 
-/// What `Order::small` says, with something else for its parameters.
+/// The body of `Order::small` with other parameters.
 fn with_parameters(parameters: &str) -> String {
     let body = Order::small()
         .with("parameters", "HERE".into())

@@ -1,4 +1,4 @@
-//! Requests that want to be read in two ways, or are more than anybody needs.
+//! Ambiguous requests, and requests beyond the limits.
 
 use odb_stories::{Broker, Foundation, RawClient};
 use reqwest::Method;

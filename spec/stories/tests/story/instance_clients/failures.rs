@@ -425,7 +425,7 @@ async fn a_client_that_is_in_use_survives_an_end_that_the_uaa_was_not_reported()
         "server": "cf-uaa",
         "requests": { "method": "PUT", "path": "/oauth/clients/*" },
         "effect": { "kind": "answer", "status": 400 },
-        // The dashboard is told first.
+        // The dashboard is requested first.
         "after": 1,
     });
     control.set_fault(&untold).await;

@@ -154,7 +154,7 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
         .await;
     let platform = broker.platform();
 
-    // An upgrade need not tell where the instance is.
+    // An upgrade may come without the instance's space.
     upgrade_to_the_end(platform, &instance, Value::Null).await;
     assert_eq!(clients.find(&instance).await, None);
     assert_eq!(reported(&foundation).last(), Some(&Value::Null));
@@ -168,7 +168,7 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
     let secret = deployed_secret(&foundation, &instance).await;
     assert!(clients.knows(&instance, &secret).await);
 
-    // Where the operator's request does not tell, what is known stays.
+    // Values that the operator's request does not have stay unchanged.
     upgrade_to_the_end(platform, &instance, Value::Null).await;
     assert_eq!(clients.client(&instance).await["name"], "store");
     let kept = clients.client(&instance).await;
@@ -220,7 +220,7 @@ async fn a_deletion_takes_the_client_along() {
     delete_to_the_end(platform, &with_errand).await;
     assert_eq!(clients.find(&with_errand).await, None);
 
-    // Somebody has deleted the deployment behind our back.
+    // The deployment was deleted outside of the broker.
     let missing = json!({
         "server": "director",
         "requests": { "method": "GET", "path": format!("/deployments/service-instance_{vanished}") },

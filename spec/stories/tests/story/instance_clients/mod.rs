@@ -1,9 +1,9 @@
-//! Each instance has a UAA client of its own, which comes and goes with it whatever happens.
+//! Each instance has a UAA client of its own, which is created and deleted with it in every case.
 //!
-//! | module | what may happen |
+//! | module | contents |
 //! | --- | --- |
-//! | `life` | nothing: an instance comes, changes and goes |
-//! | `failures` | something fails in the middle, is lost or killed, or belongs to another owner |
+//! | `life` | an instance is created, changed and deleted |
+//! | `failures` | a request fails, is lost or killed, or the client belongs to another owner |
 
 mod failures;
 mod life;
@@ -20,7 +20,7 @@ use crate::TIMEOUT;
 
 const PLACEHOLDER: &str = "https://placeholder.example.com";
 
-/// Answers as the real adapter, names a dashboard and notes each question.
+/// Answers as the real adapter, names a dashboard and records each request.
 const WITH_DASHBOARD: &str = r#"read_input
 case $call in
 dashboard-url)
@@ -41,7 +41,7 @@ dashboard-url)
 *) as_redis ;;
 esac"#;
 
-/// Notes each question, and fails once the file `broken` is there.
+/// Records each request, and fails once the file `broken` exists.
 const NOTING: &str = r#"read_input
 case $call in
 generate-manifest)
@@ -59,7 +59,7 @@ fn defined<'f>(foundation: &'f Foundation, script: &str) -> BrokerConfiguration<
         .with_client_definition(client_definition())
 }
 
-/// What the adapter was told of the client, question by question.
+/// The client in each request to the adapter.
 fn reported(foundation: &Foundation) -> Vec<Value> {
     let noted = std::fs::read_to_string(foundation.folder().join("received")).unwrap_or_default();
     let lines = noted.lines().map(serde_json::from_str);
@@ -208,7 +208,7 @@ async fn fail_task(control: &Control, instance: &str, location: Value) {
     control.set_task_fault(&fails).await;
 }
 
-/// The secret that the adapter was told last.
+/// The last secret that the adapter received.
 fn reported_secret(foundation: &Foundation) -> String {
     let last = reported(foundation).pop().expect("it was asked");
     last["client_secret"].as_str().expect("a text").to_owned()

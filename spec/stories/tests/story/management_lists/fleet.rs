@@ -9,8 +9,8 @@ use super::{asked, both, latest_call, order, registered};
 /// How many instances there are.
 const FLEET: usize = 5000;
 
-/// What a list of them may cost the broker at once, in bytes: a few pages, and what is remembered of each instance so that
-/// it is told once. All pages at once would take more.
+/// The memory for a list, in bytes: a few pages, and the id of each instance so that it is listed once. All pages at
+/// once would take more.
 const MEMORY: u64 = 8 * 1024 * 1024;
 
 /// Asks, and gives what that cost: calls to the Cloud Controller.
@@ -35,7 +35,7 @@ async fn five_thousand_instances_are_listed_checked_and_counted_without_repeated
     for (setup, expected) in both().into_iter().zip(expected) {
         let foundation = setup.without_processes().start().await;
         let broker = registered(&foundation).await;
-        // What the broker has learned before it is asked does not count.
+        // Data that the broker has loaded before does not count.
         order(&foundation, "small", "first").await;
         broker.platform().listed_instances("").await;
         foundation.control().seed_fleet(FLEET - 1, 5).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{PATHS, both, expect_status_alone, order, registered};
 
-/// What a list has, in any order.
+/// The rows of a list, in any order.
 fn rows(answer: &Answer) -> BTreeSet<String> {
     let list = answer.expect_status(200).json();
     let rows = list.as_array().unwrap_or_else(|| panic!("{answer:?}"));

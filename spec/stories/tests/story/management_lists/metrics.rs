@@ -40,7 +40,7 @@ fn with_quotas(configuration: BrokerConfiguration<'_>) -> BrokerConfiguration<'_
     )
 }
 
-/// What is told of two small instances and a large one.
+/// The metrics of two small instances and a large one.
 const EXPECTED: [(&str, i64); 13] = [
     ("small/total_instances", 2),
     ("small/quota_remaining", 3),
@@ -143,7 +143,7 @@ async fn a_plan_that_is_gone_from_the_configuration_hides_no_other() {
 
         let answer = broker.platform().service_metrics().await;
 
-        // Whoever has a place takes it from all, as with quotas.
+        // An instance that occupies a slot counts everywhere, as with quotas.
         assert_eq!(
             reported(&answer),
             owned(&[("small/total_instances", 1), ("total_instances", 2)])

@@ -1,13 +1,13 @@
-//! The lists and the metrics of the management API as the Go broker has them, `spec/contracts/broker-behaviour.md` §6, told by
-//! the Cloud Controller in both versions of its API and by a service instances API.
+//! The lists and the metrics of the management API as in the Go broker, `spec/contracts/broker-behaviour.md` §6, from
+//! the Cloud Controller in both versions of its API and from a service instances API.
 //!
-//! | file | asks |
+//! | file | contents |
 //! | --- | --- |
-//! | `instances` | which service instances there are, all of them or some |
-//! | `orphans` | which deployments nobody needs |
-//! | `metrics` | how much of the offering is used |
-//! | `fleet` | all that of thousands, and what it costs |
-//! | `changes` | while the list changes, or breaks off |
+//! | `instances` | all service instances, or some |
+//! | `orphans` | orphan deployments |
+//! | `metrics` | the use of the offering |
+//! | `fleet` | the same for thousands of instances, with its costs |
+//! | `changes` | the list changes, or breaks off |
 
 mod changes;
 mod fleet;
@@ -60,7 +60,7 @@ fn expect_status_alone(broker: &Broker, answer: &Answer, status: u16, code: &str
     );
 }
 
-/// What the broker has asked the Cloud Controller after a call.
+/// The broker's requests to the Cloud Controller after a call.
 async fn asked(foundation: &Foundation, after: u64) -> Vec<String> {
     let calls = foundation.control().broker_calls(after).await;
     let asked = calls

@@ -1,4 +1,4 @@
-//! Which deployments nobody needs.
+//! Orphan deployments.
 
 use odb_stories::{Answer, Foundation, InstancesApi, Order, new_id};
 use serde_json::{Value, json};

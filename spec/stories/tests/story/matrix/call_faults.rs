@@ -1,4 +1,4 @@
-//! What a server does to a call.
+//! The faults of a call.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::TIMEOUT;
 
-/// What happens to a call.
+/// The effect on a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
     /// It takes longer than the request has, and so does every later one like it until there is an answer.
@@ -147,7 +147,7 @@ impl CallFault {
         let mut end = String::new();
         if let Expected::Accepted(token) = &expected {
             let ended = platform.end_of_operation(&subject.instance, token).await;
-            // Trouble that passes is no reason to give up what was accepted.
+            // A transient error is no reason to give up an accepted operation.
             let may_fail = matches!(self.fault, Fault::Unavailable);
             assert!(may_fail || ended.state != "failed", "{ended:?}");
             end = ended.state;

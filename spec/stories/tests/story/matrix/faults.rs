@@ -54,7 +54,7 @@ fn row(case: &Case, message: Option<String>) -> Row {
     }
 }
 
-/// Each fault of a server at each call, and each trouble of a task at each place.
+/// Each fault of a server at each call, and each fault of a task at each location.
 fn cases(recording: &Recording) -> impl Iterator<Item = Case> {
     let operation = recording.operation;
     let calls = recording.targets.iter().flat_map(move |target| {

@@ -52,7 +52,7 @@ fn cases(recording: &Recording) -> impl Iterator<Item = Case> {
         let cases =
             moments.flat_map(|moment| [Then::Repeat, Then::Delete].map(|then| (moment, then)));
         cases
-            // A driver is at work when all is submitted: nobody has to ask again.
+            // A reconciler is running once all is submitted: no repetition is needed.
             .filter(|(_, then)| target.part == Part::Request || *then == Then::Delete)
             .map(move |(moment, then)| Case {
                 operation,
@@ -72,7 +72,7 @@ enum Moment {
     After,
 }
 
-/// What the platform does when nothing had been submitted.
+/// The platform's reaction when nothing had been submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Repeat,
@@ -167,7 +167,7 @@ impl Case {
         was_made
     }
 
-    /// Nobody asks, and it ends all the same.
+    /// The operation ends without a poll.
     async fn expect_completion(&self, stage: &Stage, instance: &str) {
         if self.operation == Operation::Deprovision {
             return promises::expect_nothing_left(stage, instance).await;

@@ -1,4 +1,4 @@
-//! What is carried out.
+//! The operations.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub(super) enum Operation {
     Poll,
 }
 
-/// What an operation is about.
+/// The subject of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub(super) instance: String,
@@ -36,10 +36,10 @@ pub(super) struct Subject {
     token: String,
 }
 
-/// What the answer to an operation's request means.
+/// The meaning of the answer to an operation's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// It goes on, and this is its token.
+    /// It is in progress, with this token.
     Accepted(String),
     /// It is done.
     Done,
@@ -154,7 +154,7 @@ impl Operation {
         match (self, answer.status) {
             (Self::Recreate, 202) => Expected::Accepted(answer.operation_data().to_string()),
             (_, 202) => Expected::Accepted(answer.accepted()),
-            // What is gone is gone.
+            // A missing object counts as deleted.
             (_, 200 | 201) | (Self::Deprovision | Self::Unbind, 410) => Expected::Done,
             _ => Expected::Refused,
         }
@@ -170,7 +170,7 @@ impl Operation {
         matches!(self, Self::Bind | Self::FirstBind | Self::Unbind)
     }
 
-    /// It goes on when it has been answered.
+    /// Whether it continues after the answer.
     pub(super) fn is_asynchronous(self) -> bool {
         !self.binds() && self != Self::Poll
     }

@@ -1,4 +1,4 @@
-//! What holds in the end, whatever has happened.
+//! The checks at the end, for every case.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Sub
     .await;
 }
 
-/// Asks again until there is no more trouble. Gives how the operation has ended.
+/// Repeats the request until it has a final result. Returns the outcome of the operation.
 pub(super) async fn repeat(stage: &Stage, operation: Operation, subject: &Subject) -> String {
     let platform = stage.broker.platform();
     eventually("the repeat is answered well", TIMEOUT, async || {
@@ -71,7 +71,7 @@ pub(super) async fn expect_once(stage: &Stage, operation: Operation, subject: &S
     let mut begun: BTreeMap<(String, String), usize> = BTreeMap::new();
     for task in &tasks {
         let text = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
-        // It waited for the lock in vain, and did nothing.
+        // It waited for the lock until its timeout, and did nothing.
         if text("result").starts_with("Failed to acquire lock") {
             continue;
         }
@@ -134,7 +134,7 @@ pub(super) fn expect_named(stage: &Stage, answer: &Answer, calls: &[&BrokerCall]
     assert!(named, "no line names one of {calls:#?}: {lines:#?}");
 }
 
-/// Nobody can read a secret: not in the log, the errors, the metrics, nor on a command line.
+/// No secret is readable: not in the log, the errors, the metrics, nor on a command line.
 pub(super) async fn expect_no_secret_reported(stage: &Stage) {
     let secrets = stage.secrets().await;
     let broker = &stage.broker;

@@ -1,4 +1,4 @@
-//! What an operation takes when nothing happens to it.
+//! The calls and tasks of an operation without faults.
 
 use super::{
     operation::{Expected, Operation},

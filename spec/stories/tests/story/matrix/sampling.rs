@@ -10,7 +10,7 @@ use super::{
     table::{Row, Table},
 };
 
-/// Draws another sample; one that all commits share tells which of them broke a case.
+/// Selects another sample; with one sample for all commits, a failing case shows which commit broke it.
 const SEED: &str = "ODB_SEED";
 /// The sample of a usual run.
 const USUAL_SEED: u64 = 20_250_817;
@@ -21,7 +21,7 @@ const CASES: &str = "ODB_CASES";
 #[derive(Debug)]
 pub(super) struct Sample<C> {
     cases: VecDeque<C>,
-    /// How it was drawn.
+    /// How it was selected.
     pub(super) origin: String,
 }
 
@@ -110,7 +110,7 @@ pub(super) async fn run_all<C: Clone + 'static>(
     Table { origin, rows }
 }
 
-/// What a case that broke off has said.
+/// The message of a case that panicked.
 fn reason(error: tokio::task::JoinError) -> String {
     let panic = error.into_panic();
     let text = panic.downcast_ref::<String>().cloned();

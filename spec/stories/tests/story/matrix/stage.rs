@@ -51,7 +51,7 @@ impl Stage {
             .with_adapter(&foundation.adapters().script(WITH_CONFIG))
             .with_secure_manifests()
             .with("/broker/timings", timings)
-            // The more is told, the more could be told by mistake.
+            // A verbose log is more likely to leak a secret.
             .with_command_line("--log debug serve --config FILE")
             .with_dns_bindings(&dns)
             .with_secure_bindings()
@@ -88,7 +88,7 @@ impl Stage {
             .and_all_of(self.broker.platform().granted())
     }
 
-    /// What the broker has asked since this was asked last.
+    /// The broker's calls since the last call of this function.
     pub(super) async fn calls(&mut self) -> Vec<BrokerCall> {
         let calls = self.control.broker_calls(self.seen).await;
         self.seen = calls.last().map_or(self.seen, |call| call.number);

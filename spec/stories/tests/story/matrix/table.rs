@@ -1,4 +1,4 @@
-//! What came of the cases.
+//! The results of the cases.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use std::fmt::Write;
 pub(super) struct Row {
     pub(super) operation: String,
     pub(super) call: String,
-    /// What happened to the call.
+    /// The fault of the call.
     pub(super) event: String,
-    /// What the platform was answered.
+    /// The answer to the platform.
     pub(super) answer: String,
     /// How it ended.
     pub(super) end: String,
@@ -18,7 +18,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// What is tried.
+    /// The title of the case.
     pub(super) fn title(&self) -> String {
         format!("{}, {}, {}", self.operation, self.call, self.event)
     }

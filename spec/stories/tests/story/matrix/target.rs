@@ -21,7 +21,7 @@ struct CallKind {
     server: String,
     method: String,
     path: String,
-    /// Tells the broker's calls from those of whoever looks on.
+    /// Distinguishes the broker's calls from those of the test.
     user_agent: String,
     /// The part of a task's output that is asked for.
     output: Option<String>,
@@ -67,12 +67,12 @@ impl Target {
         targets
     }
 
-    /// A driver looks how its operation is doing, which it may find at its end the first time.
+    /// A reconciler polls its operation, which may have ended at the first poll.
     pub(super) fn is_a_look(&self) -> bool {
         self.part == Part::Reconciler && self.kind.method == "GET"
     }
 
-    /// A fault with this effect that strikes it.
+    /// A fault with this effect that matches it.
     pub(super) fn struck_by(&self, effect: &Value, times: Option<u64>) -> Value {
         let mut requests = json!({
             "method": self.kind.method,
@@ -94,8 +94,7 @@ impl Target {
         fault
     }
 
-    /// The calls of this kind among those of an operation. Where several go out side by side, which one a fault strikes is a
-    /// matter of chance.
+    /// The calls of this kind among those of an operation. If several are concurrent, the fault hits a random one.
     pub(super) fn alike<'c>(&self, calls: &'c [BrokerCall]) -> Vec<&'c BrokerCall> {
         let alike = calls.iter().filter(|call| CallKind::of(call) == self.kind);
         alike.collect()

@@ -1,4 +1,4 @@
-//! What happens to a task of the Director.
+//! Faults of a task of the Director.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use super::{
     table::Row,
 };
 
-/// What the Director says of a step that fails.
+/// The Director's message for a failed step.
 const CAUSE: &str = "no more room on the host";
 
-/// Where the first task that comes there meets its trouble.
+/// The location at which the first task gets its fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Location {
     /// A worker has taken it, and it has no lock yet.
@@ -23,14 +23,14 @@ pub(super) enum Location {
     Stage(String),
 }
 
-/// What happens to it.
+/// The effect on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failures {
     Fails,
     LosesItsWorker,
 }
 
-/// Trouble at a place.
+/// A fault at a location.
 #[derive(Clone, Debug)]
 pub(super) struct TaskFault {
     pub(super) operation: Operation,
@@ -101,7 +101,7 @@ impl TaskFault {
         assert_eq!(ended.state, "failed", "{ended:?}");
         let quoted = format!("broker-request-id: {}", answer.request_id());
         let last = ended.last_description();
-        // Of an upgrade the task is told, which the operator's errands print.
+        // The description of an upgrade has the task, which the operator's errands print.
         let names_task = last.contains("bosh task: ");
         assert!(last.contains(&quoted) || names_task, "{last}");
         if self.failures == Failures::Fails {
@@ -112,7 +112,7 @@ impl TaskFault {
             );
         }
         let mut end = ended.state;
-        // What was not created can only be deleted.
+        // An instance whose creation failed can only be deleted.
         if !self.operation.provisions() {
             let repeated = promises::repeat(stage, self.operation, &subject).await;
             end = format!("{end}, repeated: {repeated}");

@@ -24,11 +24,11 @@ const KINDS: [&str; 6] = [
 pub(super) enum Location {
     /// Its first task runs.
     FirstTaskRuns,
-    /// Its first task has ended, and nobody has asked since.
+    /// Its first task has ended, without a poll since.
     FirstTaskEnded,
     /// Its second task runs.
     SecondTaskRuns,
-    /// All tasks have ended, and nobody has asked since.
+    /// All tasks have ended, without a poll since.
     AllEnded,
 }
 
@@ -177,7 +177,7 @@ pub(super) fn with_secret() -> String {
     PLAIN.replace("maxclients: 10000", &reference)
 }
 
-/// What a Go broker leaves beside the deployment of an instance.
+/// The residual resources of a Go broker beside the deployment of an instance.
 pub(super) async fn leave_belongings(foundation: &Foundation, instance: &str) {
     let name = deployment(instance);
     foundation

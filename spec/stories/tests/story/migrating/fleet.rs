@@ -1,4 +1,4 @@
-//! The operator's errands among instances of which nobody has marked any.
+//! The operator's errands with unmarked instances.
 
 use odb_stories::{Errand, ErrandConfiguration, Foundation};
 use serde_json::Value;
@@ -10,7 +10,7 @@ const PASSWORD: &str = "as the manifest has it";
 
 const INSTANCES: usize = 3;
 
-/// Instances that the platform knows and nobody has marked, as all are on the day of the change.
+/// Unmarked instances of the platform, as all are on the day of the migration.
 async fn unmarked(foundation: &Foundation) -> Vec<String> {
     let previous = foundation
         .broker()

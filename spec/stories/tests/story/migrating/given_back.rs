@@ -1,5 +1,5 @@
-//! The Go broker takes the place of this one: it reads of every operation what this broker tells, carries on what is in
-//! progress, and finds what it would have left itself.
+//! The Go broker replaces this one: it can poll every operation of this broker, continue those in progress, and finds
+//! what it would have left itself.
 
 use odb_stories::{
     Broker, BrokerConfiguration, Foundation, Order, client_definition, eventually, new_id,
@@ -28,7 +28,7 @@ const ERRANDS: [&str; 2] = ["health-check", "cleanup-data"];
 /// So an operation has so many tasks.
 const TASKS: usize = 3;
 
-/// An operation of this broker, whose tasks go on one after the other as the test lets them.
+/// An operation of this broker, whose tasks continue one by one under control of the test.
 struct InFlight {
     kind: &'static str,
     instance: String,
@@ -97,7 +97,7 @@ impl InFlight {
         is_held(foundation, self.holds[0]).await;
     }
 
-    /// Lets the next task go on, and the one after it begin.
+    /// Lets the next task continue, and the one after it begin.
     async fn advance(&self, task: usize, foundation: &Foundation) {
         foundation
             .control()

@@ -17,7 +17,7 @@ pub(super) enum Errands<'a> {
     Of(&'a [&'a str]),
 }
 
-/// What a Go broker makes of a token when it is asked about an operation.
+/// A Go broker's reading of a token in a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     InProgress,
@@ -65,7 +65,7 @@ impl GoBroker {
         }
     }
 
-    /// Makes an instance of this manifest; `NAME` in it stands for the deployment.
+    /// Creates an instance with this manifest; `NAME` in it is replaced by the deployment.
     pub(super) async fn create(
         &self,
         instance: &str,
@@ -128,7 +128,7 @@ impl GoBroker {
         token(task, Some(&context), kind, Errands::Of(names))
     }
 
-    /// What a poll makes of a token. Nothing is begun.
+    /// A poll's reading of a token. Nothing is begun.
     pub(super) async fn reads(&self, instance: &str, token: &str) -> Reading {
         let data = OperationData::read(token);
         if data.task == 0 {
@@ -369,7 +369,7 @@ fn state_of(task: &Value) -> Reading {
     }
 }
 
-/// An update has a context id where its plan has errands, everything else where its plan speaks of them.
+/// An update has a context id if its plan has errands, other operations if their plan mentions them.
 fn context_of(kind: &str, errands: Errands<'_>) -> Option<String> {
     match (kind, errands) {
         (_, Errands::Unset) | ("update", Errands::Of([])) => None,

@@ -26,7 +26,7 @@ use go_broker::deployment;
 /// The offering of `manifests/sandbox/redis-broker.yml`.
 const OFFERING: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
 
-/// What an adapter for Redis answers, before names were put in.
+/// The answer of an adapter for Redis, before names are filled in.
 const PLAIN: &str = include_str!("plain.yml");
 
 /// The same with secrets, variables and a UAA client; other words in capitals are to be filled in, too.
@@ -42,7 +42,7 @@ async fn foundation() -> Foundation {
     setup.with_workers(WORKERS).start().await
 }
 
-/// The next task of an instance goes no further until this fault is cleared.
+/// Holds the next task of an instance until this fault is cleared.
 async fn hold(foundation: &Foundation, instance: &str) -> u64 {
     next_task(foundation, instance, json!({ "kind": "hold" })).await
 }
@@ -62,7 +62,7 @@ async fn next_task(foundation: &Foundation, instance: &str, effect: Value) -> u6
     foundation.control().set_task_fault(&fault).await
 }
 
-/// Waits until a fault holds a task up.
+/// Waits until a fault holds a task.
 async fn is_held(foundation: &Foundation, fault: u64) {
     eventually("a task is held up", TIMEOUT, async || {
         let faults = foundation.control().task_faults().await;
@@ -74,7 +74,7 @@ async fn is_held(foundation: &Foundation, fault: u64) {
     .await;
 }
 
-/// What the Director has done with an instance, in its order.
+/// The Director's tasks of an instance, in order.
 async fn history_of(foundation: &Foundation, instance: &str) -> Vec<String> {
     let tasks = foundation.director().tasks_of(&deployment(instance)).await;
     let reported = tasks.iter().map(|task| {

@@ -1,5 +1,5 @@
-//! This broker takes the place of a Go broker whose operations have begun, of which nothing is known but the tokens and what
-//! the Director tells.
+//! This broker replaces a Go broker with operations in progress, of which only the tokens and the Director's state are
+//! known.
 
 use odb_stories::{BrokerConfiguration, Foundation, Order, client_definition, new_id};
 use serde_json::json;
@@ -91,7 +91,7 @@ async fn what_a_go_broker_has_begun_is_carried_to_its_end_from_wherever_it_is() 
     }
 }
 
-/// What fails, and what users read of it then.
+/// Failing steps, and the users' messages.
 const FAILURES: [(&str, Errands<'_>, Location, &str); 11] = {
     let (unset, after) = (Errands::Unset, Errands::Of(&["health-check"]));
     let before = Errands::Of(&["cleanup-data"]);

@@ -10,7 +10,7 @@ use super::{
     go_broker::{Errands, GoBroker, Reading, deployment},
 };
 
-/// The real adapter, which asks for a config, too. What it is asked is written down.
+/// The real adapter, which also returns a config. Its requests are recorded.
 const NOTING: &str = r#"read_input
 printf '%s' "$input" >"$folder/$call.json"
 as_redis | sed 's/"configs":{}/"configs":{"cloud":"vm_extensions: []\\n"}/'"#;
@@ -119,7 +119,7 @@ impl Instance {
     }
 }
 
-/// A part of what the adapter was asked last, which is a text in the question.
+/// A part of the adapter's last request, which is a text in it.
 fn asked(foundation: &Foundation, call: &str, pointer: &str) -> String {
     let file = foundation.folder().join(format!("{call}.json"));
     let question: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();

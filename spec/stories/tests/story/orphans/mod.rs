@@ -1,9 +1,9 @@
-//! Deployments that no service instance of the platform stands behind: they are found, explained and deleted, and nothing
-//! that is well is taken for one.
+//! Deployments without a service instance in the platform: they are found, explained and deleted, and no healthy one is
+//! reported.
 //!
-//! | file | who acts |
+//! | file | contents |
 //! | --- | --- |
-//! | `management_api` | whoever speaks to the broker |
+//! | `management_api` | the management API |
 //! | `errand` | an operator with `orphan-deployments` |
 
 mod errand;
@@ -33,7 +33,7 @@ async fn id_of(foundation: &Foundation, name: &str) -> String {
         .to_owned()
 }
 
-/// Has the Cloud Controller forget an instance without with_instances_api the broker.
+/// Purges an instance at the Cloud Controller without calling the broker.
 async fn purge(foundation: &Foundation, name: &str) {
     let purge = ["--as", "admin", "purge-service-instance", name];
     foundation.cf().run(&purge).await.succeeded();
@@ -47,7 +47,7 @@ async fn ask(platform: &Platform, path: &str) -> Answer {
     platform.send(platform.request(Method::GET, path)).await
 }
 
-/// What `GET /mgmt/v1/orphan_deployments` tells.
+/// The answer of `GET /mgmt/v1/orphan_deployments`.
 async fn orphans(broker: &Broker) -> Vec<Value> {
     let answer = ask(broker.platform(), "/mgmt/v1/orphan_deployments").await;
     let list = answer.expect_status(200).json();

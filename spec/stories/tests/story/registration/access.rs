@@ -1,4 +1,4 @@
-//! Who may use which plan.
+//! The access to plans.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ async fn a_plan_may_have_several_organizations_and_those_who_keep_it_never_lose_
                 "PATCH /v3/service_brokers/GUID",
                 "PATCH /v3/service_plans/GUID/visibility",
             ],
-            // Nobody's is taken away and given back.
+            // No access is revoked and granted again.
             vec![
                 "PUT /v2/service_brokers/GUID",
                 "POST /v2/service_plan_visibilities",

@@ -1,13 +1,13 @@
 //! `register-broker` and `deregister-broker` against Cloud Controllers of both generations: each line of
-//! `spec/contracts/errands.md` §2 and §3, and what of §11.2 concerns them.
+//! `spec/contracts/errands.md` §2 and §3, and the parts of §11.2 about them.
 //!
-//! | module | what is told |
+//! | module | contents |
 //! | --- | --- |
-//! | `broker` | the broker is made known |
-//! | `failures` | … and something is in the way |
-//! | `access` | who may use which plan |
-//! | `deregistration` | it is forgotten |
-//! | `command_line` | how the errands are called |
+//! | `broker` | the broker is registered |
+//! | `failures` | … with errors |
+//! | `access` | the access to plans |
+//! | `deregistration` | it is unregistered |
+//! | `command_line` | the command lines of the errands |
 
 mod access;
 mod broker;
@@ -19,7 +19,7 @@ use odb_stories::{
     Broker, BrokerCall, Errand, ErrandConfiguration, ErrandRun, Foundation, FoundationSetup,
 };
 
-/// What the Cloud Controller speaks.
+/// The API version of the Cloud Controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Generation {
     V3,
@@ -50,7 +50,7 @@ impl Generation {
     }
 }
 
-/// A foundation with a broker that nobody has registered yet.
+/// A foundation with an unregistered broker.
 struct Scene {
     broker: Broker,
     // Last, for the broker has its files there.
@@ -67,7 +67,7 @@ impl Scene {
         Self { broker, foundation }
     }
 
-    /// Everybody gets the small plan, nobody the large one.
+    /// The small plan is for all organizations, the large one for none.
     fn configuration(&self) -> ErrandConfiguration {
         let plans = [("small", "enable", None), ("large", "disable", None)];
         ErrandConfiguration::of(&self.foundation, &self.broker).with_plans(&plans)
@@ -98,7 +98,7 @@ impl Scene {
         self.discreet(errand.run().await).await
     }
 
-    /// No secret of anybody's is in what it said, and nothing is on stdout.
+    /// Asserts that its output contains no secret, and that stdout is empty.
     async fn discreet(&self, run: ErrandRun) -> ErrandRun {
         let secrets = self.foundation.secrets().await;
         secrets.expect_none_in("the errand's stderr", &run.stderr);
@@ -124,7 +124,7 @@ impl Scene {
         self.foundation.cf().run(&arguments).await.succeeded()
     }
 
-    /// What errands have changed at the Cloud Controller since that call, in order, guids left out.
+    /// The changes of errands at the Cloud Controller since that call, in order, without GUIDs.
     async fn changes(&self, after: u64) -> Vec<String> {
         let calls = self.foundation.control().broker_calls(after).await;
         calls

@@ -1,8 +1,9 @@
 //! B and UB: bind and unbind.
 //!
-//! Without the runtime CredHub the broker cannot tell an identical binding from another (B-05, B-06): that is up to the
-//! adapter, by its exit code 49, as it is, by 41, whether there is one at all (UB-03; `spec/contracts/adapter-protocol.md`,
-//! "Exit codes"). What holds with it, B-05, B-06, UB-06 and FB-01, `bindings` tells; B-09 and LB-01 too.
+//! Without the runtime CredHub the broker cannot distinguish an identical binding from another (B-05, B-06): the
+//! adapter decides by its exit code 49, and by 41 whether there is one at all (UB-03;
+//! `spec/contracts/adapter-protocol.md`, "Exit codes"). `bindings` tests the rules with it, B-05, B-06, UB-06 and
+//! FB-01, and also B-09 and LB-01.
 
 use odb_stories::{Answer, Broker, Foundation, Order, Platform, Redis, new_id};
 use reqwest::Method;

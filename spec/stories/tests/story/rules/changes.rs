@@ -99,7 +99,7 @@ async fn an_update_may_leave_out_all_that_stays() {
     assert!(manifest.contains("maxclients: 200"), "{manifest}");
 }
 
-/// U-08 without what the platform remembers: the plan that an instance is on its way to is not the one that it is on.
+/// U-08 without the platform's previous values: the plan of a move in progress is not the current one.
 #[tokio::test]
 async fn a_move_that_is_asked_for_again_is_the_same_move() {
     let foundation = Foundation::start().await;

@@ -27,7 +27,7 @@ async fn a_poll_without_a_token_that_fits_is_answered_for_the_latest_operation()
         for token in made_up {
             let reported = platform.last_operation(&instance, token).await;
             let body = reported.expect_status(200).json();
-            // Nobody may take an instance for deleted that is there.
+            // An existing instance must never look deleted.
             let expected = if token.contains("delete") {
                 "failed"
             } else {
@@ -106,7 +106,7 @@ async fn a_deletion_names_offering_and_plan_and_may_name_a_plan_that_is_gone() {
     assert_eq!(foundation.director().configs().await, none);
 }
 
-/// D-08: `force=true` goes on where a careful deletion stops.
+/// D-08: `force=true` continues where a normal deletion stops.
 #[tokio::test]
 async fn a_forced_deletion_goes_on_after_a_failing_errand() {
     let foundation = Foundation::start().await;

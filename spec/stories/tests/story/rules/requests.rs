@@ -4,7 +4,7 @@ use odb_stories::{Foundation, Order, new_id};
 use reqwest::Method;
 use serde_json::json;
 
-/// G-04: minor versions only add, so that a newer one is spoken to as well.
+/// G-04: minor versions only add members, so a newer one is supported as well.
 #[tokio::test]
 async fn every_minor_version_is_used() {
     let foundation = Foundation::start().await;
@@ -23,7 +23,7 @@ async fn every_minor_version_is_used() {
     }
 }
 
-/// G-07: who caused a request stands in the log; nothing is refused for what cannot be read.
+/// G-07: the log has the originator of a request; an unreadable one is never rejected.
 #[tokio::test]
 async fn the_originating_identity_is_logged_and_never_a_reason_to_refuse() {
     let foundation = Foundation::start().await;
@@ -46,7 +46,7 @@ async fn the_originating_identity_is_logged_and_never_a_reason_to_refuse() {
     }
 }
 
-/// G-10 and G-12: a body says what it is or does not, and may hold what nobody knows.
+/// G-10 and G-12: a body has a content type or not, and may have unknown members.
 #[tokio::test]
 async fn a_body_may_come_without_a_type_and_with_unknown_members() {
     let foundation = Foundation::start().await;

@@ -14,7 +14,7 @@ use crate::http::{
 
 const NAME: &str = "director.example";
 
-/// What `openssl req -x509 -subj /CN=… -addext subjectAltName=…` makes: self-signed, and an authority.
+/// The result of `openssl req -x509 -subj /CN=… -addext subjectAltName=…`: self-signed, and an authority.
 fn params(common_name: &str) -> CertificateParams {
     let mut params = CertificateParams::new([NAME.to_owned()]).unwrap();
     params

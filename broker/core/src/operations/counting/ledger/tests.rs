@@ -17,7 +17,7 @@ fn both() -> [PlanId; 2] {
     [plan(false), plan(true)]
 }
 
-/// What really is with an instance.
+/// The true state of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Truth {
     Creating(PlanId),
@@ -47,7 +47,7 @@ impl Truth {
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     Early,
-    /// Like Cloud Controllers that do not tell what they asked for from what they were granted.
+    /// Like a Cloud Controller that does not distinguish requested from granted plans.
     EarlyAndRash,
     Late,
 }
@@ -84,7 +84,7 @@ enum Event {
         number: u8,
         is_large: bool,
     },
-    /// Somebody begins to look, and decides by it later.
+    /// A request reads the counts now, and decides later.
     Look,
     Restart,
 }
@@ -165,7 +165,7 @@ impl World {
         deployed.map(|(instance, _)| instance.clone()).collect()
     }
 
-    /// Everybody's places but those of one.
+    /// The slots of all instances but one.
     fn taken(&self, but: &InstanceId) -> Usage {
         let mut usage = Usage::default();
         for (instance, truth) in &self.truth {
@@ -378,7 +378,7 @@ impl World {
 
     /// Drivers pick up what is in progress, and nothing else is known any more.
     fn restart(&mut self) {
-        // Between an answer and the end of an operation lies more time than a platform takes to write the answer down.
+        // A platform takes less time to record an answer than lies between the answer and the end of an operation.
         for number in 0..INSTANCES {
             let instance = instance(number);
             let is_ended = self.truth.get(&instance).is_some_and(Truth::is_at_rest);

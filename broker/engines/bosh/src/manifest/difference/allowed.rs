@@ -1,8 +1,9 @@
-//! What of a document may be shown: names, versions, sizes and the like. Whatever is not listed here may be a secret.
+//! The values of a document that may be shown: names, versions, sizes and the like. A value that is not listed here may
+//! be a secret.
 
 use self::Allowed::{Address, Members, Nothing, Value};
 
-/// What may be shown of a place. The members of a list are what the list is.
+/// What may be shown at a path. The members of a list have the rule of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowed {
     /// No value, no key and no name of anything below.

@@ -21,7 +21,7 @@ pub(super) enum Change {
     Changed { from: Shown, to: Shown },
 }
 
-/// The differences between two documents that stand at a place.
+/// The differences between two values at a path.
 pub(super) fn compare(
     path: &Path,
     before: Option<&Value>,
@@ -99,7 +99,7 @@ impl Comparison {
         }
     }
 
-    /// What looks the same, as far as it may be shown, would say that nothing changes.
+    /// A change that looks equal after masking would read as no change.
     fn note_change(&mut self, path: &Path, from: Shown, to: Shown) {
         let change = if from == to {
             Change::Changed {
@@ -149,7 +149,7 @@ fn name(item: &Value) -> Option<&str> {
     named(item).map(|(_, name)| name)
 }
 
-/// What a member of a list is called, and the key that says so.
+/// The name of a list's member, and the key that holds it.
 fn named(item: &Value) -> Option<(&'static str, &str)> {
     let (key, name) = ["name", "alias"]
         .into_iter()

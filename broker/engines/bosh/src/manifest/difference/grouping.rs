@@ -225,7 +225,7 @@ mod tests {
     const KEYS: &str = "name|alias|version|type|os|canaries|serial|instances|azs|vm_type|release|releases|stemcells|\
                         update|instance_groups|networks|jobs|variables|properties|env|options|x-users|hunter-key";
 
-    /// Documents in which everything is a secret but what stands in a place that may be shown.
+    /// Documents in which every value is a secret, except at paths that may be shown.
     fn secret_documents() -> impl Strategy<Value = Value> {
         let leaf = (0..4_u8).prop_map(|number| json!(format!("hunter{number}")));
         let nested = leaf.prop_recursive(4, 40, 5, |inner| {

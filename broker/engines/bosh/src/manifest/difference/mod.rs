@@ -1,12 +1,12 @@
-//! What would change if a manifest were generated anew.
+//! The differences that a newly generated manifest would bring.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `comparison` | two documents, place by place |
-//! | `path` | a place, with what of it may be shown |
-//! | `allowed` | what may be shown: a list, and nothing else |
-//! | `grouping` | differences by what they mean to operators |
-//! | `risks` | what a deployment of them does to VMs |
+//! | `comparison` | compares two documents, path by path |
+//! | `path` | a path, with what may be shown of it |
+//! | `allowed` | the list of what may be shown |
+//! | `grouping` | differences by their meaning to operators |
+//! | `risks` | the effect of their deployment on VMs |
 
 mod allowed;
 mod comparison;
@@ -25,18 +25,18 @@ use path::{Path, Shown};
 pub(super) use grouping::{changes_of_config, grouped};
 pub(super) use risks::{OtherEffects, risks};
 
-/// So many differences are told; the rest are counted.
+/// The number of differences that are reported; the others are counted.
 const REPORTED: usize = 40;
 
-/// The places where two manifests differ, as far as users are concerned: whole documents are compared, but for `update`
-/// blocks, which say how a change is rolled out and not what it is (`spec/contracts/broker-behaviour.md` §3.7, §9.21). It can
-/// be logged: what may be a secret is left out.
+/// The paths where two manifests differ for users: complete documents are compared, except `update` blocks, which say
+/// how a change is rolled out (`spec/contracts/broker-behaviour.md` §3.7, §9.21). It may be logged: values that may be
+/// secrets are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManifestDifference {
     differences: Vec<Difference>,
 }
 
-/// A manifest is no YAML document. What is wrong is told by line and column, for a manifest is full of secrets.
+/// A manifest is no YAML document. Reported by line and column, because a manifest holds secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {which} manifest cannot be read: {error}")]
 pub struct UnreadableManifest {

@@ -23,17 +23,17 @@ pub(super) enum Segment {
     Item(String),
 }
 
-/// What stands at a place, as far as it may be shown.
+/// The value at a path, as far as it may be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// A value without parts.
     Value(Value),
-    /// What may be, or hold, a secret.
+    /// A value that may be or contain a secret.
     Masked,
 }
 
 impl Path {
-    /// A whole manifest.
+    /// The root of a manifest.
     pub(super) fn of_manifest() -> Self {
         Self {
             segments: Vec::new(),
@@ -41,7 +41,7 @@ impl Path {
         }
     }
 
-    /// A whole BOSH config of this type.
+    /// The root of a BOSH config of this type.
     pub(super) fn of_config(kind: &str) -> Self {
         Self {
             segments: vec![
@@ -52,7 +52,7 @@ impl Path {
         }
     }
 
-    /// A member of the map that stands here: by its key, or by its number where keys may be secrets.
+    /// A member of the map at this path: by its key, or by its number if keys may be secrets.
     pub(super) fn member(&self, key: &str, number: usize) -> Self {
         let segment = match self.allowed {
             Allowed::Members(_) => Segment::Member(key.to_owned()),
@@ -63,7 +63,7 @@ impl Path {
         self.then(segment, self.allowed.of_member(key))
     }
 
-    /// A member of the list that stands here, by its name or number.
+    /// A member of the list at this path, by its name or number.
     pub(super) fn item(&self, name: &str) -> Self {
         self.then(Segment::Item(name.to_owned()), self.allowed)
     }
@@ -80,12 +80,12 @@ impl Path {
         &self.segments
     }
 
-    /// Whether the name that stands under this key of a member of the list here may be shown.
+    /// Whether the name under this key of a list's member may be shown.
     pub(super) fn shows_name(&self, key: &str, name: &str) -> bool {
         self.allowed.of_member(key) == Allowed::Value && !looks_secret(name)
     }
 
-    /// What stands here. A part of the document that holds other parts may hold secrets too.
+    /// The value at this path. A map or list may hold secrets and is not shown.
     pub(super) fn show(&self, value: &Value) -> Shown {
         match (self.allowed, value) {
             (_, Value::Object(_) | Value::Array(_))

@@ -1,4 +1,4 @@
-//! What a deployment of differences does to the VMs of a service: told by instance group, before anything is deployed.
+//! The effect of differences on the VMs of a service, by instance group, before the deployment.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Manifests, comparison::by_name};
 
-/// What of a group makes its VMs new when it changes.
+/// The members of a group whose change recreates its VMs.
 const MAKES_VMS: [&str; 7] = [
     "stemcell",
     "vm_type",
@@ -18,18 +18,18 @@ const MAKES_VMS: [&str; 7] = [
     "env",
 ];
 
-/// What of a group its jobs read.
+/// The members of a group that its jobs read.
 const READ_BY_JOBS: [&str; 2] = ["jobs", "properties"];
 
-/// What of a manifest all jobs read, or may read.
+/// The members of a manifest that all jobs read, or may read.
 const READ_BY_ALL: [&str; 4] = ["properties", "addons", "variables", "features"];
 
-/// What changes beside the manifest.
+/// The changes outside of the manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtherEffects {
-    /// What VMs are made of.
+    /// A change of the VMs.
     pub(crate) vms: bool,
-    /// What runs on them beside the service.
+    /// A change of the jobs beside the service.
     pub(crate) jobs: bool,
 }
 
@@ -86,7 +86,7 @@ fn count(group: &Value) -> u64 {
     group["instances"].as_u64().unwrap_or_default()
 }
 
-/// Its instances go on under another name.
+/// Whether its instances continue under another name.
 fn is_migrated(groups: &[&Value], name: &str) -> bool {
     let mut sources = groups
         .iter()

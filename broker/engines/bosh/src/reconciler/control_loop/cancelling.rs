@@ -1,5 +1,5 @@
-//! An operation that an operator has cancelled: what runs of it is ended, and nothing more of it is begun. What has come to
-//! its end before anybody noticed stays, so that an operation of which nothing was left to do has succeeded.
+//! An operation that an operator has cancelled: its running task is cancelled, and no further step begins. A task that
+//! ends before the cancellation counts, so that an operation without remaining steps has succeeded.
 
 use odb_api_types::code::Code;
 use odb_clients::{
@@ -41,8 +41,8 @@ impl Repeats {
 }
 
 impl Reconciler {
-    /// Cancels a task and waits for its end. It may end well before it notices, and one whose worker has died ends when the
-    /// Director has given that up. One that the Director does not let us cancel goes on to its own end.
+    /// Cancels a task and waits for its end. The task may end well before it notices, and one whose worker has died
+    /// ends when the Director gives it up. If the Director rejects the cancellation, the task runs to its own end.
     pub(super) async fn cancel(
         &mut self,
         task: TaskId,
@@ -66,7 +66,7 @@ impl Reconciler {
                     },
                 ..
             }) => return Ok(()),
-            // It goes on: to say that it had ended would be wrong.
+            // The task is still running, so the operation must not be reported as ended.
             Err(
                 error @ ServiceError {
                     kind: FailureKind::NotAllowed { .. },
@@ -90,8 +90,8 @@ impl Reconciler {
         Ok(followed?)
     }
 
-    /// Cancels the task again that is followed, should the Director have forgotten that it was cancelled. Nothing hangs on
-    /// the answer: the next look tells.
+    /// Cancels the current task again, in case the Director has lost the cancellation. The answer does not matter: the
+    /// next look shows the state.
     pub(super) async fn cancel_again(&mut self, task: TaskId, state: &TaskState) {
         let repeats = self.repeats.as_mut();
         if !repeats.is_some_and(|repeats| repeats.are_due(state, Instant::now())) {
@@ -113,7 +113,7 @@ impl Reconciler {
         }
     }
 
-    /// What the Director has answered.
+    /// The Director's answer to the cancellation.
     pub(super) fn plea(&self) -> Option<Plea> {
         self.snapshot.borrow().plea
     }

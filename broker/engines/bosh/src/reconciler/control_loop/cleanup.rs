@@ -1,4 +1,4 @@
-//! What is left to do when all tasks have ended.
+//! The last steps when all tasks have ended.
 
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{
@@ -40,10 +40,10 @@ pub(super) async fn remove_instance(context: &Context) -> Result<(), OperationFa
     removed.map_err(OperationFailure::unclean)
 }
 
-/// Removes what the operation has made superfluous, and settles the instance's UAA client.
+/// Removes what the operation has made obsolete, and settles the instance's UAA client.
 ///
-/// Its end is reported afterwards: the next operation may be ordered at once, and with it a config of the same name. What is left
-/// after a few attempts is found obsolete again next time.
+/// The outcome is published afterwards: the next operation may be ordered at once, with a config of the same name. What
+/// a few attempts do not remove is found obsolete again at the next operation.
 pub(super) async fn after_success(context: &Context) {
     delete_obsolete_configs(context).await;
     prune_secrets(context).await;
@@ -107,8 +107,8 @@ async fn try_to_prune_secrets(context: &Context) -> Result<(), CleanupError> {
     Ok(secrets.prune(&call, &unused, &configs).await?)
 }
 
-/// What was ordered is deployed: the secret that the operation gave to a client is where it belongs, and a client that is
-/// not defined any more goes. Like configs, and tried as often.
+/// The order is deployed: the secret that the operation gave to a client is in use, and a client that is no longer
+/// defined is deleted. Retried as often as configs.
 pub(super) async fn settle_client(context: &Context) {
     // The next operation gives a client another secret whose making is not known to have succeeded.
     let warn = |error: &ClientError| tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "the UAA client of the instance could not be seen to");

@@ -1,4 +1,4 @@
-//! What every step of a driver works with, and what it asks of it.
+//! The context of every step of a reconciler.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Why an operation cannot go on: the operator reads the cause, the user whom to ask.
+//! Why an operation cannot continue: the operator reads the cause, the user reads the contact.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 3;
 
 const TASKS_DROPPED: &str = "the Director has no tasks of the operation (any more)";
 
-/// Why an operation cannot go on: what the operator reads, and the task that tells more.
+/// Why an operation cannot continue: the operator's text, and the task with the details.
 pub(super) struct OperationFailure {
     task: Option<TaskId>,
     cause: String,
@@ -38,7 +38,7 @@ pub(super) struct OperationFailure {
     end: Ending,
 }
 
-/// Who is behind it.
+/// The party that caused the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// Something went wrong.
@@ -51,12 +51,12 @@ enum Ending {
     StillThere,
     /// The Director has dropped the tasks, and the deployment is gone.
     Gone,
-    /// The Director has dropped the tasks, and nothing tells what they came to.
+    /// The Director has dropped the tasks, and their outcome is unknown.
     Unknown,
 }
 
 impl Reconciler {
-    /// The full error stands in the event log; the task's own result is cut.
+    /// The event log has the full error; the task's own result is cut.
     pub(super) async fn operation_failure(&mut self, task: Option<TaskId>) -> OperationFailure {
         let end = if self.context.is_cancelled() {
             Ending::Cancellation
@@ -98,7 +98,7 @@ impl Reconciler {
         }
     }
 
-    /// The event log of the task that failed. That it failed is known without it: it is not waited for without end.
+    /// The event log of the failed task. The failure is known without it, so the wait for it is limited.
     async fn failed_events(&self, task: TaskId) -> Option<Vec<Event>> {
         let mut backoff = Backoff::between_attempts(&self.context.upstreams.timings);
         let mut attempt = 1;
@@ -127,7 +127,7 @@ impl Reconciler {
         }
     }
 
-    /// Logs why, records that, and tells the user whom to ask.
+    /// Logs the cause, records it, and gives the user the contact.
     pub(super) async fn fail(
         &self,
         operation_failure: &OperationFailure,
@@ -204,7 +204,7 @@ impl Reconciler {
     /// Operators read why at the stage that has failed.
     fn note_error(&self, task: Option<TaskId>, cause: &str) {
         let mut reports = self.reports();
-        // What is at work without a task, such as the clean-up.
+        // Work without a task, such as the clean-up.
         let reported = self.snapshot.borrow().stages.clone();
         for (report, reported) in reports.iter_mut().zip(reported.iter()) {
             if report.state == StageState::Waiting && reported.state == StageState::Running {
@@ -237,7 +237,7 @@ impl OperationFailure {
         }
     }
 
-    /// What an instance leaves behind beside its deployment was not removed.
+    /// Residual resources beside the deployment were not removed.
     pub(super) fn unclean(error: impl std::error::Error + 'static) -> Self {
         Self {
             end: Ending::Unclean,
@@ -261,7 +261,7 @@ impl OperationFailure {
         }
     }
 
-    /// The tasks are dropped, and nothing tells what they came to.
+    /// The tasks are dropped, and their outcome is unknown.
     pub(super) fn unknown() -> Self {
         Self {
             end: Ending::Unknown,

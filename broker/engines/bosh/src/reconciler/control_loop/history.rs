@@ -17,7 +17,7 @@ use crate::reconciler::{
     traces::{self, Assessment, Footprint, Trace, Traces, Untraced},
 };
 
-/// What the audit has shown of the operation, once it was read because tasks are missing.
+/// The operation's part of the audit, which is read when tasks are missing.
 #[derive(Default)]
 pub(super) struct History(Option<Recalled>);
 
@@ -47,7 +47,7 @@ impl History {
         recalled.flat_map(|recalled| &recalled.traces.tasks)
     }
 
-    /// Adds what the audit tells of tasks that are not listed any more.
+    /// Adds the audit's records of tasks that are no longer listed.
     pub(super) fn complete(&self, tasks: &mut Vec<TaskOutcome>) {
         let dropped: Vec<TaskOutcome> = self
             .traced()
@@ -58,7 +58,7 @@ impl History {
         tasks.sort_by_key(|task| task.id);
     }
 
-    /// Reads in the audit what the operation's tasks came to. A Director that does not tell knows nothing.
+    /// Reads the outcome of the operation's tasks from the audit. A Director without an answer has no records.
     pub(super) async fn read_history(&mut self, context: &Context, observer: &Observer) {
         let traces = read(context, observer).await.unwrap_or_else(|error| {
             tracing::debug!(error = %Chain(&error), "the Director does not give access to its audit");
@@ -76,7 +76,7 @@ impl History {
         });
     }
 
-    /// Judges by what is there. That nothing has changed is said only where it is known.
+    /// Decides by the current state. The outcome reports that nothing has changed only if that is known.
     pub(super) async fn assess(
         &self,
         context: &Context,

@@ -17,11 +17,11 @@ pub(super) enum Record {
     NotYet,
     /// It has been, or there is nothing to write it into.
     Closed,
-    /// Whoever wrote in between goes on with the operation, or knows what came of it.
+    /// Another process wrote in between: it continues the operation, or knows its outcome.
     Overtaken,
 }
 
-/// The second write of the marker. Whoever wrote in between knows something newer.
+/// The second write of the operation record. A write by another process in between is newer and stays.
 pub(super) async fn write_outcome(
     context: &Context,
     outcome: &Outcome,

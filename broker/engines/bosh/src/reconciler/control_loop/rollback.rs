@@ -16,7 +16,7 @@ use crate::{
     secrets::PreviousSecret,
 };
 
-/// Nothing was submitted: what was written for it goes, and what was remembered before is remembered again.
+/// Rolls back an operation of which nothing was submitted: its writes are removed, and the previous record is restored.
 pub(super) async fn roll_back(context: &Context) {
     if let Err(error) = try_to_roll_back(context).await {
         tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was written for the operation could not be rolled back");
@@ -47,7 +47,7 @@ async fn try_to_roll_back(context: &Context) -> Result<(), CleanupError> {
     Ok(take_records_back(context).await?)
 }
 
-/// What was remembered before the operation is remembered again. One that was cancelled was written down twice.
+/// Restores the operation record from before the operation. A cancelled operation has two writes.
 async fn take_records_back(context: &Context) -> Result<(), ServiceError> {
     let (records, operation) = (&context.upstreams.records, &context.operation);
     let mut latest = operation.stored.clone();
@@ -83,8 +83,8 @@ async fn put_secrets_back(context: &Context) -> Result<(), CleanupError> {
     Ok(context.retrier.retry("put secrets back", put_back).await?)
 }
 
-/// What the operation did to the instance's UAA client is undone. A process that was not there when it was done knows
-/// only whether the client was made: what was changed stays, and the next operation brings it to what is defined.
+/// Undoes the operation's change of the instance's UAA client. A later process only knows whether the client was
+/// created: a changed client stays, and the next operation brings it to its definition.
 async fn undo_client(context: &Context) {
     let (clients, operation) = (&context.upstreams.clients, &context.operation);
     let Operation {

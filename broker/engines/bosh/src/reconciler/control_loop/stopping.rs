@@ -1,9 +1,9 @@
-//! What may still be on its way to the Director: as long as that is so nothing more is sent, and no errand is started twice.
-//! And the first stage of a delete that cuts another operation short: everything of that operation has an end before anything
-//! of the delete begins.
+//! Requests that may still be on their way to the Director: until that is settled no further request is sent, so that
+//! no errand starts twice. It is also the first stage of a delete that cuts another operation short: all tasks of that
+//! operation end before the delete begins.
 //!
-//! A task that is found at work is the last thing that the other operation's driver has sent. Where all have ended, or
-//! there is none, one more may be on its way: it is looked for until there is no doubt any more.
+//! A running task is the last one that the other operation's reconciler has sent. If all have ended, or there is none,
+//! one more may be on its way: it is searched for until its absence is certain.
 
 use odb_clients::{ServiceError, director::Deployment};
 use odb_config::Timings;
@@ -54,7 +54,7 @@ impl Unconfirmed {
     }
 }
 
-/// What has not been seen will not turn up any more: the Director has answered without fail for long enough.
+/// Whether an unseen request will not arrive any more: the Director has answered without error for long enough.
 pub(super) fn is_over(absence: &mut Absence, observer: &Observer, timings: &Timings) -> bool {
     absence.note_after(observer.answered_since()) >= timings.lost_answer
 }
@@ -97,7 +97,7 @@ impl Stopping {
         self.never_came = true;
     }
 
-    /// What there is to be deleted is known only when everything has stopped.
+    /// What must be deleted is known only when every task has ended.
     pub(super) fn is_to_be_surveyed(self, context: &Context) -> bool {
         context.operation.record.cuts_short.is_some() && !self.surveyed
     }

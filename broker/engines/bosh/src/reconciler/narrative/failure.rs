@@ -7,7 +7,7 @@ use odb_redaction::{Redaction, redact};
 
 use crate::reconciler::narrative::{LatestStep, instance_names::InstanceNames};
 
-/// The longest last line of an errand's output that is told.
+/// The longest last line of an errand's output that is reported.
 const LONGEST_LINE: usize = 500;
 
 /// How a task ended that did not do what it should.
@@ -190,7 +190,7 @@ mod tests {
         );
         let secret = reported(&done, &[result(1, "password: hunter2")], &[]);
         assert!(!secret.contains("hunter2"), "{secret}");
-        // Nothing tells its index.
+        // No text has its index.
         assert!(secret.contains("on redis-server:"), "{secret}");
     }
 }

@@ -1,5 +1,4 @@
-//! What people read of instances: `GROUP/INDEX`. The Director's texts have a UUID in place of the index or beside it; people
-//! count, they do not remember UUIDs.
+//! Instances as users read them: `GROUP/INDEX`. The Director's texts have a UUID instead of the index or beside it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use odb_clients::director::{Event, Step};
 /// A UUID as the Director writes it.
 const UUID_LENGTH: usize = 36;
 
-/// The instances of which texts have told the index.
+/// The instances whose index occurred in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InstanceNames {
     indexes: BTreeMap<String, String>,
@@ -17,7 +16,7 @@ pub(crate) struct InstanceNames {
 impl InstanceNames {
     /// The events in words for people.
     pub(crate) fn report_events(&mut self, events: &[Event]) -> Vec<Event> {
-        // The index may stand in a later line only.
+        // The index may occur only in a later line.
         for event in events {
             if let Event::Step(step) = event {
                 self.replace_in(&step.stage);
@@ -47,8 +46,8 @@ impl InstanceNames {
         }
     }
 
-    /// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`. Without an index the one that another text
-    /// had with the same UUID is taken, and where there is none the group stands alone.
+    /// `redis-server/d9de9ef9-… (0) (canary)` becomes `redis-server/0 (canary)`. Without an index, the one of another
+    /// text with the same UUID is used; without that, only the group is shown.
     pub(crate) fn replace_in(&mut self, text: &str) -> String {
         let mut reported = String::with_capacity(text.len());
         let mut rest = text;
@@ -88,7 +87,7 @@ fn index_at_start(text: &str) -> Option<(&str, &str)> {
     index.parse::<u32>().is_ok().then_some((index, behind))
 }
 
-/// What stands before the slash is a name, and no part of a path.
+/// The part before the slash is a name, and no part of a path.
 fn ends_with_a_group(text: &str) -> bool {
     let is_of_a_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
     let before = text.trim_end_matches(is_of_a_name);
@@ -106,7 +105,7 @@ mod tests {
     fn people_read_group_and_index_wherever_the_director_names_an_instance() {
         let mut names = InstanceNames::default();
         for (text, reported) in [
-            // Nothing has told its index yet.
+            // No text had its index yet.
             (format!("redis-server/{ONE}"), "redis-server"),
             (
                 format!("redis-server/{ONE} (0) (canary)"),

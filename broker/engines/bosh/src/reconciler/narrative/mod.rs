@@ -1,4 +1,4 @@
-//! What platform users read while they wait, told from the Director's event log.
+//! The progress that platform users read, from the Director's event log.
 
 pub(crate) mod failure;
 pub(crate) mod instance_names;
@@ -57,7 +57,7 @@ impl LatestStep {
         self.queued = *state == TaskState::Queued;
     }
 
-    /// What the task was doing last.
+    /// The last step of the task.
     pub(crate) fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
@@ -68,7 +68,7 @@ impl LatestStep {
     }
 }
 
-/// What is to be told: the operation and where it is.
+/// What to report: the operation and its progress.
 pub(crate) struct Scene<'a> {
     pub(crate) kind: OperationKind,
     pub(crate) stages: &'a [Stage],
@@ -190,7 +190,7 @@ pub(crate) fn still_there(kind: OperationKind) -> String {
     )
 }
 
-/// The end of an operation of which nobody knows what it came to.
+/// The end of an operation with unknown outcome.
 pub(crate) fn unknown_end(kind: OperationKind, message: &impl Display) -> String {
     let remedy = if kind == OperationKind::Create {
         "Delete the instance and create it again"

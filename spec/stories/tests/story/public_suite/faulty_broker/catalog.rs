@@ -1,4 +1,4 @@
-//! What it offers.
+//! Its offering.
 
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ const POLLS: usize = 3;
 
 const DASHBOARD: &str = "https://example.com/dashboard";
 
-/// What makes an order the same order.
+/// The identity of an order.
 const IDENTITY: [&str; 5] = [
     "service_id",
     "plan_id",
@@ -29,17 +29,17 @@ const IDENTITY: [&str; 5] = [
     "parameters",
 ];
 
-/// What makes a binding the same binding.
+/// The identity of a binding.
 const BINDING_IDENTITY: [&str; 3] = ["app_guid", "bind_resource", "parameters"];
 
-/// An instance, as long as anybody may ask about it.
+/// An instance, as long as it can be polled.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     order: Value,
     plan: String,
     operation: Operation,
     bindings: BTreeMap<String, Binding>,
-    /// How often its end was told.
+    /// How often its end was reported.
     end_reported: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What holds for every request.
+//! The rules for every request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use super::{
 /// The largest body that is taken.
 const LARGEST_BODY: usize = 1024 * 1024;
 
-/// What a broker may be like and break no rule.
+/// Valid variations of a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Peculiarity {
     /// Changes need a parameter and may have no other, and that is looked at before anything else.
     ChangesNeedParameters,
-    /// It deletes what is at rest and has no bindings, after it was unwell for a while, and tells of operations to those
-    /// who know their token. (That it is unwell breaks rules, but none of those that are looked at meanwhile.)
+    /// It deletes only idle instances without bindings, after an outage for a while, and reports operations only with
+    /// their token. (The outage breaks rules, but none that are checked meanwhile.)
     DeletesLate,
     /// It answers every deletion of an instance with this status.
     DeletesNothing(u16),
@@ -34,7 +34,7 @@ pub(super) struct Unwell {
 }
 
 impl Peculiarity {
-    /// What deletions are answered with, if they are refused whatever they are.
+    /// The status of deletions, if all are rejected.
     pub(super) fn rejection_of_deletions(self) -> Option<u16> {
         match self {
             Self::DeletesNothing(status) => Some(status),
