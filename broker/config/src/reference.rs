@@ -127,8 +127,8 @@ impl Page {
             };
             let _ = writeln!(self.text, "{}{new}\n", table.what);
         }
-        self.line("| key | value | meaning |");
-        self.line("| --- | --- | --- |");
+        self.line("key | value | meaning");
+        self.line("--- | --- | ---");
         let location = Location {
             table,
             within: "",
@@ -181,7 +181,7 @@ impl Page {
     fn row(&mut self, key: &Key, location: &Location<'_>, listed: Option<&str>) {
         let address = format!("{}{}", location.within, key.name);
         let row = format!(
-            "| <a id=\"{table}.{address}\"></a>`{address}` | {values}{needed}{default} | {meaning} |",
+            "<a id=\"{table}.{address}\"></a>`{address}` | {values}{needed}{default} | {meaning}",
             table = location.table.address,
             values = values(&key.kind),
             needed = match key.presence {
@@ -310,10 +310,10 @@ mod tests {
     fn a_row_reports_bounds_default_need_secret_and_origin() {
         let page = markdown_reference();
         for row in [
-            "`port` | 1 to 65535, required | The port that the broker listens on. |",
+            "`port` | 1 to 65535, required | The port that the broker listens on.",
             "`use_stdin` | boolean, default true | ",
-            "`password` | text, required | The password that the platform and the errands authenticate with. **Secret.** |",
-            "`bind_address` | text | The IP address to listen on; all interfaces unless given. **New.** |",
+            "`password` | text, required | The password that the platform and the errands authenticate with. **Secret.**",
+            "`bind_address` | text | The IP address to listen on; all interfaces unless given. **New.**",
         ] {
             assert!(page.contains(row), "{row}");
         }

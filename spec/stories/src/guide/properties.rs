@@ -10,8 +10,9 @@ use crate::release::Jobs;
 const PREFACE: &str = "\
 # Properties of the BOSH jobs
 
-This page lists the properties of the job specifications in `release/jobs`. A property of the job `broker` becomes a
-[key](configuration.md) of `broker.yml`, which describes it. A Director silently drops properties that are not declared here.
+A property of the job `broker` sets the [key](configuration.md) of `broker.yml` with the same name; keys of the section `broker`
+have no prefix. The table lists only those with another name or with a default. The specifications in `release/jobs` have an
+example of each property. A Director silently drops undeclared properties.
 ";
 
 /// Properties of job `broker` with another name in `broker.yml`. A property outside of these sections belongs to
@@ -70,6 +71,7 @@ pub fn properties_page() -> String {
     // The job that most readers look for comes first.
     names.sort_by_key(|name| (name != "broker", name.clone()));
     let mut page = PREFACE.to_owned();
+    let mut tables: Vec<(String, String)> = Vec::new();
     for name in names {
         let specification = jobs.specification(&name);
         let description = one_line(&specification["description"]);
@@ -82,33 +84,41 @@ pub fn properties_page() -> String {
             continue;
         };
         let is_broker = name == "broker";
-        add(
-            &mut page,
-            "\n| property | default | meaning |\n| --- | --- | --- |\n",
-        );
+        let mut rows = String::new();
         for (property, declared) in properties {
             let default = match &declared["default"] {
                 Value::Null => String::new(),
-                value => format!(" `{value}`"),
+                value => format!("`{value}`"),
             };
-            // The page of the keys describes those that become one.
-            let meaning = match key(property) {
-                Some(key) if is_broker => format!("[`{key}`](configuration.md#{key})"),
-                _ => meaning(declared),
+            let meaning = match key(property).filter(|_| is_broker) {
+                Some(key) if default.is_empty() && has_its_name(property, &key) => continue,
+                Some(key) => format!("[`{key}`](configuration.md#{key})"),
+                None => meaning(declared),
             };
             add(
-                &mut page,
-                &format!(
-                    "| <a id=\"{name}.{property}\"></a>`{property}` |{default} | {meaning} |\n"
-                ),
+                &mut rows,
+                &format!("`{property}` | {default} | {meaning}\n"),
             );
         }
+        let same = tables.iter().find(|(_, table)| *table == rows);
+        if let Some((first, _)) = same {
+            add(&mut page, &format!("\nProperties as those of [{first}](#{first}).\n"));
+            continue;
+        }
+        add(&mut page, "\nproperty | default | meaning\n--- | --- | ---\n");
+        page.push_str(&rows);
+        tables.push((name.clone(), rows));
     }
     page
 }
 
 fn add(page: &mut String, text: &str) {
     page.write_str(text).expect("a text takes everything");
+}
+
+/// Whether a property has the name of its key; keys of the section `broker` have no prefix.
+fn has_its_name(property: &str, key: &str) -> bool {
+    key.strip_prefix("broker.").unwrap_or(key) == property
 }
 
 /// The key of `broker.yml` that a property of job `broker` becomes.
