@@ -1,7 +1,7 @@
 //! The command line: our own, and that of the Go broker.
 //!
-//! The exit status is 0 when all is well, 1 when something is wrong with the configuration or its world, 2 when the command
-//! line means nothing.
+//! The exit status is 0 when all is well, 1 when something is wrong with the configuration or its world, 2 when the
+//! command line means nothing.
 
 use std::{ffi::OsString, path::PathBuf, process};
 

@@ -7,8 +7,8 @@
 //! | [`telemetry`] | the log |
 //! | [`private_memory`] | keeps the memory of the process to itself |
 //!
-//! Catalog, quotas and operations are those of `odb_core`, instances come to be by `odb_engine_bosh`, the configuration is read
-//! by `odb_config`.
+//! Catalog, quotas and operations are those of `odb_core`, instances come to be by `odb_engine_bosh`, the configuration
+//! is read by `odb_config`.
 
 pub mod api;
 pub mod preflight;

@@ -89,8 +89,8 @@ pub struct Binding {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<VolumeMount>>")]
     pub volume_mounts: Option<Box<RawValue>>,
-    /// How long the binding is good for (`metadata` with `expires_at`, `renew_before`). Handed on as it is; the Go broker
-    /// drops it.
+    /// How long the binding is good for (`metadata` with `expires_at`, `renew_before`). Handed on as it is; the Go
+    /// broker drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BindingMetadata>")]
     pub metadata: Option<Box<RawValue>>,

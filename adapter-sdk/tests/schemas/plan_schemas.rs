@@ -132,7 +132,7 @@ fn a_struct_becomes_a_schema_that_every_platform_reads() {
         json!({
             "$schema": DRAFT_4,
             "title": "Cache",
-            "description": "What a cache is ordered with.",
+            "description": "The parameters of a cache.",
             "type": "object",
             "properties": {
                 "maxclients": {

@@ -35,8 +35,8 @@ pub(crate) enum ChildProcessError {
     },
 }
 
-/// Runs a program to its end, or kills it when `limit` has passed. Nothing that it started in its process group outlives
-/// the call.
+/// Runs a program to its end, or kills it when `limit` has passed. Nothing that it started in its process group
+/// outlives the call.
 pub(crate) fn run(
     program: &Path,
     arguments: &[&str],

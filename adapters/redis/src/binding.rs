@@ -50,8 +50,8 @@ pub(crate) fn create(
     })))
 }
 
-/// Answers `delete-binding`: there is nothing to delete. Unlike the example it does not hold the secrets to its configuration:
-/// it needs none, and a binding that cannot be deleted keeps its instance from being deleted.
+/// Answers `delete-binding`: there is nothing to delete. Unlike the example it does not hold the secrets to its
+/// configuration: it needs none, and a binding that cannot be deleted keeps its instance from being deleted.
 pub(crate) fn delete(call: &DeleteBinding) {
     // A failure to write is ignored.
     let _ = writeln!(std::io::stderr(), "DNS addresses: {:?}", call.dns_addresses);

@@ -136,7 +136,8 @@ codes! {
     UnmarkedDeployment = 2053,
     /// The deployment is another broker's.
     DeploymentOfAnother = 2054,
-    /// The platform knows no plan of the offering: there is nothing to count, and every deployment looks like an orphan.
+    /// The platform knows no plan of the offering: there is nothing to count, and every deployment looks like an
+    /// orphan.
     OfferingUnknown = 2055,
     /// The plan of an unmarked deployment is unknown, and so are its pre-delete errands.
     OrphanPlanUnknown = 2056,

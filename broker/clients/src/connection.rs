@@ -100,8 +100,8 @@ impl Connection {
         address::on(&self.server, segments, query)
     }
 
-    /// The page that a link names, on the server that this client calls: links carry the external domain, which need not be
-    /// reachable from here.
+    /// The page that a link names, on the server that this client calls: links carry the external domain, which need
+    /// not be reachable from here.
     pub(crate) fn page(&self, link: &str) -> Option<Url> {
         let link = self.server.join(link).ok()?;
         let mut url = self.server.clone();
@@ -192,8 +192,8 @@ impl Connection {
         }
     }
 
-    /// If the answer says that the token is not accepted, nothing has taken effect, and the request is sent once more with a
-    /// new one.
+    /// If the answer says that the token is not accepted, nothing has taken effect, and the request is sent once more
+    /// with a new one.
     async fn send_with_token(
         &self,
         call: &Call,

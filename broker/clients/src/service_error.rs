@@ -200,8 +200,8 @@ impl ServiceError {
         match &self.kind {
             FailureKind::NoAnswer { source } => source.may_have_been_sent(),
             FailureKind::OutOfTime { sent } => *sent,
-            // A proxy answers so when the service behind it died or was too slow. The Cloud Controller gives a code where it
-            // has answered itself.
+            // A proxy answers so when the service behind it died or was too slow. The Cloud Controller gives a code
+            // where it has answered itself.
             FailureKind::Refused { status, code, .. } => {
                 let is_its_own = self.service() == Service::CloudController && code.is_some();
                 status.is_server_error() && !is_its_own

@@ -185,7 +185,8 @@ pub(super) fn first_limit(section: &Section<'_>) -> Option<Found<()>> {
         .or_else(|| section.sections("plans").iter().find_map(of_plan))
 }
 
-/// The marketplace's spelling of the keys (`spec/contracts/broker-behaviour.md` §3.2). Additional keys pass through and win.
+/// The marketplace's spelling of the keys (`spec/contracts/broker-behaviour.md` §3.2). Additional keys pass through and
+/// win.
 fn metadata(section: &Section<'_>) -> Map<String, Value> {
     let mut metadata = Map::new();
     for (key, wire) in [

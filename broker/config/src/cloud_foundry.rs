@@ -60,8 +60,8 @@ impl Verification {
     }
 }
 
-/// Reads `cf`. With `broker.disable_cf_startup_checks` it may be left out, or be unfinished: the Go broker does not look
-/// at it then. It may also be left out where `service_instances_api` lists the instances.
+/// Reads `cf`. With `broker.disable_cf_startup_checks` it may be left out, or be unfinished: the Go broker does not
+/// look at it then. It may also be left out where `service_instances_api` lists the instances.
 pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, AlreadyReported> {
     let broker = root.section("broker");
     let section = root.section("cf");
@@ -84,8 +84,8 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, AlreadyRe
         }
         return Ok(None);
     }
-    // The Go broker let each of the two hold for some calls (`spec/contracts/broker-behaviour.md` §9.37). Both are read,
-    // so that both are held against their type.
+    // The Go broker let each of the two hold for some calls (`spec/contracts/broker-behaviour.md` §9.37). Both are
+    // read, so that both are held against their type.
     let verification = Verification::read([&broker, &section]);
     cloud_foundry(&section, verification, checks)
         .map(Some)

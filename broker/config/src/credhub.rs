@@ -15,15 +15,15 @@ use super::{
 pub struct CredHubAccess {
     /// Its address, port included.
     pub url: Address,
-    /// Trust roots for it and its UAA beside the operating system's: certificates in PEM form, of several keys one after the
-    /// other.
+    /// Trust roots for it and its UAA beside the operating system's: certificates in PEM form, of several keys one
+    /// after the other.
     pub ca_certs: Option<String>,
     /// The client of its UAA.
     pub client: CredHubClient,
 }
 
-/// Reads `broker.enable_secure_manifests` and, where that is set, `bosh_credhub`; the Director's own trust root is good for
-/// its CredHub, too.
+/// Reads `broker.enable_secure_manifests` and, where that is set, `bosh_credhub`; the Director's own trust root is good
+/// for its CredHub, too.
 ///
 /// The release renders the section whether or not secure manifests are on: without them it means nothing.
 pub(super) fn read_of_director(

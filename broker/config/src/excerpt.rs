@@ -59,7 +59,8 @@ struct Shown {
     is_visible: bool,
 }
 
-/// The problem has been worded so that it gives no secret away: what it names may be shown, and nothing else that could be one.
+/// The problem has been worded so that it gives no secret away: what it names may be shown, and nothing else that could
+/// be one.
 fn is_visible(scalar: &Scalar<'_>, finding: &ConfigFinding) -> bool {
     match (scalar.part, scalar.declared) {
         (Part::Name(_), Some(_)) => true,

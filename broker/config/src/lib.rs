@@ -3,7 +3,7 @@
 //! A file is read in two steps: `document` parses it into values with locations, then one reader per section checks
 //! them and collects every error, because an operator's feedback loop is a deployment. Keys, coercions and checks are
 //! those of `spec/contracts/config-and-release.md` §1; the Go broker ignores our own keys
-//! (`docs/contributing/architecture.md`, "Keys of our own").
+//! (`docs/contributing/architecture.md`, "New keys").
 
 mod adapter;
 mod address;

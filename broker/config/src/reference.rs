@@ -80,7 +80,8 @@ pub fn markdown_reference() -> String {
 /// The page so far.
 struct Page {
     text: String,
-    /// In the files of the errands: the sections so far with their addresses. One with the same keys refers to the first.
+    /// In the files of the errands: the sections so far with their addresses. One with the same keys refers to the
+    /// first.
     listed: Option<Vec<(&'static Keys, String)>>,
 }
 

@@ -1,4 +1,5 @@
-//! Reads one map of the configuration file: coerces as the Go broker does, notes what is wrong, knows which keys there are.
+//! Reads one map of the configuration file: coerces as the Go broker does, notes what is wrong, knows which keys there
+//! are.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -11,15 +11,15 @@ pub struct Timings {
     pub request_budget: Duration,
     /// The time that must be left when work is submitted: for the submission itself, and to look for a lost answer.
     pub submission_reserve: Duration,
-    /// The first pause of a driver between two looks at a task.
+    /// The first pause of a reconciler between two looks at a task.
     pub first_look: Duration,
-    /// The longest pause of a driver between two looks at a task.
+    /// The longest pause of a reconciler between two looks at a task.
     pub longest_look: Duration,
-    /// How long a driver waits for one answer of the Director.
+    /// How long a reconciler waits for one answer of the Director.
     pub reconciler_call: Duration,
-    /// The first pause of a driver after a call that failed.
+    /// The first pause of a reconciler after a call that failed.
     pub first_retry: Duration,
-    /// The longest pause of a driver after a call that failed.
+    /// The longest pause of a reconciler after a call that failed.
     pub longest_retry: Duration,
     /// How long a lost answer to a submission is looked for among the Director's tasks.
     pub lost_answer: Duration,
@@ -58,8 +58,8 @@ pub struct Timings {
     pub request_head: Duration,
     /// How long a client may take for the body of a request.
     pub request_body: Duration,
-    /// How long a connection is kept on which nothing is asked. Longer than routers in front keep theirs (Gorouter 90 s): who
-    /// keeps it shorter ends it, and a router that sends a request into an end cannot know what came of it.
+    /// How long a connection is kept on which nothing is asked. Longer than routers in front keep theirs (Gorouter 90
+    /// s): who keeps it shorter ends it, and a router that sends a request into an end cannot know what came of it.
     pub idle_connection: Duration,
     /// How long an answer is held of which a client takes nothing.
     pub answer_unread: Duration,

@@ -23,8 +23,8 @@ pub fn capitals(id: &str) -> Option<String> {
     Some(digits)
 }
 
-/// Whether a name is in a folder, at any depth, in the very letters of the folder: one that differs in case may belong to
-/// another id.
+/// Whether a name is in a folder, at any depth, in the very letters of the folder: one that differs in case may belong
+/// to another id.
 pub fn is_exactly_below(name: &CredentialName, folder: &CredentialName) -> bool {
     let rest = name.as_str().strip_prefix(folder.as_str());
     rest.is_some_and(|rest| rest.starts_with('/'))

@@ -1,11 +1,11 @@
 //! Processes that children leave behind outside their process group: daemons with a session of their own.
 //!
 //! This process becomes the reaper of its descendants, so that an orphan becomes its child and can be found. Which call
-//! started it is not visible from the outside, but no process outlives its call: an orphan is killed as soon as no call runs
-//! any more that was running when the orphan began.
+//! started it is not visible from the outside, but no process outlives its call: an orphan is killed as soon as no call
+//! runs any more that was running when the orphan began.
 //!
-//! Not every child is a supervised one. A script that starts this program by `exec` may have started others before, such as
-//! the `tee` of `exec > >(tee -a log)`: children from before the first call are left alone.
+//! Not every child is a supervised one. A script that starts this program by `exec` may have started others before,
+//! such as the `tee` of `exec > >(tee -a log)`: children from before the first call are left alone.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -101,8 +101,8 @@ impl Drop for Registration {
     }
 }
 
-/// Takes new children of this process for supervised ones from now on, and reports to this function what becomes of their
-/// orphans. For the beginning of the process.
+/// Takes new children of this process for supervised ones from now on, and reports to this function what becomes of
+/// their orphans. For the beginning of the process.
 pub fn adopt_orphans(to: fn(Event)) {
     let _ = REPORT.set(to);
     LazyLock::force(&CALLS);
@@ -143,8 +143,8 @@ fn end_orphans(others_may_follow: impl Fn() -> bool) {
     }
 }
 
-/// Kills the orphans that no running call can have begun, with their groups, and reaps those that are dead. Returns those
-/// that were alive.
+/// Kills the orphans that no running call can have begun, with their groups, and reaps those that are dead. Returns
+/// those that were alive.
 fn kill_orphans() -> Vec<Pid> {
     let mut calls = calls();
     let mut killed = Vec::new();

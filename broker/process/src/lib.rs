@@ -1,8 +1,8 @@
-//! One supervised child process. It leads a process group of its own, has a deadline, and its output is bounded; its group is
-//! killed and reaped when it ends, and the processes that left the group are found.
+//! One supervised child process. It leads a process group of its own, has a deadline, and its output is bounded; its
+//! group is killed and reaped when it ends, and the processes that left the group are found.
 //!
-//! Everything here blocks. Asynchronous callers run a [`ChildProcess`] on a thread for blocking work and cancel it through a
-//! pipe.
+//! Everything here blocks. Asynchronous callers run a [`ChildProcess`] on a thread for blocking work and cancel it
+//! through a pipe.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -50,8 +50,8 @@ pub(crate) fn children() -> Vec<Pid> {
     listed_children().unwrap_or_else(children_among_all)
 }
 
-/// As the kernel lists them, by threads; none where it does not (`CONFIG_PROC_CHILDREN`). A process that ends meanwhile may
-/// hide another one from the list, which the search after the next call finds.
+/// As the kernel lists them, by threads; none where it does not (`CONFIG_PROC_CHILDREN`). A process that ends meanwhile
+/// may hide another one from the list, which the search after the next call finds.
 fn listed_children() -> Option<Vec<Pid>> {
     static IS_LISTED: LazyLock<bool> =
         LazyLock::new(|| Path::new("/proc/thread-self/children").exists());

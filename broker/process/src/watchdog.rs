@@ -1,12 +1,12 @@
 //! Ends the children of a process that is killed and can end nothing itself.
 //!
-//! The watchdog is a process of its own, which a program starts once. It reads a pipe whose writing end only the program has,
-//! and through which it registers the process group of each call. When the pipe closes, the program is gone, and every group
-//! that is still registered is killed.
+//! The watchdog is a process of its own, which a program starts once. It reads a pipe whose writing end only the
+//! program has, and through which it registers the process group of each call. When the pipe closes, the program is
+//! gone, and every group that is still registered is killed.
 //!
-//! `PR_SET_PDEATHSIG` would do less for more: it has to be set between `fork` and `exec`, which rules `posix_spawn` out and
-//! costs each call a millisecond of processor time; it reaches the first process of a group alone; and it follows the thread
-//! that has started the child, not the process.
+//! `PR_SET_PDEATHSIG` would do less for more: it has to be set between `fork` and `exec`, which rules `posix_spawn` out
+//! and costs each call a millisecond of processor time; it reaches the first process of a group alone; and it follows
+//! the thread that has started the child, not the process.
 
 use std::{
     collections::BTreeSet,
@@ -36,8 +36,8 @@ struct Watchdog {
     has_failed: AtomicBool,
 }
 
-/// Starts the watchdog: this very program, with `arguments` that make it call [`watch`]. For the beginning of a process, before
-/// [`adopt_orphans`](crate::adopt_orphans) takes new children for supervised ones.
+/// Starts the watchdog: this very program, with `arguments` that make it call [`watch`]. For the beginning of a
+/// process, before [`adopt_orphans`](crate::adopt_orphans) takes new children for supervised ones.
 pub fn start_watchdog(arguments: &[&str]) -> io::Result<()> {
     // Called a second time it changes nothing: the watchdog without a pipe ends.
     let _ = WATCHDOG.set(Watchdog {

@@ -187,8 +187,8 @@ fn bracketed(line: &str, start: usize) -> Option<Value> {
     })
 }
 
-/// Where a value without quotes ends: a password may have spaces, so it reaches to the end of the line or up to what looks
-/// like the next key.
+/// Where a value without quotes ends: a password may have spaces, so it reaches to the end of the line or up to what
+/// looks like the next key.
 fn end_of_bare(line: &str, start: usize, separator: u8) -> usize {
     let is_next = |at: usize| match (line.as_bytes()[at], separator) {
         (b' ', _) | (b'&' | b';', b'=') => is_key(&line[at + 1..], b"="),

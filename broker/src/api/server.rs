@@ -33,7 +33,8 @@ const WORKERS: usize = 2;
 /// How long answers may take to leave once all requests have been answered.
 pub const FLUSH: Duration = Duration::from_secs(1);
 
-/// The library cuts no connection off: how long requests may take is for [`Lifecycle::drain`], and then the process ends.
+/// The library cuts no connection off: how long requests may take is for [`Lifecycle::drain`], and then the process
+/// ends.
 const NEVER: u64 = u64::MAX;
 
 /// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.

@@ -44,7 +44,8 @@ pub(super) enum Delay {
     Now,
     /// After this time. The permit is held until then.
     After(Duration, OwnedSemaphorePermit),
-    /// At once, because too many answers are delayed already. The connection is closed, so that the next attempt costs a new one.
+    /// At once, because too many answers are delayed already. The connection is closed, so that the next attempt costs
+    /// a new one.
     HangUp,
 }
 

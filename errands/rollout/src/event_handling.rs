@@ -150,8 +150,8 @@ impl Engine {
     }
 }
 
-/// `[ID] Operation failed: bosh task id TASK: DESCRIPTION`. The broker's description of a failed upgrade names the task once
-/// more (`spec/contracts/errands.md` §4.4), which is left out.
+/// `[ID] Operation failed: bosh task id TASK: DESCRIPTION`. The broker's description of a failed upgrade names the task
+/// once more (`spec/contracts/errands.md` §4.4), which is left out.
 fn failure(id: &InstanceId, task: Option<u64>, description: &str) -> String {
     let Some(task) = task else {
         return format!("[{id}] Operation failed: {description}");

@@ -156,8 +156,8 @@ impl Engine {
         })
     }
 
-    /// Takes up what an interrupted part of the run has left. A gate looks at it before anything is begun: the interruption
-    /// may have come before the look, or because of it.
+    /// Takes up what an interrupted part of the run has left. A gate looks at it before anything is begun: the
+    /// interruption may have come before the look, or because of it.
     fn take_up(&mut self, now: Moment) {
         for location in 0..self.instances.len() {
             let state = &self.instances[location].state;

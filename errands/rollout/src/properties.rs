@@ -12,7 +12,7 @@ use crate::FailureBudget;
 
 use super::*;
 
-/// The fate of an instance, for every request to it.
+/// The outcome of an instance, for every request to it.
 #[derive(Clone, Debug)]
 struct Outcome {
     prior_result: PriorResult,

@@ -43,8 +43,8 @@ impl BrokerApi {
     /// The default timeout of an answer.
     pub const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The broker of a configuration. Nothing is sent yet. `timeout` is for each attempt at a request; without, there is no
-    /// limit that matters.
+    /// The broker of a configuration. Nothing is sent yet. `timeout` is for each attempt at a request; without, there
+    /// is no limit that matters.
     pub fn connect(
         config: &errands::BrokerApi,
         timeout: Option<Duration>,
@@ -88,7 +88,8 @@ impl BrokerApi {
         self.understood(&request, &self.send(&request).await?)
     }
 
-    /// `GET` of what takes no time worth mentioning, such as a look at one instance: it is limited also where nothing else is.
+    /// `GET` of what takes no time worth mentioning, such as a look at one instance: it is limited also where nothing
+    /// else is.
     pub async fn look_up<T: DeserializeOwned>(
         &self,
         segments: &[&str],

@@ -28,11 +28,12 @@ pub trait BrokerApiRejection {
     /// Whether the broker has refused with this code.
     fn has_code(&self, wanted: Code) -> bool;
 
-    /// Whether the broker has no such route: it answers 404 or 405 without a code, as a Go broker does, or names the route.
+    /// Whether the broker has no such route: it answers 404 or 405 without a code, as a Go broker does, or names the
+    /// route.
     fn is_unknown_route(&self) -> bool;
 
-    /// Whether the broker itself reports that the resource does not exist. A router without a broker also answers 404, but
-    /// without a code.
+    /// Whether the broker itself reports that the resource does not exist. A router without a broker also answers 404,
+    /// but without a code.
     fn is_gone(&self) -> bool;
 
     /// Whether the same request may succeed later, also because of a router that answers 404 while the broker restarts.

@@ -53,7 +53,8 @@ pub(super) fn modern(command: &Command, words: Vec<OsString>, extras: Extras) ->
     modern
 }
 
-/// A boolean as Go reads it. For flags with `num_args(0..=1)`, `require_equals` and a default of `true` without a value.
+/// A boolean as Go reads it. For flags with `num_args(0..=1)`, `require_equals` and a default of `true` without a
+/// value.
 ///
 /// # Errors
 ///

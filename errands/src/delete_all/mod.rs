@@ -1,5 +1,5 @@
-//! `delete-all-service-instances` (`spec/contracts/errands.md` §5): every service instance of the offering is deleted, several
-//! at a time, and one that cannot be does not keep the others.
+//! `delete-all-service-instances` (`spec/contracts/errands.md` §5): every service instance of the offering is deleted,
+//! several at a time, and one that cannot be does not keep the others.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! `upgrade-all-service-instances` and `recreate-all-service-instances`: one operation on every service instance of a fleet
-//! (`spec/contracts/errands.md` §4).
+//! `upgrade-all-service-instances` and `recreate-all-service-instances`: one operation on every service instance of a
+//! fleet (`spec/contracts/errands.md` §4).
 //!
 //! ```text
 //! errand ─► run ──► pass ─► runner ─► odb_rollout::Engine   which instance is next: no I/O

@@ -33,8 +33,8 @@ use crate::{
 };
 use odb_rollout::{CanarySelection, HealthGate, PriorResult, Settings};
 
-/// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is away
-/// for some minutes.
+/// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is
+/// away for some minutes.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The default time for instances to become healthy.
 const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);

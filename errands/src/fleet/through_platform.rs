@@ -240,7 +240,8 @@ fn call() -> Call {
     Call::within(TIMEOUT)
 }
 
-/// Its creation has failed: there is nothing that the platform could upgrade, and it refuses to. The broker may know better.
+/// Its creation has failed: there is nothing that the platform could upgrade, and it refuses to. The broker may know
+/// better.
 fn was_never_made(instance: &CfVersionedInstance) -> bool {
     let operation = instance.last_operation.as_ref();
     operation.is_some_and(|operation| {

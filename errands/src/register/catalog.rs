@@ -1,5 +1,5 @@
-//! Waiting for the broker to serve its catalog, for the platform reads it once and gives up at once; and whether that has what
-//! is to be settled.
+//! Waiting for the broker to serve its catalog, for the platform reads it once and gives up at once; and whether that
+//! has what is to be settled.
 
 use std::time::Duration;
 
@@ -49,8 +49,8 @@ struct Plan {
     name: String,
 }
 
-/// Waits for the broker, at most `timeout`, and compares the wanted access with its catalog. The platform may reach a broker
-/// that this machine does not reach, so an absent broker is only a warning.
+/// Waits for the broker, at most `timeout`, and compares the wanted access with its catalog. The platform may reach a
+/// broker that this machine does not reach, so an absent broker is only a warning.
 pub(super) async fn wait(
     config: &errands::RegisterBroker,
     console: &Console,

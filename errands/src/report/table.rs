@@ -9,7 +9,8 @@ const HEADINGS: [&str; 7] = [
     "INSTANCE", "PLAN", "SPACE", "OUTCOME", "TASK", "TOOK", "CAUSE",
 ];
 
-/// Headings and rows, each line ending in a newline; nothing without rows. A column that is empty everywhere is left out.
+/// Headings and rows, each line ending in a newline; nothing without rows. A column that is empty everywhere is left
+/// out.
 pub(super) fn of(rows: &[&Row]) -> String {
     if rows.is_empty() {
         return String::new();

@@ -24,8 +24,8 @@ pub enum WriteError {
     Archive(#[source] io::Error),
 }
 
-/// Writes the files in the order of their paths. Owner, time and compression are always the same, so that the same files
-/// make the same bytes.
+/// Writes the files in the order of their paths. Owner, time and compression are always the same, so that the same
+/// files make the same bytes.
 pub fn write<W: Write>(contents: &Contents, into: W) -> Result<W, WriteError> {
     let gzip = GzBuilder::new()
         .mtime(0)

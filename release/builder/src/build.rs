@@ -95,9 +95,8 @@ pub enum BuildError {
     },
 }
 
-/// Makes a tarball of a release folder (`config/final.yml`, `jobs`, `packages`, `src`, `LICENSE`). The same folder makes
-/// the same bytes. `output` is the tarball's path, or a folder for it. Nothing is left of a tarball that
-/// fails.
+/// Makes a tarball of a release folder (`config/final.yml`, `jobs`, `packages`, `src`, `LICENSE`). The same folder
+/// makes the same bytes. `output` is the tarball's path, or a folder for it. Nothing is left of a tarball that fails.
 pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Built, BuildError> {
     let ReleaseFolder {
         name,

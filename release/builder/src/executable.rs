@@ -82,8 +82,8 @@ pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableError> {
 }
 
 impl Requirements {
-    /// Reads them. Symbols that are weak do not count: where there are none the loader puts nothing in their place, and the
-    /// program asks first.
+    /// Reads them. Symbols that are weak do not count: where there are none the loader puts nothing in their place, and
+    /// the program asks first.
     fn of(bytes: &[u8]) -> Result<Self, object::Error> {
         let file = Elf::parse(bytes)?;
         let mut requirements = Self {

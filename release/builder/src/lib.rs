@@ -2,7 +2,8 @@
 //!
 //! Two steps, each of use by itself:
 //!
-//! 1. [`stage`] lays a release folder out of this project: jobs, packages with what they hold, licence. It is one as the
+//! 1. [`stage`] lays a release folder out of this project: jobs, packages with what they hold, licence. It is one as
+//! the
 //!    `bosh` command line knows it.
 //! 2. [`build`] makes a release tarball of a release folder.
 //!

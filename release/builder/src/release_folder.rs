@@ -1,4 +1,5 @@
-//! A release folder, as the `bosh` command line knows it: `config/final.yml`, `jobs`, `packages`, `src`, `blobs`, `LICENSE`.
+//! A release folder, as the `bosh` command line knows it: `config/final.yml`, `jobs`, `packages`, `src`, `blobs`,
+//! `LICENSE`.
 
 use std::{
     collections::BTreeSet,

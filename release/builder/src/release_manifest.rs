@@ -1,7 +1,7 @@
 //! `release.MF`, the list of what a release holds.
 //!
-//! Members as `bosh create-release` writes them (`release/manifest/release.go` in its sources) and a Director reads them
-//! (`update_release.rb`). The digest is called `sha1` whatever its algorithm is.
+//! Members as `bosh create-release` writes them (`release/manifest/release.go` in its sources) and a Director reads
+//! them (`update_release.rb`). The digest is called `sha1` whatever its algorithm is.
 
 use serde::Serialize;
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 /// The version of a release, as a Director takes it: `RELEASE[-PRE][+POST]`, each of dotted components.
 ///
-/// A Director reads components of digits as numbers and writes them without leading zeros, so that `1.07` would arrive under
-/// another name; such versions are refused here.
+/// A Director reads components of digits as numbers and writes them without leading zeros, so that `1.07` would arrive
+/// under another name; such versions are refused here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct ReleaseVersion(String);

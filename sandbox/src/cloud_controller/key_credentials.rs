@@ -1,7 +1,8 @@
-//! The credentials of service keys. A broker may give a reference to the CredHub of applications in their place; what it
-//! refers to is read when a user asks for the key (`cloud_controller_ng`,
-//! `app/controllers/v3/service_credential_bindings_controller.rb`, `app/collection_transformers/credhub_credential_populator.rb`
-//! and `lib/credhub/client.rb`). References of apps stay: the app resolves its own.
+//! The credentials of service keys. A broker may give a reference to the CredHub of applications in their place; what
+//! it refers to is read when a user asks for the key (`cloud_controller_ng`,
+//! `app/controllers/v3/service_credential_bindings_controller.rb`,
+//! `app/collection_transformers/credhub_credential_populator.rb` and `lib/credhub/client.rb`). References of apps stay:
+//! the app resolves its own.
 
 use serde_json::Value;
 

@@ -91,8 +91,8 @@ pub struct Target {
 
 impl CloudController {
     /// A Cloud Controller with what `store` has kept for it, or else with the organizations of its settings. It trusts
-    /// the tokens of `uaa`, and the brokers that `tls` trusts; it reads the credentials of service keys in `credhub`; its
-    /// jobs run on `runtime`.
+    /// the tokens of `uaa`, and the brokers that `tls` trusts; it reads the credentials of service keys in `credhub`;
+    /// its jobs run on `runtime`.
     pub fn new(
         settings: CloudControllerSettings,
         store: &Store,

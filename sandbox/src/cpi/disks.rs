@@ -89,7 +89,8 @@ impl Cpi {
         self.inner.disks.read(|rows| Some(rows.get(disk)?.size))
     }
 
-    /// Makes a disk the data folder of a VM. One that was orphaned is no longer. Attaching what is attached is no error.
+    /// Makes a disk the data folder of a VM. One that was orphaned is no longer. Attaching what is attached is no
+    /// error.
     pub async fn attach_disk(&self, vm: &VmCid, disk: &DiskCid) -> Result<(), DiskError> {
         if self.disk_size(disk).is_none() {
             return Err(DiskError::NoSuchDisk(disk.clone()));
@@ -140,7 +141,8 @@ impl Cpi {
         Ok(())
     }
 
-    /// Copies everything on one disk to another, as agents do when a disk changes its size. Nothing may be using either.
+    /// Copies everything on one disk to another, as agents do when a disk changes its size. Nothing may be using
+    /// either.
     pub async fn migrate_disk(&self, from: &DiskCid, to: &DiskCid) -> Result<(), DiskError> {
         for disk in [from, to] {
             if self.disk_size(disk).is_none() {

@@ -1,8 +1,9 @@
-//! Names as BOSH DNS answers them, for clients of a sandbox that has no DNS server: `INSTANCE.GROUP.NETWORK.DEPLOYMENT.bosh`,
-//! and queries `q-….GROUP.NETWORK.DEPLOYMENT.bosh` or `q-….q-gN.bosh` whose criteria are `a` (availability zone), `i` (index),
-//! `m` (instance by number), `n` (network by number), `s` (health) and `y` (health checked in time, which it always is here).
-//! Criteria of one kind are alternatives, those of several kinds must all be met. Group, network and deployment may begin or
-//! end with `*`. The grammar and the meaning of `s` are those of cloudfoundry/bosh-dns-release.
+//! Names as BOSH DNS answers them, for clients of a sandbox that has no DNS server:
+//! `INSTANCE.GROUP.NETWORK.DEPLOYMENT.bosh`, and queries `q-….GROUP.NETWORK.DEPLOYMENT.bosh` or `q-….q-gN.bosh` whose
+//! criteria are `a` (availability zone), `i` (index), `m` (instance by number), `n` (network by number), `s` (health)
+//! and `y` (health checked in time, which it always is here). Criteria of one kind are alternatives, those of several
+//! kinds must all be met. Group, network and deployment may begin or end with `*`. The grammar and the meaning of `s`
+//! are those of cloudfoundry/bosh-dns-release.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, str::FromStr};
 

@@ -72,8 +72,8 @@ pub enum CpiError {
     User(#[from] JobUserError),
 }
 
-/// Ends all processes that a sandbox left running in this state folder, and removes its VMs and disks. Blocks until that
-/// is done. No sandbox may be using the folder.
+/// Ends all processes that a sandbox left running in this state folder, and removes its VMs and disks. Blocks until
+/// that is done. No sandbox may be using the folder.
 pub fn remove_state(folder: &Path) -> Result<(), ResidualProcessError> {
     // A folder that is not there is shown by no process.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());

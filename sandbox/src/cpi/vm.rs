@@ -20,8 +20,8 @@ use super::{
 
 const PRIVATE_FOLDER: u32 = 0o700;
 
-/// A VM, or the plan of one. A reserved address is its own as long as a clone of this value lives, that of a VM that was
-/// created until the VM is deleted.
+/// A VM, or the plan of one. A reserved address is its own as long as a clone of this value lives, that of a VM that
+/// was created until the VM is deleted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Vm {
     /// Its id, the name of its folder.
@@ -107,8 +107,8 @@ impl Cpi {
         }
     }
 
-    /// Creates a VM that was reserved. It is known before it has a folder: a worker that dies in between leaves no folder
-    /// that belongs to no VM.
+    /// Creates a VM that was reserved. It is known before it has a folder: a worker that dies in between leaves no
+    /// folder that belongs to no VM.
     pub async fn create_vm(&self, vm: &Vm) -> Result<(), VmError> {
         let row = VmRow::new(vm.agent_id, vm.created_at, vm.address, vm.lease.clone());
         self.inner.vms.insert(vm.cid.clone(), row);

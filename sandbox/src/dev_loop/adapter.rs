@@ -103,8 +103,8 @@ impl Adapter {
         }
     }
 
-    /// The executable that the broker is to call. `service_adapter.path` takes no arguments, so that for a folder one is
-    /// written.
+    /// The executable that the broker is to call. `service_adapter.path` takes no arguments, so that for a folder one
+    /// is written.
     pub(super) fn executable(&self, made: &Path) -> io::Result<PathBuf> {
         let (folder, server) = match self {
             Self::Executable(path) => return Ok(path.clone()),

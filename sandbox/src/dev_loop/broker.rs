@@ -50,8 +50,8 @@ pub(super) struct Ended {
 }
 
 impl Broker {
-    /// Starts a broker with this configuration. To be called on a thread that lasts as long as the sandbox: the broker ends
-    /// with the thread that started it.
+    /// Starts a broker with this configuration. To be called on a thread that lasts as long as the sandbox: the broker
+    /// ends with the thread that started it.
     pub(super) fn start(executable: &Path, configuration: &Path, log: &Log) -> io::Result<Self> {
         log.begin();
         // This very executable, even if another was built in its place.

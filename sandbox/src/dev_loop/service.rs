@@ -93,7 +93,8 @@ impl<'f> Service<'f> {
         self.broker.is_some()
     }
 
-    /// Ends the broker that runs and puts one with this configuration in its place. Requests wait at the gate meanwhile.
+    /// Ends the broker that runs and puts one with this configuration in its place. Requests wait at the gate
+    /// meanwhile.
     pub(super) async fn replace(
         &mut self,
         folder: &Folder,

@@ -35,8 +35,8 @@ pub(super) struct Dependencies<'a> {
 }
 
 impl Dependencies<'_> {
-    /// All values (`spec/contracts/config-and-release.md` §1.2). The CredHub of applications is among them only where the
-    /// author has the section `credhub`, even an empty one: with it bindings hold no credentials any more.
+    /// All values (`spec/contracts/config-and-release.md` §1.2). The CredHub of applications is among them only where
+    /// the author has the section `credhub`, even an empty one: with it bindings hold no credentials any more.
     pub(super) fn supplies(&self, author_has_credhub: bool) -> Vec<Supply> {
         let mut supplies = self.of_the_broker();
         supplies.extend(self.upstreams());

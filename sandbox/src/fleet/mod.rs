@@ -225,7 +225,7 @@ fn deployment_name(generated: &Generated) -> String {
     format!("service-instance_{}", generated.guid)
 }
 
-/// The versions of an instance's marker, the latest last.
+/// The versions of an instance's operation record, the latest last.
 fn recorded(
     generated: &Generated,
     plan: &SeedablePlan,

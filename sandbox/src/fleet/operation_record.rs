@@ -1,16 +1,17 @@
-//! Markers as an on-demand broker leaves them (`docs/contributing/architecture.md`, "Markers and tokens").
+//! Operation records as an on-demand broker leaves them (`docs/contributing/architecture.md`, "Operation records and
+//! tokens").
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::generate::{Condition, Generated};
 
-/// The type of the config that holds a marker.
+/// The type of the config that holds an operation record.
 pub(super) const CONFIG_TYPE: &str = "odb-operation";
 
 const NAME_PREFIX: &str = "odb-";
 
-/// The name of the config that holds the marker of an instance.
+/// The name of the config that holds the operation record of an instance.
 pub(super) fn config_name(generated: &Generated) -> String {
     format!("{NAME_PREFIX}{}", generated.guid)
 }

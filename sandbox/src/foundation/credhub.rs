@@ -71,8 +71,8 @@ impl CredHubPlan {
         secrets: &mut Secrets,
     ) -> Self {
         let broker = Actor::uaa_client(&section.client.id);
-        // cf-deployment lets the client of service keys read everything. Here it reads what brokers let it read, so that a
-        // broker that forgets the permission is noticed.
+        // cf-deployment lets the client of service keys read everything. Here it reads what brokers let it read, so
+        // that a broker that forgets the permission is noticed.
         let first = vec![permission("/c/*", &broker, &ALL_OPERATIONS)];
         let service = service_client(SERVICE_KEY_CLIENT);
         let side = (Side::Cf, credhub::Side::Runtime);

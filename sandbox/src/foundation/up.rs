@@ -278,8 +278,8 @@ impl Foundation {
         self.control.reset_wanted().await;
     }
 
-    /// Stops jobs and servers, then all processes. Returns when everything is gone, `foundation.json` included, with the
-    /// net, which can be given back or used again.
+    /// Stops jobs and servers, then all processes. Returns when everything is gone, `foundation.json` included, with
+    /// the net, which can be given back or used again.
     pub async fn stop(self) -> LoopbackNet {
         if let Err(error) = files::remove(&self.description_file) {
             tracing::warn!(%error, "the description of the foundation is left behind");

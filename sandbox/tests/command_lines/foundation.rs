@@ -94,8 +94,8 @@ impl Servers {
         self.foundation.stop().await;
     }
 
-    /// Whether a request meets a route, whatever it is answered there. A request is written `server METHOD path`, and with
-    /// the media type of a body where the route depends on it.
+    /// Whether a request meets a route, whatever it is answered there. A request is written `server METHOD path`, and
+    /// with the media type of a body where the route depends on it.
     pub(crate) async fn knows(&self, request: &str) -> bool {
         let mut words = request.split_whitespace();
         let mut word = || words.next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Which commands of `cf`, `bosh`, `credhub` and `uaa` work on a sandbox: those whose requests all meet a route. The table of
-//! `docs/authors/sandbox.md` lists the same.
+//! Which commands of `cf`, `bosh`, `credhub` and `uaa` work on a sandbox: those whose requests all meet a route. The
+//! table of `docs/authors/sandbox.md` lists the same.
 
 #![cfg(test)]
 

@@ -193,8 +193,8 @@ fn shortened(events: &[Event]) -> Vec<String> {
         .collect()
 }
 
-/// As cloudfoundry/bosh has it in `errand/errand_provider.rb`: the packages of an errand group are looked for before the
-/// selectors are held against the instances.
+/// As cloudfoundry/bosh has it in `errand/errand_provider.rb`: the packages of an errand group are looked for before
+/// the selectors are held against the instances.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_selector_is_found_out_after_the_packages_of_an_errand_group() {
     let foundation = Foundation::without_processes();

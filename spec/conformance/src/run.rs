@@ -153,7 +153,8 @@ impl Session {
 }
 
 impl Report {
-    /// Something was shown, all that was asked for was looked at, no rule that binds is broken, and nothing was left behind.
+    /// Something was shown, all that was asked for was looked at, no rule that binds is broken, and nothing was left
+    /// behind.
     pub fn is_good(&self) -> bool {
         self.stopped.is_none()
             && self.left_behind.is_empty()

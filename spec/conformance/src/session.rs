@@ -75,8 +75,8 @@ impl Session {
         self.ledger.instances()
     }
 
-    /// Looks whether there is anything to check: a broker that answers, takes the credentials and offers what was chosen.
-    /// Gives the reason if not, in which case no rule can be looked at.
+    /// Looks whether there is anything to check: a broker that answers, takes the credentials and offers what was
+    /// chosen. Gives the reason if not, in which case no rule can be looked at.
     pub async fn look(&self) -> Result<(), String> {
         match self.offer().await {
             Ok(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! `spec/openapi`: what the broker may answer, to platforms and to operators. The harness holds every answer of every test
-//! against the document that its path belongs to.
+//! `spec/openapi`: what the broker may answer, to platforms and to operators. The harness holds every answer of every
+//! test against the document that its path belongs to.
 
 use std::{
     collections::HashMap,

@@ -158,8 +158,8 @@ impl Broker {
         self.ended().await
     }
 
-    /// Starts it again with the same configuration, as an operator's machine would after it ended, and waits until it has
-    /// looked up what it had left, or could not.
+    /// Starts it again with the same configuration, as an operator's machine would after it ended, and waits until it
+    /// has looked up what it had left, or could not.
     pub async fn start_again(&mut self) {
         self.serve_again().await;
         self.catches_up().await;
@@ -224,8 +224,8 @@ impl Broker {
         .await;
     }
 
-    /// Waits until it has done what it does in the background after a start, so that none of its calls is taken for one of a
-    /// test. A broker that logs nothing is not waited for.
+    /// Waits until it has done what it does in the background after a start, so that none of its calls is taken for one
+    /// of a test. A broker that logs nothing is not waited for.
     async fn catches_up(&self) {
         if self.command_line.iter().any(|word| word == "off") {
             return;

@@ -114,8 +114,8 @@ impl Director {
         self.write_config_by(team, (kind, name), content).await;
     }
 
-    /// Hands work over as any broker of the team would: under this context id if there is one, with a body of this type. Gives
-    /// the task.
+    /// Hands work over as any broker of the team would: under this context id if there is one, with a body of this
+    /// type. Gives the task.
     pub async fn submit(
         &self,
         (method, path): (Method, &str),
@@ -192,7 +192,7 @@ impl Director {
             config["type"] == RECORD && name.contains(instance)
         })?;
         let content = record["content"].as_str().unwrap_or_default();
-        Some(serde_json::from_str(content).expect("a marker is JSON"))
+        Some(serde_json::from_str(content).expect("an operation record is JSON"))
     }
 
     /// The addresses of a deployment's VMs.

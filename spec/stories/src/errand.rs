@@ -49,8 +49,8 @@ pub struct ErrandRun {
     name: String,
 }
 
-/// The configuration file of an errand in the making, as the release's jobs render it. It has the keys of all errands; each
-/// is given its own.
+/// The configuration file of an errand in the making, as the release's jobs render it. It has the keys of all errands;
+/// each is given its own.
 #[derive(Clone, Debug)]
 pub struct ErrandConfiguration {
     document: Value,

@@ -167,8 +167,8 @@ impl Platform {
             .await
     }
 
-    /// Sends a request that is put together to the last header. An answer that does not fit the document of its API fails
-    /// the test.
+    /// Sends a request that is put together to the last header. An answer that does not fit the document of its API
+    /// fails the test.
     pub async fn execute(&self, request: Request) -> Answer {
         let (method, path) = (request.method().clone(), request.url().path().to_owned());
         let response = self.http.execute(request).await;

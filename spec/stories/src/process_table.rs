@@ -30,7 +30,8 @@ impl ProcessTable {
         Self { processes }
     }
 
-    /// Everything that a broker has started for adapters. Its watchdog, which lives as long as the broker, is not for one call.
+    /// Everything that a broker has started for adapters. Its watchdog, which lives as long as the broker, is not for
+    /// one call.
     pub fn adapters_of(&self, broker: u32) -> Vec<&RunningProcess> {
         let mut family = self.family_of(broker);
         family.retain(|one| one.id != broker && !one.command_line.ends_with(" watchdog"));

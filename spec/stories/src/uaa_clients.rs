@@ -1,4 +1,5 @@
-//! The clients of the Cloud Controller's UAA, or of the Director's, as its administrator sees them (`spec/contracts/platform-apis.md` §1.5).
+//! The clients of the Cloud Controller's UAA, or of the Director's, as its administrator sees them
+//! (`spec/contracts/platform-apis.md` §1.5).
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};

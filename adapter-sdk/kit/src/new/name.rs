@@ -1,8 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of an adapter. It becomes the name of a Cargo package, of a BOSH release, of a job and of a service offering,
-/// and holds what all of them take.
+/// The name of an adapter. It becomes the name of a Cargo package, of a BOSH release, of a job and of a service
+/// offering, and holds what all of them take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterName(String);
 

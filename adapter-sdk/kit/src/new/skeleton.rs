@@ -82,8 +82,8 @@ pub(super) const TEMPLATES: &[File] = &[
 pub(super) struct Placeholders(Vec<(&'static str, String)>);
 
 impl Placeholders {
-    /// Those of an adapter. The ids of its offering and plans are new each time, since no two offerings of a platform may
-    /// share them.
+    /// Those of an adapter. The ids of its offering and plans are new each time, since no two offerings of a platform
+    /// may share them.
     pub(super) fn new(name: &AdapterName, language: &Language) -> Self {
         let (sdk, broker_file) = match language {
             Language::Rust(sdk) => (sdk.folder(), "broker.yml"),

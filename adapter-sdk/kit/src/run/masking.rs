@@ -10,8 +10,8 @@ use super::secrets_in_text::secrets_in_text;
 /// Texts shorter than this are no secrets when they occur within others: they would be found everywhere.
 const SHORTEST_WITHIN: usize = 4;
 
-/// Puts numbers in the place of secrets, the same number for the same secret, so that a reader sees what has changed and not
-/// what it is.
+/// Puts numbers in the place of secrets, the same number for the same secret, so that a reader sees what has changed
+/// and not what it is.
 pub(super) enum Masking {
     /// Everything is shown.
     Off,

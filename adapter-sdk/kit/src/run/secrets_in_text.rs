@@ -2,7 +2,8 @@ use std::ops::Range;
 
 use super::secret_names::{is_reference, is_secret};
 
-/// Where a text holds what is likely to be a secret, in bytes. Where it is not clear how far one reaches, it reaches far.
+/// Where a text holds what is likely to be a secret, in bytes. Where it is not clear how far one reaches, it reaches
+/// far.
 pub(super) fn secrets_in_text(text: &str) -> Vec<Range<usize>> {
     let mut found = passwords_of_addresses(text);
     found.extend(values_of_names(text));

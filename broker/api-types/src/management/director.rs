@@ -21,8 +21,8 @@ impl DirectorAbilities {
     }
 }
 
-/// The lines that got the needed change have it from a release on; every line after them has it. A version that cannot be
-/// read is older than all.
+/// The lines that got the needed change have it from a release on; every line after them has it. A version that cannot
+/// be read is older than all.
 fn can_recreate(version: &str) -> bool {
     match read(version) {
         (266, minor, _) => minor >= 15,

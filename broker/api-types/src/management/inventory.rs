@@ -26,8 +26,8 @@ pub struct Inventory {
 pub struct InventoryEntry {
     /// The service instance.
     pub service_instance_id: InstanceId,
-    /// The plan that the platform takes it to be on, by its id in the catalog. Of an instance that only the Director knows
-    /// it is the marker's.
+    /// The plan that the platform takes it to be on, by its id in the catalog. Of an instance that only the Director
+    /// knows it is the operation record's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlanId>,
     /// The plan's name, as long as the catalog has it.

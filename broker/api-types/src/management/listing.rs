@@ -1,5 +1,5 @@
-//! The lists of the Go broker's management API (`spec/contracts/broker-behaviour.md` §6): `GET /mgmt/service_instances` and
-//! `GET /mgmt/orphan_deployments`. Where there is no service instance the first list is `null`.
+//! The lists of the Go broker's management API (`spec/contracts/broker-behaviour.md` §6): `GET /mgmt/service_instances`
+//! and `GET /mgmt/orphan_deployments`. Where there is no service instance the first list is `null`.
 
 use serde::{Deserialize, Serialize};
 

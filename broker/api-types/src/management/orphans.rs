@@ -29,7 +29,7 @@ pub struct OrphanDeployment {
     /// Its last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<OrphanOperation>,
-    /// The plan that it is on, by its marker.
+    /// The plan that it is on, by its operation record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlanId>,
 }
@@ -37,7 +37,7 @@ pub struct OrphanDeployment {
 /// The last operation of an orphan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanOperation {
-    /// What; without a marker it is not always known.
+    /// What; without an operation record it is not always known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<OperationKind>,
     /// How far it is.

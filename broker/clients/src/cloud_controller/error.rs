@@ -17,8 +17,8 @@ const SHARED: u64 = 390_002;
 const WRONG_CATALOG: [u64; 2] = [270_012, 270_019];
 
 impl ServiceError {
-    /// Something else is being done to the thing at the moment, as far as version 3 of the API shows: it refuses with 422
-    /// whatever the state of the thing does not allow.
+    /// Something else is being done to the thing at the moment, as far as version 3 of the API shows: it refuses with
+    /// 422 whatever the state of the thing does not allow.
     pub fn is_busy(&self) -> bool {
         match &self.kind {
             FailureKind::Refused {
@@ -34,8 +34,8 @@ impl ServiceError {
         }
     }
 
-    /// The thing that was asked for is not there. A 404 that the Cloud Controller has not given itself, because it has no
-    /// such API or the host is the wrong one, does not say so.
+    /// The thing that was asked for is not there. A 404 that the Cloud Controller has not given itself, because it has
+    /// no such API or the host is the wrong one, does not say so.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(StatusCode::NOT_FOUND)
             && self.code().is_some_and(|code| code != UNKNOWN_REQUEST)

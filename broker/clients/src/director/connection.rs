@@ -180,8 +180,8 @@ impl Director {
         self.0.read(call, segments, query).await
     }
 
-    /// Reads an array of something as JSON, one member after the other. Safe to repeat, so it is repeated; members are taken
-    /// from the last answer only.
+    /// Reads an array of something as JSON, one member after the other. Safe to repeat, so it is repeated; members are
+    /// taken from the last answer only.
     pub(super) async fn read_each<T: DeserializeOwned>(
         &self,
         call: &Call,

@@ -110,8 +110,8 @@ impl Director {
         self.submit(call, Method::POST, url, context, body).await
     }
 
-    /// Puts every VM of a deployment onto a new one, with the manifest that the Director has, and repairs VMs whose agents
-    /// do not answer. A deployment that is not there is refused with status 404.
+    /// Puts every VM of a deployment onto a new one, with the manifest that the Director has, and repairs VMs whose
+    /// agents do not answer. A deployment that is not there is refused with status 404.
     ///
     /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
     #[tracing::instrument(

@@ -42,7 +42,8 @@ pub struct ProcessState {
 }
 
 impl Director {
-    /// How the instances of a deployment are, sorted by group and index; `None` if there is no such deployment. Safe to repeat.
+    /// How the instances of a deployment are, sorted by group and index; `None` if there is no such deployment. Safe to
+    /// repeat.
     ///
     /// A task asks the agents. It takes no lock, but a worker; one that is not done in time is cancelled.
     #[tracing::instrument(name = "director.instance_states", skip_all, fields(deployment = %deployment))]

@@ -84,7 +84,8 @@ impl Answer {
         Ok(serde_json::from_slice(&self.body)?)
     }
 
-    /// The members of a body that is a JSON array, one after the other: beside the body no more than one of them is held.
+    /// The members of a body that is a JSON array, one after the other: beside the body no more than one of them is
+    /// held.
     pub fn each_of_json<T: DeserializeOwned>(
         &self,
         take: impl FnMut(T),

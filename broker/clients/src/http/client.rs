@@ -22,8 +22,8 @@ use super::{
 /// connection that is being closed.
 const IDLE: Duration = Duration::from_secs(15);
 const IDLE_CONNECTIONS: usize = 16;
-/// Requests of one client that are under way at once, and with them its connections; more wait their turn. A connection over
-/// TLS costs memory on both sides, and no server answers hundreds at once any sooner.
+/// Requests of one client that are under way at once, and with them its connections; more wait their turn. A connection
+/// over TLS costs memory on both sides, and no server answers hundreds at once any sooner.
 const CONNECTIONS: usize = 32;
 /// How much of an error's body is read.
 const ERROR_BODY: usize = 64 * 1024;
@@ -375,8 +375,8 @@ mod tests {
         assert!(!reported.may_have_been_sent(), "{reported:?}");
     }
 
-    /// A server that holds every request until `CONNECTIONS` are there, or all that will come. Gives the most that were there
-    /// at once.
+    /// A server that holds every request until `CONNECTIONS` are there, or all that will come. Gives the most that were
+    /// there at once.
     async fn most_at_once(listener: tokio::net::TcpListener, all: usize) -> usize {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

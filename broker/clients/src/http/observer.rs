@@ -81,7 +81,8 @@ pub trait Observer: Send + Sync {
 
 static OBSERVER: OnceLock<&'static dyn Observer> = OnceLock::new();
 
-/// Registers the observer of every call of this process. A process has one observer: a second registration has no effect.
+/// Registers the observer of every call of this process. A process has one observer: a second registration has no
+/// effect.
 pub fn observe_calls(observer: &'static dyn Observer) {
     // The first one stays.
     let _ = OBSERVER.set(observer);

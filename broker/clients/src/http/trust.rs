@@ -96,8 +96,8 @@ impl Trust {
 
     /// Believes the certificates of a PEM text, and what the operating system believes.
     ///
-    /// The operating system's store is read when a server shows a certificate for which the PEM text does not vouch. A machine
-    /// without a store is no error.
+    /// The operating system's store is read when a server shows a certificate for which the PEM text does not vouch. A
+    /// machine without a store is no error.
     pub fn system_and(pem: &str) -> Result<Self, TrustError> {
         let store = SystemStore::of_this_machine();
         Self::anchored_in(Some(Configured::read(pem)?), Some(store))

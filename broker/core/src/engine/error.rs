@@ -1,4 +1,5 @@
-//! Why an engine does not do what it is asked to, in words that all engines share. The cause behind it is the engine's own.
+//! Why an engine does not do what it is asked to, in words that all engines share. The cause behind it is the engine's
+//! own.
 
 use std::{error::Error, fmt};
 

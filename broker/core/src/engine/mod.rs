@@ -1,5 +1,5 @@
-//! The seam between the operations and what carries them out: the trait of an engine, what is ordered from one, and what is
-//! read of its instances. Nothing here knows a Director.
+//! The seam between the operations and what carries them out: the trait of an engine, what is ordered from one, and
+//! what is read of its instances. Nothing here knows a Director.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -203,8 +203,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The journal of rollouts.
     fn journal(&self) -> &dyn Journal;
 
-    /// Picks up every operation that an earlier process left in progress, and returns their number. Requests need not wait for
-    /// it: what they ask about is picked up for them.
+    /// Picks up every operation that an earlier process left in progress, and returns their number. Requests need not
+    /// wait for it: what they ask about is picked up for them.
     async fn resume(&self, call: &Call) -> Result<usize, EngineError>;
 
     /// Reports each operation that ends from now on.

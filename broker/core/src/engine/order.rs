@@ -117,7 +117,8 @@ pub enum Origin {
     /// From the platform, or from an operator who takes the instance to be this broker's.
     #[default]
     Platform,
-    /// From an operator, of an instance without an operation record: should the delete fail, it may still be another broker's.
+    /// From an operator, of an instance without an operation record: should the delete fail, it may still be another
+    /// broker's.
     Unmarked,
 }
 

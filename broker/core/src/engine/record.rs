@@ -1,5 +1,5 @@
-//! The instance record: the one read model of a service instance. Polls, inventory, orphans, operation details, fetches and
-//! quotas read its fields.
+//! The instance record: the one read model of a service instance. Polls, inventory, orphans, operation details, fetches
+//! and quotas read its fields.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -21,8 +21,8 @@ impl CertificateMetrics {
         }
     }
 
-    /// A certificate that is in use expires at this time, in seconds since 1970. `certificate` says which it is, by the key
-    /// of the configuration that names it.
+    /// A certificate that is in use expires at this time, in seconds since 1970. `certificate` says which it is, by the
+    /// key of the configuration that names it.
     pub fn expires(&self, certificate: &str, not_after: i64) {
         self.expiry.with_label_values(&[certificate]).set(not_after);
     }

@@ -124,8 +124,8 @@ impl OperationMetrics {
         }
     }
 
-    /// An operation is followed from now on; it began, here or elsewhere, at `began`. `plan` is the name of its plan, where that
-    /// is known and offered.
+    /// An operation is followed from now on; it began, here or elsewhere, at `began`. `plan` is the name of its plan,
+    /// where that is known and offered.
     #[must_use]
     pub fn follow(
         &self,

@@ -36,12 +36,12 @@ impl QueueMetrics {
         let metrics = Self {
             waiting: made.gauges(
                 "odb_queue_waiting",
-                "Requests and drivers that wait their turn",
+                "Requests and reconcilers that wait their turn",
                 &["queue"],
             ),
             wait: made.histograms(
                 "odb_queue_wait_seconds",
-                "Time that requests and drivers waited their turn",
+                "Time that requests and reconcilers waited their turn",
                 ANSWERS,
                 &["queue"],
             ),

@@ -28,8 +28,8 @@ pub struct Unannounced {
     pub requirement: &'static str,
 }
 
-/// Holds an adapter's answer against the specification. Gives what platforms will take only when it is announced, for the
-/// operator: whether they refuse such a binding is theirs to say.
+/// Holds an adapter's answer against the specification. Gives what platforms will take only when it is announced, for
+/// the operator: whether they refuse such a binding is theirs to say.
 pub fn check_binding(
     binding: &Binding,
     requires: &[String],

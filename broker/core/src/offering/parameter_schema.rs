@@ -50,7 +50,8 @@ pub enum SchemaError {
     },
 }
 
-/// Parameters that do not fit their schema. Names the properties, never their values: a user's parameters may be secret.
+/// Parameters that do not fit their schema. Names the properties, never their values: a user's parameters may be
+/// secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InvalidParameters {
     errors: Vec<String>,

@@ -1,5 +1,5 @@
-//! Counts the service instances for the operator's metrics. A scrape starts a count, at most one per time to live; without
-//! scrapes the platform gets no request.
+//! Counts the service instances for the operator's metrics. A scrape starts a count, at most one per time to live;
+//! without scrapes the platform gets no request.
 
 use std::{
     collections::BTreeMap,
@@ -73,8 +73,8 @@ impl InstanceCounter {
         }
     }
 
-    /// Counts, unless a count is running or recent. Waits for the count up to a timeout; a slower count shows in the next
-    /// scrape.
+    /// Counts, unless a count is running or recent. Waits for the count up to a timeout; a slower count shows in the
+    /// next scrape.
     pub(super) async fn refresh(&self, lifecycle: &Lifecycle) {
         let Some(running) = Running::begin(&self.latest, self.timings.instance_count_ttl) else {
             return;

@@ -90,7 +90,7 @@ impl Operations {
         Ok(entries.boxed())
     }
 
-    /// A few instances, of each of which its own deployment and marker are looked up.
+    /// A few instances, of each of which its own deployment and operation record are looked up.
     fn one_by_one(&self, call: Call, reported: EntryStream) -> InventoryStream {
         let operations = self.clone();
         let entries = reported.map(move |entry| {

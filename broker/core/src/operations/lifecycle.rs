@@ -58,8 +58,8 @@ impl Lifecycle {
         &self.runtime
     }
 
-    /// Registers a request. The process does not end before the request has its answer, or before [`drain`](Self::drain)
-    /// times out.
+    /// Registers a request. The process does not end before the request has its answer, or before
+    /// [`drain`](Self::drain) times out.
     pub fn attend(&self) -> RequestInProgress {
         RequestInProgress {
             _token: self.unanswered.token(),
@@ -92,8 +92,8 @@ impl Lifecycle {
             .spawn_on(work.in_current_span(), &self.runtime)
     }
 
-    /// Stops the background work, which a restart resumes, and waits for requests, at most `timeout`. Returns the number of
-    /// requests that were cut off.
+    /// Stops the background work, which a restart resumes, and waits for requests, at most `timeout`. Returns the
+    /// number of requests that were cut off.
     pub async fn drain(&self, timeout: Duration) -> usize {
         self.stopping.cancel();
         self.requests.close();
@@ -105,7 +105,8 @@ impl Lifecycle {
         }
     }
 
-    /// How many requests are in progress. One that has a task is in both lists, one whose client is gone only in the first.
+    /// How many requests are in progress. One that has a task is in both lists, one whose client is gone only in the
+    /// first.
     pub fn in_progress(&self) -> usize {
         self.requests.len().max(self.unanswered.len())
     }

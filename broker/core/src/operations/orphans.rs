@@ -47,7 +47,7 @@ pub struct Orphan {
     pub owner: Owner,
     /// How it came about.
     pub reason: OrphanReason,
-    /// The plan that it is on, by its marker.
+    /// The plan that it is on, by its operation record.
     pub plan: Option<PlanId>,
     /// Its last operation.
     pub latest: Option<OperationView>,
@@ -260,8 +260,8 @@ impl Operations {
     }
 }
 
-/// Judges a deployment of which the platform does not know. One that is being made or changed is none: perhaps the platform
-/// has not heard of it yet.
+/// Judges a deployment of which the platform does not know. One that is being made or changed is none: perhaps the
+/// platform has not heard of it yet.
 fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
     let Suspect {
         instance,

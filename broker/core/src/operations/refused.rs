@@ -99,7 +99,7 @@ pub enum Refused {
     )]
     Unmarked(InstanceId),
     #[error(
-        "markers cannot be read, so that it is not known whether another broker has marked the deployment of service instance \
+        "operation records cannot be read, so that it is not known whether another broker has marked the deployment of service instance \
          `{0}`"
     )]
     MarksUnreadable(InstanceId),

@@ -187,8 +187,8 @@ fn is_empty(content: &str) -> bool {
     content.trim().is_empty()
 }
 
-/// Whether a cloud config defines something that the manifest names. One that is not understood, or that has effects without
-/// being named, is taken to be needed.
+/// Whether a cloud config defines something that the manifest names. One that is not understood, or that has effects
+/// without being named, is taken to be needed.
 fn is_needed(config: &str, manifest: &str) -> bool {
     let (Ok(Value::Object(config)), Ok(manifest)) =
         (yaml::from_str(config), yaml::from_str::<Value>(manifest))

@@ -76,7 +76,7 @@ pub struct BoshEngine {
     targets: Arc<Targets>,
     runs: Runs,
     reconcilers: Reconcilers,
-    /// Every operation of an earlier process has its driver.
+    /// Every operation of an earlier process has its reconciler.
     is_resumed: Arc<AtomicBool>,
 }
 
@@ -122,7 +122,7 @@ pub struct Dependencies {
 }
 
 impl BoshEngine {
-    /// Ties the parts together. Drivers run on `runtime` until `stopping`.
+    /// Ties the parts together. Reconcilers run on `runtime` until `stopping`.
     pub fn new(
         config: &Config,
         dependencies: Dependencies,

@@ -26,8 +26,8 @@ struct PlanBody {
     plan_id: Option<String>,
 }
 
-/// `PATCH /mgmt/service_instances/{instance}?operation_type=`: upgrades or recreates a service instance. 204 is one with which
-/// there is nothing to do.
+/// `PATCH /mgmt/service_instances/{instance}?operation_type=`: upgrades or recreates a service instance. 204 is one
+/// with which there is nothing to do.
 pub(super) async fn roll_out(
     run: Run,
     path: Path<String>,

@@ -171,7 +171,8 @@ pub(super) async fn deprovision(
     }
 }
 
-/// Reports what is known of a service instance, where the catalog announces it. Parameters are not kept, and so not reported.
+/// Reports what is known of a service instance, where the catalog announces it. Parameters are not kept, and so not
+/// reported.
 pub(super) async fn fetch(run: Run, path: Path<String>) -> Result<HttpResponse, ApiError> {
     if run.app.instance_fetching == InstanceFetching::NotOffered {
         return Err(not_offered("GetInstance"));

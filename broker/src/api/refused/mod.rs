@@ -39,8 +39,9 @@ pub(super) enum RequestKind {
     Unbind,
     /// Reads, and all that has no answers of its own.
     Other,
-    /// An upgrade or recreation by the operator's errands. The statuses are the Go broker's, whose errands take outcomes from
-    /// them: 409 is an instance that is busy, 410 one that is gone. They print the description of a 500 and of nothing else.
+    /// An upgrade or recreation by the operator's errands. The statuses are the Go broker's, whose errands take
+    /// outcomes from them: 409 is an instance that is busy, 410 one that is gone. They print the description of a 500
+    /// and of nothing else.
     Rollout,
     DryRun,
     Cancel,
@@ -294,8 +295,8 @@ impl ErrorContext {
         matches!(self.kind, RequestKind::Orphans | RequestKind::DeleteOrphan)
     }
 
-    /// Only the operator can help, and reads the cause itself (`spec/contracts/broker-behaviour.md` §6) where it is the operator
-    /// who asked.
+    /// Only the operator can help, and reads the cause itself (`spec/contracts/broker-behaviour.md` §6) where it is the
+    /// operator who asked.
     fn internal(&self, code: Code, error: &(dyn Error + 'static)) -> ApiError {
         self.internal_because(code, error, &Chain(error).to_string())
     }

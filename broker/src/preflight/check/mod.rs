@@ -108,7 +108,8 @@ impl Findings {
     }
 }
 
-/// Checks the text of a configuration. `file` is what problems call it, `environment` what an adapter is shown a few names of.
+/// Checks the text of a configuration. `file` is what problems call it, `environment` what an adapter is shown a few
+/// names of.
 pub async fn check(
     file: &Path,
     source: &str,

@@ -22,7 +22,8 @@ use crate::preflight::{
 /// The Cloud Controller, and who administers the clients of its UAA; a user does not.
 pub(crate) type Foundation = (CloudController, Option<ClientAdministration>);
 
-/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are reported.
+/// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are
+/// reported.
 pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     let Some(cf) = &config.cloud_foundry else {
         tracing::warn!(

@@ -146,7 +146,8 @@ fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
     )
 }
 
-/// Under which code a refused request is reported: whether CredHub or its UAA does not accept the client, or does not work.
+/// Under which code a refused request is reported: whether CredHub or its UAA does not accept the client, or does not
+/// work.
 fn code_of(error: &ServiceError, refused: Code, unreachable: Code) -> Code {
     match &error.kind {
         FailureKind::NoToken { source, .. } if is_rejection(source) => refused,

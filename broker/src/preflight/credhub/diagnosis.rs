@@ -278,7 +278,8 @@ impl Endpoint<'_> {
         chart.failed(Probe::Rights, took, finding)
     }
 
-    /// Without `read` there, an adapter gets no variable that a manifest declares, which only adapters that need one notice.
+    /// Without `read` there, an adapter gets no variable that a manifest declares, which only adapters that need one
+    /// notice.
     async fn variables(
         &self,
         credhub: &CredHub,

@@ -1,5 +1,5 @@
 //! Whether BOSH configs may be read and written, which operation records need (`docs/contributing/architecture.md`,
-//! "Markers and tokens").
+//! "Operation records and tokens").
 
 use odb_api_types::code::Code;
 use odb_clients::{

@@ -39,8 +39,8 @@ fn server_of<'a>(bosh: &'a Bosh, chart: &mut Chart) -> Option<Server<'a>> {
     Server::configured(url, "bosh.url", Authorities::of_director(bosh), chart)
 }
 
-/// The folder of its CredHub in which the Director keeps the variables of deployments: it is called like the Director. None where
-/// the Director cannot be asked, which is noted elsewhere.
+/// The folder of its CredHub in which the Director keeps the variables of deployments: it is called like the Director.
+/// None where the Director cannot be asked, which is noted elsewhere.
 pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<CredentialName> {
     let bosh = context.sections.bosh.right()?;
     let server = server_of(bosh, &mut context.chart(Subject::Director))?;

@@ -20,7 +20,7 @@ pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
             while !try_to_resume(operations.engine(), &timings).await {
                 tokio::time::sleep(timings.longest_retry).await;
             }
-            // One after the other: each reads a marker of every instance.
+            // One after the other: each reads an operation record of every instance.
             if is_counted {
                 instances::prepare(&operations, timings.start_up).await;
             }

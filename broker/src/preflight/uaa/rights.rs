@@ -65,7 +65,8 @@ impl DirectorRights {
     }
 }
 
-/// Whether scopes are an administrator's at some Director, of everything or of a team. Which Director it is, is left open.
+/// Whether scopes are an administrator's at some Director, of everything or of a team. Which Director it is, is left
+/// open.
 pub(crate) fn is_admin_at_a_director(scopes: &[String]) -> bool {
     let whose = |scope: &String| {
         scope

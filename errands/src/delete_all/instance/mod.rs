@@ -1,5 +1,5 @@
-//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do when another owner is
-//! at it, when an answer got lost, when something hangs on the instance.
+//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do when another owner
+//! is at it, when an answer got lost, when something hangs on the instance.
 //!
 //! | file | holds |
 //! | --- | --- |

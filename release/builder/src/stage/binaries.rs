@@ -13,7 +13,8 @@ use crate::executable::unmet_requirements;
 /// A second is plenty.
 const STRIPPING: Duration = Duration::from_mins(2);
 
-/// Puts the programs of each package, without symbols, below `PACKAGE/bin`. One that would not run on a stemcell is refused.
+/// Puts the programs of each package, without symbols, below `PACKAGE/bin`. One that would not run on a stemcell is
+/// refused.
 pub(super) fn stage(binaries: &Path, sources: &Path) -> Result<(), StageError> {
     for package in &PACKAGES {
         let folder = sources.join(package.name).join("bin");

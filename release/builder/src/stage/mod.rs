@@ -28,8 +28,8 @@ use crate::{digest::Digest, executable::ExecutableError};
 pub use child::ChildError;
 pub use toolchain::ToolchainError;
 
-/// `config/blobs.yml` of a folder that has no blobs: all that packages need is below `src`. The `bosh` command line reads no
-/// folder without this file.
+/// `config/blobs.yml` of a folder that has no blobs: all that packages need is below `src`. The `bosh` command line
+/// reads no folder without this file.
 const NO_BLOBS: &str = "--- {}\n";
 
 /// Files that `bosh create-release` writes between its two calls of `git status`, and files that must not be committed.

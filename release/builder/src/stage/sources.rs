@@ -16,8 +16,8 @@ const LEFT_OUT: [&str; 2] = ["tests", "target"];
 /// Sections that only tests need.
 const FOR_TESTS: [&str; 4] = ["dev-dependencies", "test", "bench", "example"];
 
-/// Lays out a workspace of the members that the programs need, the same `Cargo.lock` without what they do not need, and the
-/// crates that are left in it. It compiles without a network.
+/// Lays out a workspace of the members that the programs need, the same `Cargo.lock` without what they do not need, and
+/// the crates that are left in it. It compiles without a network.
 pub(super) fn stage(project: &Path, package: &Package, sources: &Path) -> Result<(), StageError> {
     let folder = sources.join(package.name);
     let workspace = Workspace::read(project)?;

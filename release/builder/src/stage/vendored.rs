@@ -36,8 +36,8 @@ offline = true
 
 const REMEDY: &str = "install the Rust toolchain";
 
-/// Puts the crates of `Cargo.lock` that the workspace needs into its folder `vendor`. Of crates that only other platforms or
-/// features need, Cargo wants to see no more than their `Cargo.toml`, and they get no more.
+/// Puts the crates of `Cargo.lock` that the workspace needs into its folder `vendor`. Of crates that only other
+/// platforms or features need, Cargo wants to see no more than their `Cargo.toml`, and they get no more.
 pub(super) fn stage(
     project: &Path,
     package: &'static str,

@@ -1,7 +1,7 @@
-//! The environment of an app, as `cf env` shows it (cf CLI, `command/v7/env_command.go`; `cloud_controller_ng`, `show_env` in
-//! `app/controllers/v3/apps_controller.rb`, `app/presenters/v3/app_env_presenter.rb`,
-//! `app/presenters/system_environment/`, `lib/vcap/vars_builder.rb`). Credentials are as brokers gave them: what an app gets
-//! as a reference to CredHub it resolves itself.
+//! The environment of an app, as `cf env` shows it (cf CLI, `command/v7/env_command.go`; `cloud_controller_ng`,
+//! `show_env` in `app/controllers/v3/apps_controller.rb`, `app/presenters/v3/app_env_presenter.rb`,
+//! `app/presenters/system_environment/`, `lib/vcap/vars_builder.rb`). Credentials are as brokers gave them: what an app
+//! gets as a reference to CredHub it resolves itself.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Apps: made, listed and deleted, so that there is something to bind to. They never run: no code is uploaded and staged, no
-//! route leads to them, and nothing is deployed.
+//! Apps: made, listed and deleted, so that there is something to bind to. They never run: no code is uploaded and
+//! staged, no route leads to them, and nothing is deployed.
 
 use actix_web::{
     HttpRequest,

@@ -1,6 +1,6 @@
 //! The quotas of organizations, as `cf org` asks for them (cf CLI, `actor/v7action/organization_summary.go`;
-//! `cloud_controller_ng`, `app/presenters/helpers/quota_presenter_builder.rb`). All organizations without limits of their own
-//! have the one quota `default`; each of the others has one that is named after it.
+//! `cloud_controller_ng`, `app/presenters/helpers/quota_presenter_builder.rb`). All organizations without limits of
+//! their own have the one quota `default`; each of the others has one that is named after it.
 
 use actix_web::{
     HttpRequest,

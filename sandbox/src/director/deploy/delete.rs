@@ -21,8 +21,8 @@ pub(in crate::director) struct DeleteOrder {
     pub(in crate::director) force: Force,
 }
 
-/// Deletes all instances of a deployment, then the deployment. The values of its variables stay in the config server, as
-/// with a real Director.
+/// Deletes all instances of a deployment, then the deployment. The values of its variables stay in the config server,
+/// as with a real Director.
 pub(in crate::director) async fn delete(
     run: &TaskRun,
     order: DeleteOrder,

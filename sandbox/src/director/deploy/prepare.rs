@@ -1,4 +1,5 @@
-//! Settles which instances a deployment will have and what becomes of each, generates its variables and resolves its links.
+//! Settles which instances a deployment will have and what becomes of each, generates its variables and resolves its
+//! links.
 
 use std::collections::BTreeMap;
 

@@ -60,8 +60,8 @@ impl Document {
         }
     }
 
-    /// All that are for readers: the `README.md` at the top, what is below `docs`, and the `README.md` of the release and of
-    /// each adapter.
+    /// All that are for readers: the `README.md` at the top, what is below `docs`, and the `README.md` of the release
+    /// and of each adapter.
     pub fn all() -> Vec<Self> {
         let mut files = vec![PathBuf::from("README.md"), PathBuf::from("CHANGELOG.md")];
         for folder in FOLDERS {

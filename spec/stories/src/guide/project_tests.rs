@@ -19,7 +19,8 @@ const FOLDERS: [&str; 7] = [
     "spec",
 ];
 
-/// All tests of the project by the names under which the test runner knows them within their binaries, with their files.
+/// All tests of the project by the names under which the test runner knows them within their binaries, with their
+/// files.
 #[derive(Debug)]
 pub struct ProjectTests {
     tests: BTreeMap<String, PathBuf>,

@@ -1,4 +1,5 @@
-//! The page of the jobs' properties (`docs/operators/reference/properties.md`), made of the specifications of the release.
+//! The page of the jobs' properties (`docs/operators/reference/properties.md`), made of the specifications of the
+//! release.
 
 use std::fmt::Write;
 

@@ -16,8 +16,8 @@ use crate::{Binaries, Process, eventually};
 /// Everything is up within seconds; a busy machine takes its time.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Where calls of programs that are not there are written down: a file in the reader's folder, and what ends an argument and a
-/// call in it, in the words of `printf`.
+/// Where calls of programs that are not there are written down: a file in the reader's folder, and what ends an
+/// argument and a call in it, in the words of `printf`.
 const CALLS: &str = ".calls";
 const ARGUMENT_END: &str = "\\037";
 const CALL_END: &str = "\\036";

@@ -24,8 +24,8 @@ pub fn broker_texts() -> String {
     texts
 }
 
-/// The messages below a folder of the project by file: every string literal of at least three words, without tests and the
-/// reasons of `expect`.
+/// The messages below a folder of the project by file: every string literal of at least three words, without tests and
+/// the reasons of `expect`.
 pub fn messages_of(folder: &str) -> BTreeMap<String, Vec<String>> {
     let mut messages = BTreeMap::new();
     for file in files(&project().join(folder)) {

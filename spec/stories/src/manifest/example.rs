@@ -10,7 +10,8 @@ const EXAMPLE: &str = "manifests/vars/example.yml";
 const BLANK_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n(";
 
 impl Variables {
-    /// Those of `manifests/vars/example.yml`. Where that says which certificate belongs there, there is one that can be used.
+    /// Those of `manifests/vars/example.yml`. Where that says which certificate belongs there, there is one that can be
+    /// used.
     pub fn of_example() -> Self {
         let authority = json!({"variables": [{
             "name": "ca",

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use self::{further::FURTHER, in_order::IN_ORDER};
 use super::samples::{broker, smallest};
 
-/// Something wrong with the properties of the job `broker`, and what is said of it. A text that ends in `…` is the beginning.
+/// Something wrong with the properties of the job `broker`, and what is said of it. A text that ends in `…` is the
+/// beginning.
 struct Wrong {
     spoil: fn(&mut Value),
     text: &'static str,

@@ -1,5 +1,5 @@
-//! Where the Go broker is known to answer otherwise: what `docs/operators/reference/differences.md` promises and no other story
-//! shows. The numbers are those of `spec/contracts/broker-behaviour.md` §9.
+//! Where the Go broker is known to answer otherwise: what `docs/operators/reference/differences.md` promises and no
+//! other story shows. The numbers are those of `spec/contracts/broker-behaviour.md` §9.
 
 mod adapters;
 mod operations;

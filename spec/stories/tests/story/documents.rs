@@ -109,7 +109,8 @@ fn every_rule_of_the_api_is_reported_once_with_a_check_or_a_test_that_exists_or_
     expect_tests_to_exist(&document, &tests);
 }
 
-/// Every status and every path that there is a document for is one of the document, and every rule that it cites is one.
+/// Every status and every path that there is a document for is one of the document, and every rule that it cites is
+/// one.
 #[test]
 fn the_document_of_the_api_has_ten_operations_and_cites_rules_that_exist() {
     let document = ApiDocument::osb();

@@ -13,8 +13,8 @@ printf '%s' "$input" >"$folder/input-of-$call"
 if [[ $input == *fail-please* ]]; then exit 1; fi
 as_redis"#;
 
-/// Of what JSON allows, most of what gets lost: large numbers, the spelling of numbers, empty lists, the order of names,
-/// spaces, escapes.
+/// Of what JSON allows, most of what gets lost: large numbers, the spelling of numbers, empty lists, the order of
+/// names, spaces, escapes.
 const AWKWARD: &str = r#"{"z": [], "fail-please": 9007199254740993, "b": 123456789012345678901234567890,  "one": 1.0,
   "kilo": 1e3, "tiny": -1.50E-7, "a": {"d": [[]], "c": {}}, "text": "<&>\u003c\u00e9\/", "nothing": null}"#;
 

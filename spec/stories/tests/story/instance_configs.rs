@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::TIMEOUT;
 
-/// An adapter that gives up the extension `fast` when there shall be 250 clients: neither its config nor the manifest have it
-/// any more. With 251 it still deploys the extension, with 252 it says nothing of configs.
+/// An adapter that gives up the extension `fast` when there shall be 250 clients: neither its config nor the manifest
+/// have it any more. With 251 it still deploys the extension, with 252 it says nothing of configs.
 const GIVES_UP: &str = r#"read_input
 as_redis | if [[ $input == *'maxclients\":250'* ]]; then
   sed 's/- fast/- public/g'
@@ -228,7 +228,7 @@ async fn configs_are_rolled_back_as_soon_as_the_director_takes_them_again() {
     let broker = ordered(impatient(&foundation), &instance).await;
     let before = cloud_config(&foundation).await;
     let control = foundation.control();
-    // Marker and config are written; what was there before is not.
+    // Operation record and config are written; what was there before is not.
     for (path, after, status) in [("/deployments", 0, 400), ("/configs", 2, 503)] {
         control
             .set_fault(&json!({

@@ -682,7 +682,7 @@ async fn for_a_list_each_upstream_is_asked_as_often_as_its_pages_want_and_for_on
         calls.retain(|call| !call.is_for_a_token());
         calls
     };
-    let quiet = eventually("the drivers wait", TIMEOUT, async || {
+    let quiet = eventually("the reconcilers wait", TIMEOUT, async || {
         let calls = after(0).await;
         Ok::<_, String>(calls.last().map_or(0, |call| call.number))
     })

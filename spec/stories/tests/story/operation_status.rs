@@ -92,7 +92,7 @@ async fn an_operator_sees_stages_tasks_and_steps_without_a_call_to_an_upstream()
         "{steps:?}"
     );
 
-    // A held task is followed, the status is not: whatever is asked now, the driver asks.
+    // A held task is followed, the status is not: whatever is asked now, the reconciler asks.
     let held = foundation
         .control()
         .set_fault(&json!({ "server": "director", "effect": { "kind": "hold" } }))

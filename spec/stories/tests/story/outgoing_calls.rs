@@ -43,7 +43,7 @@ impl Reader {
     }
 }
 
-/// The calls up to the submission, and those of the driver after it.
+/// The calls up to the submission, and those of the reconciler after it.
 fn split(calls: &[BrokerCall]) -> (&[BrokerCall], &[BrokerCall]) {
     let submission = calls.iter().position(|call| {
         let deployments = call.path.starts_with("/deployments");
@@ -73,7 +73,7 @@ fn reported(calls: &[BrokerCall]) -> String {
     lines.collect()
 }
 
-/// Besides looking, a driver writes the outcome; that of a delete removes what is left.
+/// Besides looking, a reconciler writes the outcome; that of a delete removes what is left.
 fn expect_to_write_at_most(limit: usize, reconciler: &[BrokerCall]) {
     let written: Vec<BrokerCall> = reconciler
         .iter()
@@ -122,7 +122,7 @@ async fn a_poll_calls_no_upstream_during_and_after_the_reconciler() {
         assert_eq!(poll.expect_status(200).json()["state"], "succeeded");
     }
 
-    assert_eq!(reported(&reader.read().await), "", "the driver has ended");
+    assert_eq!(reported(&reader.read().await), "", "the reconciler has ended");
     reader.last = 0;
     let all = reader.read().await;
     assert!(all.len() < 100, "polls make calls:\n{}", reported(&all));

@@ -69,7 +69,7 @@ async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
     );
     broker.start_again().await;
 
-    eventually("instance and marker are gone", TIMEOUT, async || {
+    eventually("instance and operation record are gone", TIMEOUT, async || {
         let left = (director.deployments().await, director.configs().await);
         if left.0.is_empty() && left.1.is_empty() {
             Ok(())
@@ -158,10 +158,10 @@ async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repea
     assert_eq!(director.history().await, history_of_an_order(&instance));
 }
 
-/// The deployment and its errand are done, once, and the marker says so.
+/// The deployment and its errand are done, once, and the operation record says so.
 async fn expect_complete(foundation: &Foundation, instance: &str) {
     let director = foundation.director();
-    eventually("the marker has an outcome", TIMEOUT, async || {
+    eventually("the operation record has an outcome", TIMEOUT, async || {
         let record = director.record(instance).await.unwrap_or(Value::Null);
         if record["outcome"]["state"] == "succeeded" {
             Ok(())

@@ -18,7 +18,8 @@ const NOTING: &str = r#"read_input
 printf '%s' "$input" >"$folder/$call.json"
 as_redis"#;
 
-/// Returns the secrets that `secrets.json` in the test's folder has, `{"name": value}`, and refers to each in a comment.
+/// Returns the secrets that `secrets.json` in the test's folder has, `{"name": value}`, and refers to each in a
+/// comment.
 const RETURNING: &str = r##"read_input
 printf '%s' "$input" >"$folder/$call.json"
 if [[ $call == generate-manifest ]]; then

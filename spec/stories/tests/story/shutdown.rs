@@ -6,8 +6,8 @@ use tokio::{net::TcpStream, task::JoinHandle};
 
 use crate::{TIMEOUT, history_of_an_order};
 
-/// Clients that fail to authenticate. The last of them wait for their answers for seconds, longer than an answer that is
-/// ready needs to leave.
+/// Clients that fail to authenticate. The last of them wait for their answers for seconds, longer than an answer that
+/// is ready needs to leave.
 const UNAUTHENTICATED: usize = 8;
 
 #[tokio::test]
@@ -44,7 +44,8 @@ async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_
 
     broker.terminate();
     expect_new_connections_refused(&broker).await;
-    // Every one of these is a request in progress as well. When they have their answers, the order has waited for seconds.
+    // Every one of these is a request in progress as well. When they have their answers, the order has waited for
+    // seconds.
     for answer in waiting {
         answer.await.unwrap().expect_status(401);
     }

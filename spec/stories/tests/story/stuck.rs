@@ -1,5 +1,5 @@
-//! Every state in which an instance is stuck, and the command that leads out of it (`docs/operators/stuck.md`): those of the
-//! platform's users first, those of the operator where they do not help.
+//! Every state in which an instance is stuck, and the command that leads out of it (`docs/operators/stuck.md`): those
+//! of the platform's users first, those of the operator where they do not help.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -249,8 +249,8 @@ async fn a_hanging_creation_that_the_platform_has_forgotten_is_cancelled_and_del
     stage.expect_nothing_left().await;
 }
 
-/// Issue 27 of the Go release: hundreds of orders had failed, and each had to be purged at the platform and deleted at the
-/// Director by hand.
+/// Issue 27 of the Go release: hundreds of orders had failed, and each had to be purged at the platform and deleted at
+/// the Director by hand.
 #[tokio::test]
 async fn creations_that_failed_by_the_hundred_are_deleted_with_one_command() {
     let stage = Stage::set(

@@ -37,8 +37,8 @@ async fn rust_leads_from_nothing_to_a_bound_service() {
     }
 }
 
-/// Where what the adapter is made of is compiled, once for all runs: a folder of its own beside those of the project, with
-/// whose builds it would interfere.
+/// Where what the adapter is made of is compiled, once for all runs: a folder of its own beside those of the project,
+/// with whose builds it would interfere.
 fn compiled() -> PathBuf {
     let executables = Binaries::find().path("odb-adapter");
     let target = executables.ancestors().nth(2);

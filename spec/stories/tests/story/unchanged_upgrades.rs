@@ -176,7 +176,7 @@ async fn the_dry_run_reports_beforehand_what_the_upgrade_finds() {
         let name = config["name"].as_str()?;
         (config["type"] == "odb-operation" && name.contains(&instance)).then_some(name)
     });
-    let name = name.expect("the instance has a marker");
+    let name = name.expect("the instance has an operation record");
     let mut record = foundation.director().record(&instance).await.unwrap();
     record["plan"] = "another-plan".into();
     foundation

@@ -28,7 +28,8 @@ pub(super) fn lists(query: &InstanceQuery) -> Vec<InstanceList> {
     lists
 }
 
-/// The condition that a field has one of some ids, in as many parts as it takes; a single absent one where there are no ids.
+/// The condition that a field has one of some ids, in as many parts as it takes; a single absent one where there are no
+/// ids.
 fn conditions<'a>(field: &str, ids: impl Iterator<Item = &'a str>) -> Vec<Option<String>> {
     let ids: Vec<&str> = ids.collect();
     match ids[..] {

@@ -362,8 +362,8 @@ impl Api for V3 {
         Ok(found.maintenance_info.and_then(|info| info.version))
     }
 
-    /// The request is taken, with a job, when the broker has to be asked, and done otherwise. The job ends when the last
-    /// operation of the instance does, which says more.
+    /// The request is taken, with a job, when the broker has to be asked, and done otherwise. The job ends when the
+    /// last operation of the instance does, which says more.
     async fn upgrade_instance(
         &self,
         call: &Call,

@@ -6,8 +6,8 @@ use rustls::{RootCertStore, client::WebPkiServerVerifier};
 
 use super::verifier_of;
 
-/// The operating system's store. It is read on first use, and once: reading some hundred files takes milliseconds and memory,
-/// and where all certificates are configured nothing needs it.
+/// The operating system's store. It is read on first use, and once: reading some hundred files takes milliseconds and
+/// memory, and where all certificates are configured nothing needs it.
 #[derive(Clone, Copy)]
 pub(super) struct SystemStore(&'static LazyLock<Loaded>);
 

@@ -16,7 +16,8 @@ use x509_parser::{certificate::X509Certificate, parse_x509_certificate};
 
 use super::{AcceptAnyServer, SystemStore, TrustError, verifier_of};
 
-/// Certificates of a PEM text. Each vouches for itself, as with Go; those of authorities also vouch for what they have signed.
+/// Certificates of a PEM text. Each vouches for itself, as with Go; those of authorities also vouch for what they have
+/// signed.
 pub(super) struct Configured {
     certificates: Vec<CertificateDer<'static>>,
     /// Absent where none of them is an authority's.
@@ -95,8 +96,8 @@ impl Verifier {
         let Err(refused) = by_configured else {
             return by_configured;
         };
-        // Reading the store blocks for a few milliseconds, once in the life of the process. A machine without one trusts what
-        // is configured.
+        // Reading the store blocks for a few milliseconds, once in the life of the process. A machine without one
+        // trusts what is configured.
         let Some(Ok(system)) = self.system.map(SystemStore::verifier) else {
             return Err(refused);
         };

@@ -34,7 +34,7 @@ pub(super) struct Totals {
     pub(super) counts: BTreeMap<Total, u64>,
 }
 
-/// Everything that the source and the markers say.
+/// Everything that the source and the operation records say.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
     /// When it was begun: what happened later need not be in it.
@@ -45,8 +45,8 @@ pub(super) struct Listing {
     pub(super) deployed: BTreeSet<InstanceId>,
 }
 
-/// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was refused
-/// may look like an instance at rest, for example when the platform failed to delete it.
+/// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was
+/// refused may look like an instance at rest, for example when the platform failed to delete it.
 pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool {
     let may_be_unmade = match record.state {
         PlatformState::Settled | PlatformState::Updating | PlatformState::Listed => true,
@@ -165,8 +165,8 @@ impl Ledger {
         Some(usage)
     }
 
-    /// The places that are taken by others than `ordered`. `recently` is how long ago something can have happened here that
-    /// the source has not heard of.
+    /// The places that are taken by others than `ordered`. `recently` is how long ago something can have happened here
+    /// that the source has not heard of.
     pub(super) fn exactly(
         &mut self,
         listing: &Listing,

@@ -126,8 +126,8 @@ impl Counting {
         self.find_reservation(engine, request_context, wanted).await
     }
 
-    /// Keeps a place on the plan for an instance that is on another one, `from` where that is known. It takes its place on
-    /// both until it is known how the move has ended.
+    /// Keeps a place on the plan for an instance that is on another one, `from` where that is known. It takes its place
+    /// on both until it is known how the move has ended.
     pub(super) async fn reserve_move(
         &self,
         engine: &dyn Engine,

@@ -45,8 +45,8 @@ struct KnownPlans {
 }
 
 impl CloudControllerSource {
-    /// The instances of `offering` at a Cloud Controller. Plans are asked for before each listing; those who count believe
-    /// what is not older than `timings` say.
+    /// The instances of `offering` at a Cloud Controller. Plans are asked for before each listing; those who count
+    /// believe what is not older than `timings` say.
     pub fn new(client: CloudController, offering: Arc<Offering>, timings: &Timings) -> Self {
         Self {
             client,
@@ -182,8 +182,8 @@ impl CloudControllerSource {
         Ok(Some(by_plan))
     }
 
-    /// Removes those of the instances that are listed, where we may see all. Plans are learned anew: of an offering that has
-    /// been registered again old ones find nothing.
+    /// Removes those of the instances that are listed, where we may see all. Plans are learned anew: of an offering
+    /// that has been registered again old ones find nothing.
     pub(super) async fn remove_listed(
         &self,
         call: &Call,

@@ -92,8 +92,8 @@ impl InstanceSource {
         }
     }
 
-    /// The ids of the offering's plans that the source knows, those of retired plans included; the service instances API
-    /// knows those that instances are on. Safe to repeat.
+    /// The ids of the offering's plans that the source knows, those of retired plans included; the service instances
+    /// API knows those that instances are on. Safe to repeat.
     pub async fn plans(&self, call: &Call) -> Result<BTreeSet<PlanId>, SourceError> {
         match self {
             Self::CloudController(source) => source.plans(call).await,
@@ -104,8 +104,8 @@ impl InstanceSource {
         }
     }
 
-    /// The organizations that are meant by these, names or guids; what is no organization may be among them. The service
-    /// instances API knows none. Safe to repeat.
+    /// The organizations that are meant by these, names or guids; what is no organization may be among them. The
+    /// service instances API knows none. Safe to repeat.
     pub async fn organizations(
         &self,
         call: &Call,
@@ -117,8 +117,8 @@ impl InstanceSource {
         }
     }
 
-    /// Those of a few instances that are of the offering and that the source knows, in the order of their ids, with the names
-    /// of their places.
+    /// Those of a few instances that are of the offering and that the source knows, in the order of their ids, with the
+    /// names of their places.
     pub fn few(&self, call: &Call, instances: Vec<InstanceId>) -> EntryStream {
         match self {
             Self::CloudController(source) => {

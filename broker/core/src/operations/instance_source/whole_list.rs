@@ -18,8 +18,8 @@ pub enum OfferingKnowledge {
 }
 
 impl InstanceSource {
-    /// Removes those of the instances that the source lists. Its list is read anew and not kept: of thousands of instances
-    /// only those are held that it does not have. After an error the instances are of no use.
+    /// Removes those of the instances that the source lists. Its list is read anew and not kept: of thousands of
+    /// instances only those are held that it does not have. After an error the instances are of no use.
     pub async fn remove_listed(
         &self,
         call: &Call,
@@ -41,9 +41,9 @@ impl InstanceSource {
         }
     }
 
-    /// Removes those of the instances that the source knows when asked for them at this moment: they may belong to another
-    /// offering, or have slipped from one page of a list to another while it was read. After an error the instances are of no
-    /// use.
+    /// Removes those of the instances that the source knows when asked for them at this moment: they may belong to
+    /// another offering, or have slipped from one page of a list to another while it was read. After an error the
+    /// instances are of no use.
     pub async fn remove_known(
         &self,
         call: &Call,

@@ -143,8 +143,8 @@ impl SecureBindings {
         Ok(())
     }
 
-    /// Removes whatever is kept of a binding. The record goes last: should something fail, the next try knows the reader,
-    /// who is otherwise known to the request that let him in.
+    /// Removes whatever is kept of a binding. The record goes last: should something fail, the next try knows the
+    /// reader, who is otherwise known to the request that let him in.
     pub(super) async fn remove(
         &self,
         call: &Call,

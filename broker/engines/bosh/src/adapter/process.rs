@@ -56,8 +56,8 @@ pub(super) enum Unfinished {
     Read(#[source] io::Error),
 }
 
-/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`. Dropped before its end, it kills the
-/// child.
+/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`. Dropped before its end, it kills
+/// the child.
 pub(super) async fn run(
     program: &Path,
     adapter_request: AdapterRequest,
@@ -152,7 +152,8 @@ impl StderrLog {
     }
 }
 
-/// Starts the watchdog: this program with these arguments. For the beginning of the process, before [`watch_for_orphans`].
+/// Starts the watchdog: this program with these arguments. For the beginning of the process, before
+/// [`watch_for_orphans`].
 pub fn start_watchdog(arguments: &[&str]) {
     if let Err(error) = odb_process::start_watchdog(arguments) {
         report(Event::NoWatchdog(error));

@@ -129,8 +129,8 @@ impl DesiredClient<'_> {
         }
     }
 
-    /// Whether a client is what it shall be already. Lists are sets; resource ids are not looked at, for a UAA keeps others
-    /// than it is sent.
+    /// Whether a client is what it shall be already. Lists are sets; resource ids are not looked at, for a UAA keeps
+    /// others than it is sent.
     pub(super) fn is_met_by(wanted: &ClientRegistration, found: &ClientRegistration) -> bool {
         same(&wanted.scope, &found.scope)
             && same(&wanted.authorities, &found.authorities)

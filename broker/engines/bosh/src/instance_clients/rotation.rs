@@ -1,5 +1,5 @@
-//! Secrets on their way: a client whose secret may never have arrived gets another one, and keeps the old one until the new
-//! one is where it belongs, for the instance may be using it.
+//! Secrets on their way: a client whose secret may never have arrived gets another one, and keeps the old one until the
+//! new one is where it belongs, for the instance may be using it.
 
 use odb_api_types::ids::InstanceId;
 use odb_clients::{

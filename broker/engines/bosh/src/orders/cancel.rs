@@ -82,8 +82,8 @@ impl From<CancelError> for EngineError {
     }
 }
 
-/// Cancels the operation in progress: from now on nothing more of it is begun. Its driver ends what runs and records that
-/// it has failed; where nothing was left to do by then, it has succeeded. Safe to repeat.
+/// Cancels the operation in progress: from now on nothing more of it is begun. Its reconciler ends what runs and
+/// records that it has failed; where nothing was left to do by then, it has succeeded. Safe to repeat.
 ///
 /// Nothing else may be begun on the instance meanwhile.
 pub(crate) async fn cancel(
@@ -96,7 +96,7 @@ pub(crate) async fn cancel(
     Ok(answer_of_the_director(engine, call, instance).await)
 }
 
-/// Waits a moment for what the Director answers to the driver, where there is a task to be cancelled.
+/// Waits a moment for what the Director answers to the reconciler, where there is a task to be cancelled.
 async fn answer_of_the_director(
     engine: &BoshEngine,
     call: &Call,

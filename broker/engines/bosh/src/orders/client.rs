@@ -1,5 +1,5 @@
-//! The instance's UAA client, around what may fail before the hand-over: made or looked up first, and again what it was when
-//! nothing is submitted.
+//! The instance's UAA client, around what may fail before the hand-over: made or looked up first, and again what it was
+//! when nothing is submitted.
 
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{

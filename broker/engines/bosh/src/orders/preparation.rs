@@ -94,8 +94,8 @@ pub(crate) fn adapter_plan(engine: &BoshEngine, plan: &Plan) -> AdapterPlan {
     plan_for_adapter(&engine.offering, plan)
 }
 
-/// Sees to the instance's UAA client, asks the adapter for everything and checks what it says. When it fails nothing has
-/// changed.
+/// Sees to the instance's UAA client, asks the adapter for everything and checks what it says. When it fails nothing
+/// has changed.
 pub(crate) async fn prepare(
     engine: &BoshEngine,
     order: &Order,

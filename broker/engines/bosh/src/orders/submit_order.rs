@@ -1,4 +1,5 @@
-//! The moment at which a prepared operation becomes the Director's: marker, secrets, configs, submission, driver.
+//! The moment at which a prepared operation becomes the Director's: operation record, secrets, configs, submission,
+//! reconciler.
 
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{
@@ -35,8 +36,9 @@ use crate::{
 /// How often an operation record is written whose id is taken by an unneeded one.
 const ATTEMPTS: usize = 3;
 
-/// Writes marker, secrets and configs, hands the work over and starts the driver. When it fails before that, what has been
-/// written is rolled back. `before` is the marker that was there, which is then the latest again.
+/// Writes operation record, secrets and configs, hands the work over and starts the reconciler. When it fails before
+/// that, what has been written is rolled back. `before` is the operation record that was there, which is then the
+/// latest again.
 pub(crate) async fn submit_order(
     engine: &BoshEngine,
     order: &Order,
@@ -95,7 +97,7 @@ pub(crate) async fn submit_order(
     Ok(started)
 }
 
-/// Writes the marker, as long as there is time for all the rest.
+/// Writes the operation record, as long as there is time for all the rest.
 async fn write_down(
     engine: &BoshEngine,
     order: &Order,
@@ -153,7 +155,7 @@ async fn write_and_submit(
     .map_err(Error::Submit)
 }
 
-/// Writes the marker. A client that may not write configs does without: what shrinks is said in the log.
+/// Writes the operation record. A client that may not write configs does without: what shrinks is said in the log.
 pub(crate) async fn store_record(
     engine: &BoshEngine,
     call: &Call,
@@ -180,7 +182,7 @@ pub(crate) async fn store_record(
                 );
                 return Ok(None);
             }
-            // A marker that was given up has come in between, or has been swept away.
+            // An operation record that was given up has come in between, or has been swept away.
             Err(WriteRecordError::Overtaken) => {
                 before = match records.read(call, instance).await? {
                     None => None,

@@ -89,7 +89,7 @@ pub(crate) async fn redeploy(
     submit_order::submit_order(engine, order, prepared, stored).await
 }
 
-/// The marker of an instance that is what it would become. A manifest that cannot be read is to be replaced.
+/// The operation record of an instance that is what it would become. A manifest that cannot be read is to be replaced.
 fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredRecord> {
     let Work::Deploy(manifest) = &prepared.work else {
         return None;

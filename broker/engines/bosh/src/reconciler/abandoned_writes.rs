@@ -72,8 +72,8 @@ where
     }
 }
 
-/// Gives an operation up whose marker may be written, or may be being written. Only the very version that was given up
-/// goes: what others write meanwhile stays.
+/// Gives an operation up whose operation record may be written, or may be being written. Only the very version that was
+/// given up goes: what others write meanwhile stays.
 pub(crate) fn abandon(
     engine: &BoshEngine,
     instance: &InstanceId,
@@ -91,11 +91,11 @@ pub(crate) fn abandon(
             Ok(Some(stored)) if stored.record.context == *context => {
                 match records.roll_back(&call(), &stored.id).await {
                     Ok(()) => {
-                        tracing::info!(request.id = %request, instance.id = %instance, %context, "removed a marker that had arrived late");
+                        tracing::info!(request.id = %request, instance.id = %instance, %context, "removed an operation record that had arrived late");
                         Look::Done
                     }
                     Err(error) => {
-                        tracing::debug!(error = %Chain(&error), "could not remove a marker that had arrived late");
+                        tracing::debug!(error = %Chain(&error), "could not remove an operation record that had arrived late");
                         unclear(&error)
                     }
                 }
@@ -103,7 +103,7 @@ pub(crate) fn abandon(
             // An unreadable record belongs to another owner.
             Ok(_) | Err(ReadRecordError::NotUnderstood { .. }) => Look::NotThere,
             Err(ReadRecordError::Director(error)) => {
-                tracing::debug!(error = %Chain(&error), "could not look for a marker that was given up");
+                tracing::debug!(error = %Chain(&error), "could not look for an operation record that was given up");
                 unclear(&error)
             }
         } };
@@ -111,8 +111,8 @@ pub(crate) fn abandon(
     });
 }
 
-/// Where the Director does not let the broker, nothing is left to do. Should the marker arrive, it is found out again that
-/// nothing was submitted under it.
+/// Where the Director does not let the broker, nothing is left to do. Should the operation record arrive, it is found
+/// out again that nothing was submitted under it.
 fn unclear(error: &ServiceError) -> Look {
     match error {
         ServiceError {

@@ -1,6 +1,6 @@
-//! Carries one operation from its hand-over to its end (`docs/contributing/architecture.md`, "Drivers"): follows the task and its event log,
-//! starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls read its snapshot and have no
-//! side effects of their own.
+//! Carries one operation from its hand-over to its end (`docs/contributing/architecture.md`, "Reconcilers"): follows
+//! the task and its event log, starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls
+//! read its snapshot and have no side effects of their own.
 
 mod cancelling;
 mod cleanup;
@@ -80,8 +80,8 @@ enum End {
     NeverSubmitted,
 }
 
-/// The attempts to begin a stage. The pauses between them grow, whatever each comes to; at the next stage they are short
-/// again.
+/// The attempts to begin a stage. The pauses between them grow, whatever each comes to; at the next stage they are
+/// short again.
 struct Attempts {
     stage: Option<usize>,
     failed: u32,
@@ -179,7 +179,7 @@ impl Reconciler {
             instance.id = %operation.instance,
             operation = %operation.kind(),
         );
-        // A driver that an async function owns is in its future twice.
+        // A reconciler that an async function owns is in its future twice.
         let mut reconciler = Box::new(self);
         async move { reconciler.run_to_the_end().await }.instrument(span)
     }
@@ -219,7 +219,7 @@ impl Reconciler {
                     description: narrative::completed(self.context.operation.kind()),
                 };
                 if self.context.operation.kind().deletes() {
-                    // Its marker is gone, and with it the last thing there was to record.
+                    // Its operation record is gone, and with it the last thing there was to record.
                     counted.ended(OperationOutcome::Succeeded);
                     let at = Timestamp::now();
                     self.publish(SnapshotState::Ended { outcome, at });

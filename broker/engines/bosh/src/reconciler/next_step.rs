@@ -4,8 +4,8 @@ use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_api_types::{kind::OperationKind, management::StageState};
 use odb_clients::director::TaskId;
 
-/// One of the steps that an operation consists of: a task each, but for the first of a delete that cuts another operation
-/// short.
+/// One of the steps that an operation consists of: a task each, but for the first of a delete that cuts another
+/// operation short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The end of all that another operation has begun.

@@ -49,8 +49,8 @@ pub(crate) struct Operation {
 pub(crate) enum Begun {
     /// In this process, which knows what it has sent.
     Here,
-    /// In this process, at this time. Its driver was stopped at any moment for another one: what it sent last may not have
-    /// arrived yet.
+    /// In this process, at this time. Its reconciler was stopped at any moment for another one: what it sent last may
+    /// not have arrived yet.
     Redirected(Instant),
     /// By an earlier process, or another broker: what it sent last may not have arrived yet.
     Elsewhere,

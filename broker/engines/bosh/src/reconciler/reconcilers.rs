@@ -1,4 +1,4 @@
-//! The operations in flight, one driver each, and what the latest ones came to.
+//! The operations in flight, one reconciler each, and what the latest ones came to.
 
 use std::{
     any::Any,
@@ -38,7 +38,7 @@ use crate::{
 /// Ended operations are swept out when there are more than this.
 const PRUNE_ABOVE: usize = 1024;
 
-/// Starts drivers and reads their snapshots.
+/// Starts reconcilers and reads their snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct Reconcilers {
     entries: Arc<Mutex<Entries>>,
@@ -56,7 +56,7 @@ struct Entry {
     /// The answer that the request got, for its identical repeat.
     started: Option<Started>,
     since: Instant,
-    /// Stops the driver when a later operation takes its place.
+    /// Stops the reconciler when a later operation takes its place.
     cancelled: CancellationToken,
 }
 
@@ -64,14 +64,14 @@ struct Entry {
 enum Phase {
     /// Its request submits it. The operation before is the latest again if nothing is submitted after all.
     Submitting(Option<Box<Entry>>),
-    /// Its driver follows it, or writes its outcome down.
+    /// Its reconciler follows it, or writes its outcome down.
     Driven,
-    /// Its driver has ended, or was stopped.
+    /// Its reconciler has ended, or was stopped.
     Left(Instant),
 }
 
 impl Entry {
-    /// The driver of this very operation is gone. While the next one is being submitted its entry waits there.
+    /// The reconciler of this very operation is gone. While the next one is being submitted its entry waits there.
     fn leave(&mut self, operation: &Arc<Operation>) {
         if Arc::ptr_eq(&self.operation, operation) {
             self.phase = Phase::Left(Instant::now());
@@ -86,7 +86,7 @@ impl Entry {
 
     fn known(&self) -> Option<Known> {
         let snapshot = self.snapshot.borrow().clone();
-        // A driver that was stopped knows nothing any more.
+        // A reconciler that was stopped knows nothing any more.
         let is_stopped = matches!(self.phase, Phase::Left(_)) && snapshot.is_in_progress();
         (!is_stopped).then(|| Known {
             operation: self.operation.clone(),
@@ -107,7 +107,7 @@ impl Entry {
             .filter(|known| is_alive && known.is_in_progress())
     }
 
-    /// Where the operation was begun, for a driver that takes the place of this one.
+    /// Where the operation was begun, for a reconciler that takes the place of this one.
     fn redirected(&self) -> Begun {
         match (self.operation.begun, &self.phase) {
             (Begun::Here, Phase::Submitting(_)) => Begun::Elsewhere,
@@ -159,7 +159,7 @@ impl Known {
 }
 
 impl Reconcilers {
-    /// Drivers run on `runtime` until `stopping`; a restart picks them up.
+    /// Reconcilers run on `runtime` until `stopping`; a restart picks them up.
     pub(crate) fn new(runtime: Handle, stopping: CancellationToken) -> Self {
         Self {
             entries: Arc::default(),
@@ -168,7 +168,8 @@ impl Reconcilers {
         }
     }
 
-    /// Registers an operation that is being submitted: until its driver starts, a poll reads that it is in progress.
+    /// Registers an operation that is being submitted: until its reconciler starts, a poll reads that it is in
+    /// progress.
     pub(crate) fn register(&self, timings: &Timings, operation: Operation) {
         // The sender is gone, but the snapshot can be read.
         let (_, snapshot) = watch::channel(first_snapshot(&operation));
@@ -208,8 +209,8 @@ impl Reconcilers {
         })
     }
 
-    /// Drives the very operation that is being driven in another way: its driver ends before the new one begins, which gets
-    /// what that one knew.
+    /// Drives the very operation that is being driven in another way: its reconciler ends before the new one begins,
+    /// which gets what that one knew.
     pub(crate) fn redirect(
         &self,
         upstreams: &Arc<Upstreams>,
@@ -237,7 +238,7 @@ impl Reconcilers {
         started: Option<Started>,
         first: Snapshot,
     ) -> Known {
-        // A driver lives long, and needs no secret to undo what was done.
+        // A reconciler lives long, and needs no secret to undo what was done.
         operation.client = operation.client.map(InstanceClient::without_secret);
         let (reported, snapshot) = watch::channel(first.clone());
         let entry = self.entry(Phase::Driven, operation.clone(), started.clone(), snapshot);
@@ -271,7 +272,7 @@ impl Reconcilers {
         known
     }
 
-    /// The driver of this very operation has ended, or was stopped.
+    /// The reconciler of this very operation has ended, or was stopped.
     fn leave(&self, operation: &Arc<Operation>) {
         let mut entries = self.lock();
         if let Some(entry) = entries.get_mut(&operation.instance) {
@@ -314,7 +315,7 @@ impl Reconcilers {
         Some(entries.get(instance)?.snapshot.clone())
     }
 
-    /// Runs something beside the drivers, as long as they run.
+    /// Runs something beside the reconcilers, as long as they run.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let stopping = self.stopping.clone();
         self.runtime.spawn(async move {
@@ -372,7 +373,7 @@ impl Reconcilers {
     }
 }
 
-/// Waits until a driver is gone that has been stopped: what it was about to send has been sent then, or never is.
+/// Waits until a reconciler is gone that has been stopped: what it was about to send has been sent then, or never is.
 async fn ended(mut reconciler: watch::Receiver<Snapshot>) {
     while reconciler.changed().await.is_ok() {}
 }
@@ -416,7 +417,7 @@ async fn drive(
             request.id = %request,
             instance.id = %instance,
             panic = %redact(panic),
-            "the driver of an operation has panicked, another one takes its place"
+            "the reconciler of an operation has panicked, another one takes its place"
         );
     };
     Box::pin(begin_until_one_ends(reconciler, pause, log_panic)).await;

@@ -1,5 +1,5 @@
-//! Removes what outlives the deployment of a service instance: credentials, secrets, configs, the UAA client, and last the
-//! marker, without which the broker no longer knows the instance.
+//! Removes what outlives the deployment of a service instance: credentials, secrets, configs, the UAA client, and last
+//! the operation record, without which the broker no longer knows the instance.
 
 use odb_api_types::{code::Code, ids::InstanceId};
 use odb_clients::{FailureKind, ServiceError, http::Call};
@@ -69,8 +69,8 @@ pub(crate) async fn remove_without_record(
     Ok(delete_client(upstreams, call, instance, client).await?)
 }
 
-/// Deletes the UAA client of the instance, unless it is known that there is none. It comes last: the other servers need not
-/// wait for a UAA that does not answer.
+/// Deletes the UAA client of the instance, unless it is known that there is none. It comes last: the other servers need
+/// not wait for a UAA that does not answer.
 async fn delete_client(
     upstreams: &Upstreams,
     call: &Call,
@@ -93,7 +93,8 @@ async fn delete_client(
     }
 }
 
-/// Where clients are not defined an instance is unlikely to have one, and the UAA need not be there: it gets little time.
+/// Where clients are not defined an instance is unlikely to have one, and the UAA need not be there: it gets little
+/// time.
 pub(crate) fn call_about_client(upstreams: &Upstreams, call: &Call) -> Call {
     if upstreams.clients.are_defined() {
         return call.clone();

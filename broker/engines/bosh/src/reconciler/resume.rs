@@ -31,7 +31,7 @@ pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Er
             );
             Vec::new()
         }
-        Err(error) => return Err(Error::director("list the markers")(error)),
+        Err(error) => return Err(Error::director("list the operation records")(error)),
     };
     let mut resumed = 0;
     for (instance, stored) in found {

@@ -1,5 +1,5 @@
-//! Retries a safe call until it succeeds. An operation that cannot be observed for a while is still in progress: its last
-//! operation says why there is no news, and the log repeats it at growing intervals.
+//! Retries a safe call until it succeeds. An operation that cannot be observed for a while is still in progress: its
+//! last operation says why there is no news, and the log repeats it at growing intervals.
 
 use std::{error::Error, future::Future, time::Duration};
 

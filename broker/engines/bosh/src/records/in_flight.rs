@@ -27,7 +27,7 @@ pub(crate) enum InFlight {
         /// The answer that its request got, or should have got.
         started: Started,
     },
-    /// Nothing. A marker without outcome is left of an operation that never began.
+    /// Nothing. An operation record without outcome is left of an operation that never began.
     AtRest(Option<StoredRecord>),
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn in_flight(
     }
     match started(engine, call, instance, &stored).await? {
         Some(started) => Ok(InFlight::OnItsWay { stored, started }),
-        // The driver has taken the marker back, as far as it could.
+        // The reconciler has taken the operation record back, as far as it could.
         None => Ok(InFlight::AtRest(
             engine.upstreams.records.read(call, instance).await?,
         )),
@@ -74,7 +74,7 @@ pub(crate) fn never_began(
 }
 
 /// The operation that is in progress on an instance, as this process knows. Until everything of an earlier process has
-/// been picked up, the marker is read where nothing is known: an open operation in it is picked up here.
+/// been picked up, the operation record is read where nothing is known: an open operation in it is picked up here.
 pub(crate) async fn operation_in_progress(
     engine: &BoshEngine,
     call: &Call,
@@ -105,13 +105,14 @@ pub(crate) async fn operation_in_progress(
     Ok(open.and_then(|stored| kind_of(take_over(engine, instance, stored))))
 }
 
-/// Follows the operation of a marker to its end, unless that is done already.
+/// Follows the operation of an operation record to its end, unless that is done already.
 pub(crate) fn take_over(engine: &BoshEngine, instance: &InstanceId, stored: StoredRecord) -> Known {
     let operation = Operation::of_stored(instance, stored);
     engine.reconcilers.take_over(&engine.upstreams, operation)
 }
 
-/// The answer to the request that began an operation, as soon as its driver knows the first task. `None`: there is none.
+/// The answer to the request that began an operation, as soon as its reconciler knows the first task. `None`: there is
+/// none.
 async fn started(
     engine: &BoshEngine,
     call: &Call,
@@ -129,7 +130,7 @@ async fn started(
     let found =
         snapshots.wait_for(|snapshot| snapshot.first_task.is_some() || !snapshot.is_in_progress());
     let found = tokio::time::timeout_at(call.deadline.instant(), found).await;
-    // Out of time, or the process is stopping and its drivers have.
+    // Out of time, or the process is stopping and its reconcilers have.
     let Ok(Ok(snapshot)) = found else {
         return Err(Error::OutOfTime);
     };

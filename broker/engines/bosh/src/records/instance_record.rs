@@ -1,4 +1,4 @@
-//! Joins driver, operation record and tasks of an instance into its [`InstanceRecord`]. Pure.
+//! Joins reconciler, operation record and tasks of an instance into its [`InstanceRecord`]. Pure.
 
 use jiff::Timestamp;
 use odb_api_types::{
@@ -39,7 +39,7 @@ pub(crate) fn record_of(
     if operation.record.outcome.is_none()
         && let Some(SnapshotState::Ended { outcome, at }) = same.map(|known| &known.snapshot.state)
     {
-        // Known to the driver, and not written down yet.
+        // Known to the reconciler, and not written down yet.
         operation.record = operation.record.ended(outcome.clone(), *at);
     }
     // An operation of a Go broker has no operation record, and is newer.
@@ -69,7 +69,7 @@ pub(crate) fn without_record(owner: Owner, known: Option<&Known>) -> InstanceRec
     }
 }
 
-/// An operation, with what its driver knows of it if it has one.
+/// An operation, with what its reconciler knows of it if it has one.
 pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationView {
     let record = &operation.record;
     let snapshot = known.map(|known| &known.snapshot);
@@ -139,7 +139,7 @@ pub(crate) fn ended(outcome: &Outcome, view: OperationView) -> OperationView {
 }
 
 impl Known {
-    /// The operation as its driver knows it.
+    /// The operation as its reconciler knows it.
     pub(crate) fn view(&self) -> OperationView {
         view(&self.operation, Some(self))
     }

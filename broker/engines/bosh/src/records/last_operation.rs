@@ -132,7 +132,7 @@ async fn latest(
     })
 }
 
-/// Carries on what a Go broker began, or what began without a marker, once the Director confirms it.
+/// Carries on what a Go broker began, or what began without an operation record, once the Director confirms it.
 async fn adopt(
     engine: &BoshEngine,
     call: &Call,

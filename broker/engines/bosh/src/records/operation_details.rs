@@ -1,5 +1,5 @@
-//! The latest operation on an instance as operators see it: from its driver's memory, else from its marker and its tasks,
-//! else from the tasks of the deployment.
+//! The latest operation on an instance as operators see it: from its reconciler's memory, else from its operation
+//! record and its tasks, else from the tasks of the deployment.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Operation records, stored at the Director as configs (`docs/contributing/architecture.md`, "Markers and tokens").
+//! Operation records, stored at the Director as configs (`docs/contributing/architecture.md`, "Operation records and
+//! tokens").
 //!
 //! With its operation record, an identical request can be answered, an operation resumed after the broker was killed,
 //! and the owner of an orphan identified. The record holds no secrets. It is written rarely, because the Director keeps
@@ -37,8 +38,8 @@ pub(crate) struct OperationRecord {
     /// The plan of the instance, current or requested; [`PlanId::unknown`] if an operator deletes an instance of
     /// unknown plan.
     pub plan: PlanId,
-    /// On which foundation the instance is; absent where no Cloud Controller is configured, and in markers of before there was
-    /// this member.
+    /// On which foundation the instance is; absent where no Cloud Controller is configured, and in operation records of
+    /// before there was this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foundation: Option<Foundation>,
     /// How it comes that we have marked the instance.
@@ -53,7 +54,7 @@ pub(crate) struct OperationRecord {
     pub context: ContextId,
     /// The request that began it, for the log.
     pub request: RequestId,
-    /// When it began; absent in markers of before there was this member.
+    /// When it began; absent in operation records of before there was this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<Timestamp>,
     /// The target that it deploys; absent if it deploys nothing, and in older records.
@@ -85,8 +86,8 @@ pub(crate) struct OperationRecord {
     /// The previous state of the secrets that the operation writes, for the rollback.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous_secrets: Vec<PreviousSecret>,
-    /// The versions of the adapter's configs, by type, that were the latest before the operation wrote its own; null where
-    /// there was none. They are the latest again when nothing is submitted.
+    /// The versions of the adapter's configs, by type, that were the latest before the operation wrote its own; null
+    /// where there was none. They are the latest again when nothing is submitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced_configs: BTreeMap<String, Option<ConfigId>>,
     /// The role of the instance's UAA client in the operation.
@@ -201,7 +202,7 @@ pub(crate) struct NewRecord {
 }
 
 impl OperationRecord {
-    /// The marker of an operation that begins now.
+    /// The operation record of an operation that begins now.
     pub(crate) fn new(new: NewRecord) -> Self {
         Self {
             format: FORMAT,
@@ -231,7 +232,7 @@ impl OperationRecord {
         }
     }
 
-    /// Reads the text of a marker; `None` for one of a form that is newer than this broker.
+    /// Reads the text of an operation record; `None` for one of a form that is newer than this broker.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let record: Self = serde_json::from_str(text).ok()?;
         (record.format == FORMAT).then_some(record)
@@ -240,7 +241,7 @@ impl OperationRecord {
     /// As it is written down.
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(self)
-            .expect("a marker is made of strings, lists and maps with text keys")
+            .expect("an operation record is made of strings, lists and maps with text keys")
     }
 
     /// Copies from the previous record what stays the same until the operation has succeeded.
@@ -249,7 +250,7 @@ impl OperationRecord {
         self.recreated = before.and_then(|before| before.recreated);
     }
 
-    /// The same marker of an operation that has come to its end now.
+    /// The same operation record of an operation that has come to its end now.
     #[must_use]
     pub(crate) fn ended(mut self, outcome: Outcome, now: Timestamp) -> Self {
         if outcome.is_success() {
@@ -328,7 +329,7 @@ pub(crate) fn example(operation: OperationKind) -> OperationRecord {
 mod tests {
     use super::{example as record, *};
 
-    /// The marker of an operation on an instance that was deployed and recreated before.
+    /// The operation record of an operation on an instance that was deployed and recreated before.
     fn following(operation: OperationKind) -> OperationRecord {
         let mut before = record(OperationKind::Create);
         before.deployed = Some(Deployed {

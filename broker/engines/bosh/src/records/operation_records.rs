@@ -1,4 +1,4 @@
-//! Where markers are kept: configs of the Director, one for each instance.
+//! Where operation records are kept: configs of the Director, one for each instance.
 
 use odb_api_types::{
     ids::{InstanceId, OfferingId},
@@ -17,13 +17,13 @@ use serde::Deserialize;
 
 use crate::{foundation::Foundation, records::operation_record::OperationRecord};
 
-/// The type of all markers. Start-up lists it once.
+/// The type of all operation records. Start-up lists it once.
 const CONFIG_TYPE: &str = "odb-operation";
 
 /// Never the deployment's name: the Go broker reads configs by that name and hands them to adapters.
 const NAME_PREFIX: &str = "odb-";
 
-/// A marker as the Director has it, with what a guarded write needs.
+/// An operation record as the Director has it, with what a guarded write needs.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredRecord {
     /// The version of the config.
@@ -36,7 +36,7 @@ pub(crate) struct StoredRecord {
 pub(crate) enum FoundRecord {
     /// An operation record of this offering.
     Own(Box<StoredRecord>),
-    /// A marker of another offering, or something that cannot be read.
+    /// An operation record of another offering, or something that cannot be read.
     Foreign(Owner),
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum FoundRecord {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
     /// The Director did not answer.
-    #[error("could not read the marker of the instance")]
+    #[error("could not read the operation record of the instance")]
     Director(#[source] ServiceError),
     /// It was written by a newer broker, or by hand.
     #[error(
@@ -56,18 +56,18 @@ pub enum ReadRecordError {
     },
 }
 
-/// Why a marker was not written.
+/// Why an operation record was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
     /// Another process wrote in between.
     #[error("another process changed the operation record")]
     Overtaken,
     /// The Director did not take it.
-    #[error("could not write the marker of the operation")]
+    #[error("could not write the operation record of the operation")]
     Director(#[source] ServiceError),
 }
 
-/// Reads and writes the markers of one offering.
+/// Reads and writes the operation records of one offering.
 #[derive(Clone, Debug)]
 pub(crate) struct Records {
     director: Director,
@@ -92,7 +92,7 @@ impl Records {
         }
     }
 
-    /// Whether a marker says that its instance is on another foundation than the one that we serve.
+    /// Whether an operation record says that its instance is on another foundation than the one that we serve.
     pub(crate) fn is_of_another_foundation(&self, record: &OperationRecord) -> bool {
         match (&self.foundation, &record.foundation) {
             (Some(own), Some(theirs)) => own != theirs,
@@ -100,7 +100,7 @@ impl Records {
         }
     }
 
-    /// The marker of an instance, if there is one.
+    /// The operation record of an instance, if there is one.
     pub(crate) async fn read(
         &self,
         call: &Call,
@@ -174,9 +174,9 @@ impl Records {
             .await
     }
 
-    /// Writes a marker. `before` is what was read, so that two brokers do not overtake each other unnoticed.
+    /// Writes an operation record. `before` is what was read, so that two brokers do not overtake each other unnoticed.
     ///
-    /// `None` where markers are switched off.
+    /// `None` where operation records are switched off.
     pub(crate) async fn write(
         &self,
         call: &Call,
@@ -210,7 +210,7 @@ impl Records {
         }
     }
 
-    /// The latest writes of an instance's marker in the Director's audit, the newest first.
+    /// The latest writes of an instance's operation record in the Director's audit, the newest first.
     pub(crate) async fn writes(
         &self,
         call: &Call,
@@ -231,7 +231,7 @@ impl Records {
         Ok(())
     }
 
-    /// Forgets an instance. Without a marker there is nothing to forget.
+    /// Forgets an instance. Without an operation record there is nothing to forget.
     pub(crate) async fn delete(
         &self,
         call: &Call,

@@ -1,7 +1,7 @@
 //! The records of one, some or all instances, and what the Director is at.
 //!
-//! Drivers are looked at first: what they know to have ended is written down by then, so that the operation records that are
-//! read after them are not older.
+//! Reconcilers are looked at first: what they know to have ended is written down by then, so that the operation records
+//! that are read after them are not older.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -44,13 +44,13 @@ use crate::{
 /// the time.
 pub(crate) const LATEST_TASKS: u32 = 50;
 
-/// The markers of so many instances are read one by one; for more all are read.
+/// The operation records of so many instances are read one by one; for more all are read.
 const FEW: usize = 32;
 
 /// How many of them are read at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
-/// The records of all instances: one list of deployments, one of markers.
+/// The records of all instances: one list of deployments, one of operation records.
 pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<InstanceRecords, Error> {
     let mut known = engine.reconcilers.all_known();
     let keep = |instance: InstanceId, found| {
@@ -76,7 +76,7 @@ pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<Instance
     let mut records: HashMap<_, _> = match records {
         Ok(records) => records,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => HashMap::new(),
-        Err(error) => return Err(Error::director("list the markers")(error)),
+        Err(error) => return Err(Error::director("list the operation records")(error)),
     };
     for (instance, known) in known {
         let record = without_record(Owner::Unknown, Some(&known));
@@ -110,7 +110,7 @@ pub(crate) async fn record(
     let found = match found {
         Ok(found) => found,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => None,
-        Err(error) => return Err(Error::director("read the marker of the instance")(error)),
+        Err(error) => return Err(Error::director("read the operation record of the instance")(error)),
     };
     Ok(InstanceRecord {
         deployment,
@@ -150,7 +150,7 @@ pub(crate) async fn record_at_rest(
     }
 }
 
-/// The plan that the instance is on, as far as its marker knows.
+/// The plan that the instance is on, as far as its operation record knows.
 pub(crate) async fn current_plan(
     engine: &BoshEngine,
     call: &Call,
@@ -203,7 +203,7 @@ pub(crate) async fn recorded_occupancies(
     };
     match engine.upstreams.records.own_with(call, keep).await {
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => Ok(Vec::new()),
-        occupied => occupied.map_err(Error::director("list the markers")),
+        occupied => occupied.map_err(Error::director("list the operation records")),
     }
 }
 
@@ -277,7 +277,7 @@ pub(crate) async fn records_of(
             warn_unreadable(&error);
             Ok(HashMap::new())
         }
-        records => records.map_err(Error::director("list the markers")),
+        records => records.map_err(Error::director("list the operation records")),
     }
 }
 
@@ -295,7 +295,7 @@ pub(crate) async fn ownership(
             warn_unreadable(&error);
             Ok(Ownership::Unreadable)
         }
-        Err(error) => Err(Error::director("read the marker of the instance")(error)),
+        Err(error) => Err(Error::director("read the operation record of the instance")(error)),
         Ok(None) => Ok(Ownership::Unrecorded),
         Ok(Some(found)) => Ok(Ownership::Recorded(Box::new(owned_record(
             engine, instance, found,

@@ -35,7 +35,8 @@ impl InstanceSecrets {
 
     /// Makes secrets again what they were before an operation that was not submitted. Safe to repeat.
     ///
-    /// A credential that seemed not to be there is only deleted if it has no version but one: what has a past was there.
+    /// A credential that seemed not to be there is only deleted if it has no version but one: what has a past was
+    /// there.
     pub(crate) async fn put_back(
         &self,
         call: &Call,
@@ -201,7 +202,8 @@ impl InstanceSecrets {
     }
 }
 
-/// Whether the Director has a deployment whose name differs in case only: CredHub takes the variables of both for the same.
+/// Whether the Director has a deployment whose name differs in case only: CredHub takes the variables of both for the
+/// same.
 async fn has_twin(
     call: &Call,
     director: &Director,

@@ -83,7 +83,8 @@ impl InstanceSecrets {
 
     /// The folder of an instance. There is none for ids that CredHub has no letters for.
     ///
-    /// The names of deployments begin with `service-instance_`, so that no other id has the folder of one with capitals.
+    /// The names of deployments begin with `service-instance_`, so that no other id has the folder of one with
+    /// capitals.
     fn folder(&self, instance: &InstanceId) -> Result<CredentialName, InvalidCredentialName> {
         let offering = &self.offering;
         match capitals(instance.as_str()) {

@@ -101,7 +101,8 @@ fn an_instance_must_have_one_address(implementation: Implementation) {
     assert_eq!(credentials["host"], "10.0.8.9");
 }
 
-/// The example refuses where broker and adapter are configured differently, or a secret is lost: each key would be stuck.
+/// The example refuses where broker and adapter are configured differently, or a secret is lost: each key would be
+/// stuck.
 fn a_binding_is_deleted_whatever_secrets_arrive(implementation: Implementation) {
     for (adapter, secrets) in [
         (implementation.plain(), json!(null)),

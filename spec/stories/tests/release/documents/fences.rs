@@ -178,8 +178,8 @@ fn reads(tests: &ProjectTests, test: &str, document: &Document) -> bool {
     sources.is_some_and(|sources| sources.contains(file_name) || sources.contains(&stem))
 }
 
-/// A line of a block, comments aside, that no file of the project has of those that are named. Numbers at the end of a command
-/// may be others there.
+/// A line of a block, comments aside, that no file of the project has of those that are named. Numbers at the end of a
+/// command may be others there.
 fn missing_line(files: &[&String], fence: &Fence) -> Option<String> {
     if files.is_empty() {
         return None;

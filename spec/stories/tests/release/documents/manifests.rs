@@ -1,5 +1,5 @@
-//! Blocks that are parts of BOSH manifests: laid over those of the project, rendered as a Director would, and checked by the
-//! broker.
+//! Blocks that are parts of BOSH manifests: laid over those of the project, rendered as a Director would, and checked
+//! by the broker.
 
 use odb_stories::{
     manifest::{Manifest, OpsFile, Variables, find},

@@ -1,4 +1,5 @@
-//! The clients that `manifests/foundation/` makes are enough for a broker, and have not more rights than the document says.
+//! The clients that `manifests/foundation/` makes are enough for a broker, and have not more rights than the document
+//! says.
 
 use odb_stories::{
     Foundation, Order, Upstream,

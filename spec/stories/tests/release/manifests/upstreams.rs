@@ -8,8 +8,8 @@ use super::{
     table::{self, BASES},
 };
 
-/// The properties that have to be given to a job, and the ops file that brings it. They are those without a default in the jobs'
-/// `spec` that their templates read
+/// The properties that have to be given to a job, and the ops file that brings it. They are those without a default in
+/// the jobs' `spec` that their templates read
 /// (<https://github.com/cloudfoundry/loggregator-agent-release/tree/main/docs>,
 /// <https://github.com/cloudfoundry/service-metrics-release/blob/main/jobs/service-metrics/spec>,
 /// <https://github.com/cloudfoundry/routing-release/blob/develop/jobs/route_registrar/spec>).

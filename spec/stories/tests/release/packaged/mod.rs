@@ -1,4 +1,5 @@
-//! The release on a VM: unpacked, compiled and rendered as Director and agent do, run as bpm and monit do, on a sandbox.
+//! The release on a VM: unpacked, compiled and rendered as Director and agent do, run as bpm and monit do, on a
+//! sandbox.
 //!
 //! | module | what |
 //! | --- | --- |

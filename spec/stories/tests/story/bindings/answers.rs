@@ -126,8 +126,8 @@ async fn a_backup_agent_binds_where_the_operator_supports_it() {
     );
 }
 
-/// B-09 and UB-02: every bind and unbind ends within its request, whether or not the platform would wait, so that there is
-/// no operation to ask about.
+/// B-09 and UB-02: every bind and unbind ends within its request, whether or not the platform would wait, so that there
+/// is no operation to ask about.
 #[tokio::test]
 async fn bindings_are_made_and_deleted_at_once_though_the_platform_would_wait() {
     let scene = Scene::plain().await;

@@ -24,8 +24,8 @@ use std::fs;
 use odb_stories::{Broker, Foundation, Order, new_id};
 use serde_json::{Value, json};
 
-/// An adapter that notes which bindings it makes and deletes. It answers a bind with the file `answer`, an unbind with the
-/// exit code in the file `code`; where there is no such file, well.
+/// An adapter that notes which bindings it makes and deletes. It answers a bind with the file `answer`, an unbind with
+/// the exit code in the file `code`; where there is no such file, well.
 const NOTING: &str = r#"read_input
 note() { echo "$call $(jq -r ".[\"${call//-/_}\"].binding_id" <<<"$input")" >>"$folder/bindings"; }
 case $call in

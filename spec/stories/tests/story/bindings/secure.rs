@@ -206,8 +206,8 @@ async fn empty_credentials_reach_the_platform_unchanged_and_are_not_stored() {
     assert_eq!(scene.stored().await, Vec::<String>::new());
 }
 
-/// The Cloud Controller reads for the user of a service key what the reference means, as the client that it names in the
-/// request: the broker must have let that client read, and without the permission the key cannot be used.
+/// The Cloud Controller reads for the user of a service key what the reference means, as the client that it names in
+/// the request: the broker must have let that client read, and without the permission the key cannot be used.
 #[tokio::test]
 async fn a_developer_uses_a_service_key_whose_credentials_are_in_credhub() {
     let foundation = Foundation::start().await;

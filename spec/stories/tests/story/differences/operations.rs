@@ -40,7 +40,8 @@ async fn many_polls_at_once_begin_no_step_twice_and_hear_of_the_end_when_it_has_
     assert_eq!(director.configs().await, Vec::<Value>::new());
 }
 
-/// 14: the token of a delete that found nothing to delete, or whose task the Director has dropped, was an error for ever.
+/// 14: the token of a delete that found nothing to delete, or whose task the Director has dropped, was an error for
+/// ever.
 #[tokio::test]
 async fn a_task_that_the_director_does_not_know_ends_with_the_truth_about_the_instance() {
     let foundation = Foundation::start().await;

@@ -1,4 +1,5 @@
-//! `docs/operators/upgrade.md`, "What users notice", and `docs/operators/plans.md`, "Changing a plan, and taking one away".
+//! `docs/operators/upgrade.md`, "What users notice", and `docs/operators/plans.md`, "Changing a plan, and taking one
+//! away".
 
 use odb_stories::{Broker, Errand, ErrandConfiguration, Foundation, eventually};
 use serde_json::json;

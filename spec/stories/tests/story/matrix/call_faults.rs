@@ -124,7 +124,7 @@ impl CallFault {
 
         let expected = operation.expected(&answer);
         if let (Part::Reconciler, Expected::Accepted(token)) = (target.part, &expected) {
-            eventually("the driver makes the call", TIMEOUT, async || {
+            eventually("the reconciler makes the call", TIMEOUT, async || {
                 let has_struck = stage.control.fault(fault).await.has_struck();
                 let poll = platform.last_operation(&subject.instance, token).await;
                 let goes_on = poll.status == 200 && poll.json()["state"] == "in progress";

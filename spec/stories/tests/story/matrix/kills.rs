@@ -126,8 +126,8 @@ impl Case {
         self.row(&end, None)
     }
 
-    /// Sends the request and kills the broker while the call is held. A driver's look may not be made at all, and then it
-    /// is killed at the end of the operation.
+    /// Sends the request and kills the broker while the call is held. A reconciler's look may not be made at all, and
+    /// then it is killed at the end of the operation.
     async fn kill_in_the_middle(&self, stage: &mut Stage, subject: &Subject) -> bool {
         let moment = match self.moment {
             Moment::Before => "before",
@@ -173,7 +173,7 @@ impl Case {
             return promises::expect_nothing_left(stage, instance).await;
         }
         let director = &stage.director;
-        eventually("the marker has an outcome", TIMEOUT, async || {
+        eventually("the operation record has an outcome", TIMEOUT, async || {
             let record = director.record(instance).await;
             match &record {
                 Some(record) if record["outcome"]["state"] == "succeeded" => Ok(()),

@@ -95,7 +95,7 @@ pub(super) async fn expect_once(stage: &Stage, operation: Operation, subject: &S
     );
 }
 
-/// No deployment, config, marker, credential or UAA client of a deleted instance is there any more.
+/// No deployment, config, operation record, credential or UAA client of a deleted instance is there any more.
 pub(super) async fn expect_nothing_left(stage: &Stage, instance: &str) {
     let director = &stage.director;
     eventually("nothing is left", TIMEOUT, async || {

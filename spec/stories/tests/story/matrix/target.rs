@@ -35,8 +35,8 @@ pub(super) enum Part {
 }
 
 impl Target {
-    /// The targets among the calls of an operation. Of a driver's looks, whose number is a matter of time, the first of
-    /// each kind.
+    /// The targets among the calls of an operation. Of a reconciler's looks, whose number is a matter of time, the
+    /// first of each kind.
     pub(super) fn among(calls: &[BrokerCall], is_asynchronous: bool) -> Vec<Self> {
         let submission = calls.iter().position(is_submission);
         let submission = submission.filter(|_| is_asynchronous);

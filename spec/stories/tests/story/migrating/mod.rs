@@ -1,7 +1,7 @@
 //! An operator comes from the Go broker, or goes back to it, whatever is in flight.
 //!
-//! `go_broker` is the Go broker, what it leaves behind and what it makes of what it finds; `begun` are its operations in every
-//! state.
+//! `go_broker` is the Go broker, what it leaves behind and what it makes of what it finds; `begun` are its operations
+//! in every state.
 //!
 //! | module | who takes over |
 //! | --- | --- |

@@ -56,7 +56,7 @@ async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_insta
     assert_eq!(
         director.configs().await.len(),
         1,
-        "the marker of the other one"
+        "the operation record of the other one"
     );
 }
 
@@ -267,7 +267,7 @@ async fn a_thousand_orphans_are_named_with_a_handful_of_calls_to_the_director() 
     let calls = foundation.control().broker_calls(latest).await;
     let asked = calls.iter().filter(|call| call.server == "director");
     let asked: Vec<_> = asked.map(|call| &call.path).collect();
-    // Deployments twice, markers and what is in progress once each.
+    // Deployments twice, operation records and what is in progress once each.
     assert_eq!(asked.len(), 4, "{asked:#?}");
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::history_of_an_order;
 
-/// P-01: the Go broker never asked for organization and space, so they may be missing unless the operator says otherwise.
+/// P-01: the Go broker never asked for organization and space, so they may be missing unless the operator says
+/// otherwise.
 #[tokio::test]
 async fn organization_and_space_may_be_missing_unless_the_operator_wants_them() {
     let foundation = Foundation::start().await;

@@ -79,7 +79,7 @@ enum Event {
     FailToDelete {
         number: u8,
     },
-    /// A broker that leaves no markers has made an instance.
+    /// A broker that leaves no operation records has made an instance.
     Inherit {
         number: u8,
         is_large: bool,
@@ -297,8 +297,8 @@ impl World {
         }
     }
 
-    /// Also of what is being made: the order's answer may have been lost. A platform that does not know yet how a change has
-    /// ended waits until it does.
+    /// Also of what is being made: the order's answer may have been lost. A platform that does not know yet how a
+    /// change has ended waits until it does.
     fn delete(&mut self, number: u8) {
         let instance = instance(number);
         let record = self.records.get(&instance);
@@ -376,7 +376,7 @@ impl World {
         }
     }
 
-    /// Drivers pick up what is in progress, and nothing else is known any more.
+    /// Reconcilers pick up what is in progress, and nothing else is known any more.
     fn restart(&mut self) {
         // A platform takes less time to record an answer than lies between the answer and the end of an operation.
         for number in 0..INSTANCES {

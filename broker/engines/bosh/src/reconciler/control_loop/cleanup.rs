@@ -21,8 +21,8 @@ use crate::{
     records::operation_record::ClientRole,
 };
 
-/// Removes what an instance leaves behind; the marker goes last. A server that fails for long ends the operation: its
-/// deployment is deleted, and a repeat of the deletion removes the rest.
+/// Removes what an instance leaves behind; the operation record goes last. A server that fails for long ends the
+/// operation: its deployment is deleted, and a repeat of the deletion removes the rest.
 pub(super) async fn remove_instance(context: &Context) -> Result<(), OperationFailure> {
     let retrier = context.retrier.within(context.upstreams.timings.clean_up);
     let found = context.look_up(&retrier).await;

@@ -52,7 +52,7 @@ impl Context {
         retrier.retry("look the deployment up", look).await
     }
 
-    /// The operation's marker is the latest one of the instance.
+    /// The operation's operation record is the latest one of the instance.
     pub(super) async fn is_latest(&self) -> Result<bool, ServiceError> {
         let Some(stored) = &self.operation.stored else {
             return Ok(true);
@@ -61,7 +61,7 @@ impl Context {
         Ok(latest.is_some_and(|latest| latest.id == *stored))
     }
 
-    /// The marker of the instance, if it is one that this broker understands.
+    /// The operation record of the instance, if it is one that this broker understands.
     pub(super) async fn latest_record(&self) -> Result<Option<StoredRecord>, ServiceError> {
         let (records, instance) = (&self.upstreams.records, &self.operation.instance);
         let read = |call| async move {
@@ -71,10 +71,11 @@ impl Context {
                 Err(ReadRecordError::Director(error)) => Err(error),
             }
         };
-        self.retrier.retry("read the marker", read).await
+        self.retrier.retry("read the operation record", read).await
     }
 
-    /// Tries to clean something up. After a few attempts it is left to the next operation, or to the deletion of the instance.
+    /// Tries to clean something up. After a few attempts it is left to the next operation, or to the deletion of the
+    /// instance.
     pub(super) async fn try_often<E: Transient, Trying>(
         &self,
         clean_up: impl Fn() -> Trying,

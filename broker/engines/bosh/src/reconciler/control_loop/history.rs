@@ -1,5 +1,5 @@
-//! An operation whose tasks the Director does not have: either nothing was submitted, or they have been dropped since, as
-//! old tasks are. The Director's audit outlives them, and so does the deployment.
+//! An operation whose tasks the Director does not have: either nothing was submitted, or they have been dropped since,
+//! as old tasks are. The Director's audit outlives them, and so does the deployment.
 
 use std::time::SystemTime;
 
@@ -111,7 +111,8 @@ async fn read(context: &Context, observer: &Observer) -> Result<Traces, ServiceE
     context.retrier.retry("read the audit", read).await
 }
 
-/// The record of the operation's marker: what it did is later. A cancellation has written the marker once more.
+/// The record of the operation's operation record: what it did is later. A cancellation has written the operation
+/// record once more.
 async fn write_of_record(context: &Context) -> Result<Option<AuditRecord>, ServiceError> {
     let (records, operation) = (&context.upstreams.records, &context.operation);
     if operation.stored.is_none() {
@@ -120,14 +121,14 @@ async fn write_of_record(context: &Context) -> Result<Option<AuditRecord>, Servi
     let read = |call| async move { records.writes(&call, &operation.instance).await };
     let writes = context
         .retrier
-        .retry("read the audit of the marker", read)
+        .retry("read the audit of the operation record", read)
         .await?;
     let later_writes = usize::from(context.is_cancelled());
     Ok(writes.into_iter().nth(later_writes))
 }
 
-/// The Director drops its oldest tasks first, each kind for itself: where it has one from before that deployed the same,
-/// it would have that of this operation.
+/// The Director drops its oldest tasks first, each kind for itself: where it has one from before that deployed the
+/// same, it would have that of this operation.
 async fn has_older_tasks(context: &Context) -> Result<bool, ServiceError> {
     let operation = &context.operation;
     if operation.kind() == OperationKind::Create || operation.kind().deletes() {

@@ -1,4 +1,4 @@
-//! The second write of a marker: how the operation has ended.
+//! The second write of an operation record: how the operation has ended.
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
@@ -49,7 +49,7 @@ pub(super) async fn write_outcome(
             Record::NotYet
         }
         Err(error) => {
-            tracing::warn!(code = %Code::Follow, error = %Chain(&error), "the outcome is known, its marker was not written");
+            tracing::warn!(code = %Code::Follow, error = %Chain(&error), "the outcome is known, its operation record was not written");
             match error {
                 WriteRecordError::Overtaken => Record::Overtaken,
                 WriteRecordError::Director(_) => Record::Closed,

@@ -56,7 +56,7 @@ async fn take_records_back(context: &Context) -> Result<(), ServiceError> {
         let roll_back = |call| async move { records.roll_back(&call, written).await };
         context
             .retrier
-            .retry("take the marker back", roll_back)
+            .retry("take the operation record back", roll_back)
             .await?;
         let before = context.latest_record().await?.filter(|before| {
             operation.record.context == before.record.context && before.id != *written

@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Unconfirmed(Option<Absence>);
 
 impl Unconfirmed {
-    /// The driver of what is cut short is stopped at any moment, perhaps with an errand on its way.
+    /// The reconciler of what is cut short is stopped at any moment, perhaps with an errand on its way.
     pub(super) fn of(operation: &Operation) -> Self {
         Self(match (operation.begun, &operation.record.cuts_short) {
             (Begun::Here, None) => None,
@@ -102,7 +102,8 @@ impl Stopping {
         context.operation.record.cuts_short.is_some() && !self.surveyed
     }
 
-    /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is there.
+    /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is
+    /// there.
     pub(super) async fn survey(
         &mut self,
         context: &Context,

@@ -1,4 +1,5 @@
-//! Why a task has failed, in one line for the operator: the task, the Director's words or the errand's, and the last event.
+//! Why a task has failed, in one line for the operator: the task, the Director's words or the errand's, and the last
+//! event.
 
 use std::fmt::Write as _;
 
@@ -46,8 +47,8 @@ impl BadEnd {
         }
     }
 
-    /// For example: `task 12: the errand health-check exited with 1 on redis-server/0: no route to host; last event: Running errand:
-    /// redis-server/0 - done`. Of the event log nothing may be known.
+    /// For example: `task 12: the errand health-check exited with 1 on redis-server/0: no route to host; last event:
+    /// Running errand: redis-server/0 - done`. Of the event log nothing may be known.
     pub(crate) fn describe(&self, task: TaskId, events: &[Event]) -> String {
         let mut names = InstanceNames::default();
         let events = names.report_events(events);

@@ -91,7 +91,8 @@ pub(crate) enum Cancelling {
     RefusedToDeletion,
 }
 
-/// For example: `Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 - starting jobs`.
+/// For example: `Instance provisioning in progress (step 1 of 2, deploying): Updating instance: redis-server/0 -
+/// starting jobs`.
 pub(crate) fn in_progress(scene: &Scene<'_>) -> String {
     let Scene {
         kind,

@@ -1,7 +1,7 @@
 //! A broker that keeps every rule that there is a check for, but those that a test has it break.
 //!
-//! It makes nothing: instances and bindings are entries in its memory, and operations end when they have been asked about
-//! often enough.
+//! It makes nothing: instances and bindings are entries in its memory, and operations end when they have been asked
+//! about often enough.
 
 mod catalog;
 mod http;
