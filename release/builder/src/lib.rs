@@ -2,9 +2,8 @@
 //!
 //! Two steps, each of use by itself:
 //!
-//! 1. [`stage`] lays a release folder out of this project: jobs, packages with what they hold, licence. It is one as
-//! the
-//!    `bosh` command line knows it.
+//! 1. [`stage`] writes a release folder from this project, as the `bosh` command line knows it: jobs, packages with
+//!    their files, licence.
 //! 2. [`build`] makes a release tarball of a release folder.
 //!
 //! | module | what it holds |

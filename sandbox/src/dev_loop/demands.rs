@@ -27,7 +27,7 @@ const CLOUD_THINGS: [(&str, &str, &str); 5] = [
 ];
 
 impl Demands {
-    /// Compares a `broker.yml` with what there is. Values of the wrong kind are left to the broker to log_panic about.
+    /// Compares a `broker.yml` with what there is. Values of the wrong kind are left to the broker, which reports them.
     pub(super) fn of(document: &Value, director: &Director, jobs: &JobCatalog) -> Self {
         let mut demands = Self::default();
         let uploads = director.uploads();

@@ -107,7 +107,7 @@ fn day(time: UnixTime) -> String {
 pub struct Break(pub(super) Arc<reqwest::Error>);
 
 impl Break {
-    /// The server closed the connection without a TLS close_notify. The text of rustls has a link to its own documents.
+    /// The server closed the connection without a TLS `close_notify`. The text of rustls has a link to its own documents.
     fn is_truncated(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = Some(self.0.as_ref());
         while let Some(error) = cause {
