@@ -36,7 +36,7 @@ pub enum VersionOrder {
 #[non_exhaustive]
 pub enum ReleaseVersionError {
     /// No release, or several, have the job.
-    #[error("there is no release to deploy with")]
+    #[error("the service deployment has no release")]
     NoRelease(#[source] JobReleaseError),
     /// The adapter needs a newer one.
     #[error("release `{release}` has version `{version}`; at least `{minimum}` is required")]

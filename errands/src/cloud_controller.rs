@@ -22,7 +22,7 @@ const ANSWER: Duration = Duration::from_secs(75);
 #[derive(Debug, thiserror::Error)]
 pub enum CloudControllerSetUpError {
     /// An address or the HTTP client's settings are wrong.
-    #[error("the client for `{key}` cannot be set up")]
+    #[error("cannot create the client for `{key}`")]
     Client {
         /// The address that it is for.
         key: &'static str,

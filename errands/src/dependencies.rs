@@ -22,7 +22,7 @@ pub struct Dependencies {
 
 /// A signal has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("stopped by a signal before it was done")]
+#[error("stopped by a signal before its end")]
 pub struct Stopped;
 
 impl Dependencies {

@@ -29,7 +29,7 @@ pub(crate) fn of_a_server(
     match (authorities, verification) {
         (_, Verification::Off) => {
             console.say(format_args!(
-                "certificates are not verified: anyone between this program and {server} can read its credentials; give `{key}` instead"
+                "certificates are not verified: anyone between this program and {server} can read its credentials; configure `{key}` instead"
             ));
             Trust::unverified()
         }

@@ -77,7 +77,7 @@ pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>
             return Err(error);
         }
         console.say(format_args!(
-            "{}; trying again in {} s",
+            "{}; retrying in {} s",
             Chain(&error),
             pause.as_secs()
         ));

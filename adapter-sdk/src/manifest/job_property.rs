@@ -39,7 +39,7 @@ pub struct JobPropertyError {
 #[non_exhaustive]
 pub enum SetPropertyError {
     /// The pointer names nothing.
-    #[error("`{pointer}` is no JSON pointer such as `/redis/password`")]
+    #[error("`{pointer}` is not a JSON pointer such as `/redis/password`")]
     NotAPointer {
         /// The pointer.
         pointer: String,

@@ -191,7 +191,7 @@ fn list(root: &Value, keywords: &Map<String, Value>, depth: usize) -> String {
         said = format!("{said} {size}");
     }
     if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
-        said = format!("{said}, none of them twice");
+        said = format!("{said}, without duplicates");
     }
     match keywords.get("items") {
         Some(item @ Value::Object(keywords)) if !keywords.is_empty() => {

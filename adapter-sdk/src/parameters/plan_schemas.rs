@@ -9,7 +9,7 @@ use crate::protocol::{
 /// For requests that take no parameters: every name is one too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "No parameters", description = "There are no parameters.")]
+#[schemars(title = "No parameters", description = "No parameters.")]
 pub struct NoParameters {}
 
 impl PlanSchemas {

@@ -13,9 +13,7 @@ pub enum NoAddressError {
         existing: String,
     },
     /// The plan does not ask for the DNS address.
-    #[error(
-        "there is no DNS address `{name}` ({existing}); add it to `binding_with_dns` of the plan"
-    )]
+    #[error("unknown DNS address `{name}` ({existing}); add it to `binding_with_dns` of the plan")]
     NoDnsAddress {
         /// Name of the address.
         name: String,

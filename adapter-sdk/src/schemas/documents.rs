@@ -59,14 +59,14 @@ pub fn documents() -> Vec<Document> {
         Document::of::<Plan>(
             "plan",
             "Plan",
-            "A plan as an adapter sees it. There is no id and no name in it.",
+            "A plan as an adapter sees it, without id and name.",
         ),
         Document::of::<RequestBody>("request-parameters", "Request parameters", ""),
         Document::of::<Secrets>(
             "previous-secrets",
             "Secrets",
             "Values of a service instance's secrets by their reference as in the manifest, double \
-             parentheses included, such as `((admin_password))`. Secrets that cannot be looked up are left out.",
+             parentheses included, such as `((admin_password))`. Secrets that cannot be read are absent.",
         ),
         Document::of::<PreviousConfigs>(
             "previous-configs",
@@ -163,8 +163,7 @@ fn plan_schemas() -> Document {
     let mut document = Document::of::<PlanSchemas>(
         "plan-schemas",
         "Answer to generate-plan-schemas",
-        "What an adapter prints on stdout: JSON Schemas of draft 4. All three must be there; where there are no \
-         parameters, one that accepts none.",
+        "What an adapter prints on stdout: JSON Schemas of draft 4. All three are required; without parameters, use a schema that accepts none.",
     );
     require_all(&mut document.schema);
     if let Some(Value::Object(definitions)) = document.schema.get_mut("$defs") {

@@ -44,7 +44,7 @@ pub enum ManagedSecretsError {
         name: String,
     },
     /// No manifest could refer to the stored secret.
-    #[error("`{name}` is no name for a secret; take letters, digits, `_` and `-`")]
+    #[error("`{name}` is not a name of a secret; use letters, digits, `_` and `-`")]
     InvalidName {
         /// Name of the entry.
         name: String,

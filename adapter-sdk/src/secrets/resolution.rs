@@ -16,7 +16,7 @@ pub enum UnresolvedError {
         property: String,
     },
     /// The manifest has something else than a text or a number there.
-    #[error("property {property} of the manifest is no text")]
+    #[error("property {property} of the manifest is not a string")]
     NotAText {
         /// The property.
         property: String,

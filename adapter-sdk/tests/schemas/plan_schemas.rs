@@ -203,7 +203,7 @@ fn each_request_has_a_schema_of_its_own() {
         json!({
             "$schema": DRAFT_4,
             "title": "No parameters",
-            "description": "There are no parameters.",
+            "description": "No parameters.",
             "type": "object",
             "additionalProperties": false,
         })

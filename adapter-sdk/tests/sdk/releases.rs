@@ -90,5 +90,5 @@ fn a_release_that_is_too_old_is_reported_what_is_needed() {
         "release `r` has version `15`, which is not a semantic version such as `1.2.3`"
     );
     let error = check_minimum("job", &[], "1", VersionOrder::MajorMinorDev).unwrap_err();
-    assert_eq!(error.to_string(), "there is no release to deploy with");
+    assert_eq!(error.to_string(), "the service deployment has no release");
 }

@@ -250,7 +250,7 @@ fn an_answer_without_placeholder_or_without_entry_is_none() {
     let error = answer(dotted.as_str()).with_secrets(secrets).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`tls.ca` is no name for a secret; take letters, digits, `_` and `-`"
+        "`tls.ca` is not a name of a secret; use letters, digits, `_` and `-`"
     );
 
     let secrets = ManagedSecrets::new(&call, None);

@@ -102,7 +102,7 @@ fn rolled_back(
     }
     match &cause {
         TopicError::Exists { topic } => AdapterError::for_user(format!(
-            "topic `{topic}` exists already; bind without parameter `topic` to use it, or name another one"
+            "topic `{topic}` already exists; bind without parameter `topic` to use it, or choose another name"
         ))
         .caused_by(cause),
         _ => cause.into(),

@@ -9,7 +9,7 @@ use crate::plan_properties::PlanProperties;
 
 #[derive(Debug, thiserror::Error)]
 enum PlanSchemasError {
-    #[error("there are no schemas: plan property `service_adapter_fails` is set")]
+    #[error("no schemas: plan property `service_adapter_fails` is set")]
     AskedToFail,
     #[error("plan property `schema_to_return` is not JSON")]
     NotJson(#[source] json::Error),

@@ -19,7 +19,7 @@ pub(crate) enum RequirementError {
     )]
     Networks { count: usize },
     #[error(
-        "instance group `{group}` has {planned} instances in the plan and {deployed} in the deployment; what only the others hold would be lost"
+        "instance group `{group}` has {planned} instances in the plan and {deployed} in the deployment; data of the removed instances would be lost"
     )]
     WouldLoseData {
         group: &'static str,

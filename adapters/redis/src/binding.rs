@@ -50,7 +50,7 @@ pub(crate) fn create(
     })))
 }
 
-/// Answers `delete-binding`: there is nothing to delete. Unlike the example it does not hold the secrets to its
+/// Answers `delete-binding`: nothing to delete. Unlike the example it does not hold the secrets to its
 /// configuration: it needs none, and a binding that cannot be deleted keeps its instance from being deleted.
 pub(crate) fn delete(call: &DeleteBinding) {
     // A failure to write is ignored.

@@ -50,7 +50,7 @@ pub(crate) enum ManifestError {
     )]
     PlaceholderWithoutValue { name: String },
     #[error(
-        "{location} holds the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
+        "{location} has the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
     )]
     PlaceholderElsewhere { location: String, name: String },
     #[error("secret `{name}` must be at `{location}`, where `adapter.yml` declares it")]

@@ -17,7 +17,7 @@ enum Step {
 
 /// A text that is no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no path: it must begin with `/` and have no empty step")]
+#[error("`{text}` is not a path: it must begin with `/` and have no empty segment")]
 pub(crate) struct NotAPath {
     text: String,
 }

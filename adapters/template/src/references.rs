@@ -38,8 +38,7 @@ pub(crate) fn refuse(folder: &Folder, request: &RequestParameters) -> Result<(),
     match read.find(|(name, value)| name.contains(BEGIN) || may_refer(value)) {
         None => Ok(()),
         Some((name, _)) if name == "context" => Err(AdapterError::for_user(
-            "the names of service instance, space and organisation, and all else in the request's context, \
-             must not contain `((`",
+            "the names of service instance, space and organisation, and every other value of the request's context, must not contain `((`",
         )),
         Some(_) => Err(AdapterError::for_user("the request must not contain `((`")),
     }

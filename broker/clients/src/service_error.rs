@@ -326,7 +326,7 @@ impl fmt::Display for ServiceError {
             }
             FailureKind::NotUnderstood { .. } => match (service, &request.host) {
                 (Service::Uaa, Some(_)) => {
-                    write!(f, "the answer of {named} to {request} holds no token")
+                    write!(f, "the answer of {named} to {request} has no token")
                 }
                 (Service::CredHub | Service::ServiceInstancesApi, _) => {
                     write!(f, "the answer of {named} to {request} was not understood")
@@ -347,9 +347,9 @@ impl fmt::Display for ServiceError {
                 Words(description)
             ),
             FailureKind::NoToken { .. } if service == Service::Uaa => {
-                f.write_str("there is no token for the administration of clients")
+                f.write_str("no token for the administration of clients")
             }
-            FailureKind::NoToken { .. } => write!(f, "there is no token for {named}"),
+            FailureKind::NoToken { .. } => write!(f, "no token for {named}"),
             FailureKind::UnsendableCredentials => {
                 f.write_str("the credentials or the token cannot be sent in a header")
             }

@@ -81,7 +81,7 @@ fn checked(
     section.refuse_value(
         &found,
         (
-            format!("is no address that can be called: {why}"),
+            format!("is not a valid address: {why}"),
             "give `https://HOST:PORT`, or HOST alone",
         ),
     )

@@ -279,8 +279,10 @@ pub(super) fn tls(section: &Section<'_>) -> Result<Option<TlsFiles>, AlreadyRepo
     let mut are_paths = true;
     for file in [&certificate, &key].into_iter().flatten() {
         if is_content(&file.value) {
-            section
-                .refuse_value::<(), _>(file, ("holds the PEM itself", "give the path of a file"));
+            section.refuse_value::<(), _>(
+                file,
+                ("contains the PEM itself", "give the path of a file"),
+            );
             are_paths = false;
         }
     }

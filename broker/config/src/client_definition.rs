@@ -72,7 +72,7 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
     if lists.into_iter().all(Vec::is_empty) {
         if section.holds_a_value() {
             section.warn_here(
-                ("has neither `authorized_grant_types` nor `scopes`, `authorities` or `resource_ids`, so that no instance gets a UAA client", "give them or remove it"),
+                ("has neither `authorized_grant_types` nor `scopes`, `authorities` or `resource_ids`; no instance would get a UAA client", "give them or remove it"),
             );
         }
         return None;

@@ -41,7 +41,7 @@ pub(super) fn read_of_director(
         broker.refuse_value::<(), _>(
             &enabled,
             (
-                "is true, and `broker.use_stdin` is false: secrets are no arguments",
+                "is true, and `broker.use_stdin` is false: the broker does not pass secrets as arguments",
                 "set `use_stdin` to true, or this to false",
             ),
         );

@@ -63,15 +63,14 @@ pub(super) fn check_catalog(
     if credhub.is_none() && offering.bindings_retrievable {
         catalog.refuse::<()>(
             "bindings_retrievable",
-            ("is true", "what is known of a binding is kept in the runtime CredHub: configure `credhub`, or leave this out"),
+            ("is true", "metadata of bindings is stored in the runtime CredHub: configure `credhub`, or remove this key"),
         );
     }
     let is_nameable = CredentialName::try_from(format!("/c/{}", offering.id)).is_ok();
     if credhub.is_some() && !is_nameable {
         catalog.refuse::<()>(
             "id",
-            "cannot be part of a name in CredHub, where `credhub` keeps the credentials of bindings: names have letters, digits \
-             and `-_/.:,()[]+`",
+            "cannot be part of a name in CredHub, where `credhub` stores the credentials of bindings: names have letters, digits and `-_/.:,()[]+`",
         );
     }
 }

@@ -18,7 +18,7 @@ pub fn json_schema() -> Value {
         entry("title", "broker.yml"),
         entry(
             "description",
-            "The configuration of the on-demand broker. A key whose value is null counts as absent.",
+            "The configuration of the on-demand broker. A key with the value null is absent.",
         ),
     ]);
     schema.extend(section(&ROOT, Presence::Required));

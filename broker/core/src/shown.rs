@@ -22,7 +22,7 @@ pub enum UnusableAddress {
     #[error("has a space or a control character")]
     Letters,
     /// Nothing, or another scheme.
-    #[error("is no address with the scheme {schemes}")]
+    #[error("is not an address with the scheme {schemes}")]
     Scheme {
         /// Those that would do.
         schemes: &'static str,

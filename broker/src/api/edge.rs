@@ -186,7 +186,7 @@ fn look_over(request: &ServiceRequest) -> Option<ApiError> {
         ApiError::new(
             StatusCode::EXPECTATION_FAILED,
             Code::MalformedRequest,
-            "The header Expect asks for something else than `100-continue`.",
+            "The header Expect is not `100-continue`.",
         )
     })
 }
@@ -205,7 +205,7 @@ pub(super) fn wrong_method(
 
 /// The answer to an unknown path.
 pub(super) async fn no_such_path() -> Result<HttpResponse, ApiError> {
-    let text = "There is no such path.";
+    let text = "This path does not exist.";
     Err(ApiError::new(StatusCode::NOT_FOUND, Code::Route, text))
 }
 

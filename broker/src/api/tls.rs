@@ -69,7 +69,7 @@ pub enum CertificateError {
         source: io::Error,
     },
     /// A file holds something else.
-    #[error("`{file}` holds no usable PEM block")]
+    #[error("`{file}` has no usable PEM block")]
     NotPem {
         /// The file.
         file: String,
@@ -118,7 +118,7 @@ impl CertificateError {
                  the job, then deploy)"
             }
             Self::NotYetValid { .. } => {
-                "set the clock of this machine if it is slow, else give a certificate that is good by now"
+                "correct the clock of this machine if it is slow; otherwise configure a certificate that is already valid"
             }
             Self::Unreadable { .. }
             | Self::NotPem { .. }

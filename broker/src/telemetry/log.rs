@@ -35,7 +35,7 @@ pub struct LogFilter(Targets);
 
 /// The text is no filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{part}` is neither a level (off, error, warn, info, debug, trace) nor `target=level`")]
+#[error("`{part}` is not a level (off, error, warn, info, debug, trace) and not `target=level`")]
 pub struct InvalidLogFilter {
     part: String,
 }

@@ -150,7 +150,7 @@ impl fmt::Display for LogEvent {
                 )
             }
             Self::Retrying { cause, pause } => {
-                write!(f, "{cause}; asking again in {}", in_go_notation(*pause))
+                write!(f, "{cause}; retrying in {}", in_go_notation(*pause))
             }
             Self::Ended { id, has_succeeded } => {
                 let end = if *has_succeeded { "success" } else { "failure" };
@@ -162,10 +162,10 @@ impl fmt::Display for LogEvent {
             Self::GoneSince { id } => {
                 write!(
                     f,
-                    "[{id}] deleted meanwhile: there is no health to wait for"
+                    "[{id}] deleted in the meantime: not waiting for its health"
                 )
             }
-            Self::WaveIsHealthy => f.write_str("All of them are healthy"),
+            Self::WaveIsHealthy => f.write_str("All instances are healthy"),
             Self::FinishedCanaries => f.write_str("FINISHED CANARIES"),
             Self::Progress { pause, tally } => write!(
                 f,

@@ -75,14 +75,12 @@ fn failure(remains: &Remains<'_>) -> Option<String> {
         Some(Halt::Budget) => {
             let allowed = remains.allowed.unwrap_or_default();
             causes.push(format!(
-                "{failed} service instances have failed and {allowed} may: no further one was begun, {not_started} were \
-                 not started"
+                "{failed} service instances have failed and {allowed} are allowed: the run stops, {not_started} were not started"
             ));
         }
         Some(Halt::Stopped) => {
             causes.push(format!(
-                "stopped by a signal: {in_progress} operations go on without being watched, {not_started} service \
-                 instances were not started"
+                "stopped by a signal: {in_progress} operations continue at the broker, {not_started} service instances were not started"
             ));
             return Some(joined(&causes));
         }
@@ -148,7 +146,7 @@ fn summary(remains: &Remains<'_>, has_failed: bool) -> String {
     );
     text.push_str(&done_before(done));
     for (what, count) in [
-        ("operations that go on", in_progress),
+        ("operations that continue", in_progress),
         ("service instances that were not started", not_started),
     ] {
         if count > 0 {

@@ -734,7 +734,7 @@ fn an_unchecked_instance_is_never_called_healthy() {
     let mut pass = Pass::begin(gated(1), untouched(1), None);
     pass.fail(0);
     assert_eq!(pass.result().tally.failed, 1);
-    assert_eq!(pass.said("All of them are healthy"), 0);
+    assert_eq!(pass.said("All instances are healthy"), 0);
 }
 
 #[test]

@@ -12,10 +12,10 @@ use crate::trust::UnusableTrust;
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerApiSetUpError {
     /// The address or the HTTP client's settings are wrong.
-    #[error("the broker's client cannot be set up")]
+    #[error("cannot create the client of the broker")]
     Client(#[source] ClientError),
     /// The name or the password cannot be put into a header.
-    #[error("the credentials for the broker cannot be used")]
+    #[error("the credentials for the broker are not valid")]
     Credentials(#[source] UnsendableCredentials),
     /// The trust root cannot be used.
     #[error(transparent)]

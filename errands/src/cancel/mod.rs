@@ -67,14 +67,14 @@ impl CancelOperation {
         let before = match broker.operation(instance).await {
             Err(error) if error.is_unknown_route() => {
                 return Err(anyhow::Error::new(error).context(
-                    "the broker has no route to cancel an operation: it is older than this errand, or a Go broker",
+                    "the broker cannot cancel operations: it is older than this errand, or a Go broker",
                 ));
             }
             before => before.with_context(failed)?,
         };
         if before.state != OperationState::InProgress {
             bail!(
-                "{}: nothing is in progress. Last: {}",
+                "{}: no operation in progress. Last: {}",
                 failed(),
                 before.description
             );
@@ -92,7 +92,7 @@ impl CancelOperation {
         }
         match self.end(broker, &before).await? {
             Some(end) => console.say(format_args!("ended: {}", end.description)),
-            None => console.say("ended: the service instance is gone"),
+            None => console.say("ended: the service instance does not exist"),
         }
         Ok(ExitStatus::Success)
     }
@@ -117,6 +117,6 @@ impl CancelOperation {
             BrokerApiRejection::is_transient_or_restart,
         )
         .await
-        .context("the operation is being cancelled; it is not known whether it has ended")
+        .context("the operation is being cancelled; its end is not yet known")
     }
 }

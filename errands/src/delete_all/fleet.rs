@@ -83,7 +83,7 @@ pub(crate) enum Outlook {
 }
 
 /// The message for a user who types but does not see stderr.
-const IGNORED: &str = "nothing was changed: standard error is no terminal, so that you cannot be asked whether you mean it; say --yes";
+const IGNORED: &str = "nothing was changed: standard error is not a terminal, so there is no prompt; confirm with --yes";
 
 impl Fleet {
     /// Logs the settings of the deletion.
@@ -142,7 +142,7 @@ impl Fleet {
         }
         let prompt = format!(
             "{count} service instance(s) of the service offering `{}` will be deleted, with their bindings and keys. This cannot be \
-             undone. Type the number of service instances ({count}) to go on:",
+             undone. Type the number of service instances ({count}) to continue:",
             self.config.offering
         );
         if !is_typed(&self.dependencies, &prompt, count).await? {
@@ -165,7 +165,7 @@ impl Fleet {
         let chosen = self.list(plans).await?;
         if let Some(agreed) = agreed.filter(|agreed| chosen.len() > *agreed) {
             self.say(&format!(
-                "{} service instance(s) have come since {agreed} were confirmed",
+                "{} service instance(s) were created after {agreed} were confirmed",
                 chosen.len() - agreed
             ));
             self.ask(chosen.len()).await?;
@@ -230,7 +230,7 @@ impl Fleet {
                 break;
             }
             self.say(&format!(
-                "{} service instance(s) have come meanwhile",
+                "{} service instance(s) were created in the meantime",
                 left.len()
             ));
         }
@@ -305,8 +305,7 @@ impl Fleet {
         match self.reported().count(Outcome::Purged) {
             0 => self.say(text),
             count => self.say(&format!(
-                "{text}. {count} service instance(s) could not be deleted and were purged: the platform has forgotten them; see what \
-                 is left with orphan-deployments"
+                "{text}. {count} service instance(s) could not be deleted and were purged from the platform; list their deployments with orphan-deployments"
             )),
         }
     }
@@ -348,7 +347,7 @@ fn must_be_gone(report: &Report) -> anyhow::Result<()> {
         count => format!("; {count} could not be deleted and were purged"),
     };
     bail!(
-        "{} of {} service instance(s) are not deleted: {}{purged}; run the errand again for them",
+        "{} of {} service instance(s) are not deleted: {}{purged}; run the errand again to delete them",
         left.count(),
         all.len(),
         counts.join(", ")

@@ -109,15 +109,13 @@ impl Round {
             return (Outcome::Failed, error.to_string());
         }
         if !error.is_the_end() {
-            let cause =
-                format!("{error} It was not purged: an operation on it is still in progress.");
+            let cause = format!("{error} It was not purged: it has an operation in progress.");
             return (Outcome::Failed, cause);
         }
         match self.deleter.purge(guid).await {
             Ok(()) => {
                 self.say(&format!(
-                    "Result: purged service instance {guid}: the platform has forgotten it; what the broker has made for it may still \
-                     be there, and is listed by orphan-deployments"
+                    "Result: purged service instance {guid} from the platform; its deployment may remain: orphan-deployments lists it"
                 ));
                 (Outcome::Purged, error.to_string())
             }

@@ -81,8 +81,7 @@ pub(crate) async fn plans(
         let offerings: BTreeSet<_> = offered.iter().map(|plan| &plan.offering).collect();
         if offerings.len() > 1 {
             bail!(
-                "the service offering `{offering}` is offered by more than one broker; name the one whose service instances \
-                 are meant with --broker-name"
+                "the service offering `{offering}` is offered by more than one broker; choose one with --broker-name"
             );
         }
         let plans = offered.into_iter().map(|plan| Plan {
@@ -101,8 +100,7 @@ pub(crate) async fn plans(
             return Ok(Vec::new());
         }
         bail!(
-            "no service broker found with name: {name}; the service offering `{offering}` is offered under another name, and \
-             nothing was changed. `cf service-brokers` lists the names"
+            "no service broker found with name: {name}; the service offering `{offering}` belongs to a broker of another name, and nothing was changed. `cf service-brokers` lists the names"
         );
     };
     let mut plans = controller
@@ -177,7 +175,7 @@ impl Selection {
             .collect();
         if !unauthenticated_clients.is_empty() {
             bail!(
-                "there are no such service instances among those that are chosen: {}; nothing was deleted",
+                "these service instances are not in the selection: {}; nothing was deleted",
                 unauthenticated_clients.join(", ")
             );
         }

@@ -25,11 +25,11 @@ pub(super) async fn check(
         Err(error) if error.is_unknown_route() => match director {
             Some(director) => ask(director).await?,
             None => bail!(
-                "{TALKING}: this broker does not report its version, and the file has no `bosh.url` to ask"
+                "{TALKING}: this broker does not report its version, and the file has no `bosh.url`"
             ),
         },
         Err(error) => {
-            let activity = "the broker could not be asked for the version of its BOSH director";
+            let activity = "could not read the version of the BOSH director from the broker";
             return Err(anyhow::Error::new(error).context(activity));
         }
     };

@@ -67,7 +67,7 @@ impl FleetRun<'_> {
         let found = self.dependencies.unless_stopped(asked).await?;
         let found = found.context("error listing service instances")?;
         if !found.complete {
-            bail!("error listing service instances: the list breaks off");
+            bail!("error listing service instances: the list is incomplete");
         }
         let all: Vec<Member> = found
             .service_instances
@@ -78,7 +78,7 @@ impl FleetRun<'_> {
             let unknown = self.choice.excluded_in_vain(&all);
             if !unknown.is_empty() {
                 bail!(
-                    "nothing that is chosen is called so, and can be excluded: {}",
+                    "cannot exclude instances that are not in the selection: {}",
                     unknown.join(", ")
                 );
             }
@@ -97,12 +97,12 @@ impl FleetRun<'_> {
         }
         if !missing.is_empty() {
             bail!(
-                "there are no such service instances among those that are chosen: {}",
+                "these service instances are not in the selection: {}",
                 missing.join(", ")
             );
         }
         if members.is_empty() && self.choice.is_narrow() {
-            bail!("no service instance is left by what is chosen and excluded");
+            bail!("the selection has no service instance after exclusions");
         }
         Ok(members)
     }
@@ -110,8 +110,9 @@ impl FleetRun<'_> {
     /// The results that an earlier pass recorded for them are out of date.
     fn report_gone(&self, missing: &[&str], report: &mut Report) {
         for id in missing {
-            self.console
-                .say(format_args!("[{id}] deleted meanwhile, or never there"));
+            self.console.say(format_args!(
+                "[{id}] deleted in the meantime, or never created"
+            ));
             if let Ok(id) = InstanceId::try_from((*id).to_owned()) {
                 report.add(Row::of(id, Outcome::Gone));
             }

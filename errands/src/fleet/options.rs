@@ -9,9 +9,7 @@ impl FleetRun<'_> {
     /// Refuses what the broker has no means for, and what makes no sense, before anything is touched.
     pub(super) async fn check_options(&self) -> anyhow::Result<()> {
         if self.run.retries_failed && !self.run.continues {
-            bail!(
-                "what has failed can be tried again only when a run is continued: give `continue`, too"
-            );
+            bail!("failed instances can be retried only in a continued run: set `continue`, too");
         }
         if self.run.wave.is_some() && !self.run.has_health_gate {
             bail!("a `wave` has no meaning without `health_gate`");
@@ -22,7 +20,7 @@ impl FleetRun<'_> {
             (self.run.has_health_gate, "health_gate"),
             (
                 self.choice.is_narrow(),
-                "a choice of plans, organizations, spaces or instances",
+                "a selection of plans, organizations, spaces or instances",
             ),
         ];
         let named: Vec<&str> = wanted
@@ -35,7 +33,7 @@ impl FleetRun<'_> {
                 .get::<serde_json::Value>(&["mgmt", "v1", "director"], &[]);
             match self.dependencies.unless_stopped(reported).await? {
                 Err(error) if error.is_unknown_route() => bail!(
-                    "this broker has no means for {}: it is a Go broker, or older than this errand",
+                    "this broker does not support {}: it is a Go broker, or older than this errand",
                     named.join(" and ")
                 ),
                 // Another error shows up with the list, too.

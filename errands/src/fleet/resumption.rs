@@ -57,12 +57,11 @@ pub(super) enum ResumptionError {
     UnknownToBroker,
     /// The broker has no place to record it.
     #[error(
-        "the run cannot be continued: the broker may not keep BOSH configs, in which it records runs; run without \
-         `continue` to visit every instance"
+        "the run cannot be continued: the broker has no permission for BOSH configs, in which it records runs; run without `continue` to visit every instance"
     )]
     NotKept,
     /// The broker does not return it.
-    #[error("the last run could not be looked up")]
+    #[error("could not read the last run")]
     LookUp(#[source] ServiceError),
 }
 
@@ -77,7 +76,7 @@ impl RunUnderWay {
     ) -> Self {
         if extent == Extent::Part {
             console.say(
-                "This run is over a part of the fleet: it is not recorded and cannot be continued",
+                "This run covers a part of the fleet: it is not recorded and cannot be continued",
             );
             return Self {
                 run: None,
@@ -89,8 +88,7 @@ impl RunUnderWay {
             && run.outcome.is_none()
         {
             console.say(format_args!(
-                "The run that began at {} ({} ago) has not ended: it was interrupted, or another process is at it. This one \
-                 takes its place; `--continue` goes on with it instead",
+                "The run that began at {} ({} ago) has not ended: it was interrupted, or another process continues it. This run replaces it; use `--continue` to continue it instead",
                 run.began,
                 age(run.began, Timestamp::now())
             ));
@@ -142,8 +140,9 @@ impl RunUnderWay {
                     run.began
                 ));
                 if extent == Extent::Part {
-                    console
-                        .say("Only a part of it is continued: the run itself does not end with it");
+                    console.say(
+                        "Only a part of the run is continued: the run itself does not end with it",
+                    );
                 }
                 Ok(Self {
                     run: Some(run),
@@ -154,14 +153,13 @@ impl RunUnderWay {
             Some(LatestRun { run, .. }) if run.outcome != Some(RunOutcome::Succeeded) => {
                 let age = age(run.began, Timestamp::now());
                 console.say(format_args!(
-                    "The run that began at {} ({age} ago) is not continued, because something else is offered today: this is \
-                     a new one",
+                    "The run that began at {} ({age} ago) is not continued, because the catalog has changed: this is a new run",
                     run.began
                 ));
                 Ok(Self::begin_anew(broker, operation, extent, console).await)
             }
             _ => {
-                console.say("There is no run to continue: this is a new one");
+                console.say("No run to continue: this is a new run");
                 Ok(Self::begin_anew(broker, operation, extent, console).await)
             }
         }
@@ -178,7 +176,7 @@ impl RunUnderWay {
         let ended: Result<Run, _> = broker.patch(&path, &EndRun { outcome }).await;
         if let Err(error) = ended {
             console.say(format_args!(
-                "How the run has ended could not be written down: {}",
+                "Could not record the end of the run: {}",
                 Chain(&error)
             ));
         }

@@ -188,7 +188,7 @@ impl<'a> FleetRun<'a> {
             .await;
         if let Some(cause) = left_out {
             self.console.say(format_args!(
-                "{cause}. It does not know of the upgrades of this run"
+                "{cause}. It does not receive the upgrades of this run"
             ));
         }
         ended
@@ -210,11 +210,11 @@ impl<'a> FleetRun<'a> {
             let call = Call::within(VERSION_TIMEOUT);
             match controller.knows_maintenance_info(&call).await {
                 Ok(true) => return Ok(Some(controller)),
-                Ok(false) => return Err(without(&"it does not know `maintenance_info`")),
+                Ok(false) => return Err(without(&"it does not support `maintenance_info`")),
                 Err(error) if error.is_transient() && !end.has_passed() => {
                     let pause = VERSION_PAUSE.min(end.remaining());
                     self.console.say(format_args!(
-                        "The Cloud Controller could not be asked whether it knows `maintenance_info`: {}; asking again in {}s",
+                        "The Cloud Controller did not report whether it supports `maintenance_info`: {}; retrying in {}s",
                         Chain(&error),
                         pause.as_secs()
                     ));
@@ -389,7 +389,7 @@ impl<'a> FleetRun<'a> {
             return Ok(());
         }
         bail!(
-            "what would change could not be found out for these instances: {}",
+            "could not determine the changes of these instances: {}",
             unknown.join(", ")
         );
     }

@@ -200,7 +200,7 @@ impl<'a> ThroughBroker<'a> {
             return TriggerAnswer::Deleted;
         }
         if let (Triggered::NotFound, Err(error)) = (missing, current) {
-            let cause = format!("[{id}] it could not be looked up: {error}");
+            let cause = format!("[{id}] could not read the instance: {error}");
             return TriggerAnswer::Unanswered { cause };
         }
         match (missing, self.look_up.knowledge()) {
@@ -208,8 +208,7 @@ impl<'a> ThroughBroker<'a> {
             // The broker knows it, so that another owner has answered: a router that does not know the broker.
             (_, Some(Knowledge::Inventory)) => TriggerAnswer::Unanswered {
                 cause: format!(
-                    "operation type: {} failed for service instance {id}: unexpected status code: 404 for an instance that \
-                     is there",
+                    "operation type: {} failed for service instance {id}: unexpected status code: 404 for an existing instance",
                     self.operation
                 ),
             },
@@ -281,7 +280,7 @@ impl Operator for ThroughBroker<'_> {
             Ok(current) => current,
             // An answer that gets lost can be made good only if it is known what was there before.
             Err(error) if is_repeat || self.look_up.knowledge() == Some(Knowledge::Inventory) => {
-                let cause = format!("[{}] it could not be looked up: {error}", member.id);
+                let cause = format!("[{}] could not read the instance: {error}", member.id);
                 return (TriggerAnswer::Unanswered { cause }, None);
             }
             Err(error) => {

@@ -92,7 +92,7 @@ impl<'a> ThroughPlatform<'a> {
             Ok(Upgrading::Begun) => Ok(TriggerAnswer::Accepted { task: None }),
             Ok(Upgrading::UpToDate) => Ok(TriggerAnswer::Skipped),
             Ok(Upgrading::Failed { description }) => Err(Rejection::Reported(format!(
-                "the upgrade has failed at once: {description}"
+                "the upgrade failed immediately: {description}"
             ))),
             Ok(Upgrading::Unknown { state }) => Err(Rejection::Reported(format!(
                 "unknown state of the operation: `{state}`"

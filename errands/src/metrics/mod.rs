@@ -115,7 +115,7 @@ impl CollectServiceMetrics {
             return Ok(loaded.broker_api);
         };
         Ok(errands::BrokerApi {
-            url: Address::of(&url).context("error collecting metrics: -brokerUrl is of no use")?,
+            url: Address::of(&url).context("error collecting metrics: -brokerUrl is not valid")?,
             username: self.broker_username.unwrap_or_default(),
             password: self.broker_password.unwrap_or_default(),
             ca_cert: self.broker_ca_cert.filter(|pem| !pem.is_empty()),

@@ -107,7 +107,7 @@ impl ShowOperation {
             }
             reported => reported.with_context(|| {
                 format!(
-                    "the operation on service instance {} is not known",
+                    "the operation on service instance {} is unknown",
                     self.instance
                 )
             })?,
@@ -128,12 +128,11 @@ impl ShowOperation {
                 })
             }
             Seen::Gone => {
-                console.say("ended: the service instance is gone");
+                console.say("ended: the service instance does not exist");
                 Ok(ExitStatus::Success)
             }
             Seen::Followed(later) => {
-                console
-                    .say("another operation has followed it; what came of the first is not known");
+                console.say("another operation has followed it; its own outcome is unknown");
                 self.print(dependencies, &later)?;
                 Ok(ExitStatus::Failure)
             }

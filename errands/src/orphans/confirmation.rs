@@ -10,7 +10,7 @@ use crate::{
 pub(super) enum Unconfirmed {
     /// Another number was given.
     #[error(
-        "nothing was deleted: there are {there} to delete, not {said}; look at them with --explain"
+        "nothing was deleted: {there} deployments would be deleted, not {said}; list them with --explain"
     )]
     WrongCount {
         /// How many there are.
@@ -20,14 +20,14 @@ pub(super) enum Unconfirmed {
     },
     /// No number was given, and there is no terminal for a prompt.
     #[error(
-        "nothing was deleted: say with --confirm {there} that there are {there} to delete; look at them with --explain"
+        "nothing was deleted: confirm {there} deletions with --confirm {there}; list them with --explain"
     )]
     NotGiven {
         /// How many there are.
         there: usize,
     },
     /// Something else was typed.
-    #[error("nothing was deleted: what was typed is not {there}")]
+    #[error("nothing was deleted: the input is not {there}")]
     NotTyped {
         /// How many there are.
         there: usize,
@@ -47,7 +47,7 @@ pub(super) async fn confirm(
         return Err(Unconfirmed::NotGiven { there }.into());
     }
     let prompt = format!(
-        "These {there} deployments will be deleted with all their data. Type their number to go on:"
+        "These {there} deployments will be deleted with all their data. Type their number to continue:"
     );
     if is_typed(dependencies, &prompt, there).await? {
         Ok(())

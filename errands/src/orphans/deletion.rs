@@ -115,7 +115,7 @@ impl Deletion {
         let (chosen, unauthenticated_clients) = only(&self.instances, all);
         for instance in unauthenticated_clients {
             let name = format!("service-instance_{instance}");
-            console.say(format_args!("{name}: left alone: {NO_ORPHAN}"));
+            console.say(format_args!("{name}: skipped: {NO_ORPHAN}"));
             tally.left.push(Left::new(name, NO_ORPHAN.to_owned()));
         }
         let mut orphans = Vec::new();
@@ -129,7 +129,7 @@ impl Deletion {
             }
         }
         if orphans.is_empty() {
-            console.say("there is nothing to delete");
+            console.say("nothing to delete");
             return tally.close(dependencies);
         }
         self.require_known_offering(&orphans)?;
@@ -143,7 +143,7 @@ impl Deletion {
                 Ok(outcome) => outcome,
                 Err(stopped) => {
                     console.say(format_args!(
-                        "{name}: its deletion may go on without us; run this again to see its end"
+                        "{name}: its deletion may continue; run this errand again to see its end"
                     ));
                     drop(progress);
                     tally.print(dependencies);
@@ -157,7 +157,7 @@ impl Deletion {
                     tally.deleted.push(name);
                 }
                 Outcome::Left(cause) => {
-                    console.say(format_args!("{name}: left alone: {cause}"));
+                    console.say(format_args!("{name}: skipped: {cause}"));
                     tally.left.push(Left::new(name, cause));
                 }
                 Outcome::Failed(cause) => {
@@ -175,8 +175,8 @@ impl Deletion {
         match orphan.owner {
             Owner::ThisBroker => None,
             Owner::Unknown if self.include_unmarked => None,
-            Owner::Unknown => Some("it is unmarked; to delete it, give --include-unmarked"),
-            Owner::AnotherBroker => Some("it is another broker's"),
+            Owner::Unknown => Some("it is unmarked; to delete it, use --include-unmarked"),
+            Owner::AnotherBroker => Some("it belongs to another broker"),
         }
     }
 
@@ -185,8 +185,7 @@ impl Deletion {
             |orphan: &OrphanDeployment| orphan.reason == OrphanReason::OfferingUnknownToPlatform;
         if !self.offering_is_gone && orphans.iter().any(is_unknown) {
             bail!(
-                "nothing was deleted: the platform knows no plan of the offering, so that every deployment looks like an orphan. Is \
-                 the broker registered, and on this foundation? If the offering is gone for good, say --offering-is-gone"
+                "nothing was deleted: the platform has no plan of the offering, so every deployment looks like an orphan. Is the broker registered on this foundation? If the offering no longer exists, use --offering-is-gone"
             );
         }
         Ok(())
@@ -214,11 +213,10 @@ impl Deletion {
             Ok(OrphanDeleted::WasAbsent) => Outcome::Deleted,
             Ok(OrphanDeleted::Accepted(operation)) => self.wait(orphan, &operation).await,
             Err(error) if error.has_code(Code::NoOrphan) => {
-                Outcome::Left("the platform knows its service instance by now".to_owned())
+                Outcome::Left("the platform now has its service instance".to_owned())
             }
             Err(error) if error.has_code(Code::OrphanPlanUnknown) => Outcome::Failed(
-                "its plan is unknown, and with it the errands that run before it is deleted; name it with --plan, or give \
-                 --force, which runs none"
+                "its plan is unknown, so its pre-delete errands are unknown; pass the plan with --plan, or --force to run none"
                     .to_owned(),
             ),
             Err(error) => Outcome::Failed(Chain(&error).to_string()),
@@ -262,7 +260,7 @@ impl Tally {
 
     fn print(&self, dependencies: &Dependencies) {
         dependencies.console.say(format_args!(
-            "deleted: {}, failed: {}, left alone: {}",
+            "deleted: {}, failed: {}, skipped: {}",
             self.deleted.len(),
             self.failed.len(),
             self.left.len()
@@ -281,7 +279,7 @@ impl Left {
 
 fn activity(orphan: &OrphanDeployment) -> &'static str {
     if orphan.reason == OrphanReason::BeingDeleted {
-        "is being deleted already, waiting for its end"
+        "is already being deleted, waiting for its end"
     } else {
         "deleting"
     }

@@ -36,14 +36,13 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 
 /// The message for a selected instance that is no orphan.
 const NO_ORPHAN: &str =
-    "it is no orphan: the platform knows the instance, or there is no such deployment";
+    "it is not an orphan: the platform has the instance, or the deployment does not exist";
 
 /// The Go errand's message for a failed list.
 const NOT_LISTED: &str = "error retrieving orphan deployments";
 
 /// The first sentence is that of the Go errand.
-const DETECTED: &str = "Orphan BOSH deployments detected with no corresponding service instance in the platform. See why with \
-                        --explain before you delete any, and make sure that their data is not needed.";
+const DETECTED: &str = "Orphan BOSH deployments detected with no corresponding service instance in the platform. Check the reasons with --explain before you delete one, and make sure that its data is not needed.";
 
 /// List deployments without a service instance in the platform, and delete them on request
 ///

@@ -50,11 +50,11 @@ fn row(orphan: &OrphanDeployment) -> Vec<String> {
 /// How an orphan came about, in words.
 pub(super) fn why(reason: OrphanReason) -> &'static str {
     match reason {
-        OrphanReason::PurgedInPlatform => "the platform has forgotten it",
+        OrphanReason::PurgedInPlatform => "the platform does not have it",
         OrphanReason::CreateFailed => "its creation failed",
         OrphanReason::DeleteFailed => "its deletion failed",
         OrphanReason::BeingDeleted => "it is being deleted",
-        OrphanReason::OfferingUnknownToPlatform => "the platform knows no plan of the offering",
+        OrphanReason::OfferingUnknownToPlatform => "the platform has no plan of the offering",
         OrphanReason::Unknown => "unknown",
     }
 }
@@ -118,7 +118,7 @@ mod tests {
             lines(&[purged, unmarked]),
             [
                 "deployment                owner        age  why                            last operation",
-                "service-instance_one      this broker  3 d  the platform has forgotten it  create succeeded",
+                "service-instance_one      this broker  3 d  the platform does not have it  create succeeded",
                 "service-instance_another  unknown      ?    unknown",
             ]
         );

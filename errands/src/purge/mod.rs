@@ -107,12 +107,12 @@ async fn purge(fleet: &Fleet, broker_name: &str) -> anyhow::Result<()> {
 /// Removes all access to a plan.
 async fn close(controller: &CloudController, plan: &Plan, console: &Console) -> anyhow::Result<()> {
     let call = Call::within(CLOSING);
-    let failed = || format!("could not close the access to plan `{}`", plan.name);
+    let failed = || format!("could not disable access to plan `{}`", plan.name);
     let visibility = controller.plan_visibility(&call, &plan.guid).await;
     match visibility.with_context(failed)? {
         PlanVisibility::Space => {
             console.say(format_args!(
-                "plan `{}` belongs to a space, whose members may order it until the broker is gone",
+                "plan `{}` belongs to a space, whose members may order it until the broker is deleted",
                 plan.name
             ));
             return Ok(());
@@ -123,7 +123,7 @@ async fn close(controller: &CloudController, plan: &Plan, console: &Console) -> 
                 .map(|(guid, name)| name.as_deref().unwrap_or(guid.as_str()))
                 .collect();
             console.say(format_args!(
-                "plan `{}` is taken away from the organizations: {}",
+                "plan `{}` is disabled for the organizations: {}",
                 plan.name,
                 names.join(", ")
             ));

@@ -157,13 +157,13 @@ pub(super) async fn rehearse(
         let then = wanted_access(visibility, names);
         let Some(plan) = find(name, offered) else {
             console.say(format_args!(
-                "plan `{name}`: the platform does not know it yet; access would be {then}"
+                "plan `{name}`: the platform does not have it yet; access would be {then}"
             ));
             continue;
         };
         let mut now = visibility_of(cloud_controller, plan).await?;
         if visibility.is(&now) {
-            console.say(format_args!("plan `{name}`: access is {then} already"));
+            console.say(format_args!("plan `{name}`: access is already {then}"));
         } else {
             name_organizations(cloud_controller, &mut now).await;
             console.say(format_args!(
@@ -249,7 +249,7 @@ fn failed(plan: &OfferedPlan, source: ServiceError) -> RegisterError {
 }
 
 fn left_alone(plan: &str) -> String {
-    format!("plan `{plan}`: access is left as it is, for it is settled by hand (`manual`)")
+    format!("plan `{plan}`: access is unchanged: it is managed by hand (`manual`)")
 }
 
 fn wanted_access(

@@ -60,7 +60,7 @@ pub(super) async fn wait(
     let broker = match Broker::of(config, console) {
         Ok(broker) => broker,
         Err(error) => {
-            console.say(format_args!("the catalog is not looked at: {error:#}"));
+            console.say(format_args!("the catalog is not checked: {error:#}"));
             return Ok(());
         }
     };
@@ -82,13 +82,13 @@ pub(super) async fn wait(
             }
             Look::Unexpected(what) => {
                 console.say(format_args!(
-                    "warning: at `{url}` {what}; going on, for the platform may see it otherwise"
+                    "warning: at `{url}` {what}; continuing, because the platform may get another answer"
                 ));
                 return Ok(());
             }
             Look::Missing(why) if end.remaining() <= PAUSE => {
                 console.say(format_args!(
-                    "warning: no catalog at `{url}` within {} s ({why}); going on, for the platform may reach it",
+                    "warning: no catalog at `{url}` within {} s ({why}); continuing, because the platform may reach it",
                     timeout.as_secs()
                 ));
                 return Ok(());

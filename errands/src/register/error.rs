@@ -8,7 +8,7 @@ use odb_clients::{ServiceError, cloud_controller::PlanGuid};
 pub enum RegisterError {
     /// The broker itself refuses what the platform would authenticate with. Nothing has been changed.
     #[error(
-        "the broker does not take `broker_username` with `broker_password` (status 401 at `{url}`); nothing was changed"
+        "the broker rejects `broker_username` with `broker_password` (status 401 at `{url}`); nothing was changed"
     )]
     Credentials {
         /// Where the broker is.
@@ -61,7 +61,7 @@ pub enum RegisterError {
     },
     /// The broker was registered, and then it was not there.
     #[error(
-        "service broker {name} is gone again; another client deleted it, or this client may not see it"
+        "service broker {name} disappeared; another client deleted it, or this client may not see it"
     )]
     Gone {
         /// The broker.
@@ -77,9 +77,7 @@ pub enum RegisterError {
         source: ServiceError,
     },
     /// There is no such organization. Nothing has been changed.
-    #[error(
-        "failed to find org with name \"{name}\", which is to use the plan `{plan}`; nothing was changed"
-    )]
+    #[error("failed to find org with name \"{name}\" for the plan `{plan}`; nothing was changed")]
     NoOrganization {
         /// The organization.
         name: String,

@@ -102,7 +102,7 @@ async fn register(
     let plans = access::plans(cloud_controller, &broker, &config.offering).await?;
     let settled = access::settle(cloud_controller, &wanted, &plans, console).await?;
     console.say(format_args!(
-        "FINISHED REGISTER BROKER: `{}` is registered; access of {} changed, of {} left as it was",
+        "FINISHED REGISTER BROKER: `{}` is registered; access of {} changed, of {} unchanged",
         broker.name,
         counted(settled.changed),
         counted(settled.left)

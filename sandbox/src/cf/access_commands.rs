@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::arguments::ServiceAccess;
+use super::available::Available;
 use super::client::{Client, Listing};
 use super::error::CfError;
 use super::lookup;
@@ -149,7 +150,11 @@ async fn plans(client: &mut Client, access: &ServiceAccess) -> Result<Vec<Plan>,
     query.push(("service_offering_guids", &offering));
     let plans: Listing<Plan> = client.list("/v3/service_plans", &query).await?;
     match &access.plan {
-        Some(plan) if plans.resources.is_empty() => Err(CfError::NoOtherPlan(plan.clone())),
+        Some(plan) if plans.resources.is_empty() => {
+            let of_offering = [("service_offering_guids", &*offering)];
+            let available = Available::of(client, "/v3/service_plans", &of_offering).await;
+            Err(CfError::NoOtherPlan(plan.clone(), available))
+        }
         _ => Ok(plans.resources),
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use reqwest::StatusCode;
 use thiserror::Error;
 
+use super::available::Available;
 use super::exchange::ClientError;
 use super::foundation::FoundationError;
 use super::job::JobError;
@@ -19,30 +20,34 @@ pub(super) enum CfError {
     Client(#[from] ClientError),
     #[error(transparent)]
     Job(#[from] JobError),
-    #[error("there is no service broker `{0}`")]
+    #[error("service broker `{0}` not found")]
     NoBroker(String),
-    #[error("there is no organization `{0}` that you can see")]
-    NoOrganization(String),
-    #[error("there is no space `{0}` that you can see")]
-    NoSpace(String),
-    #[error("there is no app `{0}`")]
-    NoApp(String),
-    #[error("there is no offering `{0}`")]
-    NoOffering(String),
+    #[error("organization `{0}` not found{1}")]
+    NoOrganization(String, Available),
+    #[error("space `{0}` not found{1}")]
+    NoSpace(String, Available),
+    #[error("app `{0}` not found{1}")]
+    NoApp(String, Available),
+    #[error("unknown offering `{0}`{1}")]
+    NoOffering(String, Available),
     #[error("more than one service broker has an offering `{0}`")]
     AmbiguousOffering(String),
-    #[error("there is no plan `{plan}` of an offering `{offering}` that you can see")]
-    NoPlan { offering: String, plan: String },
+    #[error("unknown plan `{plan}` of offering `{offering}`{available}")]
+    NoPlan {
+        offering: String,
+        plan: String,
+        available: Available,
+    },
     #[error("{brokers} service brokers have a plan `{plan}` of an offering `{offering}`")]
     AmbiguousPlan {
         offering: String,
         plan: String,
         brokers: usize,
     },
-    #[error("the offering has no plan `{0}` that you can see")]
-    NoOtherPlan(String),
-    #[error("there is no service instance `{0}`")]
-    NoInstance(String),
+    #[error("unknown plan `{0}`{1}")]
+    NoOtherPlan(String, Available),
+    #[error("service instance `{0}` not found{1}")]
+    NoInstance(String, Available),
     #[error("`{0}` is a user-provided service instance, no broker looks after it")]
     UserProvided(String),
     #[error("service instance `{instance}` has no key `{key}`")]
@@ -89,20 +94,20 @@ impl CfError {
             ),
             Self::Client(error) => client_hint(error),
             Self::Job(error) => job_hint(error),
-            Self::NoOffering(_) | Self::NoPlan { .. } => Some(
+            Self::NoOffering(..) | Self::NoPlan { .. } => Some(
                 "`odb-sandbox cf marketplace` lists what you can order; an administrator opens an offering with \
                  `odb-sandbox cf --as admin enable-service-access OFFERING`"
                     .into(),
             ),
-            Self::NoInstance(_) => Some("`odb-sandbox cf services` lists the service instances of the space".into()),
-            Self::NoApp(_) => Some("`odb-sandbox cf create-app NAME` makes one to bind to".into()),
+            Self::NoInstance(..) => Some("`odb-sandbox cf services` lists the service instances of the space".into()),
+            Self::NoApp(..) => Some("`odb-sandbox cf create-app NAME` makes one to bind to".into()),
             Self::Foundation(FoundationError::Parse { .. })
             | Self::NoBroker(_)
-            | Self::NoOrganization(_)
-            | Self::NoSpace(_)
+            | Self::NoOrganization(..)
+            | Self::NoSpace(..)
             | Self::AmbiguousOffering(_)
             | Self::AmbiguousPlan { .. }
-            | Self::NoOtherPlan(_)
+            | Self::NoOtherPlan(..)
             | Self::UserProvided(_)
             | Self::NoKey { .. }
             | Self::Parameters { .. }

@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde::Serialize;
 
 use super::arguments::{CreateService, DeleteService, UpdateService, UpgradeService};
+use super::available::Available;
 use super::client::{Change, Client, Listing};
 use super::error::CfError;
 use super::job::{self, Outcome};
@@ -88,7 +89,7 @@ async fn with_new_plan(
         ),
     ];
     let Some((instance, included)) = lookup::instance_with(client, name, &fields).await? else {
-        return Err(CfError::NoInstance(name.to_owned()));
+        return Err(lookup::no_instance(client, name).await);
     };
     let Some(offering) = included.service_offerings.first() else {
         return Err(CfError::UserProvided(name.to_owned()));
@@ -101,7 +102,9 @@ async fn with_new_plan(
     ];
     let plans: Listing<Plan> = client.list("/v3/service_plans", &query).await?;
     let Some(plan) = plans.resources.into_iter().next() else {
-        return Err(CfError::NoOtherPlan(plan.to_owned()));
+        let of_offering = [("service_offering_guids", &*offering)];
+        let available = Available::of(client, "/v3/service_plans", &of_offering).await;
+        return Err(CfError::NoOtherPlan(plan.to_owned(), available));
     };
     let changed = (instance.plan() != Some(&plan.guid)).then_some(plan.guid);
     Ok((instance, changed))
@@ -256,7 +259,7 @@ pub(super) async fn show(
         ),
     ];
     let Some((instance, included)) = lookup::instance_with(client, name, &fields).await? else {
-        return Err(CfError::NoInstance(name.to_owned()));
+        return Err(lookup::no_instance(client, name).await);
     };
     screen.print(description(&instance, &included).as_bytes())
 }

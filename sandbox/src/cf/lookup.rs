@@ -2,6 +2,7 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use super::available::Available;
 use super::client::{Client, Listing};
 use super::error::CfError;
 use super::wire::{
@@ -27,11 +28,13 @@ pub(super) async fn broker(client: &mut Client, name: &str) -> Result<Broker, Cf
 pub(super) async fn organization(client: &mut Client, name: &str) -> Result<Organization, CfError> {
     let query = [("names", &*list_item(name)), FIRST, ONE];
     let found: Listing<Organization> = client.first_page("/v3/organizations", &query).await?;
-    found
-        .resources
-        .into_iter()
-        .next()
-        .ok_or_else(|| CfError::NoOrganization(name.to_owned()))
+    match found.resources.into_iter().next() {
+        Some(organization) => Ok(organization),
+        None => {
+            let available = Available::of(client, "/v3/organizations", &[]).await;
+            Err(CfError::NoOrganization(name.to_owned(), available))
+        }
+    }
 }
 
 /// The app of this name in the space.
@@ -44,11 +47,14 @@ pub(super) async fn app(client: &mut Client, name: &str) -> Result<App, CfError>
         ("space_guids", &*space),
     ];
     let found: Listing<App> = client.first_page("/v3/apps", &query).await?;
-    found
-        .resources
-        .into_iter()
-        .next()
-        .ok_or_else(|| CfError::NoApp(name.to_owned()))
+    match found.resources.into_iter().next() {
+        Some(app) => Ok(app),
+        None => {
+            let in_space = [("space_guids", &*space)];
+            let available = Available::of(client, "/v3/apps", &in_space).await;
+            Err(CfError::NoApp(name.to_owned(), available))
+        }
+    }
 }
 
 /// The bindings of an app to a service instance.
@@ -86,7 +92,10 @@ pub(super) async fn offering(
     query.extend([FIRST, TWO]);
     let mut found: Listing<Offering> = client.first_page("/v3/service_offerings", &query).await?;
     match found.resources.len() {
-        0 => Err(CfError::NoOffering(name.to_owned())),
+        0 => {
+            let available = Available::of(client, "/v3/service_offerings", &[]).await;
+            Err(CfError::NoOffering(name.to_owned(), available))
+        }
         1 => Ok(found.resources.remove(0)),
         _ => Err(CfError::AmbiguousOffering(name.to_owned())),
     }
@@ -100,10 +109,14 @@ pub(super) async fn plan(client: &mut Client, offering: &str, plan: &str) -> Res
     ];
     let mut found: Listing<Plan> = client.list("/v3/service_plans", &query).await?;
     match found.resources.len() {
-        0 => Err(CfError::NoPlan {
-            offering: offering.to_owned(),
-            plan: plan.to_owned(),
-        }),
+        0 => {
+            let of_offering = [("service_offering_names", &*list_item(offering))];
+            Err(CfError::NoPlan {
+                offering: offering.to_owned(),
+                plan: plan.to_owned(),
+                available: Available::of(client, "/v3/service_plans", &of_offering).await,
+            })
+        }
         1 => Ok(found.resources.remove(0)),
         brokers => Err(CfError::AmbiguousPlan {
             offering: offering.to_owned(),
@@ -115,9 +128,18 @@ pub(super) async fn plan(client: &mut Client, offering: &str, plan: &str) -> Res
 
 /// The service instance of this name in the space.
 pub(super) async fn instance(client: &mut Client, name: &str) -> Result<Instance, CfError> {
-    find_instance(client, name)
-        .await?
-        .ok_or_else(|| CfError::NoInstance(name.to_owned()))
+    match find_instance(client, name).await? {
+        Some(instance) => Ok(instance),
+        None => Err(no_instance(client, name).await),
+    }
+}
+
+/// The error about an unknown service instance of the space.
+pub(super) async fn no_instance(client: &mut Client, name: &str) -> CfError {
+    let space = client.space().to_string();
+    let in_space = [("space_guids", &*space)];
+    let available = Available::of(client, "/v3/service_instances", &in_space).await;
+    CfError::NoInstance(name.to_owned(), available)
 }
 
 /// The service instance of this name in the space, if there is one.

@@ -19,6 +19,7 @@
 
 mod access_commands;
 mod arguments;
+mod available;
 mod binding_commands;
 mod broker_commands;
 mod catalog_commands;

@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::arguments::ShareService;
+use super::available::Available;
 use super::client::{Client, Listing};
 use super::error::CfError;
 use super::lookup;
@@ -54,8 +55,11 @@ async fn space(client: &mut Client, name: &str) -> Result<SpaceGuid, CfError> {
     let item = lookup::list_item(name);
     let query = [("names", &*item), ("page", "1"), ("per_page", "1")];
     let found: Listing<Space> = client.first_page("/v3/spaces", &query).await?;
-    let space = found.resources.into_iter().next();
-    space
-        .map(|space| space.guid)
-        .ok_or_else(|| CfError::NoSpace(name.to_owned()))
+    match found.resources.into_iter().next() {
+        Some(space) => Ok(space.guid),
+        None => {
+            let available = Available::of(client, "/v3/spaces", &[]).await;
+            Err(CfError::NoSpace(name.to_owned(), available))
+        }
+    }
 }

@@ -108,7 +108,7 @@ impl Arguments {
     pub(crate) fn target(&self, password_variable: Option<String>) -> Result<Target> {
         let url = self.url.clone().context("--url is missing")?;
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-            bail!("`{url}` is no address of HTTP; it begins with https:// or http://");
+            bail!("`{url}` is not an HTTP address; it begins with https:// or http://");
         }
         if !url.username().is_empty() || url.password().is_some() {
             bail!("the address has credentials in it; give --username and --password-file");
@@ -183,7 +183,7 @@ impl Arguments {
             let pem =
                 fs::read(file).with_context(|| format!("`{}` cannot be read", file.display()))?;
             let certificates = Certificate::from_pem_bundle(&pem)
-                .with_context(|| format!("`{}` is no certificate in PEM", file.display()))?;
+                .with_context(|| format!("`{}` is not a certificate in PEM", file.display()))?;
             if certificates.is_empty() {
                 bail!("`{}` has no certificate in PEM", file.display());
             }
@@ -206,7 +206,7 @@ impl FromStr for ReportTo {
             "text" => Format::Text,
             "json" => Format::Json,
             "junit" => Format::Junit,
-            other => return Err(format!("`{other}` is none of text, json and junit")),
+            other => return Err(format!("`{other}` is not one of text, json and junit")),
         };
         Ok(Self { format, file })
     }
@@ -219,7 +219,7 @@ fn object(file: Option<&PathBuf>) -> Result<Option<Value>> {
     let value: Value =
         serde_json::from_str(&text).with_context(|| format!("`{}` is no JSON", file.display()))?;
     if !value.is_object() {
-        bail!("`{}` is no JSON object", file.display());
+        bail!("`{}` is not a JSON object", file.display());
     }
     Ok(Some(value))
 }

@@ -71,7 +71,7 @@ impl Exchange {
     /// The body, or the rule is broken.
     pub(super) fn json(self: &std::sync::Arc<Self>) -> Result<Value, Objection> {
         serde_json::from_str(&self.body).map_err(|error| {
-            Objection::shown_by(self, format!("the body of the answer is no JSON: {error}"))
+            Objection::shown_by(self, format!("the body of the answer is not JSON: {error}"))
         })
     }
 

@@ -18,7 +18,7 @@ pub struct Selection {
 
 /// Something was selected that is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no check for `{0}`; `--list` prints those that there are")]
+#[error("unknown check `{0}`; `--list` prints all checks")]
 pub struct UnknownRule(String);
 
 /// The result of a run.

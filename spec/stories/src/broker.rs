@@ -17,7 +17,7 @@ const TELEMETRY: &str = "[on-demand-service-broker] ";
 
 /// The log lines that end the catch-up after a start: it is done, or it has failed and is retried.
 const CAUGHT_UP: [&str; 2] = [
-    "caught up with what earlier processes left",
+    "resumed the operations of earlier processes",
     "operations of an earlier process could not be looked up",
 ];
 

@@ -18,7 +18,7 @@ enum Segment {
 /// Why a text is no place.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no place in a manifest; write it as `instance_groups[NAME].jobs[NAME].properties.KEY`"
+    "`{text}` is not a location in a manifest; write it as `instance_groups[NAME].jobs[NAME].properties.KEY`"
 )]
 pub(super) struct NoLocation {
     text: String,

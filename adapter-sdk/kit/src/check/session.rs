@@ -324,7 +324,7 @@ impl<'i> Session<'i> {
     /// The part of the user's message that fits into a sentence.
     pub(super) fn user_text(&self, CallId(nth): CallId) -> String {
         match self.records[nth].for_user.trim() {
-            "" => "nothing is said to the user".to_owned(),
+            "" => "there is no text for the user".to_owned(),
             text => format!("the user reads \"{}\"", one_line(text)),
         }
     }

@@ -82,7 +82,7 @@ pub enum InputsError {
         known: Vec<String>,
     },
     /// A plan of the command line that is nowhere.
-    #[error("there is no plan `{}`, neither a file nor in the inputs, which have {}", chosen.display(), names(known))]
+    #[error("unknown plan `{}`: no file has this name; available in the inputs: {}", chosen.display(), names(known))]
     NoSuchPlan {
         /// The given path.
         chosen: PathBuf,

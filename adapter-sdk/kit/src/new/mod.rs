@@ -48,7 +48,7 @@ pub enum NewAdapterError {
     #[error("the folder cannot be that of an adapter")]
     Name(#[source] NotAnAdapterName),
     /// There is something already.
-    #[error("`{}` exists already; choose another name, or remove it first", .0.display())]
+    #[error("`{}` already exists; choose another name, or remove it first", .0.display())]
     Exists(PathBuf),
     /// The folder could not be made.
     #[error("could not make the folder `{}`", folder.display())]

@@ -18,9 +18,7 @@ pub enum NotAnAdapterName {
     )]
     Character(String),
     /// A name that Cargo or Rust keep for themselves, or that YAML reads as something else than a text.
-    #[error(
-        "`{0}` means something else to Cargo, to Rust or in YAML; add a word, as in `{0}-service`"
-    )]
+    #[error("`{0}` is reserved in Cargo, Rust or YAML; add a word, as in `{0}-service`")]
     Reserved(String),
 }
 

@@ -14,10 +14,10 @@ pub enum NoSdk {
     #[error("this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk")]
     NotFound,
     /// The folder is none of the SDK.
-    #[error("`{}` is not the SDK: there is no Cargo.toml of `odb-adapter-sdk` in it", .0.display())]
+    #[error("`{}` is not the SDK: it has no Cargo.toml of `odb-adapter-sdk`", .0.display())]
     NotTheSdk(PathBuf),
     /// A path that a manifest of Cargo cannot hold.
-    #[error("`{}` has characters that Cargo.toml cannot hold", .0.display())]
+    #[error("`{}` has characters that are not allowed in Cargo.toml", .0.display())]
     NotText(PathBuf),
 }
 

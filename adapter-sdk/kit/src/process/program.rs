@@ -42,13 +42,13 @@ pub enum ProgramError {
         path: PathBuf,
     },
     /// A folder without an adapter in it.
-    #[error("folder `{}` has no `{TEMPLATE_FILE}`, so it is no adapter of templates", path.display())]
+    #[error("folder `{}` has no `{TEMPLATE_FILE}`, so it is not a template adapter", path.display())]
     NoTemplates {
         /// The folder.
         path: PathBuf,
     },
     /// A folder without an adapter in it, and one in a folder of it.
-    #[error("folder `{}` has no `{TEMPLATE_FILE}`; is `{}` meant?", path.display(), meant.display())]
+    #[error("folder `{}` has no `{TEMPLATE_FILE}`; did you mean `{}`?", path.display(), meant.display())]
     NoTemplatesHere {
         /// The folder as it was given.
         path: PathBuf,

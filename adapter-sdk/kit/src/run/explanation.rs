@@ -21,8 +21,7 @@ pub(super) enum UserText {
     None,
 }
 
-const GENERIC: &str =
-    "that the operation failed, and an id to quote to the operator, who finds stderr in the log";
+const GENERIC: &str = "that the operation failed, and an id to quote; the operator finds stderr in the log under this id";
 
 /// A call that gave an answer which a broker takes.
 pub(super) fn answered(subcommand: Subcommand) -> Explanation {
@@ -32,10 +31,10 @@ pub(super) fn answered(subcommand: Subcommand) -> Explanation {
             "that the operation is in progress",
         ),
         Subcommand::CreateBinding => ("hands the credentials on", "the credentials"),
-        Subcommand::DeleteBinding => ("has nothing left to do", "that the binding is gone"),
+        Subcommand::DeleteBinding => ("has nothing left to do", "that the binding does not exist"),
         Subcommand::DashboardUrl => ("hands the address on", "the address"),
         Subcommand::GeneratePlanSchemas => (
-            "shows the schemas in the catalog and holds parameters against them",
+            "shows the schemas in the catalog and validates parameters with them",
             "the schemas",
         ),
     };
@@ -68,15 +67,15 @@ pub(super) fn failed(subcommand: Subcommand, end: End, text: UserText) -> Explan
             GENERIC,
         ),
         (ExitCode::BindingNotFound, Subcommand::DeleteBinding) => explanation(
-            "answers 410: there is no such binding",
-            "that the binding is gone, for that is how platforms take it",
+            "answers 410: the binding does not exist",
+            "that the binding does not exist",
         ),
         (ExitCode::AppGuidRequired, Subcommand::CreateBinding) => explanation(
             "answers 422 `RequiresApp`",
             "that the service can be bound to applications only",
         ),
         (ExitCode::BindingExists, Subcommand::CreateBinding) => {
-            explanation("answers 409", "that the binding exists already")
+            explanation("answers 409", "that the binding already exists")
         }
         (ExitCode::BindingNotFound | ExitCode::AppGuidRequired | ExitCode::BindingExists, _) => {
             explanation(

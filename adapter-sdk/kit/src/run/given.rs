@@ -43,16 +43,16 @@ pub(super) enum RequestError {
         source: json::Error,
     },
     #[error(
-        "there is no plan `{name}`, neither a file nor in the inputs, which have {}",
+        "unknown plan `{name}`: no file has this name; available in the inputs: {}",
         listed(plans)
     )]
     NoSuchPlan { name: String, plans: Vec<String> },
     #[error(
-        "there are no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs"
+        "no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs"
     )]
     NoInputs,
     #[error(
-        "the document is not what `{subcommand}` is asked with in arguments: a JSON list of texts"
+        "the document is not the input of `{subcommand}` in the argument form: a JSON list of strings"
     )]
     NotArguments {
         subcommand: Subcommand,
@@ -62,7 +62,7 @@ pub(super) enum RequestError {
     #[error("could not ask for the manifest first")]
     StartForManifest(#[source] StartError),
     #[error(
-        "there is no manifest to go on with: asked for one, the adapter {why}; ask with `generate-manifest`, or give one with --manifest"
+        "no manifest to continue with: the adapter {why}; run `generate-manifest`, or pass a manifest with --manifest"
     )]
     NoManifest { why: String },
 }

@@ -254,8 +254,7 @@ fn warnings(adapter_request: &AdapterRequest, ended: &Ended) -> Vec<String> {
     }
     if adapter_request.form() == Form::Arguments {
         warnings.push(
-            "in this form there is no room for secrets, configs, labels, DNS addresses and the UAA client"
-                .to_owned(),
+            "this form has no secrets, configs, labels, DNS addresses or UAA client".to_owned(),
         );
     }
     warnings

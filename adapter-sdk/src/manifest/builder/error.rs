@@ -54,7 +54,7 @@ pub enum ManifestBuilderError {
         version: String,
     },
     /// No stemcell is the one that the adapter needs.
-    #[error("there is no stemcell {wanted}; the service deployment has {configured}")]
+    #[error("unknown stemcell {wanted}; the service deployment has {configured}")]
     NoStemcell {
         /// The adapter's requirement, in words.
         wanted: String,
@@ -84,7 +84,7 @@ pub enum ManifestBuilderError {
         group: String,
     },
     /// A property for a job that is not there.
-    #[error("there is no job for property {property}")]
+    #[error("no job for property {property}")]
     PropertyOfNoJob {
         /// The property.
         property: String,

@@ -72,7 +72,7 @@ pub(crate) enum FolderError {
     TooLong { path: PathBuf },
     #[error("`{}` has no `{MANIFEST}`", folder.display())]
     NoManifest { folder: PathBuf },
-    #[error("`{name}` is neither rendered nor included; {near}")]
+    #[error("`{name}` is not rendered and not included; {near}")]
     Unused { name: String, near: NearNames },
     #[error(
         "`{DESCRIPTION}`: secrets `{first}` and `{second}` have one name for the broker; give one of them another `name`"

@@ -29,7 +29,7 @@ pub(crate) enum SchemasError {
         #[source]
         source: io::Error,
     },
-    #[error("`{}` is not a schema that is asked for; {near}", path.display())]
+    #[error("`{}` is not a known schema; {near}", path.display())]
     Unknown { path: PathBuf, near: NearNames },
     #[error("`{}` is not read: schemas are read from `{}`", path.display(), folder.display())]
     Misplaced { path: PathBuf, folder: PathBuf },

@@ -224,7 +224,7 @@ fn parsed(
     // Escapes must not bring in what users may not write.
     let outcome = match outcome {
         Ok(value) if may_refer(&value) && !text.contains(references::BEGIN) => {
-            Err("it holds an escaped `((`".to_owned())
+            Err("it has an escaped `((`".to_owned())
         }
         outcome => outcome,
     };

@@ -314,7 +314,7 @@ fn a_call_that_cannot_be_answered_is_reported_with_its_location_and_the_names_th
         ),
         (
             "{{ previous(path=\"a\") }}",
-            "`a` is no path: it must begin with `/` and have no empty step",
+            "`a` is not a path: it must begin with `/` and have no empty segment",
         ),
     ] {
         let folder = Folder::with_properties(&format!("x: {property}"), "");

@@ -53,9 +53,9 @@ pub struct OrphanOperation {
 pub enum OrphanReason {
     /// The platform has forgotten an instance that was there.
     PurgedInPlatform,
-    /// Its creation failed, and the platform has forgotten it.
+    /// Its creation failed, and the platform does not have it.
     CreateFailed,
-    /// Its deletion failed, and the platform has forgotten it.
+    /// Its deletion failed, and the platform does not have it.
     DeleteFailed,
     /// It is being deleted.
     BeingDeleted,

@@ -21,7 +21,7 @@ pub struct SecretJson(SecretString);
 
 /// The text is no JSON. The text itself is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the secret is no JSON at line {line}, column {column}")]
+#[error("the secret is not JSON at line {line}, column {column}")]
 pub struct InvalidSecretJson {
     /// From 1.
     pub line: usize,

@@ -77,7 +77,7 @@ pub enum ConnectError {
     },
     /// The credentials are of a kind that this Director refuses.
     #[error(
-        "the Director's users are kept by `{director}`, but the credentials are for `{credentials}`"
+        "the Director's users are in `{director}`, but the credentials are for `{credentials}`"
     )]
     OtherAuthentication {
         /// `basic` or `uaa`, as the Director says.

@@ -55,7 +55,7 @@ pub(super) const CATALOG: Keys = Keys::only(&[
     Key::section(
         "maintenance_info",
         &MAINTENANCE_INFO,
-        "The version of what is deployed, unless the plan has its own.",
+        "The version of the deployed software, unless the plan has its own.",
     ),
     Key::sections("plans", &PLAN, "What can be ordered.").required(),
 ]);

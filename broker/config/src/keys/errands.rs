@@ -69,7 +69,7 @@ const PLAN: Keys = Keys::only(&[
     Key::text("name", "The plan's name in the catalog.").required(),
     Key::text(
         "cf_service_access",
-        "Who may use it: `enable`, `disable`, `org-restricted`; `manual` changes nothing.",
+        "Service access: `enable`, `disable`, `org-restricted`; `manual` changes nothing.",
     ),
     Key::text(
         "service_access_org",
@@ -265,7 +265,7 @@ const CF_UAA: Keys = Keys::only(&[
     Key::section(
         "authentication",
         &CF_AUTHENTICATION,
-        "How the errand authenticates: as a client, or else as a user.",
+        "How the errand authenticates: as a client, or as a user.",
     ),
     Key::new(
         "client_definition",

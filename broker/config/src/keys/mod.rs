@@ -40,12 +40,12 @@ pub(super) const ROOT: Keys = Keys::only(&[
     Key::section(
         "service_instances_api",
         &upstreams::SERVICE_INSTANCES_API,
-        "Who lists the service instances where no Cloud Controller does.",
+        "The API that lists the service instances instead of a Cloud Controller.",
     ),
     Key::section(
         "credhub",
         &upstreams::RUNTIME_CREDHUB,
-        "The runtime CredHub, which keeps the credentials of bindings. On when any of the keys has a value.",
+        "The runtime CredHub, which stores the credentials of bindings. Enabled when one of the keys has a value.",
     ),
     Key::section(
         "bosh_credhub",

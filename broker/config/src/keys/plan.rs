@@ -52,12 +52,12 @@ pub(super) const PLAN: Keys = Keys::only(&[
     Key::section(
         "maintenance_info",
         &MAINTENANCE_INFO,
-        "The version of what the plan deploys, over the offering's.",
+        "The version of the plan's software; overrides the offering's.",
     ),
     Key::new(
         "cf_service_access",
         Kind::Choice(&["enable", "disable", "manual", "org-restricted"]),
-        "Who may order; for the errand `register-broker`.",
+        "Service access of the plan, for the errand `register-broker`.",
     )
     .read_elsewhere(),
     Key::text(
@@ -213,7 +213,11 @@ const ERRAND: Keys = Keys::only(&[
 const BINDING_WITH_DNS: Keys = Keys::only(&[
     Key::text("name", "The name under which the adapter gets the address.").required(),
     Key::text("link_provider", "A link that a job provides.").required(),
-    Key::text("instance_group", "The group whose job provides it.").required(),
+    Key::text(
+        "instance_group",
+        "The instance group whose job provides it.",
+    )
+    .required(),
     Key::section("properties", &DNS_PROPERTIES, "Criteria for the instances."),
 ]);
 

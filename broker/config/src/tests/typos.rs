@@ -28,7 +28,7 @@ fn a_pem_in_the_location_of_its_path_is_reported_and_not_repeated() {
             assert_eq!(found.len(), expected.len(), "{found:?}");
             for (error, key) in found.iter().zip(expected) {
                 let reported =
-                    format!("`broker.tls.{key}` holds the PEM itself; give the path of a file");
+                    format!("`broker.tls.{key}` contains the PEM itself; give the path of a file");
                 assert!(error.ends_with(&reported), "{error}");
             }
         }

@@ -29,7 +29,7 @@ pub enum JournalError {
     #[error("runs are not recorded, because {0}")]
     NotKept(&'static str),
     /// There has never been such a rollout.
-    #[error("there is no run `{id}`")]
+    #[error("run `{id}` does not exist")]
     Unknown {
         /// The id that was asked for.
         id: RunId,
@@ -41,7 +41,7 @@ pub enum JournalError {
         id: RunId,
     },
     /// It has succeeded, which is final.
-    #[error("run `{id}` has succeeded already")]
+    #[error("run `{id}` has already succeeded")]
     Succeeded {
         /// The id that was asked for.
         id: RunId,

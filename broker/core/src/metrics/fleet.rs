@@ -63,7 +63,7 @@ impl FleetMetrics {
             ),
             quota_used: made.gauges(
                 "odb_quota_used",
-                "How much of what is limited is used",
+                "Usage of each limited resource",
                 &["scope", "plan", "resource"],
             ),
             counted: made.gauge(

@@ -146,7 +146,7 @@ fn check_metadata(metadata: &Read) -> Result<(), InvalidBinding> {
     };
     match (moment("expires_at")?, moment("renew_before")?) {
         (Some(expires), Some(renew)) if renew > expires => {
-            Err(metadata.error("says to renew the binding when it has expired"))
+            Err(metadata.error("sets the renewal of the binding after its expiry"))
         }
         _ => Ok(()),
     }
@@ -214,20 +214,20 @@ impl Read {
 
     fn text(&self) -> Result<&str, InvalidBinding> {
         let text = self.value.as_str().filter(|text| !text.is_empty());
-        text.ok_or_else(|| self.error("is no text, or empty"))
+        text.ok_or_else(|| self.error("is not a string, or empty"))
     }
 
     fn one_of(&self, known: &[&str]) -> Result<(), InvalidBinding> {
         if known.contains(&self.text()?) {
             Ok(())
         } else {
-            Err(self.error("is none of the values that the specification has for it"))
+            Err(self.error("is not one of the values of the specification"))
         }
     }
 
     fn moment(&self) -> Result<Timestamp, InvalidBinding> {
         let moment = self.text()?.parse();
-        moment.map_err(|_| self.error("is no moment such as `2030-01-31T12:00:00.0Z`"))
+        moment.map_err(|_| self.error("is not a time such as `2030-01-31T12:00:00.0Z`"))
     }
 }
 

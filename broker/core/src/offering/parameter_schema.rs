@@ -41,7 +41,7 @@ pub enum SchemaError {
         bytes: usize,
     },
     /// It is no schema, or refers to something outside itself.
-    #[error("it is no schema at `{location}`: {error}")]
+    #[error("it is not a schema at `{location}`: {error}")]
     Invalid {
         /// Where in the document.
         location: String,

@@ -152,7 +152,11 @@ impl Operations {
             };
             let id = PlanId::from(name.clone());
             if !known.contains(&id) {
-                return Err(Refused::UnknownPlan);
+                let available = self.offering.plans.iter();
+                return Err(Refused::UnknownPlan {
+                    name: name.clone(),
+                    available: available.map(|plan| plan.name.clone()).collect(),
+                });
             }
             ids.insert(id);
         }

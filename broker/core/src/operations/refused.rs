@@ -62,7 +62,7 @@ pub enum Refused {
     UnstorableIds(#[from] UnstorableIds),
     #[error("the binding exists, made by another request")]
     BindingTaken,
-    #[error("there is no such binding in the runtime CredHub")]
+    #[error("the runtime CredHub does not have the binding")]
     NoSuchBinding,
     #[error(transparent)]
     InvalidBinding(#[from] InvalidBinding),
@@ -71,28 +71,31 @@ pub enum Refused {
     #[error("the credentials could not be handed out through the runtime CredHub")]
     KeepBinding(#[source] SecureBindingError),
     #[error(
-        "the service has no such binding any more, but the runtime CredHub may still have its credentials"
+        "the service does not have the binding, but the runtime CredHub may still have its credentials"
     )]
     RemoveBinding(#[source] SecureBindingError),
 
     // Which instances there are.
     #[error(
-        "service instances cannot be listed: neither `cf` nor `service_instances_api` is configured"
+        "cannot list service instances: neither `cf` nor `service_instances_api` is configured"
     )]
     NoSource,
     #[error(transparent)]
     Source(Box<SourceError>),
     #[error("the service instances API has no organizations to filter by")]
     NoOrganizations,
-    #[error("neither the catalog nor the platform knows a plan that is to be chosen")]
-    UnknownPlan,
+    #[error("unknown plan `{name}`; available: {}", available.join(", "))]
+    UnknownPlan {
+        name: String,
+        available: Vec<String>,
+    },
     #[error("neither the platform nor the Director knows the service instance")]
     UnknownInstance,
     #[error("the Cloud Controller knows no plan of the offering: is the broker registered there?")]
     NotRegistered,
 
     // The deletion of an orphan.
-    #[error("the platform knows service instance `{0}`: its deployment is no orphan")]
+    #[error("the platform has service instance `{0}`: its deployment is not an orphan")]
     NoOrphan(InstanceId),
     #[error(
         "the deployment of service instance `{0}` is unmarked and may belong to another broker"

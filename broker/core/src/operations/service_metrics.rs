@@ -29,7 +29,7 @@ impl Operations {
                     code = %Code::PlanInUse,
                     plan.id = %plan,
                     instances,
-                    "a plan that has service instances is not in the configuration, so that it has no metrics of its own"
+                    "a plan with service instances is not in the configuration and has no metrics"
                 );
             }
         }

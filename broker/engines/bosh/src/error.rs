@@ -101,7 +101,7 @@ pub enum Error {
     #[error("another operation on the service instance is in progress")]
     Busy,
     /// There is no such instance.
-    #[error("there is no deployment for the service instance")]
+    #[error("the service instance has no deployment")]
     NotFound,
     /// The id is taken by an instance with other attributes.
     #[error("the service instance exists with other attributes, or its creation has failed")]

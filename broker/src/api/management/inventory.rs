@@ -49,7 +49,7 @@ fn filter(query: &Parameters) -> Result<InventoryFilter, ApiError> {
             "instance" => &mut filter.instances,
             _ => {
                 return Err(ApiError::malformed(
-                    "The query has a parameter that is none of `plan`, `organization`, `space` and `instance`.",
+                    "Unknown query parameter. Available: `plan`, `organization`, `space`, `instance`.",
                 ));
             }
         };

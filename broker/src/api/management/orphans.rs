@@ -33,7 +33,7 @@ pub(super) async fn delete(
     query: Parameters,
 ) -> Result<HttpResponse, ApiError> {
     let Some(instance) = run.app.operations.engine().instance_of(&path) else {
-        let text = "A deployment of this name holds no service instance.";
+        let text = "A deployment of this name is not a service instance.";
         return Err(ApiError::new(StatusCode::NOT_FOUND, Code::NotFound, text));
     };
     let (deletion, _) = query.force();

@@ -23,7 +23,7 @@ impl ErrorContext {
             (RequestKind::Inventory, kind) if *kind != Kind::OutOfTime => ApiError::new(
                 StatusCode::BAD_GATEWAY,
                 Code::Director,
-                "The Director could not be asked. The broker's log has the cause under this request's id.",
+                "The Director did not answer. The broker's log has the cause under this request's id.",
             ),
             (RequestKind::Orphans, kind) if *kind != Kind::OutOfTime => orphans_unknown(),
             (RequestKind::StatusAlone, _) => orphans_unknown(),

@@ -207,7 +207,7 @@ impl ErrorContext {
                 StatusCode::NOT_IMPLEMENTED,
                 Code::NoInstanceSource,
                 if self.is_about_orphans() {
-                    "It is not known which deployments are orphans: neither `cf` nor `service_instances_api` is configured."
+                    "Cannot determine orphans: neither `cf` nor `service_instances_api` is configured."
                 } else {
                     "The broker cannot list service instances: configure `cf` or `service_instances_api`."
                 },
@@ -215,8 +215,7 @@ impl ErrorContext {
             Refused::Source(error) if self.is_about_orphans() => ApiError::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 error.code(),
-                "It is not known which deployments are orphans: the platform does not list all service instances. The  \
-                 broker's log has the reason.",
+                "Cannot determine orphans: the platform does not list all service instances. The broker's log has the reason.",
             ),
             Refused::Source(error) => ApiError::new(
                 StatusCode::BAD_GATEWAY,
@@ -227,29 +226,27 @@ impl ErrorContext {
             Refused::NoOrganizations => ApiError::malformed(
                 "The service instances API has no organizations: use other filters.",
             ),
-            Refused::UnknownPlan => ApiError::malformed(
-                "A plan that is to be chosen is unknown: give the name or the id of a plan of the catalog, or the id of one \
-                 that it had and the platform still has.",
-            ),
+            Refused::UnknownPlan { name, available } => ApiError::malformed(format!(
+                "Unknown plan \"{name}\". Available: {}.",
+                available.join(", ")
+            )),
             Refused::UnknownInstance => not_found("The service instance does not exist."),
             Refused::NoOrphan(_) => conflict(
                 Code::NoOrphan,
-                "The platform knows the service instance: its deployment is no orphan.",
+                "The platform has the service instance: its deployment is not an orphan.",
             ),
             Refused::Unmarked(_) => forbidden(
                 Code::UnmarkedDeployment,
-                "The deployment is unmarked and may belong to another broker. To delete it anyway, send  \
+                "The deployment is unmarked and may belong to another broker. To delete it anyway, send \
                  `include_unmarked=true`.",
             ),
             Refused::MarksUnreadable(_) => forbidden(
                 Code::MarksUnreadable,
-                "The broker cannot read who has marked deployments: this one may be another broker's. It is not deleted \
-                 until BOSH configs can be used.",
+                "The broker cannot read operation records: this deployment may belong to another broker. It can be deleted when BOSH configs are available again.",
             ),
             Refused::OrphanPlanUnknown(_) => forbidden(
                 Code::OrphanPlanUnknown,
-                "The plan of the deployment is unknown, and with it the errands that run before it is deleted. Give  \
-                 its plan with `plan_id=`, or send `force=true`, which runs none.",
+                "The plan of the deployment is unknown, so its pre-delete errands are unknown. Send its plan with `plan_id=`, or `force=true` to run none.",
             ),
             Refused::NoSuchPlan(_) => ApiError::new(
                 StatusCode::BAD_REQUEST,
@@ -262,8 +259,7 @@ impl ErrorContext {
             ),
             Refused::OfferingUnknown => conflict(
                 Code::OfferingUnknown,
-                "The platform knows no plan of this offering, so that every deployment looks like an orphan: is the broker \
-                 registered, and on this foundation? If the offering is gone for good, say `offering_is_gone=true`.",
+                "The platform has no plan of this offering, so every deployment looks like an orphan. Is the broker registered on this foundation? If the offering no longer exists, send `offering_is_gone=true`.",
             ),
         }
     }

@@ -17,7 +17,7 @@ use tracing::Instrument;
 use crate::preflight::start::Checked;
 
 const KEY: &str = "broker.enable_plan_schemas";
-const ASK_THE_KIT: &str = "`odb-adapter check` finds what is wrong with an adapter";
+const ASK_THE_KIT: &str = "`odb-adapter check` finds errors of an adapter";
 
 /// The schemas of all plans; none where the operator has not switched them on.
 pub(crate) async fn check(

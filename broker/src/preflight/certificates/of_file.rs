@@ -26,7 +26,7 @@ pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> 
         let finding =
             |found, remedy| Finding::error(Code::ConfigurationInvalid, key.clone(), found, remedy);
         if let Err(error) = Trust::only(pem) {
-            let found = format!("holds no usable certificate: {}", Chain(&error));
+            let found = format!("has no usable certificate: {}", Chain(&error));
             findings.push(finding(
                 found,
                 "give one or more in PEM form, or leave it out",
@@ -41,7 +41,7 @@ pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> 
                 Some(_) => ("expires", "renew it in time"),
                 None => continue,
             };
-            let found = format!("holds a certificate that {found} on {}", day(end));
+            let found = format!("has a certificate that {found} on {}", day(end));
             findings.push(finding(found, remedy).warning());
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
         let begins = day(begin);
         let wrong = (
             format!("is `{file}`, whose certificate begins on {begins}, which is in the future"),
-            "set the clock of this machine if it is slow, else give a certificate that is good by now",
+            "correct the clock of this machine if it is slow; otherwise configure a certificate that is already valid",
         );
         findings.push(failed(CERTIFICATE_KEY, wrong));
         return findings;
@@ -108,8 +108,7 @@ pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
         && days_left(first.not_after, now).is_some()
     {
         let day = day(first.not_after);
-        let found =
-            format!("is `{file}`, in whose chain the time of a certificate is over on {day}");
+        let found = format!("is `{file}`, with a certificate in its chain that expires on {day}");
         findings.push(warning(found, "renew the chain"));
     }
     findings
@@ -128,7 +127,7 @@ fn unusable(file: &Path, error: &CertificateError, what: &str, remedy: &'static 
             (wrong, "give a PEM file that the broker's user may read")
         }
         _ => {
-            let wrong = format!("is `{file}`, which holds no {what} in PEM form");
+            let wrong = format!("is `{file}`, which has no {what} in PEM form");
             (wrong, remedy)
         }
     }

@@ -45,7 +45,7 @@ pub(crate) async fn look(
         finding(unreachable, server.source.key(), came, remedy)
     };
     let Ok(server_name) = ServerName::try_from(name.to_owned()) else {
-        let came = format!("`{name}` is no name that a certificate can have");
+        let came = format!("`{name}` is not a valid name for a certificate");
         return chart.failed(Probe::Certificate, None, no_tls(came));
     };
     let shown = shown_by(connected, server_name.clone());
@@ -65,7 +65,7 @@ pub(crate) async fn look(
             let key = authorities.key;
             let came = format!("{own}; it is not verified");
             let remedy = format!(
-                "give the authority by `{key}`, and remove the switch that keeps us from looking"
+                "configure the authority with `{key}`, and remove the key that turns off verification"
             );
             let finding = finding(Code::Unverified, Some(key), came, remedy).warning();
             chart.found(Probe::Certificate, took, finding);

@@ -97,7 +97,7 @@ impl<'a> Authorities<'a> {
             let ((switch, upstream), key) = (self.switch, self.key);
             tracing::warn!(
                 code = %Code::Unverified,
-                "{switch} is set: anyone between the broker and {upstream} can read its credentials and change answers;  \
+                "{switch} is set: anyone between the broker and {upstream} can read its credentials and change answers; \
                  give `{key}` instead"
             );
             return Ok(Trust::unverified().map_err(|source| error(key, &source))?);
@@ -135,7 +135,7 @@ fn error(key: &'static str, source: &TrustError) -> Finding {
             ..Finding::error(
                 code,
                 key,
-                format!("`{key}` holds no usable certificate"),
+                format!("`{key}` has no usable certificate"),
                 "give one or more in PEM form, or leave it out",
             )
         },

@@ -157,7 +157,7 @@ fn references(inspection: &Inspection) -> Vec<Finding> {
             let found = "is a reference in double parentheses, which nothing resolves";
             Some(finding(key, found))
         } else if has_reference(&text) {
-            let found = "holds a reference in double parentheses, which nothing resolves";
+            let found = "has a reference in double parentheses, which nothing resolves";
             Some(finding(key, found).warning())
         } else {
             None
@@ -171,7 +171,7 @@ fn check_mode(file: &Path, findings: &mut Findings) {
     let mode = fs::metadata(file).map(|found| found.permissions().mode());
     if mode.is_ok_and(|mode| mode & READABLE_BY_OTHERS != 0) {
         let text = (
-            "the file holds secrets and can be read by every user of this machine",
+            "the file has secrets and every user of this machine can read it",
             "`chmod o-r` it",
         );
         let finding = ConfigFinding::of_file(file, text);

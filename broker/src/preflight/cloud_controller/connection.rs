@@ -27,8 +27,7 @@ pub(crate) type Foundation = (CloudController, Option<ClientAdministration>);
 pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     let Some(cf) = &config.cloud_foundry else {
         tracing::warn!(
-            "`broker.disable_cf_startup_checks` is set and there is no `cf`: plans that are gone from the configuration are not \
-             noticed"
+            "`broker.disable_cf_startup_checks` is set and `cf` is absent: the broker does not notice plans that are missing from the configuration"
         );
         return Ok(None);
     };
@@ -40,8 +39,7 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     if cf.checks == CloudFoundryChecks::Skipped {
         tracing::warn!(
             url = %cf.url,
-            "`broker.disable_cf_startup_checks` is set: the Cloud Controller is used unseen, and plans that are gone from the \
-             configuration are not noticed"
+            "`broker.disable_cf_startup_checks` is set: the broker does not check the Cloud Controller at the start, nor notice plans that are missing from the configuration"
         );
         return Ok(Some((client, clients)));
     }
@@ -108,7 +106,7 @@ pub(crate) fn connect(
     let grant = cf.credentials.clone();
     let unusable = |key: &'static str| {
         move |error: ClientError| {
-            let found = format!("`{key}` is no address that can be called");
+            let found = format!("`{key}` is not a valid address");
             let remedy = "give one such as `https://host.example.com`";
             Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(&error)
         }

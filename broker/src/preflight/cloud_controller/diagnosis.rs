@@ -59,7 +59,7 @@ async fn look_into(
         // The same authorities count for both.
         let why = match chart.findings().next() {
             None => FILE_HAS_ERRORS,
-            Some(_) => "not asked, because there are no trusted authorities",
+            Some(_) => "not checked, because there are no trusted authorities",
         };
         of_uaa.not_asked(Probe::Answer, why);
         return None;
@@ -79,7 +79,7 @@ async fn look_into(
     );
     let Some(token) = token else {
         ready?;
-        chart.not_asked(Probe::Rights, "there is no token to ask with");
+        chart.not_asked(Probe::Rights, "no token");
         return None;
     };
     let may_look = rights(&token, context, applicant, chart);

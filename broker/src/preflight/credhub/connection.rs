@@ -58,7 +58,7 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
         Err(error) => tracing::warn!(
             code = %Code::Manifest,
             %error,
-            "`service_catalog.id` has letters that CredHub does not take: orders whose adapter returns secrets will fail"
+            "`service_catalog.id` has characters that CredHub does not accept: orders whose adapter returns secrets will fail"
         ),
     }
     tracing::info!(%url, %version, "the Director's CredHub knows us");

@@ -152,7 +152,7 @@ impl Endpoint<'_> {
         chart.fine(Probe::Answer, answered.took, text);
         chart.uaa.url = Some(tokens.server());
         if uaa::look(&uaa, of_uaa).await.is_none() {
-            chart.not_asked(Probe::Credentials, "its UAA cannot be asked");
+            chart.not_asked(Probe::Credentials, "its UAA cannot be reached");
             return None;
         }
         let token = uaa::token(tokens, self.applicant(), &uaa, chart).await?;

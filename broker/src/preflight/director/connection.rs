@@ -78,8 +78,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
             tracing::warn!(
                 code = %Code::DirectorTooOld,
                 version = %info.version,
-                "the Director is older than 261 and does not join the tasks of an operation: an operation whose answer is lost, or \
-                 that an earlier process began, is not found again; upgrade it"
+                "the Director is older than 261 and does not store context ids: the broker cannot resume operations whose answer is lost or that an earlier process began; upgrade the Director"
             );
         }
         let user = info.user.unwrap_or_default();

@@ -104,7 +104,7 @@ async fn look_into(
     features::features(&info, context, chart);
     match &bosh.credentials {
         Credentials::Basic { username, .. } => {
-            of_uaa.not_asked(Probe::Answer, "the Director keeps its users itself");
+            of_uaa.not_asked(Probe::Answer, "the Director has its own users");
             let applicant = Applicant {
                 kind: ApplicantKind::User,
                 name: username,

@@ -40,7 +40,7 @@ pub(crate) fn version(info: &Info, offering: Option<&Offering>, chart: &mut Char
         chart.fine(Probe::Version, None, text);
     } else {
         let came = format!(
-            "{version} is older than 261: operations whose answer is lost are not found again"
+            "{version} is older than 261: the broker cannot resume operations whose answer is lost"
         );
         let finding = finding(came, "upgrade the Director").warning();
         chart.found(Probe::Version, None, finding);
@@ -62,7 +62,7 @@ pub(crate) fn features(info: &Info, context: &Context<'_>, chart: &mut Chart) {
                 Code::NoDirectorCredHub,
                 Some("broker.enable_secure_manifests"),
                 "to see whether it has a CredHub (`features.config_server` of `GET /info`)",
-                "it has none: deployments whose manifests refer to secrets will fail",
+                "not configured: deployments whose manifests refer to secrets will fail",
                 "give the Director a CredHub (`director.config_server`), or unset `broker.enable_secure_manifests`",
             );
             chart.found(Probe::Features, None, finding);
@@ -107,7 +107,7 @@ pub(crate) async fn configs(
     };
     let remedy = match error.kind {
         FailureKind::NotAllowed { .. } => {
-            "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if that is meant"
+            "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if this is intended"
         }
         FailureKind::Refused { .. } => "upgrade the Director, or set `broker.disable_bosh_configs`",
         _ => "look at the Director's log",

@@ -14,7 +14,7 @@ use crate::preflight::doctor::{
 /// After so many steps that take all their time the rest is not asked.
 const STEPS: u32 = 5;
 
-pub(crate) const FILE_HAS_ERRORS: &str = "not asked, because of the errors in the file";
+pub(crate) const FILE_HAS_ERRORS: &str = "not checked, because of the errors in the file";
 
 /// How long each step may take, and all of them together.
 #[derive(Clone, Copy, Debug)]

@@ -57,8 +57,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
                 "to compare the time of its answer with this machine's",
                 difference(ahead),
                 format!(
-                    "set the clock of the {subject} (`chronyc tracking` there): tokens and certificates are good by the clock of \
-                     who looks at them"
+                    "set the clock of the {subject} (`chronyc tracking` there): validity of tokens and certificates depends on the clock of both machines"
                 ),
             );
             chart.found(Probe::Clock, None, finding.warning());

@@ -24,7 +24,7 @@ pub fn resume(config: &Config, parts: &Parts, lifecycle: &Lifecycle) {
             if is_counted {
                 instances::prepare(&operations, timings.start_up).await;
             }
-            tracing::info!("caught up with what earlier processes left");
+            tracing::info!("resumed the operations of earlier processes");
         };
         stopping.run_until_cancelled(work).await;
     });

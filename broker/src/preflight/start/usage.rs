@@ -18,7 +18,7 @@ pub(crate) fn report(
     }
     let Some(source) = source else {
         tracing::warn!(
-            "`broker.enable_telemetry` is set and the service instances cannot be listed, so that there is nothing to report;  \
+            "`broker.enable_telemetry` is set and the broker cannot list service instances, so there is nothing to report; \
              give `cf` or `service_instances_api`"
         );
         return;

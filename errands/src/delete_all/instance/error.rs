@@ -23,7 +23,7 @@ pub(crate) enum Error {
         cause: Box<ServiceError>,
     },
     /// The deleted object is still listed.
-    #[error("Error: {what} is still there, although its deletion has succeeded several times.")]
+    #[error("Error: {what} still exists, although its deletion has succeeded several times.")]
     Lingering {
         /// Which binding.
         what: String,

@@ -92,7 +92,7 @@ impl Deleter {
             instance,
             deadline: Deadline::after(self.pace.limit),
             progress: Progress::NotBegun,
-            activity: "its bindings had not gone".to_owned(),
+            activity: "its bindings still existed".to_owned(),
             rejections: 0,
             has_reported_waiting: false,
         };
@@ -188,7 +188,7 @@ impl Task<'_> {
     async fn ask_for_deletion(&mut self) -> Result<Option<Deletion>, Error> {
         self.must_go_on()?;
         self.say(format_args!("Deleting service instance {}", self.instance));
-        "its deletion had not begun".clone_into(&mut self.activity);
+        "its deletion had not started".clone_into(&mut self.activity);
         let controller = &self.deleter.cloud_controller;
         let begun = controller.delete_instance(&call(), self.instance).await;
         let silence = self.deleter.observe(&begun);

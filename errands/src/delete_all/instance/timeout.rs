@@ -124,7 +124,7 @@ impl Task<'_> {
             });
         }
         self.say(format_args!(
-            "service instance {}: {}; trying again",
+            "service instance {}: {}; retrying",
             self.instance,
             Chain(&cause)
         ));

@@ -24,13 +24,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "A-02",
         Must,
-        "where nothing is done at once, a request without accepts_incomplete=true is answered with 422 AsyncRequired",
+        "a broker that is always asynchronous answers a request without accepts_incomplete=true with 422 AsyncRequired",
         |s| Box::pin(async_required(s)),
     ),
     Check::new(
         "A-03",
         Must,
-        "what is done at once is answered with 201 (provision, bind) or 200 (update, unbind, deprovision)",
+        "a synchronous result is 201 (provision, bind) or 200 (update, unbind, deprovision)",
         |s| Box::pin(at_once(s)),
     ),
     Check::new(
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "A-05",
         Must,
-        "a request that another one is in the way of is answered with 422 ConcurrencyError",
+        "a request during another operation is answered with 422 ConcurrencyError",
         |s| Box::pin(concurrency(s)),
     ),
     Check::new("A-06", Must, "operation has 1 to 10,000 characters", |s| {
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "A-07",
         Advice,
-        "where there is no operation the key is left out, and never null",
+        "without an operation the key is absent, and never null",
         |s| Box::pin(never_null(s)),
     ),
 ];
@@ -84,10 +84,7 @@ async fn at_once(session: &Session) -> Checked {
     ensure(
         creation.accepted.has_status(&[201, 202]),
         &creation.accepted,
-        || {
-            "an instance that was made should be answered with 201, or 202 while it is being made"
-                .to_owned()
-        },
+        || "a created instance should be answered with 201, or 202 during its creation".to_owned(),
     )?;
     if let Ok(bindings) = session.bindings().await {
         bindings.made.expect(&[201, 202])?;

@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "B-02",
         Must,
-        "an unknown service or plan is refused with 400",
+        "an unknown service or plan is rejected with 400",
         |s| Box::pin(unknown_ids(s)),
     ),
     Check::new(
@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "B-09",
         May,
-        "a binding answered with 202 has no credentials in that answer, and comes to its end",
+        "a binding answered with 202 has no credentials in that answer, and ends",
         |s| Box::pin(asynchronous(s)),
     ),
     Check::new(
@@ -88,7 +88,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "FB-01",
         Must,
-        "where the offering announces it, a binding can be fetched; an unknown one is 404",
+        "if the offering announces it, a binding can be fetched; an unknown one is 404",
         |s| Box::pin(fetching(s)),
     ),
     Check::new(

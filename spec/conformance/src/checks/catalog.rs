@@ -38,19 +38,19 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "C-03",
         Must,
-        "every schema names its draft, needs nothing but itself and has at most 64 kB",
+        "every schema names its draft, has no external references and at most 64 kB",
         |s| Box::pin(schemas(s)),
     ),
     Check::new(
         "C-04",
         May,
-        "the catalog has an ETag, and who has that catalog already is answered with 304",
+        "the catalog has an ETag, and a request with this ETag is answered with 304",
         |s| Box::pin(etag(s)),
     ),
     Check::new(
         "C-05",
         Must,
-        "maintenance_info holds version and description and nothing else",
+        "maintenance_info has only version and description",
         |s| Box::pin(maintenance_info(s)),
     ),
     Check::new(

@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "D-02",
         Must,
-        "an instance that is not there is answered with 410",
+        "an instance that does not exist is answered with 410",
         |s| Box::pin(unknown(s)),
     ),
     Check::new(
@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "D-04",
         Must,
-        "a request that another one is in the way of is answered with 422 ConcurrencyError",
+        "a request during another operation is answered with 422 ConcurrencyError",
         |s| Box::pin(busy(s)),
     ),
     Check::new(
@@ -53,13 +53,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "L-09",
         Advice,
-        "a deletion that is over is answered with 200 succeeded or 410, again and again",
+        "an ended deletion is answered with 200 succeeded or 410, each time",
         |s| Box::pin(end(s)),
     ),
     Check::new(
         "O-03",
         Advice,
-        "deleting what never was, or is no more, ends well",
+        "deleting an instance that does not exist succeeds",
         |s| Box::pin(never_was(s)),
     ),
 ];

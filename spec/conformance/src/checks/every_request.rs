@@ -39,13 +39,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "G-06",
         Must,
-        "without the right credentials every route answers 401, before anything else is looked at",
+        "without valid credentials every route answers 401, before any other check",
         |s| Box::pin(authentication(s)),
     ),
     Check::new(
         "G-07",
         May,
-        "no request is refused for its originating identity, be it absent or unreadable",
+        "no request is rejected for an absent or unreadable originating identity",
         |s| Box::pin(originating_identity(s)),
     ),
     Check::new(
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "G-11",
         Should,
-        "a body that is no JSON object of the right types is refused with 400",
+        "a body that is not a JSON object of the right types is rejected with 400",
         |s| Box::pin(unreadable_bodies(s)),
     ),
     Check::new("G-12", Must, "unknown members of a body are ignored", |s| {
@@ -81,12 +81,9 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new("G-17", Advice, "a body of 5 MiB is refused with 413", |s| {
         Box::pin(large_body(s))
     }),
-    Check::new(
-        "G-21",
-        Must,
-        "after a refused order there is nothing",
-        |s| Box::pin(nothing_after_rejection(s)),
-    ),
+    Check::new("G-21", Must, "a rejected order leaves no instance", |s| {
+        Box::pin(nothing_after_rejection(s))
+    }),
 ];
 
 async fn missing_version(session: &Session) -> Checked {
@@ -202,7 +199,7 @@ async fn unknown_members(session: &Session) -> Checked {
     let (plain, unknown) = (&creation.repeat, &creation.repeat_with_unknown);
     ensure(plain.status == unknown.status, unknown, || {
         format!(
-            "with an unknown member the answer should be as without it, {}",
+            "an unknown member should not change the answer, {}",
             plain.status.as_u16()
         )
     })

@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "P-02",
         Must,
-        "an unknown service or plan, or a plan of another offering, is refused with 400",
+        "an unknown service or plan, or a plan of another offering, is rejected with 400",
         |s| Box::pin(unknown_ids(s)),
     ),
     Check::new(
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "P-05",
         Should,
-        "an order repeated when the instance is there is answered with 200",
+        "an order repeated when the instance exists is answered with 200",
         |s| Box::pin(repeat_of_complete(s)),
     ),
     Check::new(
@@ -77,7 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "P-12",
         Advice,
-        "a context that is no object is refused with 400",
+        "a context that is not an object is rejected with 400",
         |s| Box::pin(wrong_context(s)),
     ),
 ];

@@ -20,19 +20,19 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "UB-02",
         Must,
-        "a binding given back is answered with 200, or 202 where that takes a while",
+        "an unbind request is answered with 200, or with 202 if it is asynchronous",
         |s| Box::pin(given_back(s)),
     ),
     Check::new(
         "UB-03",
         Must,
-        "a binding that is not there is answered with 410",
+        "a binding that does not exist is answered with 410",
         |s| Box::pin(unknown(s)),
     ),
     Check::new(
         "UB-04",
         Advice,
-        "a binding of an instance that is not there is answered with 410",
+        "a binding of an instance that does not exist is answered with 410",
         |s| Box::pin(unknown_instance(s)),
     ),
 ];

@@ -17,7 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "U-01",
         Must,
-        "a change without service_id, or with an unknown one, is refused with 400",
+        "a change without service_id, or with an unknown one, is rejected with 400",
         |s| Box::pin(wrong_service(s)),
     ),
     Check::new(
@@ -29,7 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "U-03",
         Advice,
-        "a change to an unknown plan is refused with 400",
+        "a change to an unknown plan is rejected with 400",
         |s| Box::pin(unknown_plan(s)),
     ),
     Check::new(
@@ -65,13 +65,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "U-12",
         Must,
-        "a change of nothing but the context is taken where the offering announces it",
+        "a change of only the context is accepted if the offering announces it",
         |s| Box::pin(context_only(s)),
     ),
     Check::new(
         "U-13",
         May,
-        "a change of nothing is answered with 200",
+        "a request without changes is answered with 200",
         |s| Box::pin(nothing_to_do(s)),
     ),
 ];
@@ -125,7 +125,7 @@ async fn fixed_plan(session: &Session) -> Checked {
     let offer = session.offer().await?;
     applies(!offer.can_be_left(), "the plan can be left")?;
     let Some(other) = &offer.other_plan else {
-        return Err(Objection::not_shown("there is no other plan"));
+        return Err(Objection::not_shown("the offering has no other plan"));
     };
     let instance = session.ready_instance().await?;
     let body = session.change_from(offer, &offer.plan.id);

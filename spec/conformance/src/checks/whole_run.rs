@@ -106,7 +106,7 @@ async fn statuses(session: &Session) -> Checked {
     for answer in whole_run(session).await? {
         let status = answer.status.as_u16();
         ensure(is_foreseen(&answer), &answer, || {
-            format!("{status} is no answer of this route")
+            format!("{status} is not a status of this route")
         })?;
         if answer.is_error() {
             form_of_error(&answer)?;

@@ -95,10 +95,10 @@ impl Change {
         match &self.during {
             Some(during) if during.still == Reported::InProgress => Ok(during),
             Some(_) => Err(Objection::not_shown(
-                "the change was over before anything could be asked",
+                "the change ended before the first request about it",
             )),
             None => Err(Objection::not_shown(
-                "the broker changes instances at once, there is no operation in progress",
+                "the broker changes instances synchronously: no operation in progress",
             )),
         }
     }
@@ -114,7 +114,7 @@ fn change(session: &Session, offer: &Offer) -> Result<(Value, String), Objection
     };
     if target.id == *plan && session.settings.update_parameters.is_none() {
         return Err(Objection::not_shown(
-            "there is nothing to change: the offering has no plan to move to, and --update-parameters is not given",
+            "nothing to change: the offering has no other plan, and --update-parameters is not given",
         ));
     }
     body["plan_id"] = target.id.as_str().into();

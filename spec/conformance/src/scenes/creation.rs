@@ -100,10 +100,10 @@ impl Creation {
         match &self.during {
             Some(during) if during.still == Reported::InProgress => Ok(during),
             Some(_) => Err(Objection::not_shown(
-                "the instance was there before anything could be asked",
+                "the creation ended before the first request about it",
             )),
             None => Err(Objection::not_shown(
-                "the broker makes instances at once, there is no operation in progress",
+                "the broker creates instances synchronously: no operation in progress",
             )),
         }
     }

@@ -30,7 +30,7 @@ impl CutShort {
         let accepted = client.send(Ask::provision(&instance, &body)).await?;
         if !accepted.has_status(&[202]) {
             return Err(Objection::not_shown(format!(
-                "the order was answered with {}, there is no creation to cut short",
+                "the order was answered with {}: no creation to interrupt",
                 accepted.status.as_u16()
             )));
         }

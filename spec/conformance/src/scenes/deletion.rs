@@ -101,10 +101,10 @@ impl Deletion {
         match &self.during {
             Some(during) if during.still == Reported::InProgress => Ok(during),
             Some(_) => Err(Objection::not_shown(
-                "the instance was gone before anything could be asked",
+                "the deletion ended before the first request about it",
             )),
             None => Err(Objection::not_shown(
-                "the broker deletes instances at once, there is no operation in progress",
+                "the broker deletes instances synchronously: no operation in progress",
             )),
         }
     }

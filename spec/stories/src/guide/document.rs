@@ -63,9 +63,14 @@ impl Document {
     /// All that are for readers: the `README.md` at the top, what is below `docs`, and the `README.md` of the release
     /// and of each adapter.
     pub fn all() -> Vec<Self> {
-        let mut files = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
-            .map(PathBuf::from)
-            .to_vec();
+        let mut files = [
+            "README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+        ]
+        .map(PathBuf::from)
+        .to_vec();
         for folder in FOLDERS {
             let found = markdown_below(Path::new(folder));
             let is_for_readers =

@@ -103,10 +103,16 @@ pub fn properties_page() -> String {
         }
         let same = tables.iter().find(|(_, table)| *table == rows);
         if let Some((first, _)) = same {
-            add(&mut page, &format!("\nProperties as those of [{first}](#{first}).\n"));
+            add(
+                &mut page,
+                &format!("\nProperties as those of [{first}](#{first}).\n"),
+            );
             continue;
         }
-        add(&mut page, "\nproperty | default | meaning\n--- | --- | ---\n");
+        add(
+            &mut page,
+            "\nproperty | default | meaning\n--- | --- | ---\n",
+        );
         page.push_str(&rows);
         tables.push((name.clone(), rows));
     }

@@ -374,9 +374,9 @@ async fn a_world_readable_file_is_warned_about() {
         fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
         let ran = run(&["check", "--config", &file.display().to_string()]);
         assert_eq!(ran.status, 0, "{}", ran.output);
-        let reported = ran.output.contains(
-            "warning: the file holds secrets and can be read by every user of this machine; ",
-        );
+        let reported = ran
+            .output
+            .contains("warning: the file has secrets and every user of this machine can read it; ");
         assert_eq!(reported, is_reported, "{mode:o}: {}", ran.output);
     }
 }

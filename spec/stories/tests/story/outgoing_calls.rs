@@ -122,7 +122,11 @@ async fn a_poll_calls_no_upstream_during_and_after_the_reconciler() {
         assert_eq!(poll.expect_status(200).json()["state"], "succeeded");
     }
 
-    assert_eq!(reported(&reader.read().await), "", "the reconciler has ended");
+    assert_eq!(
+        reported(&reader.read().await),
+        "",
+        "the reconciler has ended"
+    );
     reader.last = 0;
     let all = reader.read().await;
     assert!(all.len() < 100, "polls make calls:\n{}", reported(&all));

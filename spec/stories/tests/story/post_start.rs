@@ -220,5 +220,5 @@ async fn a_signal_ends_the_wait() {
     running.terminate();
 
     let run = running.ended().await.expect_status(1);
-    assert_eq!(run.last_text(), "stopped by a signal before it was done");
+    assert_eq!(run.last_text(), "stopped by a signal before its end");
 }

@@ -13,7 +13,11 @@ async fn a_deletion_that_cannot_clean_up_says_so_until_it_can() {
     platform
         .provision_to_the_end(&instance, &with_extension("fast"))
         .await;
-    assert_eq!(director.configs().await.len(), 2, "a config and the operation record");
+    assert_eq!(
+        director.configs().await.len(),
+        2,
+        "a config and the operation record"
+    );
     refuse(&control, "DELETE", "/configs").await;
 
     let deletion = platform.deprovision(&instance).await.accepted();
@@ -72,7 +76,11 @@ async fn an_update_that_the_director_refuses_leaves_configs_and_memory_as_they_w
     known.expect_status(200);
     change(&broker, &instance, &with_extension("slow")).await;
     assert_ne!(contents(&foundation).await, before);
-    assert_eq!(director.configs().await.len(), 2, "a config and the operation record");
+    assert_eq!(
+        director.configs().await.len(),
+        2,
+        "a config and the operation record"
+    );
 }
 
 #[tokio::test]
@@ -92,7 +100,11 @@ if [[ $input == *'maxclients\":250'* ]]; then as_redis | sed 's/"configs":{}/"co
     // One that it does not name stays.
     let clients = |number: u32| Order::small().with_parameters(json!({ "maxclients": number }));
     change(&broker, &instance, &clients(100)).await;
-    assert_eq!(director.configs().await.len(), 2, "a config and the operation record");
+    assert_eq!(
+        director.configs().await.len(),
+        2,
+        "a config and the operation record"
+    );
     change(&broker, &instance, &clients(250)).await;
 
     let left = director.configs().await;

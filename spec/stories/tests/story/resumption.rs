@@ -69,14 +69,18 @@ async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
     );
     broker.start_again().await;
 
-    eventually("instance and operation record are gone", TIMEOUT, async || {
-        let left = (director.deployments().await, director.configs().await);
-        if left.0.is_empty() && left.1.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{left:?}"))
-        }
-    })
+    eventually(
+        "instance and operation record are gone",
+        TIMEOUT,
+        async || {
+            let left = (director.deployments().await, director.configs().await);
+            if left.0.is_empty() && left.1.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{left:?}"))
+            }
+        },
+    )
     .await;
     let history = [
         history_of_an_order(&instance),

@@ -30,14 +30,14 @@ pub(in crate::check) fn check_malformed(session: &mut Session<'_>, ordered: &Ord
             "a document that is cut off",
             of("{\"generate_manifest\": {"),
         ),
-        ("a document that is no object", of("[]\n")),
+        ("a document that is not an object", of("[]\n")),
         ("a document without the section", of("{}\n")),
         (
             "an object in the place of a text",
             adapter_request.on_stdin_with("plan", ordered.plan.document.clone()),
         ),
         (
-            "a plan that is no JSON",
+            "a plan that is not JSON",
             adapter_request.on_stdin_with("plan", json!("{\"instance_groups\": [")),
         ),
     ];

@@ -17,12 +17,12 @@ rules! {
         section: "Exit codes";
 
     UNBINDING_FAILS: Error "B-04" "a binding cannot be deleted",
-        why: "the platform keeps the binding, and the service instance cannot be deleted",
+        why: "the binding stays in the platform, and the service instance cannot be deleted",
         remedy: "delete what `create-binding` made, by the binding id; succeed where there is nothing to do",
         section: "What an author must do";
 
-    DASHBOARD_FAILS: Error "B-05" "the dashboard's address cannot be asked for",
-        why: "an order whose dashboard fails is refused",
+    DASHBOARD_FAILS: Error "B-05" "the dashboard's address cannot be requested",
+        why: "an order whose dashboard fails is rejected",
         remedy: "answer with an address from the instance id, plan and manifest alone, or exit with 10",
         section: "Exit codes";
 

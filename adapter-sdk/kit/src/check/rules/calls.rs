@@ -31,28 +31,28 @@ rules! {
         remedy: "ignore unknown members, in the document and in the JSON in its strings",
         section: "stdin form";
 
-    ABSENT_MEMBERS: Warning "C-07" "a member that may be absent is asked for",
+    ABSENT_MEMBERS: Warning "C-07" "a member that may be absent is required",
         why: "older brokers send no `previous_secrets`, `previous_configs` or `uaa_client`",
         remedy: "take an absent member, an empty one and `null` as nothing",
         section: "stdin form";
 
     HALF_BINDINGS: Error "C-08" "only one of `create-binding` and `delete-binding` is implemented",
-        why: "what can be bound must be unbound, or the platform keeps bindings that cannot be deleted",
+        why: "without both, the platform has bindings that cannot be deleted",
         remedy: "implement both, or neither for a service that is not bindable",
         section: "Subcommands";
 
-    MALFORMED_ACCEPTED: Error "C-09" "input that breaks the protocol is answered with success",
+    MALFORMED_ACCEPTED: Error "C-09" "invalid input ends with success",
         why: "a bug of the broker becomes an instance that no user ordered",
         remedy: "refuse what cannot be decoded: exit code 1, nothing on stdout, the cause on stderr",
         section: "stdin form";
 
-    WRONG_EXIT_CODE: Error "C-10" "the exit code means something else here",
-        why: "10, 41, 42 and 49 have their meaning for the broker, whatever the subcommand: the user gets the wrong status and text",
+    WRONG_EXIT_CODE: Error "C-10" "the exit code has another meaning for this subcommand",
+        why: "the broker reads 10, 41, 42 and 49 the same way for every subcommand: the user gets the wrong status and text",
         remedy: "use 10 only for what is not implemented at all, 41 only in `delete-binding`, 42 and 49 only in `create-binding`, else 1",
         section: "Exit codes";
 
     FORMS_DIFFER: Error "C-11" "the two forms of one question get two answers",
-        why: "an operator who changes `use_stdin` would change every instance",
+        why: "a change of `use_stdin` would change every instance",
         remedy: "decode both forms into the same type and answer from that",
         section: "argv form";
 }

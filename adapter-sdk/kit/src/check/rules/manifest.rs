@@ -17,7 +17,7 @@ rules! {
         section: "What the broker checks in a generated manifest";
 
     FOREIGN_VERSION: Error "M-04" "a release or stemcell is not one of the service deployment",
-        why: "the operator uploads what the service deployment names; the Director fails on anything else",
+        why: "the operator uploads the releases and stemcells of the service deployment; the Director rejects all others",
         remedy: "take name and version of releases and stemcells from the service deployment",
         section: "What an author must do";
 
@@ -57,7 +57,7 @@ rules! {
         section: "Configs";
 
     UNDECLARED_VARIABLE: Warning "M-12" "a reference `((name))` has no entry under `variables`",
-        why: "the Director generates what `variables` declares; any other name has to be in CredHub already",
+        why: "the Director generates the names under `variables`; every other name must exist in CredHub",
         remedy: "declare it, or refer to an absolute path",
         section: "What an author must do";
 }

@@ -8,7 +8,7 @@ rules! {
 
     VALID_REFUSED: Error "U-02" "valid parameters are refused",
         why: "users cannot order what the documentation offers",
-        remedy: "accept them, or take them out of the check's inputs",
+        remedy: "accept them, or remove them from the check's inputs",
         section: "Request parameters";
 
     INVALID_ACCEPTED: Error "U-03" "unknown or malformed parameters are accepted",

@@ -8,17 +8,17 @@ rules! {
 
     OUT_OF_TIME: Error "P-02" "a call does not end in time",
         why: "the platform gives up on a request after a minute; the broker kills the adapter before that",
-        remedy: "bound everything that the adapter waits for; read nothing but stdin",
+        remedy: "set a timeout for every wait; read only stdin",
         section: "The process";
 
     LEAVES_PROCESSES: Error "P-03" "a process of the adapter outlives the call",
-        why: "a call is one process that runs to its end; what is left behind piles up on the broker's machine or is killed at any moment",
+        why: "a call is one process that runs to its end; processes that outlive it accumulate on the broker's machine or are killed at any moment",
         remedy: "wait for every process that the adapter starts",
         section: "The process";
 
     TOO_MUCH_OUTPUT: Error "P-04" "more is printed on stdout than an answer may have",
         why: "the broker kills an adapter that floods it",
-        remedy: "print the answer and nothing else",
+        remedy: "print only the answer",
         section: "stdout";
 
     SLOW: Warning "P-05" "a call takes longer than a second",
@@ -32,8 +32,8 @@ rules! {
         section: "Exit codes";
 
     ACCEPTS_ANY_SUBCOMMAND: Error "P-07" "an unknown subcommand, or none, ends with success",
-        why: "a newer broker takes it for an answer",
-        remedy: "exit with 1 and name on stderr the subcommands that there are",
+        why: "a newer broker reads it as an answer",
+        remedy: "exit with 1 and list the subcommands on stderr",
         section: "What the Go SDK prints and returns";
 
     LEAVES_INPUT_UNREAD: Warning "P-08" "stdin is closed before it has been read to its end",

@@ -12,7 +12,7 @@ rules! {
         section: "Secrets going out (ODB-managed)";
 
     ENTRY_WITHOUT_PLACEHOLDER: Warning "K-03" "an entry in `secrets` has no placeholder in the manifest",
-        why: "the broker drops it silently, so whatever needed it does not get it",
+        why: "the broker ignores it without a message",
         remedy: "write `((odb_secret:NAME))` where the value belongs, or return no entry",
         section: "Secrets going out (ODB-managed)";
 
@@ -32,12 +32,12 @@ rules! {
         section: "Secrets going out (ODB-managed)";
 
     REUSED_SECRET_NAME: Warning "K-07" "a secret's new value is returned under the name of the old one",
-        why: "secrets are written before the deployment: if that fails, the running service is left with a value that it does not have",
+        why: "secrets are written before the deployment: if that fails, CredHub has a value that the running service does not use",
         remedy: "give a new value a new name, with a random or content-derived suffix",
         section: "What an author must do";
 
     GENERATED_IN_MANIFEST: Warning "K-08" "the manifest has a value in plain text that looks like a generated secret",
         why: "manifests are stored permanently, and every user with access to the deployment can read them",
-        remedy: "let the Director generate it (`variables`) or the broker keep it (`((odb_secret:NAME))`); name the place under `plain_secrets` in the check's inputs if it is no secret or cannot be otherwise",
+        remedy: "let the Director generate it (`variables`) or the broker keep it (`((odb_secret:NAME))`); list the location under `plain_secrets` in the check's inputs if it is not a secret or must be plain",
         section: "What an author must do";
 }

@@ -3,7 +3,7 @@
 rules! {
     NOT_ONE_VALUE: Error "S-01" "stdout is not exactly one JSON value",
         why: "the broker parses the whole of stdout as one value: a log line before it or anything after it fails the request",
-        remedy: "print the answer to stdout and everything else to stderr",
+        remedy: "print the answer to stdout and all other output to stderr",
         section: "stdout";
 
     WRONG_SHAPE: Error "S-02" "the answer does not have the shape that the protocol asks for",
@@ -17,7 +17,7 @@ rules! {
         section: "Exit codes";
 
     SECRET_ON_STDERR: Error "S-04" "stderr has a secret",
-        why: "stderr goes into the broker's log, which many people can read and which cannot be cleaned",
+        why: "the broker logs stderr; many people can read the log",
         remedy: "never print the input, the manifest, secrets or credentials; name them",
         section: "Exit codes";
 
@@ -26,7 +26,7 @@ rules! {
         remedy: "never put values of the input into such a text; name the parameter",
         section: "Exit codes";
 
-    CALLER_ERROR_FOR_USER: Warning "S-06" "input that breaks the protocol is answered with a text for the platform user",
+    CALLER_ERROR_FOR_USER: Warning "S-06" "invalid input ends with a text for the platform user",
         why: "the user reads about an error that only the operator can fix",
         remedy: "leave stdout empty and print the cause on stderr",
         section: "What an author must do";

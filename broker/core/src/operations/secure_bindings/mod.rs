@@ -216,7 +216,7 @@ impl SecureBindings {
             for name in found.iter().filter(|name| !is_of_binding(name)) {
                 let deleted = self.credhub.delete(call, name).await;
                 deleted.map_err(SecureBindingError::while_trying_to(
-                    "delete what else is kept of the instance",
+                    "delete the instance's other resources",
                 ))?;
             }
         }
@@ -250,7 +250,7 @@ impl KeptBindings for SecureBindings {
             Err(error) if error.status() == Some(StatusCode::FORBIDDEN) => {
                 tracing::warn!(
                     code = %Code::CleanUp, error = %Chain(&error),
-                    "credentials of bindings are left behind that may not be deleted"
+                    "some credentials of bindings remain: the broker has no permission to delete them"
                 );
                 Ok(())
             }

@@ -42,7 +42,7 @@ pub enum AdapterError {
     },
     /// Others kept it from being started in time.
     #[error(
-        "the service adapter could not be asked for `{call}` in time: as many calls as may were running"
+        "could not run the service adapter's `{call}` in time: the limit of concurrent calls was reached"
     )]
     NoLocation {
         /// The subcommand.

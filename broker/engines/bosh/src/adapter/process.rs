@@ -173,7 +173,7 @@ fn report(event: Event) {
         ),
         Event::NoWatchdog(error) => tracing::warn!(
             error = %Chain(&error),
-            "there is no watchdog: if the broker is killed, adapters that run at that moment go on to their end"
+            "no watchdog: if the broker is killed, running adapters continue to their end"
         ),
         Event::Survived(processes) => tracing::warn!(
             processes,

@@ -155,7 +155,7 @@ async fn delete_link(engine: &BoshEngine, call: &Call, link: &LinkId, timeout: D
             code = %Code::CleanUp,
             link.id = %link,
             error = %Chain(&error),
-            "a link that was made for its DNS address is left behind"
+            "a link of its DNS address remains"
         );
     }
 }

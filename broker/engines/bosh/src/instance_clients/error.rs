@@ -23,11 +23,13 @@ pub enum ClientError {
         source: Box<ServiceError>,
     },
     /// A client was not there to be made, nor to be found, several times in a row.
-    #[error("could not create the UAA client of the instance: it keeps coming and going")]
+    #[error(
+        "could not create the UAA client of the instance: another process creates and deletes it"
+    )]
     Unsteady,
     /// The id is taken by a client of another owner.
     #[error(
-        "there is a UAA client with the instance's id that this broker has not made; see whose it is"
+        "a UAA client with the instance's id exists that this broker has not created; find its owner"
     )]
     Foreign,
     /// The definition uses the space, which is unknown.

@@ -224,7 +224,7 @@ impl InstanceClients {
         if let Err(error) = self.remove(administration, call, instance).await {
             tracing::warn!(
                 error = %Chain(&error),
-                "it is not known whether the instance has had a UAA client; if it has, it is left behind"
+                "cannot read whether the instance has a UAA client; if it has one, it remains"
             );
         }
         Ok(())

@@ -41,11 +41,11 @@ pub(crate) enum CancelError {
     #[error("no operation on the service instance is in progress")]
     NothingInProgress,
     /// The deployment is gone: there is nothing to go back to.
-    #[error("the deployment is gone already, and what it leaves behind is being removed")]
+    #[error("the deployment is already deleted, and its other resources are being deleted")]
     TooLate,
     /// Another process works on it, or the operation has no record.
     #[error(
-        "the Director's task {task} holds the deployment, and no recorded operation of this broker started it"
+        "the Director's task {task} locks the deployment, and no recorded operation of this broker started it"
     )]
     Unremembered {
         /// The task.
@@ -65,12 +65,11 @@ impl From<CancelError> for EngineError {
             CancelError::Instance(error) => return error.into(),
             CancelError::NothingInProgress => EngineErrorKind::NothingInProgress,
             CancelError::TooLate => EngineErrorKind::NotCancellable(
-                "The operation cannot be cancelled any more: the deployment is gone already, and what it leaves behind is being \
-                 removed."
+                "The operation can no longer be cancelled: the deployment is already deleted, and its other resources are being deleted."
                     .to_owned(),
             ),
             CancelError::Unremembered { task } => EngineErrorKind::NotCancellable(format!(
-                "Task {task} of the Director holds the service instance, and no recorded operation of the broker started it. If \
+                "Task {task} of the Director locks the service instance, and no recorded operation of the broker started it. If \
                  that task is not needed, cancel it at the Director: bosh cancel-task {task}."
             )),
             CancelError::Unsteady => EngineErrorKind::NotCancellable(

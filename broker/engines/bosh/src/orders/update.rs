@@ -55,7 +55,7 @@ async fn check_pending_changes(
 ) -> Result<(), Error> {
     let Some(plan) = plan else {
         tracing::warn!(
-            "the instance's plan is gone from the configuration: pending changes cannot be found"
+            "the instance's plan is not in the configuration: cannot find pending changes"
         );
         return Ok(());
     };

@@ -66,7 +66,7 @@ async fn note_unchanged(
         Ok(_) => Ok(()),
         Err(WriteRecordError::Overtaken) => Err(Error::Busy),
         Err(error @ WriteRecordError::Director(_)) => {
-            tracing::warn!(code = %Code::Director, error = %Chain(&error), "that nothing is to be done was not written down: the next upgrade finds it out again");
+            tracing::warn!(code = %Code::Director, error = %Chain(&error), "could not record that the instance is up to date: the next upgrade checks it again");
             Ok(())
         }
     }

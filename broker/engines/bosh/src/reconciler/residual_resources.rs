@@ -86,7 +86,7 @@ async fn delete_client(
         .await
     {
         Err(error) if error.is_missing_right() => {
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the UAA client of the instance is left behind");
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the UAA client of the instance remains");
             Ok(())
         }
         deleted => deleted,
@@ -128,7 +128,7 @@ fn tolerate_missing_rights(removed: Result<(), ServiceError>) -> Result<(), Serv
                 ..
             },
         ) => {
-            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "something is left behind that may not be deleted");
+            tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "some resources remain: the broker has no permission to delete them");
             Ok(())
         }
         removed => removed,

@@ -27,7 +27,7 @@ pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Er
             tracing::warn!(
                 code = %Code::Resume,
                 error = %Chain(&error),
-                "operations of an earlier process cannot be looked up; they go on when they are asked about"
+                "could not read the operations of an earlier process; they resume at the next poll"
             );
             Vec::new()
         }

@@ -120,7 +120,7 @@ pub(crate) fn log<E: std::error::Error + 'static>(attempt: u32, error: &E, what:
             code = %Code::Follow,
             attempts = attempt,
             error = %Chain(error),
-            "could not {what} for a while, which holds an operation up; trying again"
+            "could not {what} for some time, which delays an operation; retrying"
         );
     } else if attempt < UNREPORTED {
         tracing::warn!(code = %Code::Follow, error = %Chain(error), "could not {what}, trying again");

@@ -110,7 +110,9 @@ pub(crate) async fn record(
     let found = match found {
         Ok(found) => found,
         Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => None,
-        Err(error) => return Err(Error::director("read the operation record of the instance")(error)),
+        Err(error) => {
+            return Err(Error::director("read the operation record of the instance")(error));
+        }
     };
     Ok(InstanceRecord {
         deployment,

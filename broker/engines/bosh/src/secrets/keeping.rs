@@ -106,7 +106,7 @@ impl InstanceSecrets {
         };
         for name in unused.iter().filter(|name| !mentioned(name)) {
             credhub.delete(call, name).await?;
-            tracing::info!(credential = %name, "deleted a secret that the instance does not use any more");
+            tracing::info!(credential = %name, "deleted a secret that the instance no longer uses");
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl InstanceSecrets {
                     ..
                 },
             )) => {
-                tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "secrets are left behind that may not be deleted");
+                tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "some secrets remain: the broker has no permission to delete them");
                 Ok(())
             }
             removed => removed,
@@ -157,7 +157,7 @@ impl InstanceSecrets {
             tracing::warn!(
                 code = %Code::CleanUp,
                 credentials = others.len(),
-                "credentials stay that another deployment shares, whose name differs in case only"
+                "credentials remain that a deployment shares whose name differs only in case"
             );
             others.clear();
         }
@@ -165,7 +165,7 @@ impl InstanceSecrets {
             match credhub.delete(call, name).await? {
                 Removed::Yes => {}
                 Removed::WasAbsent => {
-                    tracing::debug!(credential = %name, "a credential of the instance is gone already, or may not be deleted");
+                    tracing::debug!(credential = %name, "a credential of the instance does not exist, or the broker has no permission to delete it");
                 }
             }
         }
@@ -231,7 +231,7 @@ async fn write_again(
     previous: &CredentialId,
 ) -> Result<(), ServiceError> {
     let Some(previous) = credhub.version_of(call, previous).await? else {
-        tracing::warn!(code = %Code::CleanUp, credential = %name, "the former value of a secret is gone: the new one stays");
+        tracing::warn!(code = %Code::CleanUp, credential = %name, "the previous value of a secret is lost: the new one remains");
         return Ok(());
     };
     credhub.put(call, name, &previous.value).await?;

@@ -71,7 +71,7 @@ pub enum SecretError {
         path: String,
     },
     /// CredHub cannot have a credential of this name.
-    #[error("the adapter's secret cannot be kept")]
+    #[error("cannot store the adapter's secret")]
     Name(#[from] InvalidCredentialName),
 }
 

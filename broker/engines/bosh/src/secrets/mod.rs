@@ -70,7 +70,7 @@ pub(crate) async fn secrets_for_bindings(
         )
         .await;
     resolved.unwrap_or_else(|error| {
-        tracing::warn!(code = %Code::CredHub, error = %Chain(&error), "the adapter is asked without secrets");
+        tracing::warn!(code = %Code::CredHub, error = %Chain(&error), "the adapter runs without secrets");
         None
     })
 }

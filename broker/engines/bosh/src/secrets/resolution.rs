@@ -159,14 +159,14 @@ fn gather(
             code = %Code::CredHub,
             references = in_short(&unread),
             error = %Chain(error),
-            "the adapter is asked without the secrets behind these references: they could not be read"
+            "the adapter runs without the secrets of these references: they could not be read"
         );
     }
     if !unresolved.is_empty() {
         tracing::warn!(
             code = %Code::UnresolvedSecret,
             references = in_short(&unresolved),
-            "the adapter is asked without the secrets behind these references: they mean nothing, or may not be read"
+            "the adapter runs without the secrets of these references: they do not exist, or the broker has no permission to read them"
         );
     }
     Ok(Some(secrets))

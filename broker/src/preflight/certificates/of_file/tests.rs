@@ -166,7 +166,7 @@ fn trust_roots_are_refused_when_they_are_none_and_warned_about_when_they_end() {
     );
     let (errors, _) = said(&section("hunter2"));
     assert!(
-        errors[0].starts_with("bosh.root_ca_cert holds no usable certificate"),
+        errors[0].starts_with("bosh.root_ca_cert has no usable certificate"),
         "{errors:?}"
     );
 }

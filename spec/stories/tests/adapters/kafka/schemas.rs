@@ -125,7 +125,7 @@ fn a_plan_can_make_the_schemas_fail_for_tests_of_a_platform() {
     let mut plan = plan();
     plan["properties"]["service_adapter_fails"] = true.into();
     let run = schemas(&plan);
-    let text = "there are no schemas: plan property `service_adapter_fails` is set.";
+    let text = "no schemas: plan property `service_adapter_fails` is set.";
     assert_eq!(run.rejection(), text);
     assert!(run.stderr.contains("service_adapter_fails"), "{run:?}");
 }

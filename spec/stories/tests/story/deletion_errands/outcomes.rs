@@ -387,7 +387,7 @@ async fn the_time_for_one_instance_is_limited() {
             .expect_status(1);
 
         let reported = format!(
-            "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended."
+            "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended yet yet."
         );
         assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
     }

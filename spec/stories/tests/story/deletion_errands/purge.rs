@@ -123,7 +123,7 @@ async fn an_instance_that_appears_meanwhile_goes_too() {
 
         let texts = run.texts();
         assert!(
-            texts.contains(&"1 service instance(s) have come meanwhile"),
+            texts.contains(&"1 service instance(s) were created in the meantime"),
             "{texts:#?}"
         );
         let deleted = format!("Result: deleted service instance {second}");

@@ -275,7 +275,7 @@ async fn a_broken_root_is_reported_once_and_no_server_that_it_signs_is_called() 
         let rows = probes.iter().filter(|row| row["upstream"] == upstream);
         let reported: Vec<_> = rows.map(|row| (&row["result"], &row["text"])).collect();
         let result = json!("not-asked");
-        let why = json!("not asked, because of the errors in the file");
+        let why = json!("not checked, because of the errors in the file");
         assert_eq!(reported, [(&result, &why)], "{upstream}: {}", ran.output);
     }
     let text = doctor(broken(), &[]).await.output;

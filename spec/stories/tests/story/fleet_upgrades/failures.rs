@@ -62,7 +62,7 @@ async fn asked_to_stop_it_begins_nothing_more_and_says_what_goes_on() {
         );
         assert!(
             summary(&run).ends_with(
-                "Number of operations that go on: 1; Number of service instances that were not started: 2"
+                "Number of operations that continue: 1; Number of service instances that were not started: 2"
             ),
             "{}",
             summary(&run)

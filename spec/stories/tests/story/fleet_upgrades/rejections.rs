@@ -87,7 +87,7 @@ async fn without_a_list_nothing_is_touched() {
         let wanted = if errand == UPGRADE {
             "error listing service instances: failed to get service instances with status code: 401"
         } else {
-            "the broker could not be asked for the version of its BOSH director: HTTP response status: 401"
+            "could not read the version of the BOSH director from the broker: HTTP response status: 401"
         };
         assert!(run.last_text().starts_with(wanted), "{run:?}");
         assert!(!run.stderr.contains("FINISHED PROCESSING"));

@@ -215,7 +215,7 @@ async fn the_next_wave_waits_until_the_last_one_is_healthy() {
     let texts = own_texts(&run);
     let looks = texts
         .iter()
-        .filter(|text| *text == "All of them are healthy");
+        .filter(|text| *text == "All instances are healthy");
     assert_eq!(looks.count(), 3, "{texts:#?}");
 
     let vms = fleet

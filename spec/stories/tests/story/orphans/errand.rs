@@ -96,7 +96,7 @@ async fn each_one_is_explained_to_people_in_a_table_and_to_programs_in_json() {
             .to_owned()
     };
     assert!(row(&marked).contains("this broker"), "{reported:?}");
-    assert!(row(&marked).contains("the platform has forgotten it"));
+    assert!(row(&marked).contains("the platform does not have it"));
     assert!(row(&marked).contains("create succeeded"));
     assert!(row(&unmarked).contains("unknown"), "{reported:?}");
     let json = run(&foundation, &broker, &["--explain", "--output", "json"]).await;

@@ -76,7 +76,7 @@ async fn prune_secrets(context: &Context) {
     if !deploys || !context.upstreams.secrets.are_kept() {
         return;
     }
-    let warn = |error: &CleanupError| tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "could not delete secrets that are not used any more");
+    let warn = |error: &CleanupError| tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "could not delete unused secrets");
     context
         .try_often(|| try_to_prune_secrets(context), warn)
         .await;

@@ -139,7 +139,7 @@ pub(crate) fn in_progress(scene: &Scene<'_>) -> String {
 
 /// An operation of which nothing new can be learned for the time being.
 pub(crate) fn without_news(latest: &str) -> String {
-    let news = "The platform's servers cannot be asked at the moment; last known state: ";
+    let news = "The platform's servers are not available at the moment; last known state: ";
     cut(format!("{news}{latest}"))
 }
 
