@@ -129,7 +129,7 @@ impl Page {
             let _ = writeln!(self.text, "{}{new}\n", table.what);
         }
         self.line("key | value | meaning");
-        self.line("--- | --- | ---");
+        self.line("---|---|---");
         let location = Location {
             table,
             within: "",

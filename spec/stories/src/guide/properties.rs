@@ -12,8 +12,8 @@ const PREFACE: &str = "\
 # Properties of the BOSH jobs
 
 A property of the job `broker` sets the [key](configuration.md) of `broker.yml` with the same name; keys of the section `broker`
-have no prefix. The table lists only those with another name or with a default. The specifications in `release/jobs` have an
-example of each property. A Director silently drops undeclared properties.
+have no prefix. The table lists only those with another name, or with a default other than false and empty. The specifications in
+`release/jobs` have an example of each property. A Director silently drops undeclared properties.
 ";
 
 /// Properties of job `broker` with another name in `broker.yml`. A property outside of these sections belongs to
@@ -92,7 +92,9 @@ pub fn properties_page() -> String {
                 value => format!("`{value}`"),
             };
             let meaning = match key(property).filter(|_| is_broker) {
-                Some(key) if default.is_empty() && has_its_name(property, &key) => continue,
+                Some(key) if is_empty(&declared["default"]) && has_its_name(property, &key) => {
+                    continue;
+                }
                 Some(key) => format!("[`{key}`](configuration.md#{key})"),
                 None => meaning(declared),
             };
@@ -111,7 +113,7 @@ pub fn properties_page() -> String {
         }
         add(
             &mut page,
-            "\nproperty | default | meaning\n--- | --- | ---\n",
+            "\nproperty | default | meaning\n---|---|---\n",
         );
         page.push_str(&rows);
         tables.push((name.clone(), rows));
@@ -121,6 +123,18 @@ pub fn properties_page() -> String {
 
 fn add(page: &mut String, text: &str) {
     page.write_str(text).expect("a text takes everything");
+}
+
+/// Whether a default is none, false or empty.
+fn is_empty(default: &Value) -> bool {
+    match default {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Number(_) => false,
+    }
 }
 
 /// Whether a property has the name of its key; keys of the section `broker` have no prefix.
