@@ -292,7 +292,7 @@ fn what_schemas_say_beyond_types_is_reported_in_words_as_well() {
         ),
         (
             json!({"port": 23}),
-            "parameter `hosts` must be set to a list, none of them twice, each of them a host name",
+            "parameter `hosts` must be set to a list, without duplicates, each of them a host name",
         ),
         (
             json!({"step": 7}),
@@ -300,7 +300,7 @@ fn what_schemas_say_beyond_types_is_reported_in_words_as_well() {
         ),
         (
             json!({"hosts": ["a", "a"]}),
-            "parameter `hosts` must be a list, none of them twice, each of them a host name",
+            "parameter `hosts` must be a list, without duplicates, each of them a host name",
         ),
         (
             json!({"level": "low"}),

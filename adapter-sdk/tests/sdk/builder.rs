@@ -198,7 +198,7 @@ fn a_stemcell_is_chosen_by_operating_system_or_name() {
     );
     assert_eq!(
         built(StemcellChoice::Os("ubuntu-noble".to_owned())).unwrap_err(),
-        "there is no stemcell of operating system `ubuntu-noble`; the service deployment has \
+        "no stemcell of operating system `ubuntu-noble`; the service deployment has \
          `ubuntu-jammy/1.80`, `jammy-fips/1.80`, `windows2019/7`"
     );
     assert!(

@@ -45,7 +45,7 @@ fn what_the_plan_or_the_releases_lack_is_named() {
                 .instance_group("server", ["exporter"])
                 .property(PORT, 1)
         ),
-        "there is no job for property `/service/port` of job `server` in instance group `server`"
+        "no job for property `/service/port` of job `server` in instance group `server`"
     );
     assert_eq!(
         error(
@@ -120,7 +120,7 @@ fn what_a_director_or_the_broker_would_refuse_is_refused_at_once() {
     );
     assert_eq!(
         error(|call| call.service_deployment.stemcells.clear()),
-        "there is no stemcell at all; the service deployment has none"
+        "no stemcell at all; the service deployment has none"
     );
 }
 

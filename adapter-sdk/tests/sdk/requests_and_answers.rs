@@ -186,7 +186,7 @@ fn a_binding_names_the_addresses_that_it_does_not_find() {
     }
     assert_eq!(
         call.dns_address("server").unwrap_err().to_string(),
-        "there is no DNS address `server` (there is none at all); add it to `binding_with_dns` of the plan"
+        "unknown DNS address `server` (there is none at all); add it to `binding_with_dns` of the plan"
     );
     call.dns_addresses
         .insert("server".to_owned(), "q-s0.server.bosh".to_owned());

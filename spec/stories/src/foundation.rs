@@ -509,7 +509,7 @@ impl FoundationSetup {
         self.with("/director/credhub/acls", "disabled")
     }
 
-    /// With a Director that keeps its users itself, among them this one.
+    /// With a Director that has its own users, among them this one.
     #[must_use]
     pub fn with_director_user(mut self, name: &str, password: &str) -> Self {
         self.settings["director"]["user_management"] = serde_json::json!({

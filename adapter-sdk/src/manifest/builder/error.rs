@@ -54,7 +54,7 @@ pub enum ManifestBuilderError {
         version: String,
     },
     /// No stemcell is the one that the adapter needs.
-    #[error("unknown stemcell {wanted}; the service deployment has {configured}")]
+    #[error("no stemcell {wanted}; the service deployment has {configured}")]
     NoStemcell {
         /// The adapter's requirement, in words.
         wanted: String,

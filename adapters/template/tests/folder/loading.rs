@@ -105,7 +105,7 @@ fn a_file_that_nothing_uses_is_reported() {
     let reported = error_of(&folder);
     assert!(
         reported.contains(
-            "`dashbord.tera` is neither rendered nor included; there are `dashboard.tera`, "
+            "`dashbord.tera` is not rendered and not included; there are `dashboard.tera`, "
         ),
         "{reported}"
     );

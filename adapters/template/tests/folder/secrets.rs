@@ -212,7 +212,7 @@ fn placeholders_occur_in_the_manifest_only() {
     let run = config.refused(&create(&plan(), &json!({})));
     assert!(
         run.stderr
-            .contains("the cloud config holds the placeholder `((odb_secret:token_"),
+            .contains("the cloud config has the placeholder `((odb_secret:token_"),
         "{run:?}"
     );
     let label = "labels:\n  mine: \"{{ secret(name='token') }}\"\n";
@@ -220,7 +220,7 @@ fn placeholders_occur_in_the_manifest_only() {
     let run = label.refused(&create(&plan(), &json!({})));
     assert!(
         run.stderr
-            .contains("label `mine` holds the placeholder `((odb_secret:token_"),
+            .contains("label `mine` has the placeholder `((odb_secret:token_"),
         "{run:?}"
     );
 }

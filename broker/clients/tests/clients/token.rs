@@ -283,6 +283,6 @@ async fn credentials_of_the_kind_that_the_director_refuses_are_a_clear_error() {
     );
     assert_eq!(
         error.to_string(),
-        "the Director's users are kept by `basic`, but the credentials are for `uaa`"
+        "the Director's users are in `basic`, but the credentials are for `uaa`"
     );
 }

@@ -55,7 +55,7 @@ fn an_unusable_address_is_an_error_in_every_section() {
             "{address}"
         );
         for error in found {
-            assert!(error.contains(" is no address that can be called: "));
+            assert!(error.contains(" is not a valid address: "));
             assert!(error.contains("; give `https://HOST:PORT`"), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }

@@ -27,7 +27,7 @@ impl Task<'_> {
             "Waiting for service instance {} to be deleted",
             self.instance
         ));
-        "its deletion had not ended yet yet".clone_into(&mut self.activity);
+        "its deletion had not ended yet".clone_into(&mut self.activity);
         if begun.is_some() {
             self.pause(self.deleter.pace.initial_offset).await?;
         }

@@ -111,10 +111,7 @@ pub fn properties_page() -> String {
             );
             continue;
         }
-        add(
-            &mut page,
-            "\nproperty | default | meaning\n---|---|---\n",
-        );
+        add(&mut page, "\nproperty | default | meaning\n---|---|---\n");
         page.push_str(&rows);
         tables.push((name.clone(), rows));
     }

@@ -82,7 +82,7 @@ fn a_folder_that_exists_is_left_alone() {
     let ran = author.types(&["new", "my-cache", "--template"]);
 
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.errors.contains("exists already"), "{ran:?}");
+    assert!(ran.errors.contains("already exists"), "{ran:?}");
     assert_eq!(files(&author.folder().join("my-cache")).len(), 1);
 }
 

@@ -392,7 +392,7 @@ fn a_folder_that_has_the_adapter_in_it_is_reported_which_is_meant() {
 
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(
-        ran.errors.contains("is `my-cache/adapter` meant?"),
+        ran.errors.contains("did you mean `my-cache/adapter`?"),
         "{ran:?}"
     );
 }

@@ -133,7 +133,7 @@ fn what_cannot_be_checked_is_reported_on_stderr_with_another_exit_status() {
         (&["check", &adapter, "--output", "xml"], "xml"),
         (
             &["check", &adapter, "--plan", "medium"],
-            "there is no plan `medium`, neither a file nor in the inputs, which have `small`, `large`",
+            "unknown plan `medium`: no file has this name; available in the inputs: `small`, `large`",
         ),
         (&["check", &made], "has no `adapter.yml`; is `"),
     ];

@@ -325,7 +325,7 @@ async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
     let reported = platform.cancel(&instance).await;
 
     let text = reported.expect_status(409).description();
-    assert!(text.contains("gone already"), "{text}");
+    assert!(text.contains("already deleted"), "{text}");
     foundation.control().clear_faults().await;
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_eq!(ended.state, "succeeded", "{ended:?}");

@@ -309,7 +309,7 @@ async fn an_operation_that_has_failed_is_shown_with_its_cause_and_a_status_of_fa
 
     let no_user = errand(&foundation, &broker, &new_id(), &[]);
     let no_user = no_user.run().await.expect_status(1);
-    assert!(no_user.last_text().contains("is not known"), "{no_user:?}");
+    assert!(no_user.last_text().contains("is unknown"), "{no_user:?}");
 }
 
 #[tokio::test]

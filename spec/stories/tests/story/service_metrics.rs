@@ -117,8 +117,8 @@ async fn an_address_that_is_none_or_missing_is_reported() {
     let folder = folder();
     for (flags, expected) in [
         (&[][..], "give --config FILE, or -brokerUrl"),
-        (&["-brokerUrl", "ftp://broker"], "-brokerUrl is of no use"),
-        (&["-brokerUrl", "http://"], "-brokerUrl is of no use"),
+        (&["-brokerUrl", "ftp://broker"], "-brokerUrl is not valid"),
+        (&["-brokerUrl", "http://"], "-brokerUrl is not valid"),
         (
             &["-brokerUrl", "https://broker", "-brokerCACert", "no PEM"],
             "cannot be used",

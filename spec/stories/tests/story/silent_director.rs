@@ -121,7 +121,7 @@ async fn an_operation_of_which_nothing_is_heard_says_so_and_reports_the_operator
         let poll = platform.last_operation(&instance, &token).await;
         assert_eq!(poll.expect_status(200).json()["state"], "in progress");
         let reported = poll.description();
-        let is_reported = reported.contains("cannot be asked at the moment");
+        let is_reported = reported.contains("are not available at the moment");
         is_reported.then(|| reported.clone()).ok_or(reported)
     })
     .await;

@@ -126,7 +126,7 @@ fn a_chain_is_warned_about_when_one_of_its_certificates_ends() {
     assert_eq!(
         warnings,
         [
-            "broker.tls.cert_file is `FOLDER/broker.crt`, in whose chain the time of a certificate is over on 2030-04-09"
+            "broker.tls.cert_file is `FOLDER/broker.crt`, with a certificate in its chain that expires on 2030-04-09"
         ]
     );
 }
@@ -162,7 +162,7 @@ fn trust_roots_are_refused_when_they_are_none_and_warned_about_when_they_end() {
     assert_eq!(errors, Vec::<String>::new());
     assert_eq!(
         warnings,
-        ["bosh.root_ca_cert holds a certificate that expired on 2029-01-01"]
+        ["bosh.root_ca_cert has a certificate that expired on 2029-01-01"]
     );
     let (errors, _) = said(&section("hunter2"));
     assert!(

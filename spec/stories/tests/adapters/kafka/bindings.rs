@@ -67,7 +67,7 @@ fn a_topic_that_exists_already_is_named_to_the_user() {
     );
     let run = bind(&commands, &vms(), &json!({"topic": "orders"}));
     assert!(
-        run.rejection().starts_with("topic `orders` exists already"),
+        run.rejection().starts_with("topic `orders` already exists"),
         "{run:?}"
     );
     assert_eq!(commands.called().last().unwrap(), "delete 10.0.0.8 b-1");

@@ -309,7 +309,7 @@ async fn an_instance_that_is_named_and_not_there_is_reported_and_nothing_is_dele
 
     assert!(
         run.last_text()
-            .contains("chosen: nobody; nothing was deleted"),
+            .contains("not in the selection: nobody; nothing was deleted"),
         "{}",
         run.stderr
     );

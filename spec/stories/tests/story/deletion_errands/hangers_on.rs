@@ -60,7 +60,7 @@ async fn a_key_that_is_asked_to_be_gone_and_stays_listed_ends_the_deletion_after
 
         let run = stage.delete_all(&[]).await.expect_status(1);
 
-        let reported = format!("service key {key} is still there");
+        let reported = format!("service key {key} still exists");
         assert!(
             run.stderr.contains(&reported),
             "{generation:?}: {}",

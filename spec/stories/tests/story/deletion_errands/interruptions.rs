@@ -41,7 +41,7 @@ async fn asked_to_stop_it_begins_no_more_and_says_what_goes_on() {
 
         assert_eq!(
             run.last_text(),
-            "3 of 3 service instance(s) are not deleted: 2 still being deleted, 1 not tried; run the errand again for them"
+            "3 of 3 service instance(s) are not deleted: 2 still being deleted, 1 not tried; run the errand again to delete them"
         );
         assert_eq!(
             run.stderr.matches("is still being deleted").count(),

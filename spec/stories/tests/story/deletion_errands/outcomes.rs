@@ -77,7 +77,7 @@ async fn an_instance_that_cannot_be_deleted_does_not_keep_the_others_and_is_dele
         }
         assert_eq!(
             run.last_text(),
-            "1 of 3 service instance(s) are not deleted: 1 failed; run the errand again for them"
+            "1 of 3 service instance(s) are not deleted: 1 failed; run the errand again to delete them"
         );
         assert_eq!(stage.instances().await, ["stuck"]);
         stage.comes_to(&stuck, "delete failed").await;
@@ -250,7 +250,7 @@ async fn credentials_that_are_refused_end_the_run_early() {
 
         assert_eq!(
             run.last_text(),
-            "3 of 3 service instance(s) are not deleted: 1 failed, 2 not tried; run the errand again for them"
+            "3 of 3 service instance(s) are not deleted: 1 failed, 2 not tried; run the errand again to delete them"
         );
     }
 }
@@ -305,7 +305,7 @@ async fn server_errors_and_broken_connections_are_no_answer_about_a_deletion() {
         let errand = stage.errand(super::DELETE_ALL, &[]).start();
         odb_stories::eventually("it tries again", crate::TIMEOUT, async || {
             let stderr = errand.stderr();
-            let tries = stderr.matches("trying again").count();
+            let tries = stderr.matches("retrying").count();
             if tries > 0 { Ok(()) } else { Err(stderr) }
         })
         .await;
@@ -387,7 +387,7 @@ async fn the_time_for_one_instance_is_limited() {
             .expect_status(1);
 
         let reported = format!(
-            "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended yet yet."
+            "Result: failed to delete service instance {guid}. Error: gave up after 1 s: its deletion had not ended yet."
         );
         assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
     }

@@ -95,7 +95,7 @@ async fn organizations_lose_their_access_before_the_first_deletion() {
         stage.foundation.control().clear_task_faults().await;
 
         let run = errand.ended().await.expect_status(0);
-        let reported = "plan `small` is taken away from the organizations: ";
+        let reported = "plan `small` is disabled for the organizations: ";
         assert!(run.stderr.contains(reported), "{}", run.stderr);
         assert_eq!(brokers(&stage).await, 0);
     }
@@ -145,7 +145,7 @@ async fn the_broker_stays_as_long_as_an_instance_does() {
 
         assert_eq!(
             run.last_text(),
-            "Purger Failed: 1 of 2 service instance(s) are not deleted: 1 failed; run the errand again for them"
+            "Purger Failed: 1 of 2 service instance(s) are not deleted: 1 failed; run the errand again to delete them"
         );
         assert_eq!(brokers(&stage).await, 1);
         assert_eq!(stage.instances().await, ["stuck"]);
@@ -171,7 +171,7 @@ async fn nothing_is_deleted_while_access_cannot_be_closed() {
 
         let reported = run.last_text();
         assert!(
-            reported.starts_with("Purger Failed: could not close the access to plan `")
+            reported.starts_with("Purger Failed: could not disable access to plan `")
                 && reported.contains("CF-NotAuthorized"),
             "{reported}"
         );

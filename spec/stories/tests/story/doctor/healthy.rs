@@ -138,7 +138,7 @@ async fn what_is_not_configured_is_not_asked_and_the_reason_is_reported() {
     assert_eq!(ran.status, 0, "{}", ran.output);
     let report = ran.report();
     for (upstream, why) in [
-        ("director-uaa", "keeps its users itself"),
+        ("director-uaa", "has its own users"),
         (
             "director-credhub",
             "`broker.enable_secure_manifests` is off",

@@ -14,7 +14,7 @@ async fn a_broker_that_is_started_anew_in_the_middle_fails_no_instance() {
         let running = fleet.errand(errand, &file).start();
         fleet.said(&running, "Waiting for operation").await;
         fleet.broker.stop().await;
-        fleet.said(&running, "asking again in").await;
+        fleet.said(&running, "retrying in").await;
         fleet.broker = super::configuration(&fleet.foundation).start().await;
         fleet.foundation.control().clear_task_faults().await;
         let run = running.ended().await.expect_status(0);
@@ -58,7 +58,7 @@ async fn asked_to_stop_it_begins_nothing_more_and_says_what_goes_on() {
         let run = running.ended().await.expect_status(1);
         assert_eq!(
             run.last_text(),
-            "stopped by a signal: 1 operations go on without being watched, 2 service instances were not started"
+            "stopped by a signal: 1 operations continue at the broker, 2 service instances were not started"
         );
         assert!(
             summary(&run).ends_with(

@@ -299,7 +299,7 @@ async fn what_a_go_broker_has_no_means_for_is_refused_before_anything_is_touched
                 .await
                 .expect_status(1);
             let last = run.last_text();
-            assert!(last.contains("this broker has no means for"), "{last}");
+            assert!(last.contains("this broker does not support"), "{last}");
             let requests = broker.requests();
             assert!(
                 !requests.iter().any(|line| line.starts_with("PATCH")),

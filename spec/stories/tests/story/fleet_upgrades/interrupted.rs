@@ -15,7 +15,10 @@ async fn a_run_over_some_instances_neither_ends_nor_replaces_the_one_over_all() 
     let some = ["--instance", &fleet.instances[2]];
     let part = fleet.errand(UPGRADE, &file).with(&some).run().await;
     let part = part.expect_status(0);
-    assert!(part.stderr.contains("over a part of the fleet"), "{part:?}");
+    assert!(
+        part.stderr.contains("covers a part of the fleet"),
+        "{part:?}"
+    );
     assert_eq!(fleet.deployments_of(2).await, 2);
 
     let some = [
@@ -63,10 +66,7 @@ async fn a_run_for_another_offer_than_today_s_is_not_continued() {
             .await
             .expect_status(0);
 
-        assert!(
-            run.stderr.contains("something else is offered today"),
-            "{run:?}"
-        );
+        assert!(run.stderr.contains("the catalog has changed"), "{run:?}");
         for location in 0..2 {
             assert_eq!(
                 fleet.deployments_of(location).await,
@@ -164,7 +164,7 @@ async fn programs_read_a_document_of_a_run_that_could_not_begin() {
     let document = run.expect_status(1).json();
     assert_eq!(document["status"], "failed");
     let error = document["error"].as_str().unwrap();
-    assert!(error.contains("give `continue`"), "{error}");
+    assert!(error.contains("set `continue`"), "{error}");
 
     let file = fleet.file().with("/max_in_flight", json!(0));
     let flags = ["--output", "json"];

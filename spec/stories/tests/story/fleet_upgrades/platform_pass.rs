@@ -170,7 +170,7 @@ async fn an_upgrade_whose_answer_is_lost_is_deployed_once() {
         let fleet = behind(setup, 1).await;
         lose_the_answer(&fleet).await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(0);
-        assert!(run.stderr.contains("asking again in"), "{run:?}");
+        assert!(run.stderr.contains("retrying in"), "{run:?}");
         assert_eq!(fleet.deployments_of(0).await, 1, "{run:?}");
         assert!(version_of(&fleet, 0).await.starts_with("2.0.0"));
     }
@@ -183,7 +183,7 @@ async fn an_upgrade_whose_answer_is_lost_and_that_fails_is_not_asked_for_again()
         fleet.fail(0).await;
         lose_the_answer(&fleet).await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(1);
-        assert!(run.stderr.contains("asking again in"), "{run:?}");
+        assert!(run.stderr.contains("retrying in"), "{run:?}");
         assert_eq!(fleet.deployments_of(0).await, 1, "{run:?}");
     }
 }

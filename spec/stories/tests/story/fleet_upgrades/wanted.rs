@@ -61,10 +61,7 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
             .run()
             .await;
         let again = again.expect_status(0);
-        assert!(
-            again.stderr.contains("There is no run to continue"),
-            "{again:?}"
-        );
+        assert!(again.stderr.contains("No run to continue"), "{again:?}");
         assert!(summary(&again).contains("successful operations: 4;"));
     }
 }
@@ -79,10 +76,7 @@ async fn where_there_has_never_been_a_run_one_that_is_to_be_continued_begins() {
             .run()
             .await
             .expect_status(0);
-        assert!(
-            run.stderr.contains("There is no run to continue"),
-            "{run:?}"
-        );
+        assert!(run.stderr.contains("No run to continue"), "{run:?}");
         assert!(
             summary(&run).contains("successful operations: 1;"),
             "{run:?}"
@@ -165,7 +159,7 @@ async fn what_the_run_has_failed_on_stays_failed_unless_it_is_to_be_tried_again(
         .run()
         .await;
     let alone = alone.expect_status(1);
-    assert!(alone.last_text().contains("give `continue`"), "{alone:?}");
+    assert!(alone.last_text().contains("set `continue`"), "{alone:?}");
 }
 
 #[tokio::test]
@@ -184,7 +178,9 @@ async fn no_further_instance_is_begun_when_the_budget_for_failures_is_used_up() 
         .await
         .expect_status(1);
     assert!(
-        run.stderr.contains("2 service instances have failed and 1 may: no further one was begun, 2 were not started"),
+        run.stderr.contains(
+            "2 service instances have failed and 1 are allowed: the run stops, 2 were not started"
+        ),
         "{run:?}"
     );
     let outcomes: Vec<_> = rows(&run)

@@ -127,11 +127,11 @@ async fn orphans_are_deleted_only_when_their_number_is_given() {
         (vec!["--delete"], "--confirm 2"),
         (
             vec!["--delete", "--confirm", "3"],
-            "there are 2 to delete, not 3",
+            "2 deployments would be deleted, not 3",
         ),
         (
             vec!["--delete", "--confirm", "0"],
-            "there are 2 to delete, not 0",
+            "2 deployments would be deleted, not 0",
         ),
     ] {
         let refused = run(&foundation, &broker, &said).await.expect_status(1);
@@ -237,7 +237,7 @@ async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_
     let name = deployment(&instances[0]);
     eventually("it has found the deletion", TIMEOUT, async || {
         let stderr = again.stderr();
-        let is_so = stderr.contains(&format!("{name}: is being deleted already"));
+        let is_so = stderr.contains(&format!("{name}: is already being deleted"));
         is_so.then_some(()).ok_or(stderr)
     })
     .await;
@@ -270,7 +270,7 @@ async fn an_errand_that_is_asked_to_stop_ends_and_says_what_goes_on_without_it()
     assert!(
         stopped
             .stderr
-            .contains(&format!("{name}: its deletion may go on"))
+            .contains(&format!("{name}: its deletion may continue"))
     );
     foundation.control().clear_task_faults().await;
 }

@@ -160,7 +160,7 @@ async fn access_that_is_settled_by_hand_is_left_as_it_is() {
                 "redis-broker redis small admin"
             ]
         );
-        expect_text(&run, "plan `large`: access is left as it is");
+        expect_text(&run, "plan `large`: access is unchanged");
     }
 }
 

@@ -239,7 +239,7 @@ async fn a_rehearsal_reports_what_would_change_and_changes_nothing() {
         let run = scene.register_with(&configuration, &dry).await;
         let run = run.expect_status(0);
         expect_text(&run, "service broker `redis-broker` would be created");
-        expect_text(&run, "plan `small`: the platform does not know it yet");
+        expect_text(&run, "plan `small`: the platform does not have it yet");
         assert!(scene.changes(0).await.is_empty());
 
         scene.succeed(&configuration).await;
@@ -250,7 +250,7 @@ async fn a_rehearsal_reports_what_would_change_and_changes_nothing() {
         let run = scene.register_with(&turned, &dry).await.expect_status(0);
         expect_text(&run, "is registered: it would be updated");
         expect_text(&run, "plan `small`: access is public, would be none");
-        expect_text(&run, "plan `large`: access is left as it is");
+        expect_text(&run, "plan `large`: access is unchanged");
         assert_eq!(run.last_text(), "nothing was changed");
         assert!(scene.changes(registered).await.is_empty());
     }

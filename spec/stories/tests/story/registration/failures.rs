@@ -35,7 +35,7 @@ async fn a_catalog_that_the_platform_could_not_read_is_read_when_the_broker_is_b
             .configured(&configuration)
             .with(&["--wait-for-broker", "15"])
             .start();
-        says(&running, "trying again in").await;
+        says(&running, "retrying in").await;
 
         scene.broker.start_again().await;
 
@@ -89,7 +89,7 @@ async fn a_password_that_the_broker_does_not_take_is_not_given_to_the_platform()
 
         let said = run.last_text();
         assert!(
-            said.contains("the broker does not take `broker_username` with `broker_password`"),
+            said.contains("the broker rejects `broker_username` with `broker_password`"),
             "{said}"
         );
         assert_eq!(scene.changes(0).await.len(), 0);
