@@ -513,7 +513,7 @@ fn when_the_operator_wants_an_end_nothing_is_begun_and_what_goes_on_is_reported(
     assert_eq!((result.tally.in_progress, result.tally.not_started), (2, 3));
     let failure = result.failure.unwrap();
     assert!(
-        failure.contains("2 operations go on") && failure.contains("3 service instances"),
+        failure.contains("2 operations continue") && failure.contains("3 service instances"),
         "{failure}"
     );
 }
@@ -533,7 +533,7 @@ fn no_further_instance_is_begun_when_more_have_failed_than_may() {
         assert_eq!(result.tally.not_started, 3);
         let failure = result.failure.unwrap();
         assert!(
-            failure.contains("2 service instances have failed and 1 may"),
+            failure.contains("2 service instances have failed and 1 are allowed"),
             "{failure}"
         );
     }
@@ -726,7 +726,7 @@ fn the_health_of_an_instance_deleted_meanwhile_is_not_waited_for() {
     let result = pass.result();
     assert_eq!(result.failure, None);
     assert_eq!((result.tally.successful, result.tally.deleted), (1, 1));
-    assert_eq!(pass.said("[i0] deleted meanwhile"), 1);
+    assert_eq!(pass.said("[i0] deleted in the meantime"), 1);
 }
 
 #[test]

@@ -113,8 +113,7 @@ fn a_file_that_nothing_uses_is_reported() {
     folder.write("schemas/creat.json", "{}");
     let reported = error_of(&folder);
     assert!(
-        reported
-            .contains("creat.json` is not a schema that is asked for; there are `create.json`, "),
+        reported.contains("creat.json` is not a known schema; there are `create.json`, "),
         "{reported}"
     );
 }

@@ -135,7 +135,7 @@ fn what_cannot_be_checked_is_reported_on_stderr_with_another_exit_status() {
             &["check", &adapter, "--plan", "medium"],
             "unknown plan `medium`: no file has this name; available in the inputs: `small`, `large`",
         ),
-        (&["check", &made], "has no `adapter.yml`; is `"),
+        (&["check", &made], "has no `adapter.yml`; did you mean `"),
     ];
     for (arguments, reported) in cases {
         let output = odb_adapter(arguments);

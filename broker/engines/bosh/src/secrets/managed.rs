@@ -288,9 +288,13 @@ mod tests {
             (
                 "((odb_secret:../x))",
                 json!({"../x": "hunter2"}),
-                "cannot be kept",
+                "cannot store the adapter's secret",
             ),
-            ("((odb_secret:))", json!({"": "hunter2"}), "cannot be kept"),
+            (
+                "((odb_secret:))",
+                json!({"": "hunter2"}),
+                "cannot store the adapter's secret",
+            ),
         ] {
             let error = wanted(manifest, secrets).unwrap_err();
             let text = format!("{error} {error:?}");

@@ -139,10 +139,10 @@ fn certificate_and_key_are_each_looked_at_then_both_together() {
     let broken = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
     insta::assert_snapshot!(of("no certificate", None), @r"
     broker.tls.key_file is `FOLDER/broker.key`, which does not exist
-    broker.tls.cert_file is `FOLDER/broker.crt`, which holds no certificate in PEM form
+    broker.tls.cert_file is `FOLDER/broker.crt`, which has no certificate in PEM form
     ");
-    insta::assert_snapshot!(of(&pem, Some("no key")), @"broker.tls.key_file is `FOLDER/broker.key`, which holds no private key in PEM form");
-    insta::assert_snapshot!(of(broken, Some(&key)), @"broker.tls.cert_file is `FOLDER/broker.crt`, which holds no certificate in PEM form");
+    insta::assert_snapshot!(of(&pem, Some("no key")), @"broker.tls.key_file is `FOLDER/broker.key`, which has no private key in PEM form");
+    insta::assert_snapshot!(of(broken, Some(&key)), @"broker.tls.cert_file is `FOLDER/broker.crt`, which has no certificate in PEM form");
     assert_eq!(of(&pem, Some(&key)), "");
 
     let reported = of(&pem, Some(&other));

@@ -286,7 +286,7 @@ async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its
             .with("/cf/disable_ssl_cert_verification", true)
             .blames("cloud-controller", "certificate", "ODB-1115")
             .blames("cloud-controller-uaa", "certificate", "ODB-1115")
-            .reports(&["it is not verified", "by `cf.root_ca_cert`"])
+            .reports(&["it is not verified", "with `cf.root_ca_cert`"])
             .warns(),
     ];
     for (flaw, reported) in [

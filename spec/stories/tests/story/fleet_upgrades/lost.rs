@@ -173,7 +173,7 @@ async fn a_page_in_the_location_of_a_polls_answer_fails_no_instance() {
     let run = broker.errand(&foundation, UPGRADE).run().await;
 
     let run = run.expect_status(0);
-    assert!(run.stderr.contains("asking again in 1s"), "{run:?}");
+    assert!(run.stderr.contains("retrying in 1s"), "{run:?}");
     assert!(
         summary(&run).contains("successful operations: 1;"),
         "{run:?}"
