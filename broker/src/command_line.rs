@@ -1,7 +1,6 @@
 //! The command line: our own, and that of the Go broker.
 //!
-//! The exit status is 0 when all is well, 1 when something is wrong with the configuration or its world, 2 when the
-//! command line means nothing.
+//! The exit status is 0 for success, 1 for errors of the configuration or of upstreams, 2 for an invalid command line.
 
 use std::{ffi::OsString, path::PathBuf, process};
 
@@ -146,7 +145,7 @@ pub(crate) struct Doctor {
 }
 
 impl Check {
-    /// How far the check goes.
+    /// How much the check covers.
     pub(crate) fn reach(&self) -> Reach {
         match (self.elsewhere, self.online) {
             (true, _) => Reach::File,
@@ -223,7 +222,7 @@ impl From<ReportFormat> for check::Format {
 const LEGACY_FLAG: &str = "configFilePath";
 
 impl Arguments {
-    /// Understands the command line, or says what is wrong with it and ends the process.
+    /// Parses the command line, or prints the error and ends the process.
     pub(crate) fn parse_or_exit(arguments: impl Iterator<Item = OsString>) -> Self {
         Self::try_parse_any(arguments).unwrap_or_else(|error| {
             // Nothing can be done about a closed stderr.
@@ -237,7 +236,7 @@ impl Arguments {
     }
 }
 
-/// Turns the Go broker's flag, in one or two dashes, with a space or `=`, into our own words.
+/// Converts the Go broker's flag, with one or two dashes, a space or `=`, to our own.
 fn modern(arguments: Vec<OsString>) -> Vec<OsString> {
     let Some(first) = arguments.get(1).and_then(|argument| argument.to_str()) else {
         return arguments;

@@ -1,14 +1,14 @@
 //! An Open Service Broker that deploys service instances on demand through a BOSH Director.
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
 //! | [`api`] | the HTTP edge |
-//! | [`preflight`] | whether the broker can work: its start, and the commands `check` and `doctor` |
+//! | [`preflight`] | the probes of a start, of `check` and of `doctor` |
 //! | [`telemetry`] | the log |
-//! | [`private_memory`] | keeps the memory of the process to itself |
+//! | [`private_memory`] | protects the memory of the process |
 //!
-//! Catalog, quotas and operations are those of `odb_core`, instances come to be by `odb_engine_bosh`, the configuration
-//! is read by `odb_config`.
+//! Catalog, quotas and operations are in `odb_core`, the BOSH engine in `odb_engine_bosh`, and the configuration in
+//! `odb_config`.
 
 pub mod api;
 pub mod preflight;

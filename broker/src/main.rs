@@ -45,7 +45,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// The argument for standard input in place of a file.
 const STANDARD_INPUT: &str = "-";
 
-/// The exit status of what was interrupted, as shells have it.
+/// The exit status after an interrupt, as shells have it.
 const INTERRUPTED: u8 = 130;
 
 /// The most that is read of standard input, in bytes. The cut is reported as the error that it causes.
@@ -92,7 +92,7 @@ fn log_format(stream: &impl IsTerminal) -> LogFormat {
     }
 }
 
-/// Findings are all that is said, unless the log is asked for.
+/// Only findings are printed, unless a log filter is given.
 fn check_and_report(request: &Check) -> ExitCode {
     if let Some(filter) = &request.log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
@@ -205,7 +205,7 @@ fn described(format: SchemaFormat) -> String {
     }
 }
 
-/// Prints what a command was asked for. A reader who has gone away has read enough.
+/// Prints the result of a command. A reader that has closed the pipe is not an error.
 fn print(text: &str, status: ExitCode) -> ExitCode {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
@@ -274,7 +274,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
     observe_calls(&metrics().upstreams);
-    // Dropped half-way, the start takes the adapters that it has asked along.
+    // If the start is dropped, its adapters are killed.
     let started = tokio::select! {
         started = start(&config, &lifecycle) => started?,
         () = signals.next() => {

@@ -4,8 +4,8 @@ use std::io;
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-/// From now on this process leaves no core dump, and no other process of its user can read its memory or environment or
-/// attach a debugger; root still can. Processes that it starts leave no core dump either.
+/// From this call on, the process leaves no core dump, and no other process of its user can read its memory or
+/// environment or attach a debugger; root still can. Its child processes leave no core dump either.
 pub fn keep_memory_private() -> io::Result<()> {
     let none = Rlimit {
         current: Some(0),

@@ -35,8 +35,8 @@ pub enum CloudControllerSetUpError {
     Trust(#[from] UnusableTrust),
 }
 
-/// The Cloud Controller of a configuration. Nothing is sent yet. `console` prints every request and every token request
-/// in the words of the Go errands.
+/// The Cloud Controller of a configuration. No request is sent yet. `console` prints every request and every token
+/// request in the text of the Go errands.
 pub fn connect(
     config: &CloudFoundryAccess,
     console: &Console,

@@ -18,7 +18,7 @@ pub(crate) enum Audience {
 }
 
 impl Audience {
-    /// Looks at the process's streams: what is asked goes to standard error, the answer comes from standard input.
+    /// Uses the process's streams: prompts go to standard error, answers come from standard input.
     pub(crate) fn of_this_process() -> Self {
         Self::of(io::stdin().is_terminal(), io::stderr().is_terminal())
     }

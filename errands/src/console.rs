@@ -8,7 +8,7 @@ use crate::Screen;
 
 /// Writes lines as the Go programs do: `[program] YYYY/MM/DD HH:MM:SS.uuuuuu text`, in UTC. Cheap to clone.
 ///
-/// Nothing secret is handed to it.
+/// It never gets secrets.
 #[derive(Clone, Debug)]
 pub struct Console {
     program: String,
@@ -17,7 +17,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// The console of an errand, whose lines begin with the name of the program.
+    /// The console of an errand; its lines begin with the program's name.
     pub fn new(program: &str, screen: Screen) -> Self {
         Self {
             program: program.to_owned(),
@@ -74,7 +74,7 @@ fn indented(text: &str) -> String {
     indented
 }
 
-/// Texts quote what others have said: what would move a terminal's cursor or colour it is written as its number.
+/// Texts quote other programs: control characters for a terminal's cursor or colour are escaped.
 pub(crate) fn harmless(text: &str) -> String {
     let mut harmless = String::with_capacity(text.len());
     for letter in text.chars() {

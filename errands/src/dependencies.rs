@@ -48,11 +48,11 @@ impl Dependencies {
         }
     }
 
-    /// Writes what a program may read to stdout, as it is.
+    /// Writes output for programs to stdout, unchanged.
     ///
     /// # Errors
     ///
-    /// It could not be written. A reader who has gone away has read enough.
+    /// It could not be written. A reader that has closed the pipe is not an error.
     pub fn print(&self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         let written = stdout

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {
-    /// All that was asked for is done.
+    /// Everything requested is done.
     Success = 0,
-    /// Something is not; stderr says what and why.
+    /// Something is not; stderr has the reason.
     Failure = 1,
     /// The command line means nothing, and nothing was done.
     Usage = 2,

@@ -56,7 +56,7 @@ pub(crate) async fn follow<T, E>(
     }
 }
 
-/// Repeats what fails for a transient reason, for as long as `limit` after its first failure.
+/// Retries transient errors until `limit` after the first one.
 pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>>>(
     limit: Duration,
     console: &Console,
@@ -70,7 +70,7 @@ pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        // From the first failure, however long the attempt has taken.
+        // From the first failure, whatever the duration of the attempt.
         let end = *end.get_or_insert_with(|| Deadline::after(limit));
         let pause = pauses.next().unwrap_or(LONGEST_PAUSE);
         if !is_transient(&error) || end.remaining() <= pause {

@@ -12,7 +12,7 @@ pub struct Addon {
     /// The jobs.
     #[serde(default)]
     pub jobs: Vec<Job>,
-    /// Properties for jobs that have none of their own.
+    /// Properties for jobs that have no properties of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub properties: Option<FreeMap>,
     /// Where the jobs are put.

@@ -44,7 +44,7 @@ pub struct InstanceGroup {
     /// Networks of the cloud config.
     #[serde(default)]
     pub networks: Vec<Network>,
-    /// Properties for jobs that have none of their own, deprecated in BOSH.
+    /// Properties for jobs that have no properties of their own, deprecated in BOSH.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub properties: Option<FreeMap>,
     /// Earlier names of the group.

@@ -28,7 +28,7 @@ pub struct Job {
     /// Links that the job offers although its release does not know them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_provider_definitions: Option<Vec<CustomProviderDefinition>>,
-    /// Properties, handed to the job as far as its release declares them.
+    /// Properties. The job receives those that its release declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub properties: Option<FreeMap>,
     /// Keys that the model does not know.
@@ -49,14 +49,14 @@ impl Job {
         }
     }
 
-    /// Sets how the job offers a link, in place of what was set for it.
+    /// Sets how the job offers a link, replacing an earlier setting.
     pub fn provide(&mut self, name: impl Into<String>, link: ProvidedLink) {
         self.provides
             .get_or_insert_default()
             .insert(name.into(), Link::Set(link));
     }
 
-    /// Sets where the job has a link from, in place of what was set for it.
+    /// Sets the source of a link for the job, replacing an earlier setting.
     pub fn consume(&mut self, name: impl Into<String>, link: Link<ConsumedLink>) {
         self.consumes
             .get_or_insert_default()
@@ -128,7 +128,7 @@ impl<'de, T: Default + Deserialize<'de>> Visitor<'de> for LinkVisitor<T> {
         T::deserialize(MapAccessDeserializer::new(map)).map(Link::Set)
     }
 
-    /// Nothing said of the link: the Director does what it does by itself.
+    /// No setting for the link: the Director applies its default.
     fn visit_unit<E: serde::de::Error>(self) -> Result<Link<T>, E> {
         Ok(Link::Set(T::default()))
     }
@@ -206,7 +206,7 @@ pub struct ConsumedLink {
     /// Deployment of the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<String>,
-    /// Network whose addresses the link holds.
+    /// Network whose addresses the link contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
     /// Whether the link holds IP addresses rather than DNS names.

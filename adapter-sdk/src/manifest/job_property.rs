@@ -75,9 +75,9 @@ impl fmt::Display for JobProperty<'_> {
 }
 
 impl Manifest {
-    /// The property that a job gets, found as the Director finds it: among the job's own properties
-    /// if it has any, else among those of its instance group, else among the global ones
-    /// (`spec/contracts/adapter-protocol.md`, "What an author must do", 5). A null counts as absent.
+    /// The property that a job receives, resolved as the Director resolves it: among the job's own properties if it has
+    /// any, else among those of its instance group, else among the global ones (`spec/contracts/adapter-protocol.md`,
+    /// "What an author must do", 5). A null counts as absent.
     pub fn property(&self, property: JobProperty<'_>) -> Option<&Value> {
         let JobProperty {
             group,

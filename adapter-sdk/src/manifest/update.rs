@@ -58,7 +58,7 @@ impl From<&PlanUpdate> for Update {
 #[serde(from = "String", into = "String")]
 #[schemars(extend("examples" = ["delete-create", "create-swap-delete"]))]
 pub enum VmStrategy {
-    /// `delete-create`: the old one goes first.
+    /// `delete-create`: the Director deletes the old VM first.
     DeleteCreate,
     /// `create-swap-delete`: the new one comes first.
     CreateSwapDelete,

@@ -1,6 +1,5 @@
-//! The schema of a type in draft 4 of JSON Schema: `$schema` is the one that platforms read, and no
-//! keyword is there that the draft does not know (`spec/contracts/adapter-protocol.md`, "Plan
-//! schemas").
+//! The schema of a type in draft 4 of JSON Schema. `$schema` is the one that platforms read, and every keyword exists
+//! in the draft (`spec/contracts/adapter-protocol.md`, "Plan schemas").
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -11,7 +10,7 @@ use crate::schemas::integer_range;
 /// The draft that platforms support.
 pub(super) const META_SCHEMA: &str = "http://json-schema.org/draft-04/schema#";
 
-/// The schema of what is read into a type.
+/// The schema of the input of a type.
 pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
@@ -27,7 +26,7 @@ fn schema(schema: Value) -> Value {
     Value::Object(object(schema))
 }
 
-/// A schema as an object: draft 4 has no `true` and `false` in a schema's place.
+/// A schema as an object: draft 4 does not allow `true` and `false` as schemas.
 fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(keywords) => converted(keywords),

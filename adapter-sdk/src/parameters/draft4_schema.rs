@@ -31,8 +31,8 @@ pub struct Draft4Schema {
     validator: Validator,
 }
 
-/// A document that is no schema of draft 4, or a type whose schema is none, such as one with a pattern
-/// that is no regular expression.
+/// A document that is not a draft 4 schema, or a type whose schema is not one, for example because of an invalid
+/// regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema of `{of}` cannot be used")]
 pub struct UnusableSchema {
@@ -52,8 +52,8 @@ enum SchemaError {
 }
 
 impl Draft4Schema {
-    /// Makes sure that a document is a schema of draft 4 which needs nothing but itself; it may leave
-    /// out `$schema`. `of` names it in the error, such as by its file.
+    /// Checks that a document is a self-contained draft 4 schema. `$schema` is optional. `of` names the document in the
+    /// error, such as by its file.
     pub fn new(of: impl Into<String>, document: Value) -> Result<Self, UnusableSchema> {
         let unusable = |error| UnusableSchema {
             of: of.into(),
@@ -68,7 +68,7 @@ impl Draft4Schema {
         {
             return Err(unusable(SchemaError::OtherDraft));
         }
-        // Patterns are read by the engine that the broker reads them with: what it takes, the broker takes.
+        // Uses the same pattern engine as the broker, so both accept the same patterns.
         let options = jsonschema::options()
             .with_draft(Draft::Draft4)
             .offline()
@@ -85,7 +85,7 @@ impl Draft4Schema {
         }
     }
 
-    /// The schema of what is read into a type.
+    /// The schema of the input of a type.
     pub(super) fn of<T: JsonSchema>() -> Result<Self, UnusableSchema> {
         Self::new(std::any::type_name::<T>(), schema_of::<T>())
     }

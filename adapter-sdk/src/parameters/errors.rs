@@ -22,7 +22,7 @@ pub(super) enum Subject {
 /// All errors of a document, in an order of their own. No value is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ParameterErrors {
-    /// Names that there are none of, by their place.
+    /// Unknown names, by location.
     unsupported: BTreeMap<String, Unsupported>,
     /// The other errors by their locations, each as the text after the name.
     others: BTreeMap<String, String>,
@@ -32,9 +32,9 @@ pub(super) struct ParameterErrors {
 struct Unsupported {
     /// The object that the name is in.
     parent: String,
-    /// The names that there are in that object, sorted.
+    /// The names that the object supports, sorted.
     supported: Vec<String>,
-    /// The one of them that is likely to be meant.
+    /// The supported name that the user probably meant.
     meant: Option<String>,
 }
 
@@ -193,7 +193,7 @@ impl ParameterErrors {
         names.join(", ")
     }
 
-    /// The names that there are, once for each object with names too many.
+    /// The supported names, once for each object with unknown names.
     fn supported(&self) -> impl Iterator<Item = String> {
         let objects: BTreeSet<(&str, &[String])> = self
             .unsupported
@@ -239,7 +239,7 @@ impl Subject {
     }
 }
 
-/// The schema whose keyword an error is about.
+/// The schema that contains the keyword of an error.
 fn parent_schema<'s>(root: &'s Value, error: &ValidationError<'_>) -> &'s Value {
     let keyword = error.schema_path().as_str();
     keyword
@@ -248,7 +248,7 @@ fn parent_schema<'s>(root: &'s Value, error: &ValidationError<'_>) -> &'s Value 
         .unwrap_or(root)
 }
 
-/// The branch of a choice that the document is likely to be meant for: the only one of its kind.
+/// The branch of a choice that the document probably targets: the only one of its kind.
 fn meant_branch<'c>(
     error: &ValidationError<'_>,
     branches: &'c [Vec<ValidationError<'static>>],
@@ -317,7 +317,7 @@ fn supported_by(schema: &Value) -> Vec<String> {
     names
 }
 
-/// The name that differs in so few letters that it is likely to be meant.
+/// The name that differs in so few letters that the user probably meant it.
 fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
     // The distance of a long name is expensive to compute, and no known name is near.
     if name.chars().nth(100).is_some() {

@@ -6,7 +6,7 @@ use serde_path_to_error::Segment;
 /// The most characters of a name that are shown, so that the text stays short.
 const LONGEST: usize = 100;
 
-/// The place that a JSON pointer leads to; empty for the document itself.
+/// The location of a JSON pointer in words; empty for the document itself.
 pub(super) fn in_words(document: &Value, pointer: &str) -> String {
     let mut words = String::new();
     let mut here = Some(document);
@@ -26,7 +26,7 @@ pub(super) fn in_words(document: &Value, pointer: &str) -> String {
     words
 }
 
-/// A name inside a place.
+/// The location of a name inside another location.
 pub(super) fn below(location: &str, name: &str) -> String {
     let name = shown(name);
     if location.is_empty() {

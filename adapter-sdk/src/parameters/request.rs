@@ -41,7 +41,7 @@ impl ParametersError {
         Self::from(ParameterErrors::must_be(parameter.into(), expected))
     }
 
-    /// The parameters that there are none of, sorted, such as `limits.memroy`.
+    /// The unsupported parameters, sorted, such as `limits.memroy`.
     pub fn unsupported(&self) -> impl Iterator<Item = &str> {
         match &self.0 {
             NotDecoded::ParameterErrors(errors) => Some(errors.unsupported()),

@@ -1,6 +1,6 @@
 use super::CreateBinding;
 
-/// Addresses that a binding needs and does not have. It names what there is.
+/// Addresses that a binding needs but that are missing. The error names the existing ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoAddressError {
@@ -17,7 +17,7 @@ pub enum NoAddressError {
     NoDnsAddress {
         /// Name of the address.
         name: String,
-        /// Names that there are, in words.
+        /// The existing names, in words.
         existing: String,
     },
 }

@@ -80,17 +80,18 @@ pub struct Binding {
         skip_serializing_if = "Option::is_none"
     )]
     pub backup_agent_url: Option<String>,
-    /// Where the service can be reached, for platforms that restrict the network (Open Service Broker API 2.17,
-    /// "Binding", `endpoints`). Handed on as it is; the Go broker drops it.
+    /// Where applications reach the service, for platforms that restrict the network (Open Service Broker API 2.17,
+    /// "Binding", `endpoints`). The broker passes it on unchanged; the Go broker drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Endpoint>>")]
     pub endpoints: Option<Box<RawValue>>,
-    /// File systems to be mounted into the application (`volume_mounts`). Handed on as it is; the Go broker drops it.
+    /// File systems to mount into the application (`volume_mounts`). The broker passes them on unchanged; the Go broker
+    /// drops them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<VolumeMount>>")]
     pub volume_mounts: Option<Box<RawValue>>,
-    /// How long the binding is good for (`metadata` with `expires_at`, `renew_before`). Handed on as it is; the Go
-    /// broker drops it.
+    /// How long the binding is valid (`metadata` with `expires_at`, `renew_before`). The broker passes it on unchanged;
+    /// the Go broker drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BindingMetadata>")]
     pub metadata: Option<Box<RawValue>>,
@@ -130,13 +131,13 @@ impl DashboardUrl {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanSchemas {
-    /// Schemas of what a service instance is ordered and updated with.
+    /// Schemas of the parameters of service instance orders and updates.
     pub service_instance: ServiceInstanceSchemas,
-    /// Schemas of what a service binding is ordered with.
+    /// Schemas of the parameters of service binding orders.
     pub service_binding: ServiceBindingSchemas,
 }
 
-/// Schemas of what a service instance is ordered and updated with.
+/// Schemas of the parameters of service instance orders and updates.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceInstanceSchemas {
@@ -146,7 +147,7 @@ pub struct ServiceInstanceSchemas {
     pub update: ParametersSchema,
 }
 
-/// Schemas of what a service binding is ordered with.
+/// Schemas of the parameters of service binding orders.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceBindingSchemas {

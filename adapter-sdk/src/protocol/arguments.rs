@@ -75,13 +75,13 @@ pub enum ArgumentsError {
         /// The usage of the subcommand.
         usage: &'static str,
     },
-    /// An argument that does not hold what it should.
+    /// An argument with unexpected content.
     #[error(transparent)]
     Value(#[from] InputError),
 }
 
 impl Call {
-    /// Reads what follows the subcommand in the form of old brokers, surplus arguments passed over
+    /// Reads the arguments after the subcommand in the form of old brokers and ignores surplus arguments
     /// (`spec/contracts/adapter-protocol.md`, "argv form").
     pub fn from_arguments(
         subcommand: Subcommand,

@@ -22,16 +22,15 @@ impl Binding {
         }
     }
 
-    /// The same binding with a place for the application's logs. The offering must require
-    /// `syslog_drain`.
+    /// The same binding with a destination for the application's logs. The offering must require `syslog_drain`.
     #[must_use]
     pub fn with_syslog_drain(mut self, url: impl Into<String>) -> Self {
         self.syslog_drain_url = Some(url.into());
         self
     }
 
-    /// The same binding with a place that requests to a bound route go to first, an `https` address.
-    /// The offering must require `route_forwarding`.
+    /// The same binding with a route service: an `https` address that receives requests to a bound route first. The
+    /// offering must require `route_forwarding`.
     #[must_use]
     pub fn with_route_service(mut self, url: impl Into<String>) -> Self {
         self.route_service_url = Some(url.into());
@@ -230,7 +229,7 @@ pub struct BindingMetadata {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindingTimeError {
-    /// Platforms would renew what has ended.
+    /// Platforms would try to renew an expired binding.
     #[error("the binding is to be renewed after it expires")]
     RenewedAfterExpiry,
     /// The wire has no way to write it.

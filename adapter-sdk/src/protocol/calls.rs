@@ -35,7 +35,7 @@ pub enum UnreadableManifest {
     Deployed(#[source] yaml::Error),
 }
 
-/// A subcommand with what it is given.
+/// A subcommand with its input.
 #[derive(Debug, Clone)]
 pub enum Call {
     /// `generate-manifest`
@@ -96,8 +96,7 @@ pub struct GenerateManifest {
     /// The manifest deployed last, as the Director stores it, variables unresolved; empty on create.
     #[schemars(schema_with = "texts::manifest")]
     pub previous_manifest: Option<ManifestText>,
-    /// Body of the request: `{}` where the broker only looks for pending changes, the `context` alone
-    /// on upgrade.
+    /// Body of the request: `{}` when the broker checks for pending changes, the `context` alone on upgrade.
     #[schemars(schema_with = "texts::request_parameters")]
     pub request_parameters: RequestParameters,
     /// Secrets of the previous manifest; `None` on create, on upgrade and without secure manifests.
@@ -106,7 +105,7 @@ pub struct GenerateManifest {
     /// BOSH configs of the instance as they are now; `None` on create and without BOSH configs.
     #[schemars(schema_with = "texts::previous_configs")]
     pub previous_configs: Option<PreviousConfigs>,
-    /// The instance's UAA client, if the broker keeps one; `None` when it looks for pending changes.
+    /// The instance's UAA client, if the broker manages one; `None` when the broker checks for pending changes.
     #[schemars(schema_with = "texts::uaa_client")]
     pub uaa_client: Option<UaaClient>,
 }
@@ -255,7 +254,7 @@ pub(super) trait Wire: Sized {
     fn read(texts: &Texts<'_>) -> Result<Self, InputError>;
 }
 
-/// A member among arguments, and what errors call it there.
+/// A member that is passed as an argument, and its name in errors.
 pub(super) struct Argument {
     pub(super) member: &'static str,
     name: &'static str,

@@ -35,10 +35,10 @@ impl fmt::Display for ConfigType {
 }
 
 impl GeneratedManifest {
-    /// The same answer with a BOSH config of that type, as YAML text, in place of one that was
-    /// there. A type that is not given stays as it is.
+    /// The same answer with a BOSH config of that type, as YAML text, replacing an earlier one. Types that are not set
+    /// stay unchanged.
     ///
-    /// Other deployments of the team see it too: names inside should carry the instance's.
+    /// Other deployments of the team use the config too, so names inside should contain the instance's name.
     #[must_use]
     pub fn with_config(mut self, config_type: ConfigType, yaml: impl Into<String>) -> Self {
         self.configs

@@ -87,16 +87,16 @@ impl AdapterInput {
         Self(sections.into_iter().map(section).collect())
     }
 
-    /// The document as it goes to stdin, newline included.
+    /// The document for stdin, newline included.
     pub fn to_json(&self) -> String {
         let document = serde_json::to_string(&self.0);
         document.expect("its keys are text and it writes to memory") + "\n"
     }
 
-    /// Reads the section of that subcommand out of a document; the others may be absent, and what
-    /// the protocol does not know is passed over.
+    /// Reads the section of that subcommand from a document. The other sections may be absent, and unknown members are
+    /// ignored.
     ///
-    /// Where the Go SDK insists on at least `null`, a member may be empty or absent as well.
+    /// A member may be empty or absent where the Go SDK requires at least `null`.
     pub fn read(document: &str, subcommand: Subcommand) -> Result<Call, InputError> {
         let document: Map<String, Value> =
             json::from_str(document).map_err(InputError::Document)?;

@@ -26,7 +26,7 @@ pub struct Percentage(String);
 pub struct InvalidPercentage;
 
 impl Percentage {
-    /// The text, as it goes into a manifest.
+    /// The text as written to a manifest.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -38,8 +38,8 @@ impl Percentage {
             .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
     }
 
-    /// Whether digits followed by a percent sign occur in the text. The Go SDK looks no closer, so
-    /// `about 25% or so` passes (`spec/contracts/adapter-protocol.md`, "Plan").
+    /// Whether the text contains digits followed by a percent sign. The Go SDK checks nothing more, so `about 25% or
+    /// so` passes (`spec/contracts/adapter-protocol.md`, "Plan").
     pub(super) fn occurs_in(text: &str) -> bool {
         text.match_indices('%')
             .any(|(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()))

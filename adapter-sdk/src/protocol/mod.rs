@@ -1,18 +1,18 @@
-//! Both sides of the wire between broker and adapter (`spec/contracts/adapter-protocol.md`).
+//! Both sides of the protocol between broker and adapter (`spec/contracts/adapter-protocol.md`).
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `subcommand` | the five things an adapter is asked for |
-//! | `exit_code` | what the end of the process means |
-//! | `calls` | what each subcommand is given, as types and as the texts that travel |
+//! | `subcommand` | the five subcommands of an adapter |
+//! | `exit_code` | the meaning of exit codes |
+//! | `calls` | the input of each subcommand, as types and as transmitted texts |
 //! | `input`, `arguments` | these texts as the document on stdin, and as the argument list of old brokers |
-//! | `parts` | what is in these texts, decoded and checked |
-//! | `service_deployment`, `plan`, `max_in_flight`, `request_parameters`, `secrets`, `uaa_client`, `manifest_text` | what those are made of |
+//! | `parts` | the content of these texts, decoded and checked |
+//! | `service_deployment`, `plan`, `max_in_flight`, `request_parameters`, `secrets`, `uaa_client`, `manifest_text` | the types of that content |
 //! | `addresses` | where a binding finds the instance |
-//! | `request` | what a request says besides its user's parameters, as types |
-//! | `answers` | what each subcommand prints |
+//! | `request` | the content of a request besides the user's parameters, as types |
+//! | `answers` | the output of each subcommand |
 //! | `binding`, `config_type` | parts of answers, as types |
-//! | `violations`, `absence`, `unknown_keys` | how a document that breaks the rules is reported, what counts as left out, and what is kept without being known |
+//! | `violations`, `absence`, `unknown_keys` | how an invalid document is reported, what counts as absent, and which unknown members are kept |
 
 mod absence;
 mod addresses;

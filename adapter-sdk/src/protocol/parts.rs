@@ -71,7 +71,7 @@ pub(super) trait Part: Sized {
     /// As it travels.
     fn text(&self) -> String;
 
-    /// Reads what came, if anything did.
+    /// Reads the text, if present.
     fn read(text: Option<&str>, path: String) -> Result<Self, InputError>;
 }
 

@@ -65,8 +65,8 @@ pub struct LifecycleErrands {
 pub struct LifecycleErrand {
     /// Name of the errand's job.
     pub name: String,
-    /// Where it runs, as `group` or `group/index-or-id`. With any, the errand is colocated there;
-    /// without, it has an instance group of its own.
+    /// Where the errand runs, as `group` or `group/index-or-id`. If set, the errand is colocated there; if empty, it
+    /// has its own instance group.
     #[serde(
         deserialize_with = "null_as_default",
         skip_serializing_if = "Vec::is_empty"
@@ -291,7 +291,7 @@ impl LifecycleErrand {
         })
     }
 
-    /// An errand with an instance group of its own.
+    /// An errand with its own instance group.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -311,7 +311,7 @@ impl LifecycleErrand {
 }
 
 impl PlanInstanceGroup {
-    /// A group with what every group needs.
+    /// A group with the required members.
     pub fn new(
         name: impl Into<String>,
         vm_type: impl Into<String>,

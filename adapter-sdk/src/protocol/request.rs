@@ -16,7 +16,7 @@ impl RequestParameters {
         text(self.fields(), "service_id")
     }
 
-    /// The catalog id of the plan, except on upgrade and where the broker looks for pending changes.
+    /// The catalog id of the plan, absent on upgrade and when the broker checks for pending changes.
     pub fn plan_id(&self) -> Option<&str> {
         text(self.fields(), "plan_id")
     }
@@ -56,8 +56,7 @@ impl RequestParameters {
     }
 }
 
-/// Where a request comes from. On Cloud Foundry all names and GUIDs are there; other platforms say
-/// what they have in `other`.
+/// The origin of a request. Cloud Foundry sends all names and GUIDs; other platforms put their members in `other`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(
@@ -166,7 +165,7 @@ pub struct PreviousValues {
     pub maintenance_info: Option<MaintenanceInfo>,
 }
 
-/// The version of what a plan deploys.
+/// The version of the software that a plan deploys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
@@ -186,7 +185,7 @@ pub struct MaintenanceInfo {
     pub private: Option<String>,
 }
 
-/// The part of a request that a value is, if it is one.
+/// The part of a request that a value represents, if it is valid.
 fn part<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }

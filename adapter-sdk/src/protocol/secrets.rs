@@ -18,7 +18,7 @@ impl Secrets {
         self.0.get(reference).map(ExposeSecret::expose_secret)
     }
 
-    /// Adds a value under its reference, in place of one that was there.
+    /// Adds a value under its reference, replacing an earlier one.
     pub fn insert(&mut self, reference: impl Into<String>, value: impl Into<SecretString>) {
         self.0.insert(reference.into(), value.into());
     }

@@ -87,8 +87,8 @@ impl ServiceDeployment {
         name.strip_prefix("service-instance_").unwrap_or(name)
     }
 
-    /// Whether there is a release at all, and each has a name, a version and a job. The protocol lets
-    /// pass less; who needs every release complete asks here.
+    /// Checks that there is at least one release and that each release has a name, a version and a job. The protocol
+    /// accepts less, so callers that need complete releases call this.
     pub fn check_releases(&self) -> Result<(), Violations> {
         let mut inspection = Inspection::default();
         if self.releases.is_empty() {

@@ -83,7 +83,7 @@ impl UaaClient {
     }
 }
 
-// Shows neither the secret nor what is not known.
+// Shows neither the secret nor unknown members.
 shows_only!(UaaClient { client_id, name });
 
 /// The broker writes the secret for the adapter, which cannot do without it.

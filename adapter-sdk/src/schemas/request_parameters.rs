@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::protocol::{BindTarget, MaintenanceInfo, PlatformContext, PreviousValues};
 
-/// The body of the platform's request. An update has `previous_values`, a binding `bind_resource` and
-/// `app_guid`, its end `plan_id` and `service_id` only. An upgrade has the `context` alone, and where the
-/// broker looks for pending changes there is nothing at all.
+/// The body of the platform's request. An update has `previous_values`, a binding `bind_resource` and `app_guid`, an
+/// unbinding `plan_id` and `service_id` only. An upgrade has the `context` alone. The body is empty when the broker
+/// checks for pending changes.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "described only")]
 pub(super) struct RequestBody {

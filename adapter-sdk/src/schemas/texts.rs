@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const DRAFT_4: &str = "http://json-schema.org/draft-04/schema#";
 
-/// A text without a form of its own.
+/// A text without a specific format.
 pub(crate) fn plain(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["string", "null"]})
 }

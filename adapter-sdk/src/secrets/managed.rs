@@ -37,7 +37,7 @@ pub struct ManagedSecrets<'c> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagedSecretsError {
-    /// The Director would not know what to do with the placeholder.
+    /// The Director cannot resolve the placeholder.
     #[error("the manifest has `((odb_secret:{name}))`, but the answer has no secret of that name")]
     NoEntry {
         /// Name in the placeholder.
@@ -102,7 +102,7 @@ impl<'c> ManagedSecrets<'c> {
         }
     }
 
-    /// A secret that the adapter makes once, such as a password: what is deployed, else a new one.
+    /// A secret that the adapter generates once, such as a password: the deployed value, else a new one.
     pub fn generated<V: Into<SecretValue>>(
         &mut self,
         name: &str,
@@ -140,8 +140,7 @@ impl<'c> ManagedSecrets<'c> {
         }
     }
 
-    /// A secret whose value the user gives in this request. It counts unless it is known to be the
-    /// deployed one.
+    /// A secret whose value the user sends in this request. It applies unless it is known to equal the deployed one.
     pub fn requested(
         &mut self,
         name: &str,

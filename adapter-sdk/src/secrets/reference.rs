@@ -17,7 +17,7 @@ const LONGEST: usize = 1024;
 pub struct SecretReference(String);
 
 impl SecretReference {
-    /// The placeholder `((odb_secret:NAME))`, which the broker replaces when it has stored the secret.
+    /// The placeholder `((odb_secret:NAME))`, which the broker replaces after it stores the secret.
     pub fn placeholder(name: &str) -> Self {
         Self(format!("(({PLACEHOLDER}{name}))"))
     }
@@ -50,10 +50,10 @@ pub fn references_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A reference in a manifest: `((name))`, `((!name))`, `((name.member))`, `((/absolute/name.member))` or a
-/// placeholder, `((odb_secret:NAME))`.
+/// A reference in a manifest: `((name))`, `((!name))`, `((name.member))`, `((/absolute/name.member))` or a placeholder,
+/// `((odb_secret:NAME))`.
 ///
-/// Other text in double parentheses, such as JSON or arithmetic of a shell, is none.
+/// Other text in double parentheses, such as JSON or shell arithmetic, is not a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference<'t> {
     text: &'t str,
@@ -102,7 +102,7 @@ impl<'t> Reference<'t> {
         self.name.starts_with('/')
     }
 
-    /// The name of the credential: what comes before the first dot after the last slash, as BOSH has it.
+    /// The name of the credential: the text before the first dot after the last slash, as in BOSH.
     pub fn root(&self) -> &'t str {
         self.split().0
     }
@@ -121,7 +121,7 @@ impl<'t> Reference<'t> {
     }
 }
 
-/// Whether a broker has to put something in the place of placeholders.
+/// Whether the text contains placeholders that a broker must replace.
 pub(crate) fn has_placeholders(text: &str) -> bool {
     references_in(text).any(|reference| placeholder_name(reference).is_some())
 }

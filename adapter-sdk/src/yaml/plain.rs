@@ -24,7 +24,7 @@ fn is_common_in_names(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')
 }
 
-/// Words of YAML 1.1, and what some readers take for a number that is none.
+/// Words of YAML 1.1, and words that some readers mistake for numbers.
 fn means_something_else(word: &str) -> bool {
     const WORDS: [&str; 12] = [
         "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity",

@@ -29,7 +29,7 @@ macro_rules! codes {
 codes! {
     /// The configuration file cannot be read.
     ConfigurationUnreadable = 1001,
-    /// The configuration file says something that cannot be.
+    /// The configuration file contains an invalid setting.
     ConfigurationInvalid = 1002,
     /// The BOSH Director does not answer at start-up.
     DirectorUnreachable = 1101,
@@ -39,7 +39,7 @@ codes! {
     CloudControllerUnreachable = 1103,
     /// The Cloud Controller has no API version that this broker supports.
     CloudControllerTooOld = 1104,
-    /// A plan that still has service instances is gone from the configuration.
+    /// The configuration no longer contains a plan that still has service instances.
     PlanInUse = 1105,
     /// The broker's own certificate or key cannot be used.
     Certificate = 1106,
@@ -51,7 +51,7 @@ codes! {
     PlanSchemas = 1109,
     /// The Cloud Controller or its UAA does not accept the configured credentials.
     CloudControllerCredentials = 1110,
-    /// The BOSH Director is too old for what is configured.
+    /// The BOSH Director is too old for the configured features.
     DirectorTooOld = 1111,
     /// The Director does not let the broker use BOSH configs, so operations are not recorded.
     ConfigRights = 1112,
@@ -94,7 +94,7 @@ codes! {
     AsyncRequired = 2005,
     /// The platform's idea of the plan's version is not the catalog's.
     MaintenanceInfoConflict = 2006,
-    /// The id is taken by something else.
+    /// Another object already uses the id.
     Conflict = 2007,
     /// Another operation on the service instance is in progress.
     Busy = 2008,
@@ -108,18 +108,18 @@ codes! {
     Route = 2012,
     /// A body, an address or headers over the limit.
     TooLarge = 2013,
-    /// A request that did not arrive in time.
+    /// The request did not arrive in time.
     SlowClient = 2014,
     /// The broker is stopping.
     Stopping = 2015,
-    /// The instance is behind what the operator offers, so that an update would change more than its user asks for.
+    /// The instance has pending changes from the operator, so an update would change more than the user requests.
     PendingChanges = 2016,
     /// The instance is at another version than its plan, so that it has to be upgraded before it is updated.
     UpgradeFirst = 2017,
     /// Parameters that the schema of the plan does not allow.
     InvalidParameters = 2018,
     // 2019 is retired: it was for more requests at once than were worked on.
-    /// More connections at once than are taken.
+    /// The client exceeds the limit of concurrent connections.
     Connections = 2020,
     /// There are no BOSH configs to store the requested record.
     NothingKept = 2041,
@@ -136,7 +136,7 @@ codes! {
     UnmarkedDeployment = 2053,
     /// The deployment is another broker's.
     DeploymentOfAnother = 2054,
-    /// The platform knows no plan of the offering: there is nothing to count, and every deployment looks like an
+    /// The platform has no plan of the offering. The broker cannot count instances, and every deployment looks like an
     /// orphan.
     OfferingUnknown = 2055,
     /// The plan of an unmarked deployment is unknown, and so are its pre-delete errands.
@@ -146,7 +146,7 @@ codes! {
 
     /// The adapter could not be started.
     AdapterStart = 3001,
-    /// The adapter did not end in time and was killed.
+    /// The adapter did not end in time and the broker killed it.
     AdapterHung = 3002,
     /// The adapter failed.
     AdapterFailed = 3003,
@@ -182,7 +182,7 @@ codes! {
     /// The service instances changed faster than they could be counted.
     UnsteadyCount = 4011,
 
-    /// The Director could not deploy or delete what it was asked to.
+    /// The Director could not complete the deployment or deletion.
     TaskFailed = 5001,
     /// A lifecycle errand failed.
     LifecycleErrandFailed = 5002,

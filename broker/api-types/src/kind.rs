@@ -18,7 +18,7 @@ pub enum OperationKind {
     Recreate,
     /// The end of an instance.
     Delete,
-    /// The end of an instance, whatever its errands say.
+    /// Deletes an instance even if its errands fail.
     ForceDelete,
 }
 
@@ -33,7 +33,7 @@ impl OperationKind {
         Self::ForceDelete,
     ];
 
-    /// The instance is gone afterwards.
+    /// Whether the operation deletes the instance.
     pub fn deletes(self) -> bool {
         match self {
             Self::Delete | Self::ForceDelete => true,

@@ -38,7 +38,7 @@ pub(crate) enum Shown {
     Address,
 }
 
-/// As whom a service is called.
+/// The credentials for calls to a service.
 #[derive(Clone)]
 pub(crate) enum Identity {
     Anonymous,
@@ -46,7 +46,7 @@ pub(crate) enum Identity {
     Token(TokenSource),
 }
 
-/// A server, and as whom it is called.
+/// A server and the credentials for calls to it.
 #[derive(Clone)]
 pub(crate) struct Connection {
     protocol: &'static Protocol,
@@ -110,7 +110,7 @@ impl Connection {
         Some(url)
     }
 
-    /// The pauses between two looks at something that takes its time. They grow and do not end.
+    /// The pauses between two polls of a long operation. They grow and do not end.
     pub(crate) fn pauses(&self) -> ExponentialBackoff {
         let limits = self.http.limits();
         ExponentialBuilder::default()
@@ -192,8 +192,7 @@ impl Connection {
         }
     }
 
-    /// If the answer says that the token is not accepted, nothing has taken effect, and the request is sent once more
-    /// with a new one.
+    /// If the server rejects the token, the request has had no effect. The client sends it once more with a new token.
     async fn send_with_token(
         &self,
         call: &Call,
@@ -301,7 +300,7 @@ impl Answered {
         })
     }
 
-    /// The answer lacks what it must have.
+    /// The answer lacks a required member.
     pub(crate) fn lacks(&self, missing: &'static str) -> ServiceError {
         let source = UnreadableAnswer::Missing { missing };
         ServiceError::of(

@@ -50,7 +50,7 @@ pub enum FailureKind {
         /// The service's description, or the start of the body; 2 KiB at most.
         description: String,
     },
-    /// The answer is not what the service's contract says.
+    /// The answer violates the service's contract.
     NotUnderstood {
         /// The underlying error.
         source: UnreadableAnswer,
@@ -145,7 +145,7 @@ impl ServiceError {
         use Service::{BrokerManagementApi, CloudController, CredHub, Director, Uaa};
 
         let service = self.service();
-        // Reconcilers, which cannot give up, outlive that credentials and certificates are being changed.
+        // Reconcilers never end, so they must survive a rotation of credentials and certificates.
         let outlives_rotation = matches!(service, Director | CredHub);
         match &self.kind {
             FailureKind::NoAnswer { source } => {

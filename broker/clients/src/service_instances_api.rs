@@ -48,7 +48,7 @@ pub struct ListedInstance {
     pub space: Option<String>,
 }
 
-/// Why the list cannot be asked for.
+/// Why the list could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceInstancesApiSetUpError {
     /// The address or the HTTP client's settings are wrong.

@@ -22,7 +22,7 @@ pub(crate) fn check(kind: &'static str, text: &str) -> Result<(), InvalidText> {
     Ok(())
 }
 
-/// Declares a checked text of its own type, so that one kind of id does not pass for another.
+/// Declares a validated text type, so that one kind of id cannot be used as another.
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident, $kind:literal) => {
         $(#[$doc])*
@@ -31,7 +31,7 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// The text as it goes over the wire.
+            /// The text as sent.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -16,7 +16,7 @@ pub struct Adapter {
     pub path: PathBuf,
     /// Names of environment variables that are passed on beside the usual few.
     pub environment: Vec<String>,
-    /// How it takes what it is asked.
+    /// The form of its input.
     pub form: AdapterForm,
     /// Whether it describes the parameters of its plans.
     pub plan_schemas: PlanSchemaSupport,
@@ -27,7 +27,7 @@ pub struct Adapter {
 /// The default for adapters: bindings of one instance do not depend on each other.
 const CONCURRENT_BINDINGS: NonZeroU32 = NonZeroU32::new(8).expect("8 is not 0");
 
-/// How an adapter takes what it is asked (`broker.use_stdin`, `spec/contracts/adapter-protocol.md` §1.3 and §1.4).
+/// The form of an adapter's input (`broker.use_stdin`, `spec/contracts/adapter-protocol.md` §1.3 and §1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterForm {
     /// As one document on its stdin.
@@ -41,7 +41,7 @@ pub enum AdapterForm {
 pub enum PlanSchemaSupport {
     /// It does: parameters are held against its schemas.
     Enabled,
-    /// It is not asked; it checks parameters by itself.
+    /// Schemas are not used; the adapter validates parameters itself.
     Disabled,
 }
 
@@ -50,7 +50,7 @@ const READ_AND_EXECUTE: u32 = 0o500;
 
 /// Reads the adapter's keys in the section `broker`.
 pub(super) fn read_support(broker: &Section<'_>) -> (AdapterForm, PlanSchemaSupport) {
-    // Absent means what the release's job specification says.
+    // Absent means the default of the release's job specification.
     let form = if broker.flag("use_stdin", true) {
         AdapterForm::Stdin
     } else {

@@ -9,9 +9,9 @@ use odb_clients::{
 
 use super::section::{Found, Section};
 
-/// The address of an upstream that can be called.
+/// The address of an upstream.
 ///
-/// It is shown without its query, in which some proxies expect secrets; names and passwords are not let in.
+/// It is displayed without its query, which may contain secrets for some proxies; names and passwords are rejected.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address(String);
 
@@ -54,7 +54,7 @@ pub(super) fn of_the_director(
     checked(section, found, Director::check_address)
 }
 
-/// The address of an upstream that must be there. `right` says what belongs there.
+/// A required address of an upstream. `right` describes the expected value.
 pub(super) fn required(section: &Section<'_>, key: &'static str, right: &str) -> Option<Address> {
     let found = section.required_text(key, right)?;
     of(section, found)

@@ -19,7 +19,7 @@ use super::{
 /// How the broker listens, stops and treats its requests.
 #[derive(Debug)]
 pub struct Broker {
-    /// Where requests are taken. All interfaces unless `bind_address` says otherwise.
+    /// The address to listen on. All interfaces without `bind_address`.
     pub listen: SocketAddr,
     /// The credentials of the platform and the errands.
     pub credentials: BasicCredentials,
@@ -35,7 +35,7 @@ pub struct Broker {
     pub pending_changes: PendingChanges,
     /// How upgrades without changes are treated.
     pub unchanged_upgrades: UnchangedUpgrades,
-    /// Whether platforms may ask what an instance is.
+    /// Whether platforms may retrieve instances.
     pub instance_fetching: InstanceFetching,
     /// Whether an order has to say for which organization and space it is.
     pub organization_and_space: OrganizationAndSpace,
@@ -103,10 +103,10 @@ pub enum BoshConfigs {
     Disabled,
 }
 
-/// Whether an update may bring in what the operator has changed since (`broker.skip_check_for_pending_changes`).
+/// Whether an update may include changes of the operator (`broker.skip_check_for_pending_changes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingChanges {
-    /// An instance that would change beyond what its user asks for is to be upgraded first.
+    /// An instance with pending changes must be upgraded first.
     Refused,
     /// They come along.
     LetIn,
@@ -121,7 +121,7 @@ pub enum UnchangedUpgrades {
     Skipped,
 }
 
-/// Whether platforms may ask what an instance is (`broker.enable_fetch_instance`, a key of our own).
+/// Whether platforms may retrieve instances (`broker.enable_fetch_instance`, a key of our own).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstanceFetching {
     /// The catalog announces it, and it is answered.
@@ -130,8 +130,8 @@ pub enum InstanceFetching {
     NotOffered,
 }
 
-/// Whether an order has to name organization and space (`broker.require_organization_and_space`, a key of our own). The
-/// specification wants both, though deprecated; the Go broker never asked for them.
+/// Whether an order must have organization and space (`broker.require_organization_and_space`, a key of our own). The
+/// specification requires both, though deprecated; the Go broker does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrganizationAndSpace {
     /// An order without them is refused.
@@ -152,7 +152,7 @@ pub enum UsageReporting {
 /// Whether backup agents may bind (`broker.support_backup_agent_binding`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackupAgentBindings {
-    /// The adapter is asked; it may answer with a `backup_agent_url`.
+    /// The adapter is called; it may return a `backup_agent_url`.
     Supported,
     /// A request for one is refused.
     Refused,
@@ -167,7 +167,7 @@ pub enum ErrorDetail {
     Exposed,
 }
 
-/// Absent means what the release's job specification says (`spec/contracts/config-and-release.md` §1.2).
+/// Absent means the default of the release's job specification (`spec/contracts/config-and-release.md` §1.2).
 const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(super) fn read(section: &Section<'_>) -> Option<Broker> {

@@ -1,4 +1,4 @@
-//! The section `service_catalog`: what is offered in the marketplace.
+//! The section `service_catalog`: the offering in the marketplace.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Offering {
     pub description: String,
     /// Whether instances can be bound, unless a plan says otherwise.
     pub bindable: bool,
-    /// Whether platforms may ask what a binding is (a key of our own; needs the runtime CredHub).
+    /// Whether platforms may retrieve bindings (a key of our own; needs the runtime CredHub).
     pub bindings_retrievable: bool,
     /// Whether an instance may change its plan.
     pub plan_updatable: bool,
@@ -33,7 +33,7 @@ pub struct Offering {
     pub tags: Vec<String>,
     /// What the service requires of the platform, such as `route_forwarding`.
     pub requires: Vec<String>,
-    /// Metadata for the marketplace, keys as the platform wants them.
+    /// Metadata for the marketplace, with the platform's keys.
     pub metadata: Map<String, Value>,
     /// Single sign-on for dashboards.
     pub dashboard_client: Option<DashboardClient>,
@@ -166,7 +166,7 @@ fn differ_from_the_offering(offering: &Section<'_>, plans: &[Section<'_>]) -> Op
     all
 }
 
-/// The first limit of the file, whatever else is wrong with the catalog.
+/// The first limit in the file, even if the catalog has other errors.
 pub(super) fn first_limit(section: &Section<'_>) -> Option<Found<()>> {
     let global = section.section("global_quotas");
     let resources = global.named_sections("resources");
@@ -185,8 +185,8 @@ pub(super) fn first_limit(section: &Section<'_>) -> Option<Found<()>> {
         .or_else(|| section.sections("plans").iter().find_map(of_plan))
 }
 
-/// The marketplace's spelling of the keys (`spec/contracts/broker-behaviour.md` §3.2). Additional keys pass through and
-/// win.
+/// The marketplace's spelling of the keys (`spec/contracts/broker-behaviour.md` §3.2). Additional keys are passed on
+/// and take precedence.
 fn metadata(section: &Section<'_>) -> Map<String, Value> {
     let mut metadata = Map::new();
     for (key, wire) in [

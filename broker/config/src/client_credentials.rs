@@ -4,9 +4,9 @@ use secrecy::SecretString;
 
 use super::section::Section;
 
-/// Reads `client_id` and `client_secret`. `whose` says what client belongs there.
+/// Reads `client_id` and `client_secret`. `whose` describes the client for the error.
 ///
-/// Documents of the Go broker call the second one `secret` in places, which it does not read.
+/// Some documents of the Go broker call the second one `secret`, which it does not read.
 pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<(String, SecretString)> {
     let client_id = section.required_text("client_id", whose);
     let secret = section.text("secret");
@@ -31,7 +31,7 @@ pub(super) fn read(section: &Section<'_>, whose: &str) -> Option<(String, Secret
     Some((client_id?.value, client_secret?.value.into()))
 }
 
-/// Reads `username` and `password`. `whose` says what user belongs there.
+/// Reads `username` and `password`. `whose` describes the user for the error.
 pub(super) fn user(section: &Section<'_>, whose: &str) -> Option<(String, SecretString)> {
     let username = section.required_text("username", whose);
     let password = section.required_text("password", "that user's password");

@@ -1,4 +1,4 @@
-//! The section `cf.uaa.client_definition`: the UAA client that each service instance has of its own
+//! The section `cf.uaa.client_definition`: the UAA client of each service instance
 //! (`spec/contracts/broker-behaviour.md` §3.10).
 
 use super::section::{Found, Section};
@@ -36,7 +36,8 @@ pub struct ClientDefinition {
 }
 
 impl ClientDefinition {
-    /// Whether it gives away what only an administrator of clients may give (`spec/contracts/platform-apis.md` §1.5).
+    /// Whether it grants rights that only an administrator of clients may grant (`spec/contracts/platform-apis.md`
+    /// §1.5).
     pub fn needs_an_administrator(&self) -> bool {
         let gives_rights = !self.authorities.is_empty() || !self.scopes.is_empty();
         gives_rights || self.has_grant("password")
@@ -90,7 +91,7 @@ pub(super) fn read(uaa: &Section<'_>) -> Option<ClientDefinition> {
     Some(definition)
 }
 
-/// Says that a definition is there and not used, and what would help: the Go broker does not say so.
+/// Warns of a definition that is not used, with a remedy. The Go broker does not warn.
 pub(super) fn warn_unused(uaa: &Section<'_>, (why, remedy): (&str, &str)) {
     let section = uaa.section("client_definition");
     if section.holds_a_value() {

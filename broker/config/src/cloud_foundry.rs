@@ -25,14 +25,14 @@ pub struct CloudFoundry {
     pub credentials: Grant,
     /// The definition of each service instance's UAA client; without it instances have none.
     pub client_definition: Option<ClientDefinition>,
-    /// Whether it is looked at before the first request is taken.
+    /// Whether the Cloud Controller is checked at the start.
     pub checks: CloudFoundryChecks,
 }
 
-/// Whether the Cloud Controller is looked at before the first request is taken.
+/// Whether the Cloud Controller is checked at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloudFoundryChecks {
-    /// Its version, our credentials, and that no plan in use has gone from the configuration.
+    /// Checks its version, the credentials, and that the configuration has every plan in use.
     Run,
     /// `broker.disable_cf_startup_checks` is set: the Cloud Controller is still used.
     Skipped,
@@ -43,12 +43,12 @@ pub enum CloudFoundryChecks {
 pub enum Verification {
     /// As it should be.
     On,
-    /// A switch is set; the log says so loudly.
+    /// A switch is set; the broker logs a warning.
     Off,
 }
 
 impl Verification {
-    /// Verification is off when any of the sections says so; all of them are held against their type.
+    /// Verification is off if one of the sections turns it off; the types of all are checked.
     pub(super) fn read<'s, 'd: 's>(sections: impl IntoIterator<Item = &'s Section<'d>>) -> Self {
         let is_off = |section: &Section<'_>| section.flag("disable_ssl_cert_verification", false);
         let switches = sections.into_iter().map(is_off);
@@ -160,7 +160,7 @@ pub(super) fn servers(
     (url, root_ca_cert, uaa_url)
 }
 
-/// As whom a token is asked for. `both` says what is to be thought of a client beside a user; the client is preferred.
+/// The credentials for a token. `both` is the finding if a client and a user are present; the client takes precedence.
 pub(super) fn credentials(
     section: &Section<'_>,
     both: fn(&Section<'_>) -> Option<()>,

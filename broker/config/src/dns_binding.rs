@@ -66,7 +66,7 @@ fn filter(section: &Section<'_>) -> Option<AddressFilter> {
     Some(AddressFilter { azs, health })
 }
 
-/// Arguments have no place for DNS addresses (`spec/contracts/adapter-protocol.md` §1.2).
+/// Arguments cannot contain DNS addresses (`spec/contracts/adapter-protocol.md` §1.2).
 pub(super) fn refuse_in_arguments(catalog: &Section<'_>, form: AdapterForm) {
     if form == AdapterForm::Stdin {
         return;

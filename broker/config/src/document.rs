@@ -6,7 +6,7 @@ use odb_adapter_sdk::yaml::{self, Spanned};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A place in the file, both counted from one.
+/// A location in the file; line and column begin at one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) line: u64,
@@ -82,7 +82,7 @@ impl Document {
         &self.source
     }
 
-    /// The first character of a line, which is counted from one.
+    /// The first character of a line; lines begin at one.
     pub(super) fn start_of_line(&self, line: u64) -> Option<usize> {
         let before = usize::try_from(line).ok()?.checked_sub(1)?;
         let mut starts = std::iter::once(0).chain(
@@ -147,7 +147,7 @@ impl Node {
             Self::Boolean(value) => Value::Bool(*value),
             Self::Integer(value) => Value::Number((*value).into()),
             Self::Large(value) => Value::Number((*value).into()),
-            // Infinities and NaN have no JSON form; their YAML spelling is what a reader of the manifest expects.
+            // Infinities and NaN have no JSON form; readers of a manifest expect their YAML spelling.
             Self::Float(value) => Number::from_f64(*value)
                 .map_or_else(|| Value::String(spell_non_finite(*value)), Value::Number),
             Self::Text(text) => Value::String(text.clone()),

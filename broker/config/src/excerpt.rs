@@ -12,7 +12,7 @@ use super::{
 /// Replaces hidden text.
 const HIDDEN: char = '…';
 
-/// A line of the file, and what of it a problem is about.
+/// A line of the file with the location of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The number of the line, from 1.
@@ -59,8 +59,7 @@ struct Shown {
     is_visible: bool,
 }
 
-/// The problem has been worded so that it gives no secret away: what it names may be shown, and nothing else that could
-/// be one.
+/// The finding's text contains no secret: what it names may be shown, and nothing else that could be a secret.
 fn is_visible(scalar: &Scalar<'_>, finding: &ConfigFinding) -> bool {
     match (scalar.part, scalar.declared) {
         (Part::Name(_), Some(_)) => true,
@@ -80,7 +79,7 @@ fn is_visible(scalar: &Scalar<'_>, finding: &ConfigFinding) -> bool {
     }
 }
 
-/// A line of the file as a range of its characters, and a place on it.
+/// A line of the file as a range of characters, and a location on it.
 struct Line<'s> {
     source: &'s [char],
     range: Range<usize>,

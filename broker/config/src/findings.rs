@@ -69,7 +69,7 @@ impl ConfigFinding {
         }
     }
 
-    /// The same under a code of its own.
+    /// The same with its own code.
     #[must_use]
     pub fn with_code(self, code: Code) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl ConfigFinding {
         &self.key
     }
 
-    /// The key, what is wrong and what would be right.
+    /// The key, the error and the expected value.
     pub fn text(&self) -> String {
         if self.key.is_empty() {
             self.message.to_string()

@@ -1,4 +1,4 @@
-//! A configuration looked at from all sides: what is wrong with it, whether or not it can be used.
+//! All findings of a configuration, and the parts that are valid.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::{
 pub struct Inspection {
     /// The sections of the configuration. The complete configuration is valid only without errors.
     pub sections: Sections,
-    /// Certificate and key of the broker, whatever else is wrong.
+    /// Certificate and key of the broker, even if other parts are invalid.
     pub tls: Option<TlsFiles>,
     /// Everything that is wrong, in the order of the checks.
     pub errors: Vec<ConfigFinding>,
@@ -30,7 +30,7 @@ pub struct Inspection {
     document: Option<Document>,
 }
 
-/// A key whose value are certificates in PEM form.
+/// A key whose values are certificates in PEM form.
 #[derive(Debug)]
 pub struct CertificateText {
     /// The full name of the key.
@@ -76,7 +76,7 @@ impl Inspection {
         &self.file
     }
 
-    /// Looks at the text of a configuration. `file` is what problems call it.
+    /// Checks the text of a configuration. `file` is its name in findings.
     pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
         let findings = Problems::of(file);
         let document = parse(source, &findings);
@@ -88,7 +88,7 @@ impl Inspection {
                 paths,
             };
             if let Some(kind) = document.is_no_map() {
-                // Everything is missing then, which need not be said one by one.
+                // Then every key is missing; one finding is enough.
                 let location = location(&document.root);
                 let text = (
                     format!("the file is {kind}"),
@@ -141,7 +141,7 @@ impl Inspection {
         excerpt::of(self.document.as_ref()?, &keys::ROOT, finding)
     }
 
-    /// A problem with the value of a key that shows only outside the file: with its place.
+    /// A finding about the value of a key that is detected outside the file, with its location.
     pub fn finding(&self, key: &str, message: impl Into<Message>) -> ConfigFinding {
         let location = self.document.as_ref().map(|document| document.nearest(key));
         Problems::of(&self.file).finding(location.unwrap_or_default(), key, message.into())

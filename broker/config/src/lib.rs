@@ -1,8 +1,8 @@
 //! The configuration files of the broker and the errands: `broker.yml` ⇒ a valid [`Config`].
 //!
-//! A file is read in two steps: `document` parses it into values with locations, then one reader per section checks
-//! them and collects every error, because an operator's feedback loop is a deployment. Keys, coercions and checks are
-//! those of `spec/contracts/config-and-release.md` §1; the Go broker ignores our own keys
+//! A file is read in two steps: `document` parses it into values with locations, then one reader for each section
+//! checks them and collects every error, because an operator's feedback loop is a deployment. Keys, coercions and
+//! checks are those of `spec/contracts/config-and-release.md` §1; the Go broker ignores our own keys
 //! (`docs/contributing/architecture.md`, "New keys").
 
 mod adapter;

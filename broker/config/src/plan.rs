@@ -1,4 +1,4 @@
-//! The sections `service_catalog.plans[]`: what can be ordered.
+//! The sections `service_catalog.plans[]`: the plans of the marketplace.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct Plan {
     pub free: Option<bool>,
     /// Whether its instances can be bound; the offering decides when absent.
     pub bindable: Option<bool>,
-    /// Metadata for the marketplace, keys as the platform wants them.
+    /// Metadata for the marketplace, with the platform's keys.
     pub metadata: Map<String, Value>,
     /// Limits.
     pub quotas: PlanQuotas,
@@ -43,7 +43,7 @@ pub struct Plan {
     pub lifecycle_errands: LifecycleErrands,
     /// The DNS addresses that its bindings need.
     pub dns_bindings: Vec<DnsBinding>,
-    /// The version of what the plan deploys, global values included.
+    /// The version of the plan's software, including global values.
     pub maintenance_info: MaintenanceInfo,
 }
 
@@ -266,7 +266,7 @@ fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
 pub enum WatchTime {
     /// A number of milliseconds, or a range of two.
     Right,
-    /// A range whose end is before its beginning.
+    /// A range whose end is before its start.
     Reversed,
     /// Neither.
     Unreadable,

@@ -6,12 +6,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::section::{Found, Section};
 
-/// A plan that has values but no version of its own carries its digest on this one.
+/// The version that carries the digest of a plan with values but without a version.
 const UNVERSIONED: &str = "0.0.0";
 /// Bytes of the digest in a version: just enough to distinguish two configurations.
 const DIGEST_BYTES: usize = 6;
 
-/// The version of what a plan deploys (`spec/contracts/broker-behaviour.md` §3.2).
+/// The version of a plan's software (`spec/contracts/broker-behaviour.md` §3.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MaintenanceInfo {
     /// A semantic version.
@@ -78,7 +78,7 @@ pub struct PlanVersion {
     own: usize,
 }
 
-/// The platform's idea of a plan's version is not the catalog's.
+/// The platform has another version of the plan than the catalog.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaintenanceConflict {
     /// The plan has another version.
@@ -157,7 +157,7 @@ pub fn check_maintenance_version(
     }
 }
 
-/// Each part goes in with its length, so that nothing of one part can pass for another.
+/// Each part is hashed with its length, so that parts cannot be confused.
 fn digest(public: &BTreeMap<String, String>, private: &BTreeMap<String, String>) -> String {
     let mut hasher = Sha256::new();
     let mut feed = |part: &str| {

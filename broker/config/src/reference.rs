@@ -5,7 +5,7 @@ use std::{fmt::Write, ptr};
 
 use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, ROOT, errands};
 
-/// A section with as many keys below it gets a table of its own.
+/// A section with at least this many keys gets its own table.
 const LONG: usize = 9;
 
 const PREFACE: &str = "\
@@ -85,7 +85,7 @@ struct Page {
     listed: Option<Vec<(&'static Keys, String)>>,
 }
 
-/// A section, or a file, with a table of its own.
+/// A section or file with its own table.
 struct Table {
     heading: String,
     /// The prefix of its keys' addresses, such as `broker`.
@@ -257,7 +257,7 @@ fn default(value: Option<DefaultValue>) -> String {
 
 fn meaning(key: &Key, section: Origin) -> String {
     let mut meaning = key.what.to_owned();
-    // Of a section of our own it has been said.
+    // The section already says that it is new.
     if (section, key.origin) == (Origin::GoBroker, Origin::Added) {
         meaning.push_str(" **New.**");
     }

@@ -7,7 +7,7 @@ use super::{
     keys::{Key, Keys, Kind},
 };
 
-/// A scalar of a file, be it the name of a key or a value.
+/// A scalar of a file: the name of a key, or a value.
 pub(super) struct Scalar<'d> {
     /// The full name of its key.
     pub(super) key: String,

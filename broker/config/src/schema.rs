@@ -68,7 +68,7 @@ fn described(key: &Key) -> Value {
         KeyStatus::Read | KeyStatus::ReadElsewhere => None,
     };
     if let Some(instead) = deprecation {
-        // The first is the later drafts' keyword, the second what editors show.
+        // The first is the later drafts' keyword, the second is shown by editors.
         schema.extend([
             entry("deprecated", true),
             entry("deprecationMessage", format!("Deprecated: {instead}.")),
@@ -122,7 +122,7 @@ fn typed(name: &str, presence: Presence) -> Map<String, Value> {
     Map::from_iter([entry("type", types(&[name], presence))])
 }
 
-/// A key that need not be there may be null as well: that is how the release renders what is not set.
+/// An optional key may also be null, because the release renders unset properties as null.
 fn types(types: &[&str], presence: Presence) -> Value {
     match (types, presence) {
         ([one], Presence::Required) => json!(one),

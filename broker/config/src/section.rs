@@ -1,10 +1,10 @@
-//! Reads one map of the configuration file: coerces as the Go broker does, notes what is wrong, knows which keys there
-//! are.
+//! Reads one map of the configuration file: coerces values as the Go broker does, collects findings, and declares the
+//! known keys.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `values` | the values of keys, read as what they are declared to be |
-//! | `unknown_keys` | what is said of keys that mean nothing |
+//! | `values` | the values of keys, read as declared |
+//! | `unknown_keys` | findings about unknown keys |
 
 mod unknown_keys;
 mod values;
@@ -49,13 +49,13 @@ pub(super) struct Context<'a> {
 /// Whether the paths of a configuration lead anywhere from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paths {
-    /// The broker runs on this machine: what they name is looked at.
+    /// The broker runs on this machine: the files at these paths are checked.
     OfThisMachine,
-    /// The broker runs elsewhere: nothing is looked at.
+    /// The broker runs elsewhere: nothing is checked.
     OfAnother,
 }
 
-/// A value with its place and the full name of its key.
+/// A value with its location and the full name of its key.
 pub(super) struct Found<T> {
     pub(super) value: T,
     pub(super) location: Location,
@@ -114,7 +114,7 @@ impl<'a> Section<'a> {
         self.entries.iter().any(|(_, node)| has_value(&node.value))
     }
 
-    /// The key has a value, whatever its kind.
+    /// Whether the key has a value of any kind.
     pub(super) fn has_value(&self, key: &str) -> bool {
         self.entries
             .iter()
@@ -341,7 +341,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// No two sections have the same text under `key`; `why` says what for.
+/// Reports sections with the same text under `key`; `why` is the reason.
 pub(super) fn distinct(sections: &[Section<'_>], key: &'static str, why: &str) -> Option<()> {
     let mut known = BTreeSet::new();
     let mut all = Some(());

@@ -1,4 +1,4 @@
-//! The sections of a configuration, each by itself: one that is faulty hides no other.
+//! The sections of a configuration, each read on its own: an invalid one hides no other.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
 pub enum Reported<T> {
     /// All that is needed.
     Right(T),
-    /// Nothing, and nothing has to be said of it.
+    /// Nothing, without a finding.
     Nothing,
     /// It is invalid; the errors of the file have the reason.
     #[default]

@@ -1,4 +1,4 @@
-//! The section `service_instances_api`: who lists the service instances where no Cloud Controller does.
+//! The section `service_instances_api`: the API that lists the service instances instead of a Cloud Controller.
 
 use secrecy::SecretString;
 

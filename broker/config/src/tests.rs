@@ -12,7 +12,7 @@ mod addresses;
 mod client_definition;
 mod typos;
 
-/// A configuration that needs nothing but an executable, which the test's own is.
+/// A configuration that needs only an executable: the test's own.
 fn minimal() -> String {
     let adapter = std::env::current_exe().unwrap();
     format!(

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::section::Section;
 
-/// Every duration and ceiling that is not fixed by a protocol, in one place.
+/// Every duration and limit that no protocol fixes, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timings {
     /// The time for a request, from its arrival to its answer. The platform gives up after 60 s.
     pub request_budget: Duration,
     /// The time that must be left when work is submitted: for the submission itself, and to look for a lost answer.
     pub submission_reserve: Duration,
-    /// The first pause of a reconciler between two looks at a task.
+    /// A reconciler's first pause between two polls of a task.
     pub first_look: Duration,
-    /// The longest pause of a reconciler between two looks at a task.
+    /// A reconciler's longest pause between two polls of a task.
     pub longest_look: Duration,
     /// How long a reconciler waits for one answer of the Director.
     pub reconciler_call: Duration,
@@ -21,13 +21,13 @@ pub struct Timings {
     pub first_retry: Duration,
     /// The longest pause of a reconciler after a call that failed.
     pub longest_retry: Duration,
-    /// How long a lost answer to a submission is looked for among the Director's tasks.
+    /// How long the broker searches the Director's tasks after a lost answer.
     pub lost_answer: Duration,
     /// The additional time for a rollback, beyond that of the request.
     pub rollback: Duration,
     /// The time for the UAA to find and delete an instance's earlier client when clients are no longer defined.
     pub undefined_client: Duration,
-    /// How long it is tried to take back what a failed bind has made, in the background once its request is answered.
+    /// How long the broker tries to roll back a failed bind, in the background after the answer.
     pub undoing_a_bind: Duration,
     /// How long a deletion retries to remove residual resources beside the deployment; then it fails.
     pub clean_up: Duration,
@@ -50,7 +50,7 @@ pub struct Timings {
     pub adapter_processes: usize,
     /// The longest answer of an adapter that is read, in bytes.
     pub adapter_answer: usize,
-    /// How much of what one call of the adapter says on stderr reaches the log, in bytes.
+    /// How many bytes of the adapter's stderr per call are logged.
     pub adapter_log: usize,
     /// How many submissions to the Director are under way at once; more wait their turn.
     pub submissions: usize,
@@ -58,8 +58,9 @@ pub struct Timings {
     pub request_head: Duration,
     /// How long a client may take for the body of a request.
     pub request_body: Duration,
-    /// How long a connection is kept on which nothing is asked. Longer than routers in front keep theirs (Gorouter 90
-    /// s): who keeps it shorter ends it, and a router that sends a request into an end cannot know what came of it.
+    /// How long an idle connection is kept. Longer than routers keep theirs (Gorouter 90 s): the side with the shorter
+    /// time closes it, and a router that sends a request into a closing connection does not know whether it took
+    /// effect.
     pub idle_connection: Duration,
     /// How long an answer is held of which a client takes nothing.
     pub answer_unread: Duration,

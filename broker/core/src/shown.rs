@@ -3,10 +3,10 @@
 /// The most of an adapter's own message that a platform user gets to read, in characters.
 const LONGEST_MESSAGE: usize = 2048;
 
-/// The longest address, in bytes: what every browser takes.
+/// The longest address in bytes that every browser accepts.
 const LONGEST_ADDRESS: usize = 2048;
 
-/// Schemes of what users open in a browser.
+/// Schemes that a browser opens.
 const WEB: &[&str] = &["https", "http"];
 
 /// Schemes of the log drains that Cloud Foundry knows.
@@ -18,7 +18,7 @@ pub enum UnusableAddress {
     /// No browser takes it.
     #[error("is longer than {LONGEST_ADDRESS} bytes")]
     TooLong,
-    /// It could change what a terminal shows.
+    /// It could change the display of a terminal.
     #[error("has a space or a control character")]
     Letters,
     /// Nothing, or another scheme.
@@ -59,7 +59,7 @@ fn check(address: &str, known: &[&str], schemes: &'static str) -> Result<(), Unu
 }
 
 /// An adapter's message in one line, of a length that platforms show. Control characters could forge lines in a log, or
-/// change what a terminal shows.
+/// change the display of a terminal.
 pub fn message(text: &str) -> String {
     let words = text.split(|letter: char| letter.is_whitespace() || is_hidden(letter));
     let mut message = String::new();

@@ -41,11 +41,11 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub enum Event {
     /// Orphans outside of their group will not be found.
     CannotAdopt(io::Error),
-    /// The watchdog is gone: if this process is killed, its children are not.
+    /// The watchdog has ended: if this process is killed, its children survive.
     NoWatchdog(io::Error),
-    /// So many processes were left behind outside of their group, and have been killed.
+    /// How many processes outside of their group were left, and have been killed.
     Killed(usize),
-    /// So many could not be killed in time.
+    /// How many could not be killed in time.
     Survived(usize),
 }
 
@@ -101,8 +101,8 @@ impl Drop for Registration {
     }
 }
 
-/// Takes new children of this process for supervised ones from now on, and reports to this function what becomes of
-/// their orphans. For the beginning of the process.
+/// Supervises new children of this process, and reports events of their orphans to this function. For the start of
+/// the process.
 pub fn adopt_orphans(to: fn(Event)) {
     let _ = REPORT.set(to);
     LazyLock::force(&CALLS);
@@ -125,7 +125,7 @@ fn end_orphans(others_may_follow: impl Fn() -> bool) {
     let end = Instant::now() + LIMIT;
     let mut killed = HashSet::new();
     loop {
-        // In this order: a process that is gone has left its children before.
+        // In this order: a process that has ended has left its children before.
         let may_follow = others_may_follow();
         let orphans = kill_orphans();
         killed.extend(orphans.iter().copied());
@@ -143,8 +143,8 @@ fn end_orphans(others_may_follow: impl Fn() -> bool) {
     }
 }
 
-/// Kills the orphans that no running call can have begun, with their groups, and reaps those that are dead. Returns
-/// those that were alive.
+/// Kills the orphans that no running call can have started, with their groups, and reaps dead ones. Returns those that
+/// were alive.
 fn kill_orphans() -> Vec<Pid> {
     let mut calls = calls();
     let mut killed = Vec::new();
@@ -173,7 +173,7 @@ fn kill_orphans() -> Vec<Pid> {
 }
 
 impl Calls {
-    /// Whether a running call may have begun this process.
+    /// Whether a running call may have started this process.
     fn may_have_begun(&self, child: &Status) -> bool {
         let is_in_its_group = child
             .group

@@ -29,7 +29,7 @@ const PIECE: usize = 64 * 1024;
 /// The most pieces that are read of a stream after the end of its child: as much as a pipe can hold.
 const PIECES_LEFT: usize = 16;
 
-/// How often a child is looked at where the kernel has no descriptors of processes.
+/// How often a child is polled if the kernel has no process descriptors.
 const WITHOUT_DESCRIPTOR: Duration = Duration::from_millis(10);
 
 /// How the processes are found that a child started and that have left its process group.
@@ -75,7 +75,7 @@ pub enum Outcome {
     Exited(ExitStatus),
     /// Killed at its deadline.
     TimedOut,
-    /// Killed for what it printed on this stream.
+    /// Killed because of its output on this stream.
     TooMuchOutput(Stream),
     /// Killed because its caller went away.
     Cancelled,
@@ -117,7 +117,7 @@ impl ChildProcess {
         Self { linger, ..self }
     }
 
-    /// The same whose orphans are found.
+    /// The same with detection of orphans.
     #[must_use]
     pub fn with_orphans(self, orphans: Orphans) -> Self {
         Self { orphans, ..self }
@@ -199,7 +199,7 @@ impl ChildProcess {
     }
 }
 
-/// A running child and what it has started. None of it outlives this value.
+/// A running child and its descendants. None of them outlives this value.
 struct Group {
     child: Child,
     /// Its id, which is that of its group, may soon belong to another process.
@@ -228,7 +228,7 @@ impl Group {
         Pid::from_child(&self.child)
     }
 
-    /// Feeds the child and reads what it prints until it ends or has to.
+    /// Feeds the child and reads its output until it ends or is killed.
     fn attend(
         &self,
         pipes: &mut Pipes,
@@ -292,7 +292,7 @@ impl Drop for Group {
     }
 }
 
-/// Our ends of the child's pipes, none of which blocks.
+/// Our ends of the child's pipes, which do not block.
 struct Pipes {
     stdin: Option<OwnedFd>,
     /// The input that was not written yet.
@@ -341,7 +341,7 @@ impl Pipes {
         matches!(rustix::io::read(cancel, &mut [0; 1]), Ok(0))
     }
 
-    /// Writes what fits. A child that does not care to read its input closes the pipe, which is its right.
+    /// Writes what fits. A child that does not read its input may close the pipe.
     fn write(&mut self) {
         let Some(stdin) = &self.stdin else { return };
         match rustix::io::write(stdin, &self.input[self.written..]) {
@@ -380,7 +380,7 @@ impl Pipes {
         Ok(has_read)
     }
 
-    /// Reads what is left in the pipes after the child's end. Processes that still hold them are not waited for.
+    /// Reads the rest of the pipes after the child's end, without waiting for other processes that hold them.
     fn drain(&mut self, sinks: &mut Sinks<'_>) -> Result<(), Stream> {
         for _ in 0..PIECES_LEFT {
             if !self.read(sinks)? {
@@ -430,7 +430,7 @@ mod tests {
         ChildProcess::new(command, Instant::now() + limit)
     }
 
-    /// How it ended, and what it printed, of which 64 KiB are kept.
+    /// How it ended, and the first 64 KiB of its output.
     fn run(process: ChildProcess) -> (Ended, String, String) {
         let [mut stdout, mut stderr] = [(); 2].map(|()| Capture::first(64 * 1024));
         let ended = process.run(&mut stdout, &mut stderr).unwrap();
@@ -444,7 +444,7 @@ mod tests {
         }
     }
 
-    /// Whether a process is gone, or waits for nothing but to be reaped.
+    /// Whether a process has ended, or only waits to be reaped.
     fn ends(pid: &str) -> bool {
         let until = Instant::now() + LONG;
         while Instant::now() < until {

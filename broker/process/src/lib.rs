@@ -1,17 +1,17 @@
-//! One supervised child process. It leads a process group of its own, has a deadline, and its output is bounded; its
-//! group is killed and reaped when it ends, and the processes that left the group are found.
+//! One supervised child process. It leads its own process group and has a deadline and a limit of output. When it ends,
+//! its group is killed and reaped, and the processes that left the group are found.
 //!
 //! Everything here blocks. Asynchronous callers run a [`ChildProcess`] on a thread for blocking work and cancel it
 //! through a pipe.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `child_process` | starts, feeds, reads and ends one child |
-//! | `output` | what is kept of a stream, and how much is too much |
+//! | `output` | what is kept of a stream, and its limit |
 //! | `adopted` | orphaned processes that this process adopts as their subreaper |
-//! | `marked` | processes that carry the mark of a call in their environment |
-//! | `proc_fs` | what Linux reports of processes |
-//! | `watchdog` | kills the groups of a process that is killed itself |
+//! | `marked` | processes with the mark of a call in their environment |
+//! | `proc_fs` | process information of Linux |
+//! | `watchdog` | kills the groups of a killed process |
 
 mod adopted;
 mod child_process;

@@ -66,7 +66,7 @@ impl Mark {
 }
 
 fn ends_by(process: Pid, until: Instant) -> bool {
-    // A process without a descriptor is gone.
+    // A process without a descriptor has ended.
     let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else {
         return true;
     };

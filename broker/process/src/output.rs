@@ -22,7 +22,7 @@ impl fmt::Display for Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuch;
 
-/// Takes what a child prints on a stream.
+/// Receives the output of a child's stream.
 pub trait Sink {
     /// The next piece.
     fn take(&mut self, piece: &[u8]) -> Result<(), TooMuch>;
@@ -50,7 +50,7 @@ impl Capture {
         }
     }
 
-    /// Discards what is printed after the first bytes.
+    /// Keeps the first bytes and discards the rest.
     pub fn first(limit: usize) -> Self {
         Self {
             kills: false,

@@ -12,7 +12,7 @@ pub(crate) struct Status {
     pub(crate) parent: Option<Pid>,
     pub(crate) group: Option<Pid>,
     pub(crate) began: Ticks,
-    /// It waits for nothing but to be reaped.
+    /// It only waits to be reaped.
     pub(crate) is_dead: bool,
 }
 
@@ -23,7 +23,7 @@ impl Status {
         // The name in brackets may hold anything, brackets included.
         let (_, rest) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
-        // Of a process that is being reaped they are -1.
+        // They are -1 while a process is being reaped.
         let process = |field: usize| {
             let id: i32 = fields.get(field)?.parse().ok()?;
             if id > 0 { Pid::from_raw(id) } else { None }

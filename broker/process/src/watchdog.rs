@@ -1,12 +1,12 @@
-//! Ends the children of a process that is killed and can end nothing itself.
+//! Ends the children of a process that is killed and cannot end them itself.
 //!
-//! The watchdog is a process of its own, which a program starts once. It reads a pipe whose writing end only the
-//! program has, and through which it registers the process group of each call. When the pipe closes, the program is
-//! gone, and every group that is still registered is killed.
+//! The watchdog is a separate process, which a program starts once. It reads a pipe whose writing end only the program
+//! has, and on which the program registers the process group of each call. When the pipe closes, the program has ended,
+//! and every registered group is killed.
 //!
-//! `PR_SET_PDEATHSIG` would do less for more: it has to be set between `fork` and `exec`, which rules `posix_spawn` out
-//! and costs each call a millisecond of processor time; it reaches the first process of a group alone; and it follows
-//! the thread that has started the child, not the process.
+//! `PR_SET_PDEATHSIG` costs more and does less: it must be set between `fork` and `exec`, which rules out `posix_spawn`
+//! and costs each call a millisecond of processor time; it reaches only the first process of a group; and it follows
+//! the thread that started the child, not the process.
 
 use std::{
     collections::BTreeSet,
@@ -58,7 +58,7 @@ fn spawn(arguments: &[&str]) -> io::Result<PipeWriter> {
         // Ctrl-C is for the program, which ends in good order.
         .process_group(0)
         .stdin(reader)
-        // A reader of what the program prints must see its end.
+        // A reader of the program's output must see its end.
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
@@ -90,7 +90,7 @@ fn send(change: char, group: Pid) {
     }
 }
 
-/// The watchdog's work: reads which groups run until the program is gone, and kills those that are left.
+/// The watchdog's work: reads the running groups until the program has ended, and kills the rest.
 pub fn watch(program: impl BufRead) {
     let mut running = BTreeSet::new();
     for line in program.lines() {

@@ -7,8 +7,7 @@ use std::{
 
 use crate::redact;
 
-/// An error and its causes in one line, joined by colons. Upstreams and adapters may have put secrets into it: they are
-/// masked.
+/// An error and its causes in one line, joined by colons, with secrets of upstreams and adapters masked.
 pub struct Chain<'a>(pub &'a (dyn Error + 'static));
 
 impl fmt::Display for Chain<'_> {
@@ -18,7 +17,7 @@ impl fmt::Display for Chain<'_> {
         let mut cause = self.0.source();
         while let Some(error) = cause {
             let text = error.to_string();
-            // A transparent wrapper says what its cause says.
+            // A transparent wrapper has the text of its cause.
             if text != last {
                 write!(chain, ": {text}")?;
             }

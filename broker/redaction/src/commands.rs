@@ -56,7 +56,7 @@ const FLAGS: &[&str] = &[
     "push",
 ];
 
-/// CredHub takes names of 1024 letters; what else a reference may have is short.
+/// CredHub accepts names of 1024 characters; the other parts of a reference are short.
 const LONGEST_REFERENCE: usize = 2048;
 
 /// Where a reference that begins at `start` ends: `((name))`.

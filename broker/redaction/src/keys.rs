@@ -21,7 +21,7 @@ const PLAIN: &[&str] = &[
     "underpass",
 ];
 
-/// Keys of the cryptographic kind, without what separates their parts.
+/// Names of cryptographic keys, without separators.
 const KEYS: &[&str] = &[
     "apikey",
     "privatekey",
@@ -36,7 +36,7 @@ const KEYS: &[&str] = &[
     "sshkey",
 ];
 
-/// Last parts of keys whose values are about a secret: `token_url`, `access_token_expired`.
+/// Last parts of keys whose values describe a secret: `token_url`, `access_token_expired`.
 const ABOUT: &[&str] = &[
     "name",
     "names",
@@ -141,7 +141,7 @@ impl<'l> Key<'l> {
         self.at.end
     }
 
-    /// The value, if it has to be masked.
+    /// The value, if it must be masked.
     pub(super) fn value(&self) -> Option<Value> {
         let kind = kind(self.word())?;
         if let Some(value) = self.value_of_flag(kind) {

@@ -14,7 +14,7 @@ pub(super) struct Value {
     pub(super) goes_on: bool,
 }
 
-/// Values that say nothing, and those that another owner has masked.
+/// Empty values, and those that are masked already.
 const EMPTY: &[&str] = &["null", "nil", "none", "true", "false", "~"];
 const MASKS: &[&str] = &[MASK, "***", "[redacted]", "[private data hidden]"];
 
@@ -122,7 +122,7 @@ pub(super) fn in_prose(line: &str, span: &Range<usize>) -> Option<Range<usize>> 
     (is_alone || looks_random(bare)).then_some(start..start + bare.len())
 }
 
-/// Whether no word of a language looks like this.
+/// Whether the word looks like no word of a language.
 pub(super) fn looks_random(word: &str) -> bool {
     let has = |is: fn(char) -> bool| word.contains(is);
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
@@ -187,8 +187,8 @@ fn bracketed(line: &str, start: usize) -> Option<Value> {
     })
 }
 
-/// Where a value without quotes ends: a password may have spaces, so it reaches to the end of the line or up to what
-/// looks like the next key.
+/// The end of a value without quotes: a password may have spaces, so it extends to the end of the line or up to the
+/// next key.
 fn end_of_bare(line: &str, start: usize, separator: u8) -> usize {
     let is_next = |at: usize| match (line.as_bytes()[at], separator) {
         (b' ', _) | (b'&' | b';', b'=') => is_key(&line[at + 1..], b"="),

@@ -1,4 +1,4 @@
-//! One line in the log for each request that is to change something: who asked, for what, what came of it.
+//! One log line for each changing request: who sent it, what it requests, and its result.
 
 use actix_web::http::{Method, StatusCode};
 use odb_api_types::ids::RequestId;

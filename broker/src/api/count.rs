@@ -1,4 +1,4 @@
-//! Counts requests. Outside of everything else: what others refuse counts, too.
+//! Counts requests. The outermost layer, so that rejected requests count, too.
 
 use std::time::Instant;
 

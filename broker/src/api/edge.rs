@@ -49,7 +49,7 @@ const ADDRESS: usize = 16 * 1024;
 /// The most that the log keeps of an id or a path that a client has chosen.
 const LOGGED: usize = 256;
 
-/// The same of a method. The longest that means something here is `OPTIONS`.
+/// The same for a method. The longest known method is `OPTIONS`.
 const METHOD_LOGGED: usize = 16;
 
 /// Gives the request an id and a deadline, and writes its lines into the log. Outermost.

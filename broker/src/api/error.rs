@@ -145,7 +145,7 @@ impl ApiError {
         Self { status, ..self }
     }
 
-    /// The answer has begun, and is cut off.
+    /// The answer has started, and is truncated.
     pub(super) fn log_in_the_middle(&self) {
         let (code, cause) = (self.code, self.cause());
         tracing::error!(%code, error = %cause, "an answer was cut off, because it could not be completed");
@@ -158,7 +158,7 @@ impl ApiError {
         )
     }
 
-    /// The answer to a request whose lines in the log may be left out.
+    /// The answer to a request whose log lines may be summarised.
     pub(super) fn answer_unless(&self, is_summarized: bool) -> HttpResponse {
         if !is_summarized {
             self.log();
@@ -218,7 +218,7 @@ impl ApiError {
         if let Some(error) = self.error {
             body.insert("error".to_owned(), Value::from(error));
         }
-        // Gone means gone: platforms expect an empty object.
+        // Platforms expect an empty object with 410.
         if self.status != StatusCode::GONE {
             body.insert(
                 "description".to_owned(),

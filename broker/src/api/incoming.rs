@@ -109,7 +109,7 @@ impl Parameters {
     }
 }
 
-/// A body of JSON: as the type that is asked for, and as it came, for the adapter.
+/// A JSON body: parsed, and as received, for the adapter.
 pub(super) struct Body<T> {
     pub(super) value: T,
     pub(super) raw: RequestParameters,
@@ -148,7 +148,7 @@ fn not_unique(error: &serde_json::Error) -> ApiError {
     }
 }
 
-/// serde's own words may quote a value; the place is enough to find it.
+/// serde's own text may quote a value; the location is enough to find it.
 fn not_json(error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());
     ApiError::malformed(if error.is_data() {

@@ -1,4 +1,5 @@
-//! On whose behalf a platform asks (Open Service Broker API 2.17, "Originating Identity"). Only the log is interested.
+//! The user on whose behalf a platform sends a request (Open Service Broker API 2.17, "Originating Identity"). Only the
+//! log uses it.
 
 use actix_web::http::header::HeaderMap;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -49,7 +50,7 @@ impl Originator {
     }
 }
 
-/// Text of an outsider, short enough for the log and without what could pass for more than one line of it.
+/// Text of a client, short enough for the log and without line breaks.
 pub(super) fn bounded(text: &str, longest: usize) -> String {
     let kept = &text[..text.floor_char_boundary(longest)];
     kept.replace(char::is_control, "\u{fffd}")

@@ -1,4 +1,4 @@
-//! From a handler to the operations and back: every request is a task of its own, and ends in one kind of error.
+//! From a handler to the operations and back: every request is a separate task, and ends in one error type.
 
 use std::future::{Future, Ready, ready};
 
@@ -12,7 +12,7 @@ use super::{
     refused::{Audience, ErrorContext, RequestKind},
 };
 
-/// A request that has come to its handler.
+/// A request that has reached its handler.
 pub(super) struct Run {
     pub(super) app: Data<AppState>,
     request_context: RequestContext,
@@ -37,7 +37,7 @@ impl FromRequest for Run {
 }
 
 impl Run {
-    /// Does what a platform's user asks for.
+    /// Runs a platform user's request.
     pub(super) async fn user<T, Work>(
         &self,
         instance: &InstanceId,
@@ -52,7 +52,7 @@ impl Run {
         self.finish(&context, work).await
     }
 
-    /// Does what the operator asks for.
+    /// Runs an operator's request.
     pub(super) async fn operator<T, Work>(
         &self,
         kind: RequestKind,

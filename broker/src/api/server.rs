@@ -37,7 +37,7 @@ pub const FLUSH: Duration = Duration::from_secs(1);
 /// ends.
 const NEVER: u64 = u64::MAX;
 
-/// By how much our own deadlines lie behind those of the HTTP library, which has an answer to go with them.
+/// How much later our own deadlines are than those of the HTTP library, which sends an answer.
 const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 
 /// The shared state of the handlers.
@@ -53,7 +53,7 @@ pub struct AppState {
     pub timings: Timings,
     /// How much of an error users see.
     pub error_detail: ErrorDetail,
-    /// Whether platforms may ask what an instance is.
+    /// Whether platforms may retrieve instances.
     pub instance_fetching: InstanceFetching,
     /// Whether an order has to say for which organization and space it is.
     pub organization_and_space: OrganizationAndSpace,

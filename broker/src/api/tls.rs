@@ -171,7 +171,7 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-/// The certificates of a file, and what they say of themselves.
+/// The certificates of a file, with their attributes.
 pub(crate) fn read_chain(
     file: &Path,
 ) -> Result<(Vec<CertificateDer<'static>>, Vec<OwnCertificate>), CertificateError> {
@@ -204,7 +204,7 @@ impl OwnCertificate {
     }
 }
 
-/// Only the broker's own refuses the start: what else is in the file may be more than clients need.
+/// Only the broker's own certificate prevents the start: clients may not need the others of the file.
 fn check_time(
     file: &Path,
     chain: &[OwnCertificate],
@@ -243,7 +243,7 @@ fn not_pem(file: &Path) -> CertificateError {
 mod tests {
     use super::*;
 
-    /// A certificate that is good until then, and a key; the certificate's own unless said otherwise.
+    /// A certificate that is valid until then, and a key: the certificate's own by default.
     fn files(folder: &Path, until: i32, key: Option<&rcgen::KeyPair>) -> TlsFiles {
         files_of(folder, 2020, until, key)
     }

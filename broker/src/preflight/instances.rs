@@ -45,14 +45,13 @@ pub(crate) fn of(
     }
 }
 
-/// Whether the source is asked before the first order.
+/// Whether instances are counted before the first order.
 pub(crate) fn is_counted_at_start(config: &Config) -> bool {
     let cloud_foundry = config.cloud_foundry.as_ref();
     cloud_foundry.is_none_or(|cf| cf.checks != CloudFoundryChecks::Skipped)
 }
 
-/// Learns what orders are held against. An order that comes before that is learned, or when it cannot be learned now,
-/// learns it itself.
+/// Reads what quota checks need. An order that arrives earlier, or after a failure, reads it itself.
 pub(crate) async fn prepare(operations: &Operations, limit: Duration) {
     operations.prepare_counting(&Call::within(limit)).await;
 }
@@ -66,7 +65,7 @@ fn connect(
     ServiceInstancesApi::connect(url, trust, username, password, limits)
 }
 
-/// The service instances API, if there is one. It is not asked yet.
+/// The service instances API, if there is one. No request is sent yet.
 pub(crate) fn service_instances_api(config: &Config) -> Checked<Option<ServiceInstancesApi>> {
     let Some(api) = &config.service_instances_api else {
         return Ok(None);
@@ -83,7 +82,7 @@ pub(crate) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
     Ok(Some(client))
 }
 
-/// Asks the service instances API for its list, if there is one that can be asked.
+/// Reads the list of the service instances API, if there is one.
 pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
     let Some(section) = &config.service_instances_api else {
         return Ok(());
@@ -108,7 +107,7 @@ pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
     Err(Finding::error(Code::ServiceInstancesApi, key, found, remedy).because(&error))
 }
 
-/// Reads the list, which is all that there is.
+/// Reads the list, the only route of the API.
 pub(crate) async fn look(context: &Context<'_>) -> Chart {
     let Some(api) = context.sections.service_instances_api.right() else {
         let why = "`service_instances_api` is not configured";

@@ -44,7 +44,7 @@ impl FromStr for LogFilter {
     type Err = InvalidLogFilter;
 
     fn from_str(text: &str) -> Result<Self, InvalidLogFilter> {
-        // Silenced by name only: who has asked for which change is no matter of levels.
+        // Turned off only by name: the audit does not depend on levels.
         let mut targets = Targets::new().with_target("audit", LevelFilter::INFO);
         for part in text.split(',').map(str::trim) {
             let invalid = || InvalidLogFilter {

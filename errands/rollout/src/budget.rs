@@ -7,7 +7,7 @@ use std::{fmt, str::FromStr};
 pub enum FailureBudget {
     /// So many.
     Instances(usize),
-    /// So many of a hundred, rounded down; 100 at most.
+    /// Percent, rounded down; 100 at most.
     Percent(u8),
 }
 

@@ -13,7 +13,7 @@ pub struct CanarySelection {
     pub criteria: BTreeMap<String, String>,
 }
 
-/// The instances that may go first, by their places in the list, and how many of them have to.
+/// The indices of the instances that may be canaries, and how many are needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canaries {
     pub(super) candidates: Vec<usize>,
@@ -42,7 +42,7 @@ pub enum CanaryError {
 }
 
 impl CanarySelection {
-    /// Whether the candidates have to be asked for.
+    /// Whether the candidates must be listed.
     pub fn has_criteria(&self) -> bool {
         !self.criteria.is_empty()
     }

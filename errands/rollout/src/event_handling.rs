@@ -51,7 +51,7 @@ impl Engine {
             TriggerAnswer::Orphan => State::Orphan,
         };
         if state != State::Succeeded {
-            // It takes no place in the wave: there is nothing new to look at.
+            // It does not count for the wave: its health is not new.
             self.phase.wave.members.retain(|member| *member != location);
         }
         self.in_flight -= 1;
@@ -150,8 +150,8 @@ impl Engine {
     }
 }
 
-/// `[ID] Operation failed: bosh task id TASK: DESCRIPTION`. The broker's description of a failed upgrade names the task
-/// once more (`spec/contracts/errands.md` §4.4), which is left out.
+/// `[ID] Operation failed: bosh task id TASK: DESCRIPTION`. The broker's description of a failed upgrade repeats the
+/// task (`spec/contracts/errands.md` §4.4); the repetition is removed.
 fn failure(id: &InstanceId, task: Option<u64>, description: &str) -> String {
     let Some(task) = task else {
         return format!("[{id}] Operation failed: {description}");
@@ -159,7 +159,7 @@ fn failure(id: &InstanceId, task: Option<u64>, description: &str) -> String {
     let named = format!("Failed for bosh task: {task}");
     let cause = match description.strip_prefix(&named) {
         Some("") => String::new(),
-        // Another task whose number begins with the same digits is followed by one more digit.
+        // Another task id with the same first digits has one more digit here.
         Some(rest) if rest.starts_with(": ") => rest.to_owned(),
         _ => format!(": {description}"),
     };

@@ -1,4 +1,4 @@
-//! Waves: those that were begun together are looked at together before more are begun.
+//! Waves: instances that were started together are checked together before more start.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -9,7 +9,7 @@ use super::{Command, Engine, Health, Location, LogEvent, Moment, State, outcome:
 pub(super) struct Wave {
     /// Those that were tried, in order.
     pub(super) members: Vec<usize>,
-    /// The look that is being taken.
+    /// The health check in progress.
     pub(super) look: Option<Look>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Wave {
 pub(super) struct Look {
     /// Those that are not known to be healthy yet.
     pub(super) pending: BTreeSet<usize>,
-    /// Those that did not become healthy in time, and what they said last.
+    /// Those that did not become healthy in time, with their last state.
     pub(super) unhealthy: Vec<(Location, String)>,
     until: Moment,
 }
@@ -55,7 +55,7 @@ impl Look {
 }
 
 impl Engine {
-    /// Looks at those of `members` that were done. Where there is none, there is nothing to wait for.
+    /// Checks the health of those of `members` that succeeded. Without one, there is nothing to wait for.
     pub(super) fn begin_look(&mut self, members: Vec<Location>, now: Moment) {
         let Some(gate) = self.settings.gate else {
             return;

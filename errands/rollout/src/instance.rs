@@ -15,7 +15,7 @@ pub enum PriorResult {
     Done,
     /// The platform's pass of this run has brought it up to date.
     UpgradedThroughPlatform,
-    /// This run has begun it before it was interrupted.
+    /// This run started it before the interruption.
     Underway {
         /// The Director's task, where it is known.
         task: Option<u64>,
@@ -32,7 +32,7 @@ pub enum PriorResult {
 pub enum State {
     /// It waits for its turn, or is not touched any more.
     NotStarted,
-    /// The operation is being asked for.
+    /// The operation is being requested.
     Triggering,
     /// The operation is in progress.
     Accepted {
@@ -59,7 +59,7 @@ pub enum State {
 }
 
 impl State {
-    /// Nothing more comes of it in this pass.
+    /// Its state is final in this pass.
     pub fn is_final(&self) -> bool {
         !matches!(
             self,
@@ -67,7 +67,7 @@ impl State {
         )
     }
 
-    /// It takes one of the places of those that are worked on at once.
+    /// It counts towards the instances in flight.
     pub fn is_in_flight(&self) -> bool {
         matches!(self, Self::Triggering | Self::Accepted { .. })
     }
@@ -93,7 +93,7 @@ pub(super) struct Instance {
     /// A call is on its way, so that the next one waits.
     pub(super) is_asked: bool,
     pub(super) failures: Option<Failures>,
-    /// When it was first begun.
+    /// When it was first started.
     pub(super) began: Option<Moment>,
     /// When it reached its state.
     pub(super) since: Moment,

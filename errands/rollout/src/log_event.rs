@@ -16,7 +16,7 @@ pub enum LogEvent {
         /// The Director's task, where it is known.
         task: Option<u64>,
     },
-    /// The pass through the platform has done what this one is for.
+    /// The upgrade through the platform has already succeeded.
     UpgradedThroughPlatform {
         /// Which instance.
         id: InstanceId,
@@ -46,7 +46,7 @@ pub enum LogEvent {
         /// Its number, and of how many; canaries have none.
         number: Option<(usize, usize)>,
     },
-    /// The operation was asked for.
+    /// The operation was requested.
     Triggered {
         /// Of which instance.
         id: InstanceId,
@@ -74,7 +74,7 @@ pub enum LogEvent {
         /// How.
         has_succeeded: bool,
     },
-    /// The health of those is looked at that were just done.
+    /// The health of the finished instances is checked.
     LookingAtWave {
         /// How many.
         count: usize,

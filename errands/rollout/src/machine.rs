@@ -1,4 +1,4 @@
-//! The engine: events in, commands out. This file decides what comes next.
+//! The state machine: events in, commands out. This file decides the next commands.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,13 +32,13 @@ pub struct Engine {
     pub(super) failures: Vec<Location>,
     /// Instances that an interrupted part of the run has finished or begun, without a health check.
     unseen: Vec<Location>,
-    /// Those that did not become healthy in time, and what they said last.
+    /// Those that did not become healthy in time, with their last state.
     pub(super) unhealthy: BTreeMap<Location, String>,
     pub(super) commands: Vec<Command>,
 }
 
 impl Engine {
-    /// A pass over these instances that begins now. Gives what is to be done first.
+    /// Starts a pass over these instances. Returns the first commands.
     pub fn begin(
         settings: Settings,
         starts: Vec<Start>,
@@ -72,7 +72,7 @@ impl Engine {
         (engine, commands)
     }
 
-    /// Hears what has happened. Gives what is to be done.
+    /// Handles an event. Returns the next commands.
     pub fn handle(&mut self, event: Event, now: Moment) -> Vec<Command> {
         if !self.is_over {
             match event {
@@ -86,7 +86,7 @@ impl Engine {
         std::mem::take(&mut self.commands)
     }
 
-    /// Notices that time has passed. Gives what is to be done.
+    /// Handles the passage of time. Returns the next commands.
     pub fn tick(&mut self, now: Moment) -> Vec<Command> {
         if !self.is_over {
             self.ring(now);
@@ -101,7 +101,7 @@ impl Engine {
         timer.into_iter().chain(self.phase.pause).min()
     }
 
-    /// Nothing more is to be done.
+    /// The pass has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -111,7 +111,7 @@ impl Engine {
         Tally::of(self.instances.iter().map(|instance| &instance.state))
     }
 
-    /// An instance: its id, its state, and how long it has taken as far as this pass knows.
+    /// An instance: its id, its state, and its duration in this pass.
     pub fn instance(&self, location: Location) -> (&InstanceId, &State, Option<Duration>) {
         let instance = &self.instances[location];
         (&instance.id, &instance.state, instance.taken())
@@ -156,8 +156,8 @@ impl Engine {
         })
     }
 
-    /// Takes up what an interrupted part of the run has left. A gate looks at it before anything is begun: the
-    /// interruption may have come before the look, or because of it.
+    /// Continues an interrupted part of the run. A health gate checks it first: the interruption may have come before
+    /// the check, or because of it.
     fn take_up(&mut self, now: Moment) {
         for location in 0..self.instances.len() {
             let state = &self.instances[location].state;
@@ -310,7 +310,7 @@ impl Engine {
         self.say_attempt();
     }
 
-    /// The phase has reached what it is for.
+    /// The phase has reached its goal.
     fn is_complete(&self) -> bool {
         let is_final = |location: &&Location| self.instances[**location].state.is_final();
         let finals = self.phase.members.iter().filter(is_final).count();

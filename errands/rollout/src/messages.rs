@@ -4,7 +4,7 @@ use odb_api_types::ids::InstanceId;
 
 use super::{LogEvent, PriorResult, State};
 
-/// The place of an instance in the list, from zero.
+/// The index of an instance in the list.
 pub type Location = usize;
 
 /// An instance, when the pass begins.
@@ -23,7 +23,7 @@ pub enum Command {
     Trigger {
         /// Which instance.
         location: Location,
-        /// It has been asked for before, and the answer was lost: it may have begun.
+        /// It was requested before, and the answer was lost: it may have started.
         is_repeat: bool,
     },
     /// Poll the operation; answer with [`Event::Polled`].
@@ -38,7 +38,7 @@ pub enum Command {
     },
     /// Log an event for the operator.
     Say(LogEvent),
-    /// An instance has come to another state.
+    /// An instance has changed its state.
     Changed {
         /// Which instance.
         location: Location,
@@ -50,7 +50,7 @@ pub enum Command {
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The operation was asked for.
+    /// The operation was requested.
     Triggered {
         /// Which instance.
         location: Location,
@@ -64,7 +64,7 @@ pub enum Event {
         /// The answer.
         answer: PollAnswer,
     },
-    /// It was asked whether the instance is healthy.
+    /// The instance's health was requested.
     Examined {
         /// Which instance.
         location: Location,
@@ -83,7 +83,7 @@ pub enum TriggerAnswer {
         /// The Director's task, where it is known.
         task: Option<u64>,
     },
-    /// It had been asked for already, and has succeeded.
+    /// It was requested before, and has succeeded.
     Succeeded,
     /// There is nothing to do.
     Skipped,

@@ -1,4 +1,4 @@
-//! Whether the end of a pass is good, and in which words (`spec/contracts/errands.md` §4.5, §4.6).
+//! Whether the outcome of a pass is a success, and its text (`spec/contracts/errands.md` §4.5, §4.6).
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub struct RolloutResult {
     pub failure: Option<String>,
 }
 
-/// Why nothing more is begun.
+/// Why no further instance starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
     /// A canary has failed.
@@ -30,7 +30,7 @@ pub(super) enum Halt {
     Budget,
     /// A finished instance is unhealthy.
     Unhealthy {
-        /// Who, and what they say.
+        /// Instances with their causes.
         causes: Vec<String>,
     },
     /// The operator wants an end.

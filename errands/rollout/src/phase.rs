@@ -6,7 +6,7 @@ use super::{Moment, gate::Wave};
 #[derive(Clone, Debug)]
 pub(super) struct Phase {
     pub(super) kind: PhaseKind,
-    /// The places of its instances, in order of the list.
+    /// The indices of its instances, in the order of the list.
     pub(super) members: Vec<usize>,
     /// From one.
     pub(super) attempt: u32,

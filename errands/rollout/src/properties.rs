@@ -16,17 +16,17 @@ use super::*;
 #[derive(Clone, Debug)]
 struct Outcome {
     prior_result: PriorResult,
-    /// So many triggers find it busy.
+    /// How many triggers find it busy.
     busy: usize,
-    /// So many triggers have no answer.
+    /// How many triggers get no answer.
     unanswered_triggers: usize,
     trigger: TriggerAnswer,
-    /// So many polls have no answer.
+    /// How many polls get no answer.
     unanswered_polls: usize,
-    /// So many polls find it at work.
+    /// How many polls find it in progress.
     polls: usize,
     has_success: bool,
-    /// So many looks find it unhealthy.
+    /// How many health checks find it unhealthy.
     unhealthy: usize,
     /// Its user deletes it before it was seen healthy.
     is_gone: bool,
@@ -92,7 +92,7 @@ struct World {
     canaries: usize,
     /// Which of the calls that are on their way is answered next.
     order: Vec<usize>,
-    /// After so many answers the operator wants an end.
+    /// The number of answers after which the operator stops the run.
     stop: Option<usize>,
 }
 
@@ -156,7 +156,7 @@ struct Seen {
 /// The instances that a gate has not seen healthy yet.
 #[derive(Debug, Default)]
 struct Unseen {
-    /// Done or begun before the interruption, and done by canaries.
+    /// Processed before the interruption, or by the canaries.
     earlier: BTreeSet<Location>,
     /// Done since.
     latest: BTreeSet<Location>,

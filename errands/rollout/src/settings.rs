@@ -17,13 +17,13 @@ pub struct Settings {
     pub poll_pause: Duration,
     /// How long calls that get no answer are repeated before their instance counts as failed.
     pub timeout: Duration,
-    /// How many instances may fail before no further one is begun; as many as will if there is none.
+    /// The number of failures after which no further instance starts; without it there is no limit.
     pub budget: Option<FailureBudget>,
-    /// Whether the health of instances decides if the next ones are begun.
+    /// Whether the next instances start only if the finished ones are healthy.
     pub gate: Option<HealthGate>,
 }
 
-/// Instances are begun in waves, the next one when all of the last are healthy.
+/// Instances start in waves, each when all of the last wave are healthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HealthGate {
     /// How many instances a wave has; all that are left if there is no number.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::State;
 
-/// Every instance of a pass, counted by where it is.
+/// The instances of a pass, counted by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tally {
     /// Their operations have succeeded.
@@ -101,7 +101,7 @@ impl Tally {
     }
 }
 
-/// Said only where a run was continued.
+/// Only in a continued run.
 pub(super) fn done_before(count: usize) -> String {
     match count {
         0 => String::new(),

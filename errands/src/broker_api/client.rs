@@ -35,7 +35,7 @@ struct Inner {
     server: Url,
     authorization: HeaderValue,
     timeout: Duration,
-    /// For what is answered at once, by whatever the broker works on.
+    /// For requests that the broker answers immediately, whatever it works on.
     short_timeout: Duration,
 }
 
@@ -43,8 +43,8 @@ impl BrokerApi {
     /// The default timeout of an answer.
     pub const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The broker of a configuration. Nothing is sent yet. `timeout` is for each attempt at a request; without, there
-    /// is no limit that matters.
+    /// The broker of a configuration. No request is sent yet. `timeout` is for each attempt at a request; without it
+    /// there is no practical limit.
     pub fn connect(
         config: &errands::BrokerApi,
         timeout: Option<Duration>,
@@ -69,7 +69,7 @@ impl BrokerApi {
         let of_all_attempts = (limits.attempt + limits.longest_pause * 2).saturating_mul(6);
         Ok(Self(Arc::new(Inner {
             timeout: of_all_attempts,
-            // No limit is meant for long work, not for an answer that gets lost.
+            // The absence of a limit is for long work, not for a lost answer.
             short_timeout: timeout.map_or(Self::USUAL_TIMEOUT, |_| of_all_attempts),
             http: HttpClient::new(&trust, limits).map_err(BrokerApiSetUpError::Client)?,
             server: address::server(url).map_err(BrokerApiSetUpError::Client)?,
@@ -78,7 +78,7 @@ impl BrokerApi {
         })))
     }
 
-    /// `GET` of a path, given in segments, which are encoded as the query is.
+    /// `GET` of a path in segments, which are encoded like the query.
     pub async fn get<T: DeserializeOwned>(
         &self,
         segments: &[&str],
@@ -88,8 +88,7 @@ impl BrokerApi {
         self.understood(&request, &self.send(&request).await?)
     }
 
-    /// `GET` of what takes no time worth mentioning, such as a look at one instance: it is limited also where nothing
-    /// else is.
+    /// `GET` with a short answer time, such as of one instance: it always has a time limit.
     pub async fn look_up<T: DeserializeOwned>(
         &self,
         segments: &[&str],

@@ -106,7 +106,7 @@ impl BrokerApi {
     pub async fn metrics(&self) -> Result<Metrics, ServiceError> {
         let request = self.request(Method::GET, &["mgmt", "metrics"], &[]);
         let answer = self.send(&request).await?;
-        // Held against its shape, and handed on as it is.
+        // Its shape is validated, and the text returned unchanged.
         let _: Vec<serde_json::Value> = self.understood(&request, &answer)?;
         Ok(Metrics(answer.text()))
     }

@@ -1,4 +1,4 @@
-//! Upgrade or recreate one instance, and see what becomes of it (`spec/contracts/errands.md` §4.4).
+//! Upgrades or recreates one instance, and polls the operation (`spec/contracts/errands.md` §4.4).
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum FleetOperation {
 /// The answer to an operation request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Triggered {
-    /// It is being worked on; ask with this how that goes.
+    /// It is in progress; poll it with this data.
     Accepted(OperationData),
     /// There is nothing to do.
     UpToDate,
@@ -61,7 +61,7 @@ pub enum OperationState {
     Failed,
 }
 
-/// An operation could not be begun.
+/// An operation could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("operation type: {operation} failed for service instance {instance}")]
 pub struct TriggerError {
@@ -74,7 +74,7 @@ pub struct TriggerError {
     pub failure: TriggerFailure,
 }
 
-/// Why an operation could not be begun, in the words of the Go errands.
+/// Why an operation could not be started, in the text of the Go errands.
 #[derive(Debug, thiserror::Error)]
 pub enum TriggerFailure {
     /// The broker says why.
@@ -105,7 +105,7 @@ pub enum TriggerFailure {
     NoAnswer(ServiceError),
 }
 
-/// How an operation goes could not be learned.
+/// An operation could not be polled.
 #[derive(Debug, thiserror::Error)]
 pub enum LastOperationError {
     /// The broker reported an unknown state.
@@ -114,7 +114,7 @@ pub enum LastOperationError {
         /// The state.
         state: String,
     },
-    /// The broker said no, or nothing.
+    /// The broker rejected the request, or did not answer.
     #[error("error getting last operation")]
     Request(#[from] ServiceError),
 }
@@ -144,7 +144,7 @@ impl BrokerApi {
         })
     }
 
-    /// Asks how an operation goes. This is also what has a Go broker start the next lifecycle errand.
+    /// Polls an operation. This also makes a Go broker start the next lifecycle errand.
     pub async fn last_operation(
         &self,
         instance: &InstanceId,

@@ -28,7 +28,7 @@ pub struct OrphanDeletion {
 /// The answer to the deletion of an orphan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OrphanDeleted {
-    /// It is being deleted; ask with this how that goes.
+    /// It is being deleted; poll it with this data.
     Accepted(OperationData),
     /// It was gone.
     WasAbsent,
@@ -41,7 +41,7 @@ struct Cancelling {
 }
 
 impl BrokerApi {
-    /// All deployments without an instance, with what the broker knows of them.
+    /// All deployments without an instance, with the broker's details.
     pub async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, ServiceError> {
         self.get(&["mgmt", "v1", "orphan_deployments"], &[]).await
     }

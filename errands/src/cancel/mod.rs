@@ -1,4 +1,4 @@
-//! `cancel-operation`: ends what is in progress on a service instance.
+//! `cancel-operation`: cancels the operation in progress on a service instance.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -11,7 +11,7 @@ use crate::{Console, Dependencies};
 /// The words of the Go release's errands for an error in their file (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigTexts {
-    /// When it is not given; without, a file without a name is looked for.
+    /// The error if it is not given; without one, the default file is used.
     pub missing: Option<&'static str>,
     /// The prefix of the cause when the file cannot be read.
     pub unreadable: Option<&'static str>,

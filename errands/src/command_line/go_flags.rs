@@ -53,12 +53,12 @@ pub(super) fn modern(command: &Command, words: Vec<OsString>, extras: Extras) ->
     modern
 }
 
-/// A boolean as Go reads it. For flags with `num_args(0..=1)`, `require_equals` and a default of `true` without a
+/// A boolean as Go parses it. For flags with `num_args(0..=1)`, `require_equals` and a default of `true` without a
 /// value.
 ///
 /// # Errors
 ///
-/// It is none of Go's words for a boolean.
+/// The text is not one of Go's spellings of a boolean.
 pub fn go_boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),

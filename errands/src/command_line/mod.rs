@@ -43,7 +43,7 @@ pub use go_flags::go_boolean;
 
 use go_flags::Extras;
 
-/// Which errands there are. Each says in its own file what its flags are.
+/// The errands. Each declares its flags in its own file.
 #[derive(Debug, Subcommand)]
 pub enum Errand {
     #[expect(missing_docs, reason = "its help is at its flags")]
@@ -129,7 +129,7 @@ pub enum Form {
 }
 
 impl CommandLine {
-    /// Understands the command line, or says what is wrong with it and ends the process.
+    /// Parses the command line, or prints the error and ends the process.
     pub fn parse_or_exit(arguments: impl Iterator<Item = OsString>) -> Self {
         let (form, words) = Form::of(arguments.collect());
         Self::parse(form, &words).unwrap_or_else(|error| {

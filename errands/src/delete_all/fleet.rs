@@ -1,4 +1,4 @@
-//! All instances that are meant, from the first list to the last count.
+//! The selected instances, from the first list to the last count.
 
 use std::{
     num::NonZeroUsize,
@@ -52,7 +52,7 @@ pub(crate) struct How {
     output: OutputFormat,
 }
 
-/// All instances of an offering that are meant, to be deleted.
+/// The selected instances of an offering, to be deleted.
 pub(crate) struct Fleet {
     pub(crate) errand: &'static str,
     pub(crate) controller: CloudController,
@@ -173,11 +173,11 @@ impl Fleet {
         self.delete(plans, chosen).await
     }
 
-    /// Deletes them, and makes sure that none is left.
+    /// Deletes them, and verifies that none remains.
     ///
     /// # Errors
     ///
-    /// Some are left, whatever the reason.
+    /// Some remain, for any reason.
     pub(crate) async fn delete(&self, plans: &[Plan], chosen: Vec<Chosen>) -> anyhow::Result<()> {
         let mut report = self.report();
         if chosen.is_empty() {

@@ -23,7 +23,7 @@ pub(crate) struct Round {
     pub(crate) dependencies: Dependencies,
     pub(crate) max_in_flight: NonZeroUsize,
     pub(crate) after_failure: AfterFailure,
-    /// Cancelled when one has failed of what all others would.
+    /// Cancelled when an error would affect all others, too.
     pub(crate) giving_up: CancellationToken,
 }
 

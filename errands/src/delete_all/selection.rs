@@ -1,4 +1,4 @@
-//! Which service instances are meant.
+//! The selection of service instances.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -43,7 +43,7 @@ pub(crate) struct Selection {
     create_failed: bool,
 }
 
-/// A service instance that is meant, with names for people.
+/// A selected service instance, with names for people.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) guid: InstanceGuid,
@@ -161,11 +161,11 @@ impl Selection {
         Ok(chosen.into_values().collect())
     }
 
-    /// Each instance that is named is one of these.
+    /// Verifies that each named instance is one of these.
     ///
     /// # Errors
     ///
-    /// One is not: it was mistyped, or is gone.
+    /// One is not: it was mistyped, or is deleted.
     pub(crate) fn must_be_among(&self, chosen: &[Chosen]) -> anyhow::Result<()> {
         let unauthenticated_clients: Vec<_> = self
             .instances
@@ -182,7 +182,7 @@ impl Selection {
         Ok(())
     }
 
-    /// The plans that are meant.
+    /// The selected plans.
     fn plans<'p>(&self, plans: &'p [Plan]) -> anyhow::Result<Vec<&'p Plan>> {
         let is_named = |plan: &Plan, named: &String| {
             *named == plan.name || *named == plan.unique_id || named == plan.guid.as_str()

@@ -31,7 +31,7 @@ pub(super) enum Current {
 pub(super) enum Knowledge {
     /// One instance at a time, with all that is known of it.
     Inventory,
-    /// Nothing but the list of all: it is a Go broker.
+    /// Only the list of all: it is a Go broker.
     List,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct LookUp<'a> {
 }
 
 impl<'a> LookUp<'a> {
-    /// `knowledge` is what has shown before.
+    /// `knowledge` is the result of earlier requests.
     pub(super) fn new(broker: &'a BrokerApi, knowledge: Option<Knowledge>) -> Self {
         Self {
             broker,
@@ -66,7 +66,7 @@ impl<'a> LookUp<'a> {
                 .as_ref()
                 .is_err_and(BrokerApiRejection::is_unknown_route)
         {
-            // A router says the same of a broker that is away. When the list has been answered it was the broker.
+            // A router gives the same answer for an unreachable broker. If the list was answered, the broker gave it.
             let listed = self.listed(id).await?;
             found = self.entry(id).await;
             if self.knowledge.get().is_none()
@@ -103,7 +103,7 @@ impl<'a> LookUp<'a> {
         }
     }
 
-    /// The Director may know what the platform does not.
+    /// The Director may have an instance that the platform does not.
     async fn known(&self, entry: InventoryEntry) -> Result<Current, LookUpError> {
         let is_known = entry.space_guid.is_some() || entry.platform_operation.is_some();
         // Without spaces, only the platform's list has the instance.

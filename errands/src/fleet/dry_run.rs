@@ -38,7 +38,7 @@ impl Forecast {
     }
 }
 
-/// Asks what upgrades would change, `at_once` instances at a time. Nothing is changed.
+/// Requests previews of upgrades, `at_once` instances at a time. Changes nothing.
 pub(super) async fn of_upgrades(
     broker: &BrokerApi,
     members: &[Member],

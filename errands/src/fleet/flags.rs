@@ -57,7 +57,7 @@ pub(super) struct FleetFlags {
 }
 
 impl FleetFlags {
-    /// The settings of the file, with those that flags give in their place.
+    /// The settings of the file, overridden by flags.
     pub(super) fn over(&self, file: RunSettings) -> RunSettings {
         let listed = |flags: &[String], file: Vec<String>| {
             if flags.is_empty() {

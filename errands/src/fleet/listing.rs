@@ -21,7 +21,7 @@ pub(super) enum Listing {
 }
 
 impl FleetRun<'_> {
-    /// Says that a pass begins, and lists what it is about.
+    /// Logs the start of a pass, and lists its instances.
     pub(super) async fn begin_pass(
         &self,
         under_way: &RunUnderWay,

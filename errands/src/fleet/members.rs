@@ -23,7 +23,7 @@ pub(super) struct Member {
     pub(super) organization: Option<String>,
     pub(super) space: Option<String>,
     pub(super) space_name: Option<String>,
-    /// All that the broker knows of it, where it was asked for that.
+    /// The broker's inventory entry, if it was requested.
     pub(super) entry: Option<Box<InventoryEntry>>,
 }
 
@@ -105,7 +105,7 @@ impl Choice {
         pairs.collect()
     }
 
-    /// Those that are excluded, by whatever they are called.
+    /// The excluded instances, by any of their names.
     pub(super) fn excludes(&self, member: &Member) -> bool {
         let mut names = member.names();
         names.any(|name| self.excluded.contains(name))

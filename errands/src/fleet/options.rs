@@ -6,7 +6,7 @@ use super::{director_version, run::FleetRun};
 use crate::broker_api::{BrokerApiRejection, FleetOperation};
 
 impl FleetRun<'_> {
-    /// Refuses what the broker has no means for, and what makes no sense, before anything is touched.
+    /// Rejects options that the broker does not support, and contradictory ones, before anything changes.
     pub(super) async fn check_options(&self) -> anyhow::Result<()> {
         if self.run.retries_failed && !self.run.continues {
             bail!("failed instances can be retried only in a continued run: set `continue`, too");

@@ -62,7 +62,7 @@ pub(super) struct Ended {
 /// A log line names at most this many instances.
 const NAMED_INSTANCES: usize = 10;
 
-/// Logs what there is to work on (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
+/// Logs the instances to process (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
 pub(super) fn say_listed(console: &Console, members: &[Member]) {
     console.say(format_args!("Service Instances: {}", named(members)));
     console.say(format_args!(
@@ -220,7 +220,7 @@ fn row(engine: &Engine, location: Location, member: &Member, task: Option<&u64>)
     }
 }
 
-/// The cause without what other columns of the row say.
+/// The cause without the texts of the row's other columns.
 fn beside_instance_and_task<'c>(cause: &'c str, member: &Member, task: Option<&u64>) -> &'c str {
     let of_instance = format!("[{}] ", member.id);
     let cause = cause.strip_prefix(&of_instance).unwrap_or(cause);

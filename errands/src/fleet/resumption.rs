@@ -1,4 +1,4 @@
-//! Runs that are continued: what an interrupted one has done is left alone, what it has begun is watched.
+//! Continued runs: instances that an interrupted run has processed are skipped, its running operations are followed.
 
 use jiff::Timestamp;
 use odb_api_types::{
@@ -42,7 +42,7 @@ pub(super) struct RunUnderWay {
     /// `None` if the broker does not record it.
     run: Option<Run>,
     extent: Extent,
-    /// It has begun before this process.
+    /// It was started before this process.
     pub(super) is_continued: bool,
 }
 
@@ -276,7 +276,7 @@ fn kind(operation: FleetOperation) -> RunKind {
     }
 }
 
-/// The broker's own word for what a run does to an instance.
+/// The broker's term for the run's operation.
 pub(super) fn operation_kind(operation: FleetOperation) -> OperationKind {
     match operation {
         FleetOperation::Upgrade => OperationKind::Upgrade,

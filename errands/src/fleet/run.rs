@@ -1,4 +1,4 @@
-//! A run over the fleet: its passes, and what surrounds them (`spec/contracts/errands.md` §4.1).
+//! A run over the fleet: its passes, and their preparation (`spec/contracts/errands.md` §4.1).
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -40,7 +40,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);
 /// The time for reading the version of the Cloud Controller.
 const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
-/// The pause before it is looked at again.
+/// The pause before the next request for the version.
 const VERSION_PAUSE: Duration = Duration::from_secs(5);
 
 /// An empty report of the errand.
@@ -248,7 +248,7 @@ impl<'a> FleetRun<'a> {
                 .then_some(())
             };
             match prior_result {
-                // Begun by the pass through the broker: the platform does not know of it, and has nothing to upgrade.
+                // Started by the pass through the broker: the platform does not know of it, and has nothing to upgrade.
                 PriorResult::Underway { .. } => is_at_it().map(|()| {
                     let prior_result = PriorResult::Underway { task: None };
                     (location, Known::underway(prior_result, ()))
@@ -395,7 +395,7 @@ impl<'a> FleetRun<'a> {
     }
 }
 
-/// Keeps what became of each instance. Those that an earlier pass has brought up to date keep their row.
+/// Records the outcome of each instance. Those that an earlier pass has upgraded keep their row.
 fn end_pass(
     ended: Ended,
     upgraded: &HashSet<InstanceId>,

@@ -34,7 +34,7 @@ pub(super) trait Observer {
     /// Called with each event of the log.
     fn said(&mut self, log_event: &LogEvent);
 
-    /// An instance has come to another state.
+    /// An instance has changed its state.
     fn changed(&mut self, location: Location, state: &State);
 }
 

@@ -31,7 +31,7 @@ pub(super) struct ThroughBroker<'a> {
     under_way: &'a RunUnderWay,
     look_up: LookUp<'a>,
     console: &'a Console,
-    /// The instances that were asked for, however that went, as they were before.
+    /// The state of instances before their request, whatever its result.
     before: RefCell<HashMap<Location, Before>>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> ThroughBroker<'a> {
         self.begun_meanwhile(location, &current)
     }
 
-    /// An operation that has begun, as the answer to the wish for it.
+    /// A started operation, as the answer to its request.
     fn answer(&self, location: Location, begun: Begun) -> (TriggerAnswer, Option<OperationData>) {
         match begun {
             Begun::Underway(data) => {
@@ -242,7 +242,7 @@ impl<'a> ThroughBroker<'a> {
     }
 }
 
-/// The latest operation on an instance before it was asked for.
+/// The latest operation on an instance before its request.
 enum Before {
     Known(Option<InventoryOperation>),
     /// It could not be looked up.
@@ -278,7 +278,7 @@ impl Operator for ThroughBroker<'_> {
         let member = &self.members[location];
         let current = match self.look_up.current(&member.id).await {
             Ok(current) => current,
-            // An answer that gets lost can be made good only if it is known what was there before.
+            // A lost answer can be resolved only if the state before is known.
             Err(error) if is_repeat || self.look_up.knowledge() == Some(Knowledge::Inventory) => {
                 let cause = format!("[{}] could not read the instance: {error}", member.id);
                 return (TriggerAnswer::Unanswered { cause }, None);

@@ -25,17 +25,17 @@ pub(super) struct ThroughPlatform<'a> {
     controller: &'a CloudController,
     broker: &'a BrokerApi,
     members: &'a [Member],
-    /// The version of each plan, asked for once.
+    /// The version of each plan, requested once.
     versions: Mutex<HashMap<PlanGuid, Option<String>>>,
-    /// Upgrades whose answers were lost: they may have begun.
+    /// Upgrades whose answers were lost: they may have started.
     lost: RefCell<HashMap<Location, Lost>>,
 }
 
 /// An upgrade whose answer was lost.
 struct Lost {
-    /// The instance, before it was asked for.
+    /// The instance before the request.
     before: CfVersionedInstance,
-    /// The version that was asked for.
+    /// The requested version.
     version: String,
 }
 

@@ -1,8 +1,8 @@
-//! `operation`: what is being done with a service instance, once or until its end.
+//! `operation`: shows the operation of a service instance, once or until its end.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `text` | an operation for people |
+//! | `text` | an operation as text |
 
 mod text;
 
@@ -29,7 +29,7 @@ pub(crate) const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("invalid config file"),
 };
 
-/// Between two looks. The broker answers from its memory.
+/// The pause between two polls. The broker answers from memory.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Show the latest operation of a service instance: stages, Director tasks and steps
@@ -71,9 +71,9 @@ enum Form {
 enum Seen {
     /// As it is, or as it ended.
     Reported(OperationStatus),
-    /// The instance is gone, as a delete would have it.
+    /// The instance was deleted by a delete operation.
     Gone,
-    /// Another operation has taken its place.
+    /// Another operation has replaced it.
     Followed(OperationStatus),
 }
 

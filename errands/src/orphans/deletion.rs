@@ -23,7 +23,7 @@ use crate::{
     waiting::{follow, growing},
 };
 
-/// Between two looks at a deletion: first, and at most.
+/// The pauses between two polls of a deletion: the first and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -82,7 +82,7 @@ fn pauses() -> impl Iterator<Item = Duration> {
 }
 
 impl Deletion {
-    /// Deletes what there is to delete, and accounts for it.
+    /// Deletes the orphans, and reports the results.
     pub(super) async fn run(
         self,
         dependencies: &Dependencies,
@@ -203,7 +203,7 @@ impl Deletion {
             let deployment = &orphan.deployment_name;
             self.broker.delete_orphan(deployment, &said).await.map(Some)
         };
-        // A deletion that was begun although no answer came is found again.
+        // A deletion that started without an answer is found again.
         let is_transient = |error: &ServiceError| {
             !error.has_code(Code::NoOrphan)
                 && !error.has_code(Code::OrphanPlanUnknown)

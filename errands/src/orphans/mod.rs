@@ -215,7 +215,7 @@ fn instance_id(text: &str) -> Result<InstanceId, String> {
     InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// JSON on a line of its own.
+/// JSON on one line.
 fn line(value: &impl Serialize) -> String {
     let mut line =
         serde_json::to_string(value).expect("it has text for keys, and nothing fails in it");

@@ -18,7 +18,7 @@ use pace::Pace;
 /// the width of the terminal.
 const TEMPLATE: &str = "{prefix} {bar:24} {pos}/{len} · {pace}{wide_msg}";
 
-/// How far an errand has come. Dropped, its bar goes.
+/// The progress of an errand. Dropping it removes its bar.
 #[derive(Debug)]
 pub struct Progress {
     console: Console,
@@ -26,7 +26,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins: `activity` says in a word what is done to each of the `total`.
+    /// Starts: `activity` is the verb for each of the `total`.
     pub fn begin(console: &Console, activity: &'static str, total: u64) -> Self {
         Self::resume(console, activity, total, 0)
     }
@@ -50,7 +50,7 @@ impl Progress {
         }
     }
 
-    /// Something has happened that is worth a line. A terminal has it at the bar, where the next one takes its place.
+    /// Reports an event in one line. On a terminal it is part of the bar, until the next event replaces it.
     pub fn event(&self, text: &str) {
         match &self.bar {
             Some(bar) => {

@@ -1,4 +1,4 @@
-//! How fast it goes, and how long it will take.
+//! The rate, and the remaining time.
 
 use std::{fmt, time::Duration};
 

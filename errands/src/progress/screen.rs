@@ -11,7 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 /// How often the bar is drawn per second, at most.
 const REFRESH: u8 = 5;
 
-/// stderr, which lines and a bar share: a line goes above the bar and never into it. Cheap to clone.
+/// stderr, shared by lines and a bar: a line is printed above the bar. Cheap to clone.
 #[derive(Clone)]
 pub struct Screen {
     bars: Option<MultiProgress>,

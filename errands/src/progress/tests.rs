@@ -103,7 +103,7 @@ impl TermLike for Terminal {
     }
 }
 
-/// The console on a terminal, or on what is none.
+/// The console on a terminal, or elsewhere.
 fn console(terminal: &Terminal, is_terminal: bool) -> Console {
     let target = is_terminal
         .then(|| ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), u8::MAX));

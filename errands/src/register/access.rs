@@ -14,7 +14,7 @@ use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
 use super::{RegisterError, request_call};
 use crate::Console;
 
-/// So many organizations are asked for their names one by one.
+/// Up to this many organizations are read one by one for their names.
 const MOST_LOOKED_UP: usize = 20;
 
 /// The desired access to a plan.
@@ -40,7 +40,7 @@ pub(super) struct Settled {
     pub(super) left: usize,
 }
 
-/// Looks up what the file names.
+/// Reads the organizations of the file.
 pub(super) async fn look_up(
     cloud_controller: &CloudController,
     plans: &[RegisteredPlan],
@@ -96,8 +96,8 @@ pub(super) async fn plans(
     Ok(plans)
 }
 
-/// Gives each plan the access that is wanted, in the order of the file, and says what has changed. All plans are found
-/// before the first one is touched.
+/// Sets the access of each plan, in the order of the file, and reports the changes. All plans are found before the
+/// first change.
 pub(super) async fn settle(
     cloud_controller: &CloudController,
     wanted: &[Wanted],
@@ -141,7 +141,7 @@ pub(super) async fn settle(
     Ok(settled)
 }
 
-/// Says what [`settle`] would change.
+/// Reports what [`settle`] would change.
 pub(super) async fn rehearse(
     cloud_controller: &CloudController,
     wanted: &[Wanted],

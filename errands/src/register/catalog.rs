@@ -1,5 +1,5 @@
-//! Waiting for the broker to serve its catalog, for the platform reads it once and gives up at once; and whether that
-//! has what is to be settled.
+//! Waits for the broker to serve its catalog, because the platform reads it once, without a retry; and checks that it
+//! has the plans of the file.
 
 use std::time::Duration;
 

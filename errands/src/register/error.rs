@@ -6,7 +6,7 @@ use odb_clients::{ServiceError, cloud_controller::PlanGuid};
 /// Errors in the words of the Go errand (`spec/contracts/errands.md` §2), where it has any.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// The broker itself refuses what the platform would authenticate with. Nothing has been changed.
+    /// The broker rejects the credentials that the platform would use. Nothing has changed.
     #[error(
         "the broker rejects `broker_username` with `broker_password` (status 401 at `{url}`); nothing was changed"
     )]

@@ -1,12 +1,12 @@
-//! `register-broker`: makes the broker known to the platform, and settles who may use its plans
+//! `register-broker`: registers the broker at the platform, and sets the access to its plans
 //! (`spec/contracts/errands.md` §2).
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `catalog` | waiting for the broker to be up, and to offer what is to be settled |
-//! | `registration` | making it known, its catalog read |
-//! | `access` | who may use which plan |
-//! | `error` | what can go wrong |
+//! | `catalog` | waits until the broker serves the plans of the file |
+//! | `registration` | registers it, so that the platform reads the catalog |
+//! | `access` | the access to each plan |
+//! | `error` | the errors |
 
 mod access;
 mod catalog;
@@ -110,7 +110,7 @@ async fn register(
     Ok(())
 }
 
-/// Says what would be done, as far as that can be known: plans that are new to the platform are not there yet.
+/// Reports what would be done, as far as known: the platform does not have new plans yet.
 async fn rehearse(
     config: &errands::RegisterBroker,
     cloud_controller: &CloudController,

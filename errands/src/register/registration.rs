@@ -14,7 +14,7 @@ use crate::{Console, waiting::retry};
 /// How long the platform may take to read a catalog: it waits a minute for the broker, in a queue.
 const IMPORT: Duration = Duration::from_mins(10);
 
-/// The codes for a name that is taken, in version 3 (with much else) and in version 2.
+/// The codes for a name that is taken, in version 3 (and for other errors) and in version 2.
 const UNPROCESSABLE: u64 = 10008;
 const NAME_TAKEN: u64 = 270_002;
 

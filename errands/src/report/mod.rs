@@ -63,7 +63,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// All is as it was asked for.
+    /// Everything is as requested.
     Succeeded,
     /// Something is not.
     #[default]
@@ -113,7 +113,7 @@ impl Report {
         self.note("error", error);
     }
 
-    /// How many instances have come to this.
+    /// How many instances have this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.counts.get(&outcome).copied().unwrap_or_default()
     }

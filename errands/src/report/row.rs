@@ -51,7 +51,7 @@ pub enum Outcome {
     WouldChange,
     /// The platform does not know it any more.
     Gone,
-    /// The platform was made to forget it, for what was asked for has failed. Something of it may be left.
+    /// The instance was purged from the platform because its deletion failed. Parts of it may remain.
     Purged,
     /// The platform knows it, and it has no deployment.
     DeploymentMissing,
@@ -61,14 +61,14 @@ pub enum Outcome {
     Unhealthy,
     /// It has failed.
     Failed,
-    /// It was begun, and how it ended is not known.
+    /// It was started, and its outcome is unknown.
     InProgress,
     /// Its turn has not come.
     NotReached,
 }
 
 impl Row {
-    /// Nothing but what became of an instance.
+    /// Only the outcome of an instance.
     pub fn of(instance: InstanceId, outcome: Outcome) -> Self {
         Self {
             instance,
@@ -89,7 +89,7 @@ impl Outcome {
         self == Self::Purged || !self.is_success()
     }
 
-    /// It is as it was asked for.
+    /// It is as requested.
     pub fn is_success(self) -> bool {
         match self {
             Self::Succeeded | Self::Skipped | Self::Unchanged | Self::Gone | Self::Purged => true,

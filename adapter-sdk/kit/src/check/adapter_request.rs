@@ -94,7 +94,7 @@ const BINDING: &[&str] = &[
     "dns_addresses",
 ];
 
-/// Members that the Go SDK does without.
+/// Members that the Go SDK treats as optional.
 const OPTIONAL: [&str; 6] = [
     "previous_manifest",
     "previous_secrets",
@@ -294,7 +294,7 @@ impl AdapterRequest {
     }
 }
 
-/// Secrets that the manifest refers to, or the previous manifest, are what an adapter may insist on.
+/// An adapter may require the secrets that the manifest or the previous manifest refers to.
 fn may_be_absent(member: &str, text: &str) -> bool {
     OPTIONAL.contains(&member) && matches!(text, "" | "null" | "{}")
 }
@@ -313,7 +313,7 @@ fn grown(text: &str) -> String {
     }
 }
 
-/// A document as the Go broker writes it, which escapes what HTML would read and ends the line.
+/// A document as the Go broker writes it: with HTML characters escaped and a newline at the end.
 fn text(document: &Value) -> String {
     let text = document.to_string();
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e");

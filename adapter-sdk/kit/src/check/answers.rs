@@ -84,7 +84,7 @@ impl Session<'_> {
         })
     }
 
-    /// Calls and looks at nothing but the exit code.
+    /// Calls the adapter and checks only the exit code.
     pub(super) fn attempt(
         &mut self,
         purpose: &str,
@@ -206,8 +206,8 @@ impl Session<'_> {
         None
     }
 
-    /// The one JSON value on stdout. Where there is more, that is held against the adapter, and the
-    /// value is looked for nevertheless: what else is wrong is worth knowing.
+    /// The one JSON value on stdout. Further output is a finding, but the check still extracts the value to find other
+    /// errors.
     fn one_value(&mut self, subcommand: Subcommand, called: &Called) -> Option<Value> {
         let name = subcommand.name();
         let text = String::from_utf8_lossy(&called.stdout);

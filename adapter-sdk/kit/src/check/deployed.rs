@@ -68,7 +68,7 @@ impl Deployed {
         }
     }
 
-    /// The secrets by reference, as the broker hands them over.
+    /// The secrets by reference, as the broker passes them.
     pub(super) fn secrets(&self) -> Value {
         if !self.has_secure_manifests {
             return Value::Null;
@@ -95,12 +95,12 @@ impl Deployed {
         !self.secrets.is_empty()
     }
 
-    /// The configs of the instance, as the broker hands them over.
+    /// The configs of the instance, as the broker passes them.
     pub(super) fn configs(&self) -> Value {
         self.configs.clone().into()
     }
 
-    /// Addresses such as the Director would give: one for each instance of what is no errand.
+    /// Addresses as the Director returns them: one for each instance of every group that is not an errand.
     pub(super) fn bosh_vms(&self) -> Value {
         let groups = self.manifest["instance_groups"].as_array();
         let groups = groups.into_iter().flatten().enumerate();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::location::{Location, name_of};
 
-/// A place at which two documents differ. Prints without values, unless they are harmless.
+/// A location at which two documents differ. Its output omits values unless they are harmless.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
     pub(super) location: Location,
@@ -22,7 +22,7 @@ pub(super) enum Change {
     Reordered,
 }
 
-/// Where two manifests differ, update blocks apart: those the broker does not compare
+/// The differences between two manifests. Update blocks are excluded because the broker does not compare them
 /// (`spec/contracts/adapter-protocol.md`, "What an author must do", rules 4 and 9).
 pub(crate) fn manifest_differences(before: &Value, after: &Value) -> Vec<Difference> {
     differences(
@@ -154,7 +154,7 @@ fn compare_lists(
     }
 }
 
-/// The names of all members, if each has one of its own.
+/// The names of all members, if every member has a unique name.
 fn names(list: &[Value]) -> Option<Vec<&str>> {
     let names: Vec<&str> = list.iter().map(name_of).collect::<Option<_>>()?;
     let unique: BTreeSet<&str> = names.iter().copied().collect();

@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Shortest value that is looked for: shorter ones occur by chance.
+/// The shortest value to search for. Shorter values occur by chance.
 const SHORTEST: usize = 6;
 
-/// Values that must not be seen. They never leave this type but to be taken out of a text.
+/// Values that must not appear in output. They leave this type only to be removed from a text.
 #[derive(Default)]
 pub(super) struct KnownSecrets {
     values: BTreeSet<String>,

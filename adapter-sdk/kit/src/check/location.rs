@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-/// A place in a document. Prints as `instance_groups[cache].jobs[redis].properties.port`.
+/// A location in a document. Prints as `instance_groups[cache].jobs[redis].properties.port`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Location(Vec<Segment>);
 
@@ -15,7 +15,7 @@ enum Segment {
     Item(String),
 }
 
-/// Why a text is no place.
+/// Why a text is not a location.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a location in a manifest; write it as `instance_groups[NAME].jobs[NAME].properties.KEY`"

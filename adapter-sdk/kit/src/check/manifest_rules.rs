@@ -267,7 +267,7 @@ impl Errors {
     }
 }
 
-/// Whether a stemcell of a manifest is that one of the service deployment.
+/// Whether a stemcell of a manifest matches the given stemcell of the service deployment.
 fn is_stemcell(known: &Value, found: &Value) -> bool {
     let is_same = |key: &str, known: &str| text(found, key).is_empty() || text(found, key) == known;
     text(known, "stemcell_version") == text(found, "version")

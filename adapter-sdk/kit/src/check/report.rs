@@ -37,7 +37,7 @@ pub struct AreaReport {
     pub name: Area,
     /// How often the adapter was called for it.
     pub calls: usize,
-    /// Why it was not looked at.
+    /// Why the check skipped it.
     pub skipped: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub enum Area {
     Forms,
     /// Input that breaks the protocol.
     MalformedInput,
-    /// Subcommands that there are not.
+    /// Unknown subcommands.
     Subcommands,
     /// Parameters that users may choose.
     Parameters,

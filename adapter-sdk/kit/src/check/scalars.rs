@@ -26,7 +26,7 @@ pub(super) fn ambiguous_scalars(text: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// The value at the end of a line, if there is one in plain style.
+/// The value at the end of a line, if it is in plain style.
 fn value_of(line: &str) -> Option<&str> {
     let mut rest = line;
     let mut is_value = false;

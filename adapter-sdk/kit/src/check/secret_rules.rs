@@ -16,7 +16,7 @@ use crate::check::session::{CallId, Session};
 pub(super) enum Occasion<'d> {
     /// For an order: nothing was there before.
     Order,
-    /// For what is deployed already.
+    /// For a deployed instance.
     Deployed(&'d Deployed),
 }
 
@@ -67,7 +67,7 @@ pub(super) fn check_entered(session: &mut Session<'_>, answer: &Generated, enter
     }
 }
 
-/// Warns of generated values whose key sounds secret.
+/// Warns of generated values whose key suggests a secret.
 pub(super) fn check_generated(
     session: &mut Session<'_>,
     answer: &Generated,
@@ -102,7 +102,7 @@ pub(super) fn check_generated_credentials(
     }
 }
 
-/// Without a broker that stores secrets there may be no other place for them.
+/// If the broker does not store secrets, the manifest may be the only place for them.
 fn find_generated(session: &mut Session<'_>, location: &Location, reason: &str, id: CallId) {
     let about = location.to_string();
     let can_be_stored = session.inputs.secure_manifests && session.asks_on_stdin();
@@ -152,7 +152,7 @@ fn check_placeholders(session: &mut Session<'_>, answer: &Generated, occasion: O
     }
 }
 
-/// Holds a placeholder against the adapter. Names may be made up anew each time, places are not.
+/// Reports a placeholder as a finding. An adapter may generate new names each time, but not new locations.
 fn find_placeholder(
     session: &mut Session<'_>,
     rule: &'static Rule,
@@ -186,7 +186,7 @@ fn leaves_with(document: &Value, values: &BTreeSet<&str>) -> Vec<Location> {
     found
 }
 
-/// Goes through all texts of a document.
+/// Visits all texts of a document.
 pub(super) fn walk(location: &Location, value: &Value, visit: &mut impl FnMut(&Location, &str)) {
     match value {
         Value::String(text) => visit(location, text),

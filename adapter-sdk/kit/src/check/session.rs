@@ -19,7 +19,7 @@ use crate::process::{AdapterProcess, End, ProcessCall};
 /// Slower calls are reported.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// An adapter under check: calls it, and holds against it what counts for every call.
+/// An adapter under check. Calls it and applies the rules that hold for every call.
 pub(super) struct Session<'i> {
     pub(super) inputs: &'i Inputs,
     adapter: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct Session<'i> {
     found: Vec<Found>,
     /// Subcommands that have hung; no request waits for them again.
     hung: BTreeSet<&'static str>,
-    /// Whether the adapter is asked on stdin.
+    /// Whether the check sends requests on stdin.
     on_stdin: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Called {
 pub(super) enum Manners {
     /// An answer or a rejection.
     Good,
-    /// With whatever a program ends that was given nonsense, but for a signal.
+    /// Any exit code, but no signal: how a program may end after invalid input.
     Rough,
 }
 
@@ -95,12 +95,12 @@ impl<'i> Session<'i> {
         }
     }
 
-    /// Whether the adapter is asked on stdin.
+    /// Whether the check sends requests on stdin.
     pub(super) fn asks_on_stdin(&self) -> bool {
         self.on_stdin
     }
 
-    /// From now on the adapter is asked in arguments only.
+    /// Sends requests in arguments only from here on.
     pub(super) fn ask_in_arguments(&mut self) {
         self.on_stdin = false;
     }
@@ -119,14 +119,14 @@ impl<'i> Session<'i> {
         self.records[nth].subcommand
     }
 
-    /// The part that is being looked at is about something that the adapter does not implement.
+    /// Records that the current part concerns something that the adapter does not implement.
     pub(super) fn not_implemented(&mut self, subcommand: &str) {
         if let Some(area) = self.areas.last_mut() {
             area.skipped = Some(format!("`{subcommand}` is not implemented"));
         }
     }
 
-    /// From now on another part of the check.
+    /// Begins another part of the check.
     pub(super) fn begin(&mut self, area: Area) {
         self.areas.push(AreaReport {
             name: area,
@@ -135,7 +135,7 @@ impl<'i> Session<'i> {
         });
     }
 
-    /// The part is not looked at.
+    /// Skips a part.
     pub(super) fn skip(&mut self, area: Area, reason: impl Into<String>) {
         self.areas.push(AreaReport {
             name: area,
@@ -144,7 +144,7 @@ impl<'i> Session<'i> {
         });
     }
 
-    /// Something that must not be seen from now on, nor have been seen before.
+    /// Adds a value that must not appear in any output, earlier output included.
     pub(super) fn learn_secret(&mut self, secret: &Value) {
         self.secrets.learn(secret);
     }
@@ -169,7 +169,7 @@ impl<'i> Session<'i> {
         });
     }
 
-    /// Holds a call against the adapter that failed, with what it said last on stderr.
+    /// Reports a failed call as a finding, with the last output on stderr.
     pub(super) fn find_failure(
         &mut self,
         rule: &'static Rule,

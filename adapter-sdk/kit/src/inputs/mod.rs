@@ -76,7 +76,7 @@ pub struct Inputs {
     pub unbindings: Vec<UnbindingCase>,
 }
 
-/// How an adapter may be asked (`spec/contracts/adapter-protocol.md`, "The process").
+/// The forms in which an adapter accepts requests (`spec/contracts/adapter-protocol.md`, "The process").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forms {
     /// One JSON document on stdin.
@@ -113,7 +113,7 @@ impl Inputs {
         })
     }
 
-    /// Every set of parameters that is said to be valid for orders.
+    /// Every set of parameters that the inputs declare valid for orders.
     pub(crate) fn valid_parameters(&self) -> impl Iterator<Item = &Map<String, Value>> {
         let cases = self.parameters.iter();
         cases.flat_map(|case| {

@@ -20,7 +20,7 @@ pub(super) struct CatalogPlan {
     properties: Option<Map<String, Value>>,
     #[serde(default)]
     lifecycle_errands: Option<Map<String, Value>>,
-    /// Read as what they are: as a value of any shape, the network `n` of YAML 1.1 is a boolean.
+    /// Read with explicit types: as a value of any shape, the network `n` of YAML 1.1 is a boolean.
     #[serde(default)]
     instance_groups: Option<Vec<PlanInstanceGroup>>,
     #[serde(default)]
@@ -29,7 +29,7 @@ pub(super) struct CatalogPlan {
     pub(super) other: Map<String, Value>,
 }
 
-/// Why a plan is none that a broker would hand over.
+/// Why a broker would not pass this plan.
 #[derive(Debug, thiserror::Error)]
 #[error("plan `{name}` is not one that a broker hands to adapters: {error}")]
 pub struct PlanError {

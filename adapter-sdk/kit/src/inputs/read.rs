@@ -49,7 +49,7 @@ pub enum InputsError {
         #[source]
         source: io::Error,
     },
-    /// A file that is not what it should be.
+    /// A file with unexpected content.
     #[error("`{}` is not {expected}{location}", path.display())]
     NotValid {
         /// The file.
@@ -78,7 +78,7 @@ pub enum InputsError {
         path: PathBuf,
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
     /// A plan of the command line that is nowhere.
@@ -86,7 +86,7 @@ pub enum InputsError {
     NoSuchPlan {
         /// The given path.
         chosen: PathBuf,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
     /// A key that plans do not have.
@@ -226,7 +226,7 @@ impl Inputs {
         Ok(self)
     }
 
-    /// Nothing but these plans, and without what is to be tried with others.
+    /// Keeps only these plans and removes the cases that need other plans.
     fn with_plans_alone(mut self, chosen: &[PathBuf]) -> Result<Self, InputsError> {
         let chosen = chosen.iter().map(|chosen| self.chosen_plan(chosen));
         let chosen: Vec<NamedPlan> = chosen.collect::<Result<_, _>>()?;
@@ -260,7 +260,7 @@ impl Inputs {
         })
     }
 
-    /// Everything that names a plan names one that there is.
+    /// Checks that every reference to a plan names an existing plan.
     fn checked(self, path: &Path) -> Result<Self, InputsError> {
         let of_parameters = self.parameters.iter().filter_map(|case| case.plan.as_ref());
         let refused = self.refused_parameters.iter();

@@ -33,7 +33,7 @@ pub enum Language {
     Templates,
 }
 
-/// An adapter to be begun.
+/// A new adapter to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAdapter {
     folder: PathBuf,
@@ -41,7 +41,7 @@ pub struct NewAdapter {
     language: Language,
 }
 
-/// Why an adapter could not be begun.
+/// Why the adapter could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum NewAdapterError {
     /// The last part of the path is no name.

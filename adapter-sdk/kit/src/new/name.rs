@@ -1,8 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of an adapter. It becomes the name of a Cargo package, of a BOSH release, of a job and of a service
-/// offering, and holds what all of them take.
+/// The name of an adapter. It becomes the name of a Cargo package, a BOSH release, a job and a service offering, so it
+/// must be valid for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterName(String);
 
@@ -12,7 +12,7 @@ pub enum NotAnAdapterName {
     /// Too short or too long.
     #[error("`{0}` is not from 2 to {MAX_LENGTH} characters long")]
     Length(String),
-    /// A character that one of the places does not take.
+    /// A character that is invalid in one of these names.
     #[error(
         "`{0}` must begin with a letter and be of lower-case letters, digits and single hyphens"
     )]

@@ -13,7 +13,7 @@ pub enum NoSdk {
     /// This executable is not within a checkout.
     #[error("this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk")]
     NotFound,
-    /// The folder is none of the SDK.
+    /// The folder does not contain the SDK.
     #[error("`{}` is not the SDK: it has no Cargo.toml of `odb-adapter-sdk`", .0.display())]
     NotTheSdk(PathBuf),
     /// A path that a manifest of Cargo cannot hold.

@@ -20,13 +20,13 @@ const LONGEST_DEADLINE: Duration = Duration::from_hours(24);
 /// How much of stderr is kept, in bytes.
 const KEPT_STDERR: usize = 1024 * 1024;
 
-/// How long what an adapter started may take to end after it.
+/// How long processes that the adapter started may run after it ends.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// Names each call in the environment of everything that it starts.
 const MARK: &str = "ODB_ADAPTER_CALL";
 
-/// An adapter that can be called again and again, each time in a process of its own.
+/// An adapter that can be called repeatedly, each time in a separate process.
 #[derive(Debug, Clone)]
 pub struct AdapterProcess {
     program: Program,
@@ -81,7 +81,7 @@ impl AdapterProcess {
         &self.program
     }
 
-    /// Runs the adapter once, as a broker does: in `/`, as leader of a process group of its own.
+    /// Runs the adapter once, as a broker does: in `/`, as the leader of its own process group.
     pub fn run(&self, call: &ProcessCall) -> Result<Ended, StartError> {
         let given = self.program.environment.iter().chain(&self.environment);
         let mut command = Command::new(&self.program.executable);

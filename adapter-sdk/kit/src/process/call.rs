@@ -32,7 +32,7 @@ impl ProcessCall {
         Self::of(all)
     }
 
-    /// These arguments, whatever they mean, and an empty stdin.
+    /// A call with these arguments, unchecked, and an empty stdin.
     pub fn of(arguments: Vec<String>) -> Self {
         Self {
             arguments,

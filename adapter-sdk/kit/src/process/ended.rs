@@ -23,11 +23,11 @@ pub struct Ended {
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this code.
+    /// The adapter exited with this code.
     Exited(ExitCode),
     /// By a signal of another process.
     Signalled(i32),
-    /// By us, because it had not ended in time.
+    /// The kit killed the adapter at the timeout.
     OutOfTime,
     /// With more on stdout than an answer may have.
     TooMuchOutput,

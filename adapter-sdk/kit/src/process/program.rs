@@ -16,7 +16,7 @@ const TEMPLATE_ADAPTER: &str = "template-service-adapter";
 /// The variable that names the folder to serve.
 const TEMPLATE_FOLDER: &str = "SERVICE_ADAPTER_FOLDER";
 
-/// An adapter's executable, and what it has to find in its environment to be that adapter.
+/// An adapter's executable and the environment variables that it requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub(super) executable: PathBuf,
@@ -82,7 +82,7 @@ impl Program {
             }
             return Self::of_folder(&absolute);
         }
-        // Called by the name it was given, for an adapter may ask what it is called.
+        // Called by the given name, because an adapter may read its own name.
         let called = std::path::absolute(path).map_err(unreadable)?;
         if is_executable(&called) {
             Ok(Self {

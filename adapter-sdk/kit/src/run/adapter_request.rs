@@ -98,7 +98,7 @@ impl AdapterRequest {
         }
     }
 
-    /// A document that need not keep to the protocol; what can be understood of it is.
+    /// Reads a document that may violate the protocol, as far as it can be understood.
     fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, RequestError> {
         let (form, process, call) = if document.trim_start().starts_with('[') {
             let list: Vec<String> = json::from_str(document)

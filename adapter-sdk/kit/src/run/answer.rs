@@ -15,7 +15,7 @@ pub(super) enum Form {
 
 /// The parsed stdout of an adapter.
 pub(super) enum Answer {
-    /// A manifest, read, with what came with it.
+    /// A parsed manifest, with the other members of the answer.
     Manifest {
         generated: Box<GeneratedManifest>,
         document: Value,
@@ -42,7 +42,7 @@ pub(super) enum NoAnswer {
 }
 
 impl Answer {
-    /// Understands what a successful adapter printed.
+    /// Parses the output of a successful adapter.
     pub(super) fn of(subcommand: Subcommand, form: Form, ended: &Ended) -> Result<Self, NoAnswer> {
         if subcommand == Subcommand::DeleteBinding {
             return Ok(Self::Nothing);

@@ -114,9 +114,9 @@ pub enum Output {
     Json,
 }
 
-/// Asks the adapter and shows what it answers.
+/// Calls the adapter and shows its answer.
 ///
-/// Exit status: 0 it answered, 1 it did not, 2 it could not be asked.
+/// Exit status: 0 the adapter answered, 1 it did not answer, 2 it could not be called.
 pub fn execute(arguments: &RunArguments) -> ExitCode {
     match ask(arguments) {
         Ok(report) => {
@@ -167,7 +167,7 @@ fn ask(arguments: &RunArguments) -> Result<Report, Box<dyn Error>> {
     Ok(report)
 }
 
-/// A document that was given needs no inputs, but the environment of those that there are.
+/// A given document replaces the inputs, but the environment of existing inputs still applies.
 fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, InputsError> {
     let plan_file = arguments.plan.as_ref().map(PathBuf::from);
     let sources = Sources {

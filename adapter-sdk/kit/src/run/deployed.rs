@@ -29,7 +29,7 @@ impl Deployed {
         Self { manifest, secrets }
     }
 
-    /// A manifest that is deployed already, with values made up for whatever it refers to.
+    /// A deployed manifest, with generated values for its references.
     pub(super) fn from_text(manifest: ManifestText) -> Self {
         let mut secrets = Secrets::default();
         secrets_of_variables(&manifest, &mut secrets);

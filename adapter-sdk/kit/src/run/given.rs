@@ -24,7 +24,7 @@ pub(super) enum RequestError {
     #[error("{what} cannot be read{}", hint(file.as_deref()))]
     NotReadable {
         what: String,
-        /// How a file is given, where one may be meant.
+        /// How to pass a file, if the text may name one.
         file: Option<String>,
         #[source]
         source: yaml::Error,
@@ -37,7 +37,7 @@ pub(super) enum RequestError {
     },
     #[error("the parameters are not a JSON object{}", hint(file.as_deref()))]
     NoParameters {
-        /// How a file is given, where one may be meant.
+        /// How to pass a file, if the text may name one.
         file: Option<String>,
         #[source]
         source: json::Error,
@@ -86,8 +86,8 @@ pub(super) fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Re
     })
 }
 
-/// How a file is given, where neither one nor a JSON object is. The text may be a secret unless it
-/// looks like the name of a file.
+/// How to pass a file, if the text is neither a file argument nor a JSON object. The text may be a secret unless it
+/// looks like a file name.
 pub(super) fn file_meant(text: &str) -> Option<String> {
     if text.starts_with('@') || text.trim_start().starts_with('{') {
         return None;

@@ -10,8 +10,8 @@ use super::secrets_in_text::secrets_in_text;
 /// Texts shorter than this are no secrets when they occur within others: they would be found everywhere.
 const SHORTEST_WITHIN: usize = 4;
 
-/// Puts numbers in the place of secrets, the same number for the same secret, so that a reader sees what has changed
-/// and not what it is.
+/// Replaces secrets with numbers, and equal secrets with the same number. A reader sees what has changed, but not the
+/// values.
 pub(super) enum Masking {
     /// Everything is shown.
     Off,
@@ -53,7 +53,7 @@ impl Masking {
         }
     }
 
-    /// A text without the secrets that are known, and without what looks like one.
+    /// A text with known and likely secrets masked.
     pub(super) fn text(&mut self, text: &str) -> String {
         let Self::On { known, .. } = self else {
             return text.to_owned();
@@ -76,14 +76,14 @@ impl Masking {
         shown + &text[rest..]
     }
 
-    /// A document without the secrets that are known, and without what looks like one.
+    /// A document with known and likely secrets masked.
     pub(super) fn document(&mut self, document: &Value) -> Value {
         // A secret found at the end of the document also occurs at its beginning.
         self.shown(document);
         self.shown(document)
     }
 
-    /// The same for what is published: no name makes a secret of anything.
+    /// The same for a public document: no name makes a value secret.
     pub(super) fn public_document(&mut self, document: &Value) -> Value {
         match document {
             Value::Object(members) => members
@@ -99,7 +99,7 @@ impl Masking {
         }
     }
 
-    /// The same for a binding: of its credentials nothing is shown but what is known to be no secret.
+    /// The same for a binding: shows only those credentials that are known not to be secret.
     pub(super) fn binding(&mut self, document: &Value) -> Value {
         self.shown_binding(document);
         self.shown_binding(document)
@@ -204,7 +204,7 @@ impl Masking {
     }
 }
 
-/// Places in their order, those in one that overlap.
+/// Sorts the ranges and merges those that overlap.
 fn disjoint(mut locations: Vec<Range<usize>>) -> Vec<Range<usize>> {
     locations.sort_by_key(|location| (location.start, Reverse(location.end)));
     let mut disjoint: Vec<Range<usize>> = Vec::new();

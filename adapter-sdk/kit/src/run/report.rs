@@ -49,7 +49,7 @@ enum Shown {
     Nothing(()),
 }
 
-/// A manifest, and what came with it.
+/// A manifest, with the other members of the answer.
 #[derive(Serialize)]
 struct ShownManifest {
     manifest: Value,
@@ -61,7 +61,7 @@ struct ShownManifest {
 /// Where a manifest differs from the previous one.
 #[derive(Serialize)]
 struct ShownDifference {
-    /// The places that a broker counts when it looks for pending changes.
+    /// The locations that a broker compares when it checks for pending changes.
     places: Vec<String>,
     /// The two in normal form (keys sorted), line by line.
     lines: String,

@@ -16,7 +16,7 @@ const IN_NAMES: [&str; 11] = [
 /// A word of a secret's name ends so: `requirepass`, `rootpw`, `masterauth`. Within words they mean nothing (`author`).
 const ENDS_OF_WORDS: [&str; 4] = ["pass", "pw", "auth", "authorization"];
 
-/// The names of credentials that say where a service is, and to whom it is known, end with these words.
+/// The name endings of credentials that hold addresses and user names.
 const NOT_SECRET: [&str; 34] = [
     "host",
     "hosts",

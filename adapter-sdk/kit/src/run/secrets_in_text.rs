@@ -2,8 +2,7 @@ use std::ops::Range;
 
 use super::secret_names::{is_reference, is_secret};
 
-/// Where a text holds what is likely to be a secret, in bytes. Where it is not clear how far one reaches, it reaches
-/// far.
+/// The byte ranges of a text that are likely secrets. If the end of a secret is unclear, the longer range applies.
 pub(super) fn secrets_in_text(text: &str) -> Vec<Range<usize>> {
     let mut found = passwords_of_addresses(text);
     found.extend(values_of_names(text));

@@ -83,7 +83,7 @@ fn manifest_stemcells(
         .collect()
 }
 
-/// The groups that were asked for, in the plan's order.
+/// The requested groups, in the plan's order.
 fn instance_groups(
     call: &GenerateManifest,
     mut wanted: Vec<WantedGroup>,

@@ -66,8 +66,8 @@ pub(super) fn manifest_is_deployable(manifest: &Manifest) -> Result<(), Manifest
         .map_or(Ok(()), update_is_deployable)
 }
 
-/// The broker refuses every version that ends in this word
-/// (`spec/contracts/adapter-protocol.md`, "What the broker checks in a generated manifest").
+/// The broker rejects every version that ends in this word (`spec/contracts/adapter-protocol.md`, "What the broker
+/// checks in a generated manifest").
 fn version_is_exact(
     what: impl FnOnce() -> String,
     version: &str,
@@ -130,8 +130,8 @@ fn update_is_deployable(update: &Update) -> Result<(), ManifestBuilderError> {
     }
 }
 
-/// A colocated errand is a job of each group that it is put onto; any other is a job somewhere, or
-/// an errand group of that name (`spec/contracts/adapter-protocol.md`, "What an author must do", 6).
+/// A colocated errand must be a job of each group that it runs on. Any other errand must be a job in some group, or an
+/// errand group of that name (`spec/contracts/adapter-protocol.md`, "What an author must do", 6).
 pub(super) fn errands_are_there(
     manifest: &Manifest,
     errands: &LifecycleErrands,

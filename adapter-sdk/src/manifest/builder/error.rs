@@ -12,7 +12,7 @@ pub enum ManifestBuilderError {
         /// The groups that are.
         existing: Vec<String>,
     },
-    /// The same instance group was asked for more than once.
+    /// The adapter requests the same instance group more than once.
     #[error("the adapter asks for instance group `{group}` twice")]
     RepeatedInstanceGroup {
         /// Name of the group.
@@ -77,7 +77,7 @@ pub enum ManifestBuilderError {
         /// The alias.
         alias: String,
     },
-    /// A change of an instance group that was not asked for.
+    /// The adapter changes an instance group that it does not request.
     #[error("the adapter changes instance group `{group}`, which it does not ask for")]
     ChangeOfNoGroup {
         /// Name of the group.
@@ -118,7 +118,7 @@ pub enum ManifestBuilderError {
         /// The missing key.
         key: &'static str,
     },
-    /// The protocol lets pass whatever has a percentage in it; a Director does not.
+    /// The protocol accepts any text that contains a percentage. A Director does not.
     #[error(
         "`max_in_flight` of the update block is `{found}`; give a number or a share such as `25%`"
     )]

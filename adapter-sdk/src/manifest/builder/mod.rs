@@ -1,13 +1,13 @@
-//! From a call to a manifest, with what every adapter would write again
+//! Builds a manifest from a call, with the parts that every adapter would otherwise repeat
 //! (`spec/contracts/adapter-protocol.md`, "What an author must do").
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | here | what an author asks for |
-//! | `assembly` | how the manifest is made of it |
-//! | `checks` | what a Director would find out late |
-//! | `job` | jobs and what is set for them |
-//! | `stemcell` | which stemcell is meant |
+//! | here | what an author requests |
+//! | `assembly` | how the manifest is assembled |
+//! | `checks` | errors that a Director would report late |
+//! | `job` | jobs and their settings |
+//! | `stemcell` | which stemcell applies |
 //! | `error` | why there is no manifest |
 
 mod assembly;
@@ -70,7 +70,7 @@ pub struct ManifestBuilder<'c> {
 
 type Change<'c, T> = Box<dyn FnOnce(&mut T) + 'c>;
 
-/// An instance group that the author asked for.
+/// An instance group that the author requests.
 struct WantedGroup {
     name: String,
     presence: Presence,
@@ -142,8 +142,8 @@ impl<'c> ManifestBuilder<'c> {
         self.with_group(name.into(), Presence::Optional, jobs)
     }
 
-    /// The instance group of a lifecycle errand, if the plan has it. It becomes an errand group
-    /// whatever the plan says of its lifecycle.
+    /// The instance group of a lifecycle errand, if the plan has it. It becomes an errand group regardless of the
+    /// lifecycle in the plan.
     pub fn errand_group<J: Into<JobBuilder>>(
         self,
         name: impl Into<String>,
@@ -152,8 +152,8 @@ impl<'c> ManifestBuilder<'c> {
         self.with_group(name.into(), Presence::Errand, jobs)
     }
 
-    /// Changes an instance group that was asked for once its jobs are there, if the plan has it:
-    /// for `env`, a block `update` of its own, further VM extensions and the like.
+    /// Changes a requested instance group after its jobs are added, if the plan has the group: for `env`, its own
+    /// `update` block, further VM extensions and similar settings.
     pub fn change_instance_group(
         mut self,
         name: impl Into<String>,
@@ -192,7 +192,7 @@ impl<'c> ManifestBuilder<'c> {
         self
     }
 
-    /// A lifecycle errand whose job is not in the manifest: a runtime config brings it.
+    /// A lifecycle errand whose job is not in the manifest because a runtime config adds it.
     pub fn errand_from_elsewhere(mut self, name: impl Into<String>) -> Self {
         self.errands_elsewhere.push(name.into());
         self

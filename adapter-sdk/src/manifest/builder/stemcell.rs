@@ -2,7 +2,7 @@ use super::ManifestBuilderError;
 use crate::manifest::Stemcell;
 use crate::protocol;
 
-/// Which stemcell of the service deployment is meant.
+/// Selects a stemcell of the service deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StemcellChoice {

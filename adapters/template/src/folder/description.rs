@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::near::NearNames;
 
-/// `adapter.yml`: what the folder says of the service beside its templates
-/// (`docs/authors/templates.md`).
+/// `adapter.yml`: what the folder declares about the service besides its templates (`docs/authors/templates.md`).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Description {
@@ -210,7 +209,7 @@ impl Description {
         Ok(description.unwrap_or_default())
     }
 
-    /// Two secrets whose values the broker would store under one fixed name.
+    /// Two secrets whose values the broker would store under the same fixed name.
     pub(crate) fn equal_secret_names(&self) -> Option<(&str, &str)> {
         let mut names = BTreeMap::new();
         self.secrets.iter().find_map(|(key, secret)| {

@@ -13,11 +13,11 @@ const FOLDER_VARIABLE: &str = "SERVICE_ADAPTER_FOLDER";
 /// Where the BOSH job of the adapter puts its folder.
 const DEFAULT_FOLDER: &str = "/var/vcap/jobs/template-service-adapter/config";
 
-/// Which folder is served, and what is left of the arguments.
+/// The served folder and the remaining arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Invocation {
     pub(crate) folder: PathBuf,
-    /// Those for the adapter: the subcommand and what follows it.
+    /// The arguments for the adapter: the subcommand and the arguments after it.
     pub(crate) arguments: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Invocation {
 pub(crate) struct NoFolder;
 
 impl Invocation {
-    /// Looks at the arguments and the environment of this process.
+    /// Reads the arguments and the environment of this process.
     pub(crate) fn find() -> Result<Self, NoFolder> {
         let arguments: Vec<OsString> = env::args_os().collect();
         let named = env::var_os(FOLDER_VARIABLE);
@@ -59,8 +59,8 @@ impl Invocation {
     }
 }
 
-/// The folder that an argument names: itself, or the one that its file is in. The name of a
-/// subcommand is never taken for a folder's.
+/// The folder that an argument names: the argument itself, or the folder of its file. The name of a subcommand never
+/// counts as a folder.
 fn folder_of(argument: &Path) -> Option<PathBuf> {
     let is_a_subcommand = argument
         .to_str()

@@ -21,8 +21,7 @@ pub(crate) enum KeptValueError {
     },
 }
 
-/// Makes sure that users can send the parameters that values are taken from, and that defaults are
-/// what users and operators may choose.
+/// Checks that users can send the parameters that values come from, and that the schemas accept the defaults.
 pub(super) fn check(description: &Description, schemas: &Schemas) -> Result<(), KeptValueError> {
     for (name, value) in &description.values {
         parameter(name, value, schemas)?;

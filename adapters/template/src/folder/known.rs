@@ -40,8 +40,7 @@ pub(super) fn in_manifests(
     }
 }
 
-/// In the places where values and secrets are kept, which are looked up for manifests and bindings
-/// alike.
+/// The names for kept values and secrets, which manifests and bindings both use.
 pub(super) fn in_locations(settings: &Map<String, Value>) -> KnownNames {
     KnownNames {
         values: Shape::of([
@@ -90,7 +89,7 @@ pub(super) fn in_dashboards(settings: &Map<String, Value>, schemas: &Schemas) ->
     }
 }
 
-/// In a template that others include: what any of them may use.
+/// The names for a template that others include: the union of the names that they may use.
 pub(super) fn anywhere(known: [KnownNames; 3]) -> KnownNames {
     let [first, second, third] = known;
     let functions = [&second, &third]

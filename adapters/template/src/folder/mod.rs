@@ -1,14 +1,14 @@
-//! The folder that an adapter is made of.
+//! The folder that defines an adapter.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | here | reading all of it |
+//! | here | reading the complete folder |
 //! | `description` | `adapter.yml` |
 //! | `settings` | what operators override |
 //! | `schema`, `schemas` | `schemas/*.json` |
-//! | `kept_values` | whether values of `adapter.yml` go with the schemas |
+//! | `kept_values` | whether values of `adapter.yml` match the schemas |
 //! | `known` | the names that its templates may use |
-//! | `invocation` | which folder it is |
+//! | `invocation` | which folder is served |
 
 mod description;
 mod invocation;

@@ -62,7 +62,7 @@ impl Schema {
         }
     }
 
-    /// Whether one member may have that value, whatever the others are.
+    /// Whether the schema accepts this value for one member, regardless of the other members.
     pub(crate) fn takes_member(&self, name: &str, value: &Value) -> bool {
         let document = self.document();
         let parts = ["$schema", "definitions", "properties"];
@@ -76,7 +76,7 @@ impl Schema {
             .map_or(true, |schema| schema.check_parameters(&member).is_ok())
     }
 
-    /// Holds what a user asks for against the schema.
+    /// Checks a user's parameters against the schema.
     pub(crate) fn check_parameters(
         &self,
         parameters: &Map<String, Value>,
@@ -84,7 +84,7 @@ impl Schema {
         self.0.check_parameters(parameters)
     }
 
-    /// Holds what an operator has set against the schema.
+    /// Checks an operator's plan properties against the schema.
     pub(crate) fn check_plan_properties(
         &self,
         properties: &Map<String, Value>,

@@ -39,8 +39,8 @@ pub(crate) enum SettingsError {
     },
 }
 
-/// The defaults of `adapter.yml` with what an operator overrides in a file: the one that the
-/// environment names, which must be there, or the one that the folder names, which may be missing.
+/// The defaults of `adapter.yml`, overridden by an operator's file. The file that the environment names must exist; the
+/// file that the folder names is optional.
 pub(super) fn load(
     defaults: &Map<String, Value>,
     file: Option<&Path>,

@@ -71,7 +71,7 @@ pub(crate) enum RenderError {
 }
 
 impl Engine {
-    /// Reads and checks templates: syntax, names, what they include.
+    /// Reads templates and checks their syntax, names and includes.
     pub(crate) fn load(templates: Vec<Template>) -> Result<Self, TemplateError> {
         let mut sources = BTreeMap::new();
         let mut known = Vec::new();
@@ -90,14 +90,14 @@ impl Engine {
         let sources = Arc::new(sources);
         let session = Arc::new(Session::new());
         let mut tera = Tera::new();
-        // Every expression goes through our filter; what slipped by must not become text.
+        // Every expression passes through our own filter. Escaping prevents a missed value from becoming text.
         tera.autoescape_on([""]);
         tera.set_escape_fn(|_, _| Err(io::Error::other("a value that was not taken out")));
         filters::register(&mut tera, &session, &sources);
         functions::register(&mut tera, &session);
 
         for source in sources.values() {
-            // Syntax first: names make sense only in what can be read.
+            // Checks the syntax first: names can be checked only in a valid template.
             Tera::clone(&tera)
                 .add_raw_template(&source.name, &source.prepared)
                 .or_else(|error| match error.kind() {
@@ -166,7 +166,7 @@ impl Engine {
         alone.map(|source| source.name.as_str())
     }
 
-    /// Renders YAML and reads it; `None` if there is nothing but `omit`.
+    /// Renders and parses YAML; `None` if the result is only `omit`.
     pub(crate) fn yaml(
         &self,
         name: &str,
@@ -186,7 +186,7 @@ impl Engine {
         rendered::json(&text, &self.session.stand_ins()).map_err(not_readable(name))
     }
 
-    /// Renders an address: values in it are percent-encoded. Blanks around it are taken off.
+    /// Renders an address with percent-encoded values and trims surrounding whitespace.
     pub(crate) fn address(
         &self,
         name: &str,
@@ -218,7 +218,7 @@ impl Engine {
         }
     }
 
-    /// Renders in a thread of its own, so that a template without end ends with the process.
+    /// Renders in a separate thread, so that an endless template ends with the process.
     fn rendered(&self, name: &str, values: &Map<String, Value>) -> Result<String, RenderError> {
         let context = Context::from_serialize(values).map_err(|_| RenderError::Context {
             template: name.to_owned(),

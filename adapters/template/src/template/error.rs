@@ -140,7 +140,7 @@ fn whole(sources: &BTreeMap<String, Source>, name: &str) -> Location {
     }
 }
 
-/// The engine's message if it is one of those that hold no value, in our way of writing.
+/// The engine's message in our own wording, if it is one that contains no value.
 fn message(text: &str, is_of_the_template: bool) -> String {
     const WITHOUT_VALUES: [&str; 25] = [
         "Variable ",

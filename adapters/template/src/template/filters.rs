@@ -89,7 +89,7 @@ fn taken_out(
     kwargs: &Kwargs,
     state: &State<'_>,
 ) -> TeraResult<tera::Value> {
-    // To the engine whatever is no string is safe.
+    // The engine treats every value that is not a string as safe.
     if value.is_string() && value.is_safe() {
         return Ok(value);
     }
@@ -140,7 +140,7 @@ fn json_value(session: &Session, value: &tera::Value) -> TeraResult<Value> {
     }
 }
 
-/// An expression without a value: says which name of it is not there, and what is.
+/// An expression without a value: reports which of its names is missing and which names exist.
 fn undefined(
     sources: &BTreeMap<String, Source>,
     file: &str,
@@ -183,7 +183,7 @@ struct Missing {
     near: NearNames,
 }
 
-/// The first segment of a plain path that is not there.
+/// The first missing segment of a plain path.
 fn missing_name(expression: &str, state: &State<'_>) -> Option<Missing> {
     let is_in_a_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     if !expression.chars().all(is_in_a_path) {
@@ -221,7 +221,7 @@ fn parsed(
     outcome: Result<Value, String>,
     kwargs: &Kwargs,
 ) -> TeraResult<tera::Value> {
-    // Escapes must not bring in what users may not write.
+    // Escapes must not add characters that users may not send.
     let outcome = match outcome {
         Ok(value) if may_refer(&value) && !text.contains(references::BEGIN) => {
             Err("it has an escaped `((`".to_owned())
@@ -240,7 +240,8 @@ fn parsed(
     }
 }
 
-/// As part of an address: everything but letters, digits and what is plain in host, port and path.
+/// Percent-encodes a text for an address: everything except letters, digits and characters that are plain in host, port
+/// and path.
 pub(crate) fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, NOT_PLAIN).to_string()
 }

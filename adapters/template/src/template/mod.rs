@@ -1,14 +1,13 @@
-//! Templates: Tera 2 with values that never become syntax, and with names that are checked before
-//! anything is rendered.
+//! Templates: Tera 2 with values that never become syntax, and with names that are checked before rendering.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `engine` | loading and rendering |
 //! | `source`, `scan` | the text of a template, its expressions and names |
 //! | `names` | which names a template may use |
-//! | `stand_in`, `rendered` | values beside the text, put in once it is parsed |
-//! | `session`, `functions`, `filters` | what templates can call, and what they answer from |
-//! | `error` | what is wrong with a template |
+//! | `stand_in`, `rendered` | values kept outside the text and inserted after parsing |
+//! | `session`, `functions`, `filters` | what templates can call, and the data behind it |
+//! | `error` | template errors |
 
 mod engine;
 mod error;

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::stand_in::{FillError, StandIns};
 
-/// Why a rendered text is not what it should be. No message holds a value; lines are those of the
-/// rendered text.
+/// Why a rendered text is invalid. Messages contain no values; line numbers refer to the rendered text.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RenderedError {
     #[error("the rendered text is not valid YAML")]
@@ -25,7 +24,7 @@ pub(crate) enum RenderedError {
 /// Replaces a key `<<` that merges a value; followed by a number, because a map may have several.
 const MERGE: char = '\u{e003}';
 
-/// YAML 1.1 with values in it; `None` if nothing but `omit` was rendered.
+/// Parses YAML 1.1 and inserts the values; `None` if the result is only `omit`.
 pub(super) fn yaml(text: &str, stand_ins: &StandIns) -> Result<Option<Value>, RenderedError> {
     let text = with_marked_merges(text, stand_ins);
     let document: Value = yaml::from_str(&text).map_err(RenderedError::Yaml)?;

@@ -15,7 +15,7 @@ pub(crate) struct Scan {
     pub(crate) locals: BTreeSet<String>,
     /// Templates that it includes or extends.
     pub(crate) includes: BTreeSet<String>,
-    /// Where holes begin, or includes, inside of what a block takes as a text.
+    /// The offsets of expressions or includes inside text that a block captures.
     pub(crate) captured: Vec<usize>,
     /// Whether it defines components, which others use without including it.
     pub(crate) has_components: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Scan {
     open_captures: usize,
 }
 
-/// A name in use, by what it is used as.
+/// A used name, by its kind of use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) kind: NameKind,

@@ -53,7 +53,7 @@ pub(crate) enum Stop {
         message: String,
         for_user: Option<String>,
     },
-    /// A filter or function cannot do what it is called for.
+    /// A filter or function cannot complete its call.
     WrongCall { message: String },
     /// The plan or the service deployment lacks what the service needs.
     DoesNotFit { message: String },
@@ -102,7 +102,7 @@ impl Session {
         locked(&self.facts)
     }
 
-    /// Notes why rendering stops; the first reason counts. The error is what makes the engine stop.
+    /// Records why rendering stops; the first reason counts. The returned error stops the engine.
     pub(crate) fn stop(&self, stop: Stop) -> tera::Error {
         locked(&self.stop).get_or_insert(stop);
         tera::Error::message("stopped")

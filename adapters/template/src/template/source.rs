@@ -2,8 +2,8 @@ use std::fmt;
 
 use super::scan::Scan;
 
-/// The text of one template file, and the form of it that the engine reads: every expression goes
-/// through the filter that takes its value out of the text.
+/// The text of one template file, and its prepared form for the engine: every expression passes through the filter that
+/// takes its value out of the text.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) name: String,
@@ -15,7 +15,7 @@ pub(crate) struct Source {
     pub(crate) scan: Scan,
 }
 
-/// A place in a template, line and column counted from 1.
+/// A location in a template. Line and column start at 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     file: String,
@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// The expression of that number, its surrounding blanks taken off, and where it begins.
+    /// The expression of that number, trimmed, and its offset.
     pub(crate) fn expression(&self, number: usize) -> Option<(&str, usize)> {
         let hole = self.scan.holes.get(number)?;
         let text = &self.text[hole.clone()];
@@ -65,7 +65,7 @@ impl Source {
         Some((trimmed.trim_end(), hole.start + text.len() - trimmed.len()))
     }
 
-    /// The place of a byte of the author's text.
+    /// The location of a byte of the author's text.
     pub(crate) fn location(&self, offset: usize) -> Location {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -76,7 +76,7 @@ impl Source {
         }
     }
 
-    /// The place of a byte of the prepared text.
+    /// The location of a byte of the prepared text.
     pub(crate) fn location_in_prepared(&self, offset: usize) -> Location {
         self.location(self.offset_of_prepared(offset))
     }

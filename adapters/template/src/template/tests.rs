@@ -25,7 +25,7 @@ fn values(v: &Value, s: &str) -> Map<String, Value> {
     Map::from_iter([("v".to_owned(), v.clone()), ("s".to_owned(), s.into())])
 }
 
-/// The same, with what `omit` is for this engine.
+/// The same, with the value that `omit` has in this engine.
 fn with_omit(engine: &Engine, v: &Value, s: &str) -> Map<String, Value> {
     let mut values = values(v, s);
     values.insert("omit".to_owned(), engine.session.omit().into());

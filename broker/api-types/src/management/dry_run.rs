@@ -14,7 +14,7 @@ pub struct DryRun {
     pub service_instance_id: InstanceId,
     /// The plan that the upgrade would be to.
     pub plan_id: PlanId,
-    /// An upgrade has something to do: something would change, or the instance is not known to be in place.
+    /// Whether an upgrade would change something. Also true if the state of the instance is unknown.
     pub needs_deploy: bool,
     /// The changes by kind.
     pub changes: Changes,
@@ -39,7 +39,7 @@ pub enum ChangeKind {
     InstanceGroups,
     /// Networks and availability zones.
     Networks,
-    /// Jobs and what they come from.
+    /// Jobs and their sources.
     Jobs,
     /// Properties of jobs, and the environment of VMs.
     Properties,
@@ -88,11 +88,11 @@ pub enum ChangeSort {
 /// those whose jobs are restarted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Risks {
-    /// The groups whose VMs are, or may be, made anew: another stemcell, VM type, network or cloud config.
+    /// The groups whose VMs are, or may be, recreated: a different stemcell, VM type, network or cloud config.
     pub recreates_vms: Vec<String>,
-    /// The groups whose jobs are, or may be, restarted: another release, job or property.
+    /// The groups whose jobs are, or may be, restarted: a different release, job or property.
     pub restarts_jobs: Vec<String>,
-    /// The groups that lose instances, or are gone.
+    /// The groups that lose instances or are removed.
     pub deletes_instances: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ impl Changes {
         self.0.is_empty()
     }
 
-    /// The kinds that there are changes of, with these.
+    /// The kinds of change that occur, each with its changes.
     pub fn kinds(&self) -> impl Iterator<Item = (ChangeKind, &[PlannedChange])> {
         self.0
             .iter()

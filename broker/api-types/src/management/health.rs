@@ -15,7 +15,7 @@ pub struct Health {
     pub instances: Vec<InstanceHealth>,
 }
 
-/// How an instance of a deployment is.
+/// The health of an instance of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceHealth {
     /// Its instance group.

@@ -11,7 +11,7 @@ use crate::{
     kind::OperationKind,
 };
 
-/// All service instances that the platform knows and that were asked for.
+/// All service instances of the platform that match the request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inventory {
     /// One entry each, in the order of the platform.
@@ -61,7 +61,7 @@ pub struct InventoryEntry {
     /// When the last recreation that has succeeded began: every VM is younger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recreated: Option<Timestamp>,
-    /// Whether what is deployed is what its plan deploys today.
+    /// Whether the deployment matches the current definition of its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_date: Option<bool>,
 }
@@ -90,11 +90,11 @@ pub enum PlatformOperationKind {
     Other(String),
 }
 
-/// How far an operation of a platform is.
+/// The state of a platform operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlatformOperationState {
-    /// The broker has not been asked yet, or has not answered.
+    /// The platform has not called the broker yet, or the broker has not answered.
     Initial,
     /// The broker is at it.
     #[serde(rename = "in progress")]
@@ -146,7 +146,7 @@ pub struct InventoryOperation {
     /// How far it is, or how it ended, in the platform user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// While it is in progress: what `PATCH /mgmt/service_instances/{id}` has answered, to ask for its end with.
+    /// While the operation is in progress: the answer of `PATCH /mgmt/service_instances/{id}`, for polling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Map<String, Value>>,
 }

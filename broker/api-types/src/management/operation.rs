@@ -22,7 +22,7 @@ pub struct OperationStatus {
     pub kind: Option<OperationKind>,
     /// The state.
     pub state: OperationState,
-    /// An operator has cancelled it: nothing more of it is begun.
+    /// An operator has cancelled it: the broker starts no further steps.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancelled: bool,
     /// When it began; unknown in records of older brokers.
@@ -33,7 +33,7 @@ pub struct OperationStatus {
     pub request: Option<RequestId>,
     /// How far it is, or how it ended, in the platform user's words.
     pub description: String,
-    /// While it is in progress: what its request was answered, to ask for its end with.
+    /// While the operation is in progress: the answer to its request, for polling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Map<String, Value>>,
     /// Its stages, in order.
@@ -53,7 +53,7 @@ pub struct StageStatus {
     /// The steps of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepStatus>,
-    /// Why it failed, in the Director's words; what looks like a secret is masked.
+    /// Why it failed, in the Director's words, with likely secrets masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -62,7 +62,7 @@ pub struct StageStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum StageName {
-    /// It ends all that another operation, which is cut short, has begun.
+    /// Stops everything that an interrupted operation has started.
     Stop,
     /// It deploys.
     Deploy,
@@ -72,7 +72,7 @@ pub enum StageName {
     Errand(String),
     /// It deletes the deployment.
     Delete,
-    /// It removes what the deployment leaves behind.
+    /// Removes the residual resources of the deployment.
     CleanUp,
     /// Something that this version does not know.
     Other(String),

@@ -20,7 +20,7 @@ pub struct OrphanDeployment {
     pub owner: Owner,
     /// How it came about.
     pub reason: OrphanReason,
-    /// Since when it has been what it is: the begin of what was done with it last.
+    /// The start of the last operation on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// How long ago that was, in seconds.
@@ -37,7 +37,7 @@ pub struct OrphanDeployment {
 /// The last operation of an orphan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanOperation {
-    /// What; without an operation record it is not always known.
+    /// The kind of that operation. Without an operation record it may be unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<OperationKind>,
     /// How far it is.

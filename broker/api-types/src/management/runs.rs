@@ -52,7 +52,7 @@ pub struct EndRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
-    /// It brings it to what the operator offers.
+    /// Upgrades the instance to the current offering.
     Upgrade,
     /// It puts it onto new VMs.
     Recreate,

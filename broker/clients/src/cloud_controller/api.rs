@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{http::Call, service_error::ServiceError};
 
-/// A version of the API. A thing that is not there is an error, except where the return type has a place for that.
+/// A version of the API. A missing object is an error, unless the return type allows absence.
 #[async_trait]
 pub(super) trait Api: Send + Sync {
     async fn plans_of_offering(
@@ -29,7 +29,7 @@ pub(super) trait Api: Send + Sync {
     /// Of all the plans together.
     async fn count_instances(&self, call: &Call, plans: &[PlanGuid]) -> Result<u64, ServiceError>;
 
-    /// The lists that a query takes: several where it names more ids than one address has place for.
+    /// The lists that a query needs: several if it names more ids than fit into one URL.
     fn instance_lists(&self, query: &InstanceQuery) -> Vec<InstanceList>;
 
     /// A page of a list, from 1. The newest instances are on the first.

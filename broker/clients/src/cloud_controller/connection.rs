@@ -1,4 +1,4 @@
-//! How the Cloud Controller is asked, and how it refuses.
+//! Requests to the Cloud Controller and its error responses.
 
 use reqwest::header::HeaderName;
 use serde::Deserialize;

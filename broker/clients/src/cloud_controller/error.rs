@@ -7,7 +7,7 @@ use crate::{
 
 /// The code for a path that the Cloud Controller does not know.
 const UNKNOWN_REQUEST: u64 = 10000;
-/// The code for what a state does not allow, and for much else.
+/// The code for an operation that the current state does not allow, and for many other errors.
 const UNPROCESSABLE: u64 = 10008;
 /// The code for a broker that still has service instances.
 const NOT_REMOVABLE: u64 = 270_010;
@@ -17,8 +17,8 @@ const SHARED: u64 = 390_002;
 const WRONG_CATALOG: [u64; 2] = [270_012, 270_019];
 
 impl ServiceError {
-    /// Something else is being done to the thing at the moment, as far as version 3 of the API shows: it refuses with
-    /// 422 whatever the state of the thing does not allow.
+    /// Whether another operation is in progress, as far as version 3 of the API shows it: the API returns 422 for
+    /// everything that the state does not allow.
     pub fn is_busy(&self) -> bool {
         match &self.kind {
             FailureKind::Refused {
@@ -34,8 +34,8 @@ impl ServiceError {
         }
     }
 
-    /// The thing that was asked for is not there. A 404 that the Cloud Controller has not given itself, because it has
-    /// no such API or the host is the wrong one, does not say so.
+    /// Whether the requested object does not exist. This excludes a 404 that does not come from the Cloud Controller,
+    /// for example because the API is missing or the host is wrong.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(StatusCode::NOT_FOUND)
             && self.code().is_some_and(|code| code != UNKNOWN_REQUEST)

@@ -21,11 +21,10 @@ use crate::{
     uaa::TokenSource,
 };
 
-/// How many lists are read at the same time where each plan has one of its own.
+/// How many lists to read concurrently if each plan has its own list.
 const PLANS_AT_ONCE: usize = 4;
 
-/// A Cloud Controller. Cheap to clone; clones share connections, token and what is known of its
-/// versions.
+/// A Cloud Controller. Cheap to clone; clones share connections, token and the cached API versions.
 #[derive(Clone)]
 pub struct CloudController(pub(super) Arc<Inner>);
 
@@ -38,8 +37,8 @@ pub(super) struct Inner {
 }
 
 impl CloudController {
-    /// The Cloud Controller at `url` (`https` if no scheme is given). Nothing is sent yet: the
-    /// version of its API is asked for when it is first needed.
+    /// The Cloud Controller at `url` (`https` if no scheme is given). Sends nothing yet: the client requests the API
+    /// version at first use.
     pub fn connect(
         url: &str,
         trust: &Trust,

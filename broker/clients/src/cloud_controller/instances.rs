@@ -1,4 +1,4 @@
-//! Service instances, as the Cloud Controller knows them: what they are, what hangs on them, what is done with them.
+//! Service instances in the Cloud Controller: their attributes, dependent objects and operations.
 
 use serde::Deserialize;
 
@@ -19,7 +19,7 @@ pub struct CfInstance {
     pub space: SpaceGuid,
     /// The last operation, if it is known.
     pub last_operation: Option<CfOperation>,
-    /// The space's name, if names were asked for and the space is still there.
+    /// The space's name, if the query requests names and the space still exists.
     pub space_name: Option<String>,
     /// The organization that the space is in, likewise.
     pub organization: Option<OrganizationGuid>,
@@ -52,8 +52,8 @@ pub enum CfOperationKind {
 /// How far an operation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CfOperationState {
-    /// The broker has not been asked yet, or has not answered. Version 2 of the API calls this
-    /// [`CfOperationState::InProgress`] too.
+    /// The platform has not called the broker yet, or the broker has not answered. Version 2 of the API also reports
+    /// [`CfOperationState::InProgress`] for this.
     Initial,
     /// The broker is at it.
     InProgress,
@@ -79,7 +79,7 @@ pub struct CfLastOperation {
 /// A binding of a service instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfBinding {
-    /// Its id. Version 2 has none for the binding of a route: there it is the route's.
+    /// Its id. Version 2 has no id for a route binding; this is then the id of the route.
     pub guid: BindingGuid,
     /// The consumer of the binding.
     pub kind: CfBindingKind,
@@ -217,7 +217,7 @@ pub(super) struct MaintenanceInfo {
     pub(super) version: Option<String>,
 }
 
-/// `last_operation` with what is said of it.
+/// `last_operation` with its description.
 #[derive(Default, Deserialize)]
 pub(super) struct ReportedOperation {
     #[serde(rename = "type")]

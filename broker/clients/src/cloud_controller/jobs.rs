@@ -22,7 +22,7 @@ const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
 /// job timeout.
 const TRANSIENT: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
 
-/// A request that was taken.
+/// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// It has been carried out.

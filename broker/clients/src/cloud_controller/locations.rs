@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{CfInstance, OrganizationGuid, SpaceGuid};
 
-/// Spaces and organizations that are known, with nothing of those that are gone.
+/// The known spaces and organizations; `None` for those that no longer exist.
 #[derive(Default)]
 pub(super) struct Locations {
     pub(super) spaces: HashMap<SpaceGuid, Option<Space>>,

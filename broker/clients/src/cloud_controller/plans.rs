@@ -1,4 +1,4 @@
-//! Plans, as the Cloud Controller knows them, and who sees them and so may order them.
+//! Plans in the Cloud Controller, and who can see and therefore order them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub struct OfferedPlan {
     pub name: String,
     /// The plan's id in the broker's catalog.
     pub unique_id: String,
-    /// Whether the catalog still has it. One that has gone stays as long as it has service instances.
+    /// Whether the catalog still contains it. A removed plan remains while it has service instances.
     pub is_active: bool,
     /// The version of its `maintenance_info`, where it has one.
     pub maintenance_version: Option<String>,

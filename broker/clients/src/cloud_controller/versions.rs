@@ -10,7 +10,7 @@ use crate::{
     service_error::{FailureKind, ServiceError},
 };
 
-/// The oldest version 3 that has all that is asked here (`spec/contracts/platform-apis.md` §3.1).
+/// The oldest version 3 that supports all requests of this client (`spec/contracts/platform-apis.md` §3.1).
 const OLDEST_V3: [u64; 3] = [3, 95, 0];
 /// The oldest version 2 that brokers like this one have ever worked with
 /// (`spec/contracts/broker-behaviour.md` §1.3).
@@ -21,8 +21,7 @@ const OLDEST_V2: [u64; 3] = [2, 57, 0];
 pub struct ApiVersions {
     /// Version 3. This client needs 3.95.
     pub v3: Option<String>,
-    /// Version 2, which is looked for only where version 3 is not new enough. This client needs
-    /// 2.57.
+    /// Version 2, queried only if version 3 is too old. This client needs 2.57.
     pub v2: Option<String>,
 }
 

@@ -63,7 +63,7 @@ pub enum ConnectCredHubError {
     /// CredHub's `/info` cannot be read.
     #[error("CredHub's information cannot be read")]
     Info(#[source] ServiceError),
-    /// CredHub names a UAA whose address is not one.
+    /// CredHub returns an invalid address of UAA.
     #[error("the address of UAA that CredHub gives cannot be used")]
     UaaAddress(#[source] ClientError),
 }

@@ -40,12 +40,11 @@ pub enum Removed {
 }
 
 impl CredHub {
-    /// Makes a new version of a credential, which is the latest then.
+    /// Creates a new version of a credential, which becomes the latest.
     ///
     /// # Errors
     ///
-    /// Status 400 among others when the credential is of another type, 403 when the client may not
-    /// write it.
+    /// Status 400 among others when the credential is of another type, 403 when the client may not write it.
     #[tracing::instrument(name = "credhub.put", skip_all, fields(credential = %name))]
     pub async fn put(
         &self,
@@ -66,7 +65,7 @@ impl CredHub {
         Ok(answer.json::<WireCredential>()?.into())
     }
 
-    /// The latest version of a credential, if there is one that the client may see.
+    /// The latest version of a credential, if it exists and the client may read it.
     #[tracing::instrument(name = "credhub.latest", skip_all, fields(credential = %name))]
     pub async fn latest(
         &self,
@@ -77,8 +76,7 @@ impl CredHub {
         Ok(self.data(call, &query).await?.into_iter().next())
     }
 
-    /// The newest versions of a credential, newest first, `most` of them; none if there is nothing
-    /// that the client may see.
+    /// The newest versions of a credential, newest first, `most` at most; empty if the client may read none.
     #[tracing::instrument(name = "credhub.newest", skip_all, fields(credential = %name))]
     pub async fn newest(
         &self,
@@ -91,7 +89,7 @@ impl CredHub {
             .await
     }
 
-    /// One version of a credential, if it is there and the client may see it.
+    /// One version of a credential, if it exists and the client may read it.
     #[tracing::instrument(name = "credhub.version_of", skip_all, fields(credential.id = %id))]
     pub async fn version_of(
         &self,
@@ -166,7 +164,7 @@ impl CredHub {
         Ok(found
             .credentials
             .into_iter()
-            // A name that cannot be written here cannot be asked for either.
+            // A name that this type cannot represent cannot be requested either.
             .filter_map(|found| found.name.parse().ok())
             .collect())
     }
@@ -183,7 +181,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// 404 says that there is nothing, or nothing for this client.
+/// 404 means that the credential does not exist or that the client may not read it.
 pub(super) fn unless_absent<T>(found: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
     match found {
         Ok(found) => Ok(Some(found)),

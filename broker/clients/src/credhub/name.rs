@@ -4,11 +4,11 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// Names a credential, or a folder of them: `/odb/offering/deployment/secret`.
+/// Names a credential, or a folder of credentials: `/odb/offering/deployment/secret`.
 ///
-/// It begins with a slash, is written in characters that CredHub allows, and travels encoded, so
-/// that it cannot change what is asked. CredHub compares names without regard to case, and so does
-/// [`is_below`](Self::is_below); `==` compares what is written.
+/// The name begins with a slash and contains only characters that CredHub allows. The client sends it encoded, so that
+/// it cannot change the request. CredHub and [`is_below`](Self::is_below) compare names case-insensitively; `==`
+/// compares the exact text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CredentialName(String);
@@ -28,7 +28,7 @@ impl CredentialName {
     /// In characters, the first slash included.
     const LONGEST: usize = 1024;
 
-    /// The text as it goes over the wire.
+    /// The text as sent to CredHub.
     pub fn as_str(&self) -> &str {
         &self.0
     }

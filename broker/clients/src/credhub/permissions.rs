@@ -63,7 +63,7 @@ pub enum Granted {
 }
 
 impl CredHub {
-    /// Permits an actor something with one credential, beside what it may do with it already.
+    /// Grants an actor permissions on one credential, in addition to existing ones.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ impl CredHub {
         )
     }
 
-    /// The actor is permitted something there: adds what it lacks.
+    /// Adds the missing operations to the actor's existing permission.
     async fn extend(
         &self,
         call: &Call,

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, value::RawValue};
 use subtle::ConstantTimeEq;
 
-/// The value of a credential. It shows itself only to those who ask.
+/// The value of a credential. `Debug` does not show it.
 #[derive(Clone)]
 pub enum CredentialValue {
     /// A text, of the types `value` and `password`.
@@ -54,8 +54,8 @@ impl CredentialValue {
         }
     }
 
-    /// Whether two values are known to be the same. Objects whose members are written differently
-    /// may be the same and not be known to be.
+    /// Whether two values are known to be equal. Equal objects with differently written members may compare as
+    /// different.
     pub fn is_known_to_equal(&self, other: &Self) -> bool {
         let (one, other) = match (self, other) {
             (Self::Text(one), Self::Text(other)) => (one, other),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{ConfigName, ConfigType, DeploymentName, Director, TaskId};
 use crate::{http::Call, service_error::ServiceError};
 
-/// Which records are asked for.
+/// Which records to request.
 #[derive(Clone, Copy, Debug)]
 pub enum AuditFilter<'a> {
     /// A deployment.
@@ -28,7 +28,7 @@ pub struct AuditRecord {
     pub user: String,
     /// The action, such as `update`.
     pub action: String,
-    /// To what sort of object, such as `deployment`.
+    /// The type of the object, such as `deployment`.
     pub object_type: String,
     /// To which one.
     pub object_name: Option<String>,
@@ -41,9 +41,9 @@ pub struct AuditRecord {
 }
 
 impl Director {
-    /// The latest records that a filter lets through, 200 at most, the newest first. Safe to repeat.
+    /// The latest records that match a filter, 200 at most, the newest first. Safe to repeat.
     ///
-    /// A Director that keeps no audit has none of anything, and each keeps the latest of all records only.
+    /// A Director without an audit log returns no records, and every Director keeps only the latest of all records.
     #[tracing::instrument(name = "director.audit", skip_all)]
     pub async fn audit(
         &self,

@@ -44,7 +44,7 @@ pub enum Expected {
 /// The result of deleting a config.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deleted {
-    /// The config; it is gone now.
+    /// The Director deleted the config.
     Yes,
     /// Nothing.
     WasAbsent,
@@ -69,7 +69,7 @@ pub enum PutConfigError {
 }
 
 impl Director {
-    /// The latest version of a config, if there is one. Safe to repeat.
+    /// The latest version of a config, if it exists. Safe to repeat.
     #[tracing::instrument(
         name = "director.config_latest",
         skip_all,
@@ -108,7 +108,7 @@ impl Director {
         Ok(kept)
     }
 
-    /// The latest versions of the configs of a name, of whatever type. Safe to repeat.
+    /// The latest versions of the configs with a name, of any type. Safe to repeat.
     #[tracing::instrument(name = "director.configs_named", skip_all, fields(config.name = %name))]
     pub async fn configs_named(
         &self,
@@ -165,8 +165,8 @@ impl Director {
             Err(error) if error.status() == Some(StatusCode::PRECONDITION_FAILED) => {}
             Err(error) => return Err(failed(error)),
         }
-        // An attempt whose answer was lost may have written this very text; the one after it then
-        // finds another latest version than before.
+        // An attempt whose answer was lost may have written this text. The next attempt then finds a different latest
+        // version.
         match self.config_latest(call, kind, name).await.map_err(failed)? {
             Some(latest) if latest.content == content => Ok(latest),
             Some(latest) => Err(PutConfigError::Stale {
@@ -197,7 +197,7 @@ impl Director {
         self.delete_at(call, url).await
     }
 
-    /// Deletes one version of a config; the version before it is the latest again. Safe to repeat.
+    /// Deletes one version of a config; the previous version becomes the latest again. Safe to repeat.
     #[tracing::instrument(name = "director.delete_config_version", skip_all, fields(config.id = %id))]
     pub async fn delete_config_version(
         &self,

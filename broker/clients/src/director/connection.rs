@@ -85,7 +85,7 @@ pub enum ConnectError {
         /// `basic` or `uaa`, as configured.
         credentials: &'static str,
     },
-    /// The Director names a UAA whose address is not one.
+    /// The Director returns an invalid address of UAA.
     #[error("the address of UAA that the Director gives cannot be used")]
     UaaAddress {
         /// The underlying error.
@@ -180,8 +180,8 @@ impl Director {
         self.0.read(call, segments, query).await
     }
 
-    /// Reads an array of something as JSON, one member after the other. Safe to repeat, so it is repeated; members are
-    /// taken from the last answer only.
+    /// Reads a JSON array, one member after the other. Safe to repeat, so it is retried; only members of the last
+    /// answer are used.
     pub(super) async fn read_each<T: DeserializeOwned>(
         &self,
         call: &Call,
@@ -277,8 +277,8 @@ struct Rejection {
     description: String,
 }
 
-/// The Director answers the start of a task with a redirect to it: 302 or 303, as its front end
-/// has it. The address may be one that only the Director can reach, so only its end is read.
+/// The Director answers the start of a task with a redirect to it (302 or 303, depending on its front end). The address
+/// may be reachable only for the Director, so only its end is read.
 fn started_task(answer: &Answered) -> Result<TaskId, ServiceError> {
     let task = || {
         if !matches!(answer.status(), StatusCode::FOUND | StatusCode::SEE_OTHER) {

@@ -1,4 +1,4 @@
-//! Deployments: what there is, deploy, recreate, delete.
+//! Deployments: list, deploy, recreate, delete.
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -17,12 +17,12 @@ use crate::{
 pub enum Deployment {
     /// Nothing.
     Absent,
-    /// A deployment none of whose deploys has succeeded. It can be deployed and deleted.
+    /// No deploy of this deployment has succeeded. It can be deployed and deleted.
     NeverDeployed,
     /// A deployment, with the manifest of its last successful deploy as it was sent. It may hold
     /// literal secrets.
     Deployed(SecretString),
-    /// A deployment of a team that the broker is not in: the name is taken.
+    /// A deployment of another team: the name is taken.
     ForeignTeam,
 }
 
@@ -47,8 +47,8 @@ pub enum Force {
 impl Director {
     /// The deployments that the broker may see, sorted by name. Safe to repeat.
     ///
-    /// Asks for names only, which is much cheaper for the Director. A deployment whose name does
-    /// not fit into a path is left out.
+    /// It requests only names, which is much cheaper for the Director. A deployment whose name does not fit into a path
+    /// is left out.
     #[tracing::instrument(name = "director.deployments", skip_all)]
     pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>, ServiceError> {
         let names_only = [
@@ -86,7 +86,7 @@ impl Director {
             }) => Ok(Deployment::Deployed(manifest.into())),
             Ok(WireDeployment { manifest: None }) => Ok(Deployment::NeverDeployed),
             Err(error) if is_missing(&error, code::NO_SUCH_DEPLOYMENT) => Ok(Deployment::Absent),
-            // The Director looks the name up before it asks whose it is.
+            // The Director looks the name up before it checks the team.
             Err(ServiceError {
                 kind: FailureKind::NotAllowed { .. },
                 ..
@@ -110,10 +110,10 @@ impl Director {
         self.submit(call, Method::POST, url, context, body).await
     }
 
-    /// Puts every VM of a deployment onto a new one, with the manifest that the Director has, and repairs VMs whose
-    /// agents do not answer. A deployment that is not there is refused with status 404.
+    /// Recreates every VM of a deployment with the Director's manifest, and repairs VMs with unresponsive agents.
+    /// Status 404 if the deployment does not exist.
     ///
-    /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
+    /// Not repeated: after [`SubmitError::LostAnswer`] search the tasks of `context`.
     #[tracing::instrument(
         name = "director.recreate",
         skip_all,

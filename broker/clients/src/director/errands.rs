@@ -79,10 +79,10 @@ impl Director {
             .await
     }
 
-    /// How an errand's task went, instance by instance. Safe to repeat.
+    /// The result of an errand's task, by instance. Safe to repeat.
     ///
-    /// The task of a failed errand ends as [`Done`](super::TaskState::Done), so this has to be
-    /// asked. Nothing at all means that there was nothing to do, which is a success.
+    /// The task of a failed errand ends as [`Done`](super::TaskState::Done), so the caller must read the result. An
+    /// empty result means that there was nothing to run, which is a success.
     #[tracing::instrument(name = "director.errand_results", skip_all, fields(bosh.task.id = %task))]
     pub async fn errand_results(
         &self,

@@ -8,7 +8,7 @@ use crate::{
 /// Work was not started, or it is not known whether it was.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// The Director did not get the request: nothing has taken effect.
+    /// The Director did not receive the request: nothing has taken effect.
     #[error("the request was not sent to the Director")]
     NotSent {
         /// Why.
@@ -23,7 +23,7 @@ pub enum SubmitError {
         #[source]
         source: ServiceError,
     },
-    /// The Director said no: nothing has taken effect.
+    /// The Director rejected the request: nothing has taken effect.
     #[error(
         "the Director refused `{asked}` with status {status}{}",
         Words(description)
@@ -76,7 +76,7 @@ pub(super) fn is_missing(error: &ServiceError, code: u64) -> bool {
     error.status() == Some(StatusCode::NOT_FOUND) && error.code() == Some(code)
 }
 
-/// The Director's code for what the broker may not do.
+/// The Director's code for missing permissions.
 pub(crate) const NOT_ALLOWED: u64 = 600_000;
 
 /// Codes of the Director that mean something to a method here.

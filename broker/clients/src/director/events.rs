@@ -69,7 +69,7 @@ pub enum StepState {
 /// Why a task failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The Director's code; 100 for what has no code of its own.
+    /// The Director's code; 100 for errors without a code.
     pub code: u64,
     /// The Director's words, in full. For the operator only.
     pub message: String,
@@ -96,11 +96,9 @@ pub enum WarningKind {
 }
 
 impl Director {
-    /// The events of a task from a byte on: 0, then [`EventChunk::next`] of the last chunk. Safe to
-    /// repeat.
+    /// The events of a task from a byte offset: 0, then [`EventChunk::next`] of the last chunk. Safe to repeat.
     ///
-    /// Only complete lines are taken, so this can be asked while the task runs. Lines that are no
-    /// event are passed over.
+    /// Only complete lines are read, so it can be called while the task runs. Lines that are not events are skipped.
     #[tracing::instrument(name = "director.events", skip_all, fields(bosh.task.id = %task))]
     pub async fn events(
         &self,

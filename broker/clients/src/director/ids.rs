@@ -94,7 +94,7 @@ impl ContextId {
         Self(Uuid::new_v4().to_string())
     }
 
-    /// The text as it goes over the wire.
+    /// The text as sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }

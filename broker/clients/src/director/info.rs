@@ -12,7 +12,7 @@ use crate::{connection::Connection, http::Call, service_error::ServiceError};
 pub struct Info {
     /// The Director's name.
     pub name: String,
-    /// The Director's UUID; part of the scopes of its own.
+    /// The Director's UUID; part of its own scopes.
     pub uuid: String,
     /// The version as text, such as `277.3.0 (3604d808)`.
     pub version: String,

@@ -13,7 +13,7 @@ use crate::{http::Call, service_error::ServiceError};
 /// The part of a call's time that is reserved for cancelling the task that queries the agents.
 const TO_CANCEL: Duration = Duration::from_secs(2);
 
-/// An instance of a deployment, and how it is (`spec/contracts/director-api.md`, "Reading deployments").
+/// An instance of a deployment and its state (`spec/contracts/director-api.md`, "Reading deployments").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceState {
     /// Its instance group.
@@ -42,10 +42,10 @@ pub struct ProcessState {
 }
 
 impl Director {
-    /// How the instances of a deployment are, sorted by group and index; `None` if there is no such deployment. Safe to
-    /// repeat.
+    /// The states of the instances of a deployment, sorted by group and index; `None` if the deployment does not exist.
+    /// Safe to repeat.
     ///
-    /// A task asks the agents. It takes no lock, but a worker; one that is not done in time is cancelled.
+    /// A task asks the agents. It takes a worker but no lock; it is cancelled if it does not end in time.
     #[tracing::instrument(name = "director.instance_states", skip_all, fields(deployment = %deployment))]
     pub async fn instance_states(
         &self,
@@ -106,7 +106,7 @@ impl Director {
             if error.is_timeout()
                 && let Err(error) = self.cancel(call, task).await
             {
-                // Its words are not masked here.
+                // The Director's text is not masked here.
                 let code = error.code();
                 tracing::debug!(
                     director.code = code,

@@ -1,4 +1,4 @@
-//! Links: what a deployment offers to others, and the DNS name behind it.
+//! Links: what a deployment provides to others, and its DNS name.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub struct AddressFilter {
 /// The result of deleting a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletedLink {
-    /// The link; it is gone now.
+    /// The config is deleted now.
     Yes,
     /// Nothing.
     WasAbsent,
@@ -59,7 +59,7 @@ impl InstanceHealth {
     /// Every value there is.
     pub const ALL: [Self; 4] = [Self::Default, Self::Healthy, Self::Unhealthy, Self::All];
 
-    /// The value as it goes over the wire.
+    /// The value as sent.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",

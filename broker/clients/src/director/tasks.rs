@@ -57,11 +57,11 @@ pub enum TaskState {
     Cancelled,
     /// Its worker died.
     Timeout,
-    /// A state that this client does not know. Taken as unfinished.
+    /// A state that this client does not know. Treated as unfinished.
     Unknown(String),
 }
 
-/// Which tasks are asked for; all of them by default.
+/// A filter of tasks; all of them by default.
 #[derive(Clone, Debug, Default)]
 pub struct TaskFilter {
     /// Those that were started for this deployment's name.
@@ -70,7 +70,7 @@ pub struct TaskFilter {
     pub states: Vec<TaskState>,
     /// Those of this context id.
     pub context: Option<ContextId>,
-    /// The last ones to have changed their state, so many at most.
+    /// At most this many, the latest to change their state.
     pub limit: Option<u32>,
 }
 
@@ -201,7 +201,7 @@ impl TaskState {
         vec![Self::Queued, Self::Processing, Self::Cancelling]
     }
 
-    /// The state as it goes over the wire.
+    /// The state as sent.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Queued => "queued",

@@ -10,7 +10,7 @@ use crate::{http::Call, service_error::ServiceError};
 pub struct Variable {
     /// The version, as the config server names it.
     pub id: String,
-    /// The absolute name: `/DIRECTOR/DEPLOYMENT/name`, or what the manifest has if that began with a slash.
+    /// The absolute name: `/DIRECTOR/DEPLOYMENT/name`, or the manifest's name if it begins with a slash.
     pub name: String,
 }
 

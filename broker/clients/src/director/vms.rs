@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::{DeploymentName, Director, TaskId, TaskState};
 use crate::{http::Call, service_error::ServiceError};
 
-/// The pauses between two looks at a task that asks agents: the first, and the longest.
+/// The pauses between two polls of a task that asks agents: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -82,7 +82,7 @@ fn by_group(mut vms: Vec<Vm>) -> BTreeMap<String, Vec<String>> {
 
 #[derive(Deserialize)]
 struct Vm {
-    /// `job` in the list, `job_name` where agents are asked.
+    /// `job` in the list, `job_name` in the answers of agents.
     #[serde(alias = "job", alias = "job_name")]
     group: Option<String>,
     index: Option<u64>,

@@ -9,11 +9,11 @@ pub fn check_address(text: &str) -> Result<(), ClientError> {
     server(text).map(drop)
 }
 
-/// Reads the address of a server as configured. Without a scheme it is `https`.
+/// Reads the configured address of a server. Without a scheme it is `https`.
 ///
 /// # Errors
 ///
-/// It has no host, another scheme than `https` and `http`, or credentials in it. No part of it is repeated.
+/// It has no host, a scheme other than `https` and `http`, or credentials. The error contains no part of it.
 pub fn server(text: &str) -> Result<Url, ClientError> {
     let text = text.trim();
     let url = if text.contains("://") {
@@ -33,7 +33,7 @@ pub fn server(text: &str) -> Result<Url, ClientError> {
 pub(crate) fn tls_server(text: &str, default_port: u16) -> Result<Url, ClientError> {
     let text = text.trim();
     let authority = text.split_once("://").map_or(text, |(_scheme, rest)| rest);
-    // Under a scheme without a port of its own a port is kept even if it is 443.
+    // A scheme without a default port keeps the port even if it is 443.
     let written = Url::parse(&format!("tls://{authority}"))
         .map_err(|source| ClientError::Address { source })?;
     let mut url = server(&format!("https://{authority}"))?;
@@ -42,7 +42,7 @@ pub(crate) fn tls_server(text: &str, default_port: u16) -> Result<Url, ClientErr
     Ok(url)
 }
 
-/// The address of a thing on a server; every segment and value is encoded.
+/// The address of a resource on a server; every segment and value is encoded.
 pub fn on(server: &Url, segments: &[&str], query: &[(&str, &str)]) -> Url {
     let mut url = server.clone();
     url.set_query(None);

@@ -84,8 +84,7 @@ impl Answer {
         Ok(serde_json::from_slice(&self.body)?)
     }
 
-    /// The members of a body that is a JSON array, one after the other: beside the body no more than one of them is
-    /// held.
+    /// The members of a body that is a JSON array, one after the other: at most one is in memory beside the body.
     pub fn each_of_json<T: DeserializeOwned>(
         &self,
         take: impl FnMut(T),
@@ -99,7 +98,7 @@ impl Answer {
         Ok(body.end()?)
     }
 
-    /// The body as text, what is no UTF-8 replaced.
+    /// The body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

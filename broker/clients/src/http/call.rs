@@ -39,7 +39,7 @@ impl Deadline {
     }
 }
 
-/// The context of a call: how long it may take, and under which id its caller is known.
+/// The context of a call: its deadline and its request id.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// When the work that the call is part of must be over.

@@ -18,8 +18,7 @@ use super::{
     Repeat, Request, Service, TransportError, Trust, error::tls_error, observer,
 };
 
-/// Idle connections are given up before a server's own limit, so that few requests meet a
-/// connection that is being closed.
+/// Idle connections are closed before the server's own limit, so that few requests meet a closing connection.
 const IDLE: Duration = Duration::from_secs(15);
 const IDLE_CONNECTIONS: usize = 16;
 /// Requests of one client that are under way at once, and with them its connections; more wait their turn. A connection
@@ -158,7 +157,7 @@ impl HttpClient {
         })
     }
 
-    /// Loopback addresses are not reached through a proxy, whatever the environment says.
+    /// Loopback addresses never use a proxy, whatever the environment has.
     fn client_for(&self, url: &Url) -> &reqwest::Client {
         if is_loopback(url) {
             &self.direct
@@ -176,7 +175,7 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-/// The proxy that a request to this address goes through, if it goes through one: host and port, without credentials.
+/// The proxy for a request to this address, if there is one: host and port, without credentials.
 pub fn proxy_for(url: &Url) -> Option<String> {
     if is_loopback(url) {
         return None;
@@ -206,7 +205,7 @@ fn settings(trust: &Trust, limits: &Limits) -> reqwest::ClientBuilder {
         .connect_timeout(limits.connect)
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(IDLE_CONNECTIONS)
-        // A connection of its own per request in flight: one that hangs takes no other with it.
+        // One connection for each request in flight: a hanging connection blocks no other request.
         .http1_only()
         .user_agent(concat!("on-demand-broker/", env!("CARGO_PKG_VERSION")))
 }
@@ -401,7 +400,7 @@ mod tests {
         while seen < all {
             held.push(arrivals.recv().await.unwrap());
             seen += 1;
-            // Those that have come together with this one count with it.
+            // Requests that arrived together share this one.
             while let Ok(answer) = arrivals.try_recv() {
                 held.push(answer);
                 seen += 1;

@@ -69,7 +69,7 @@ impl TransportError {
         )
     }
 
-    /// Whether the request may have reached the other side, and so have taken effect.
+    /// Whether the request may have reached the server and taken effect.
     pub fn may_have_been_sent(&self) -> bool {
         match self {
             Self::NotConnected { .. } | Self::Handshake { .. } => false,
@@ -86,7 +86,7 @@ pub(super) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rust
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // An I/O error hides what it wraps from `source`.
+        // An I/O error does not return its inner error as `source`.
         cause = match error.downcast_ref().and_then(io::Error::get_ref) {
             Some(wrapped) => Some(wrapped),
             None => error.source(),

@@ -5,7 +5,7 @@ use std::{sync::OnceLock, time::Duration};
 use reqwest::{Method, StatusCode};
 use url::Url;
 
-/// Which service a call goes to.
+/// The service that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
     /// The BOSH Director.
@@ -47,18 +47,18 @@ pub enum AttemptOutcome {
 /// A request that is about to be sent, for the first time or again.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
-    /// Which service it goes to.
+    /// The service that is called.
     pub service: Service,
     /// Its method.
     pub method: &'a Method,
-    /// Where it goes, query included.
+    /// The address, with query.
     pub url: &'a Url,
 }
 
 /// An event of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenEvent {
-    /// There is none that lives: one is asked for.
+    /// There is no valid token: one is requested.
     Wanted,
     /// There is a new one.
     Obtained {

@@ -22,7 +22,7 @@ pub struct UnsendableCredentials;
 ///
 /// # Errors
 ///
-/// What is encoded does not fit into a header.
+/// The encoded value does not fit into a header.
 pub fn basic_authorization(
     username: &str,
     password: &SecretString,
@@ -39,7 +39,7 @@ pub fn basic_authorization(
 pub enum Repeat {
     /// Repeating changes nothing: again after every transient failure, 502, 503 and 504 included.
     WhenTransient,
-    /// It starts something: again only as long as no connection has come about.
+    /// It starts something: retried only if no connection was established.
     WhileUnsent,
 }
 
@@ -117,7 +117,7 @@ impl Request {
         &self.url
     }
 
-    /// Where it goes, without server and query.
+    /// The path, without server and query.
     pub fn path(&self) -> &str {
         self.url.path()
     }

@@ -14,7 +14,7 @@ impl fmt::Display for Words<'_> {
     }
 }
 
-/// Its name for what is wrong behind a status; nothing where it gave none.
+/// The service's name for an error of this status; empty if it has none.
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Name<'_> {

@@ -72,7 +72,7 @@ fn certificate(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Res
 
 /// Whether a server shows an authority's certificate that another owner has signed.
 pub fn is_of_an_authority(error: &CertificateError) -> bool {
-    // webpki's error; rustls passes it on without a variant of its own.
+    // webpki's error; rustls has no variant of its own for it.
     matches!(error, CertificateError::Other(error) if error.0.to_string() == "CaUsedAsEndEntity")
 }
 
@@ -86,7 +86,7 @@ pub fn is_of_a_namesake(error: &CertificateError) -> bool {
     )
 }
 
-/// The name in what rustls shows of one, such as `DnsName("a.example")`.
+/// The name in rustls' debug text, such as `DnsName("a.example")`.
 fn bare(name: &str) -> &str {
     let inner = name.split_once('(').map_or(name, |(_, rest)| rest);
     inner.trim_end_matches(')').trim_matches('"')

@@ -79,7 +79,7 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// Believes what the operating system believes.
+    /// Trusts the operating system's authorities.
     pub fn system() -> Result<Self, TrustError> {
         let store = SystemStore::of_this_machine();
         // It will be needed. An empty one is to be reported now, not with the first connection.
@@ -94,10 +94,10 @@ impl Trust {
         Self::anchored_in(Some(Configured::read(pem)?), None)
     }
 
-    /// Believes the certificates of a PEM text, and what the operating system believes.
+    /// Trusts the certificates of a PEM text and the operating system's authorities.
     ///
-    /// The operating system's store is read when a server shows a certificate for which the PEM text does not vouch. A
-    /// machine without a store is no error.
+    /// The operating system's store is read when the PEM text does not suffice for a server's certificate. A machine
+    /// without a store is not an error.
     pub fn system_and(pem: &str) -> Result<Self, TrustError> {
         let store = SystemStore::of_this_machine();
         Self::anchored_in(Some(Configured::read(pem)?), Some(store))

@@ -116,7 +116,7 @@ impl TokenSource {
             }
             number = current.token.number + 1;
         }
-        // The lock is held while UAA is asked: this is what makes the others wait for one token.
+        // The lock is held during the request to UAA, so that the other callers wait for one token.
         let renewed = self.ask(call, number).await?;
         let token = renewed.token.clone();
         *current = Some(renewed);

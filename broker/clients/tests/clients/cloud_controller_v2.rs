@@ -11,7 +11,7 @@ use crate::{
     foundation::{Reply, Request, Server, call, uaa},
 };
 
-/// A Cloud Controller whose version 3 is too young, and a client of it.
+/// A Cloud Controller whose version 3 is too old, and a client of it.
 pub(crate) async fn old_foundation(
     uaa: &Server,
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,

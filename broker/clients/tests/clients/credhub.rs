@@ -35,7 +35,7 @@ fn credential(name: &str, value: &str) -> String {
     )
 }
 
-/// A CredHub of a version that takes tokens of a UAA of its own, and a client of it.
+/// A CredHub of a version that accepts tokens of its own UAA, and a client of it.
 async fn credhub_of(
     version: &'static str,
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,

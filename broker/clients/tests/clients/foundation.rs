@@ -1,4 +1,4 @@
-//! Servers for the tests: HTTP/1.1 over TLS, each on an address and with a certificate of its own.
+//! Servers for the tests: HTTP/1.1 over TLS, each with its own address and certificate.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ pub(crate) enum Reply {
         headers: Vec<(&'static str, String)>,
         body: String,
     },
-    /// An answer whose body ends before it is complete.
+    /// An answer whose body is truncated.
     CutShort,
     /// The connection is closed without a byte.
     HangUp,
@@ -307,7 +307,7 @@ pub(crate) fn basic() -> Credentials {
     }
 }
 
-/// A Director with users of its own that answers `/info`, and a client of it.
+/// A Director with its own users that answers `/info`, and a client of it.
 pub(crate) async fn director(
     answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> (Server, Director) {
@@ -330,7 +330,7 @@ pub(crate) async fn director_with(
     (server, client)
 }
 
-/// A UAA whose tokens are `token-1`, `token-2` and so on.
+/// A UAA that issues the tokens `token-1`, `token-2` and so on.
 pub(crate) async fn uaa(expires_in: u64) -> Server {
     let given = Mutex::new(0);
     Server::start(move |_| {

@@ -58,7 +58,7 @@ impl List {
         self.0.lock().unwrap()
     }
 
-    /// As the version of the API has it; a page has as many entries as were asked for, `cap` at most.
+    /// In the form of the API version; a page has as many entries as requested, at most `cap`.
     fn page(&self, version: Version, request: &Request, cap: usize) -> Reply {
         let rows = self.rows();
         let rows: Vec<_> = rows
@@ -256,7 +256,7 @@ async fn a_list_that_shrinks_while_it_is_read_is_read_again_and_hides_nothing() 
                 let reply = list.page(version, request, 10);
                 let mut is_gone = is_gone.lock().unwrap();
                 if !*is_gone {
-                    // After the first page was read; what stood on the second page's head now ends the first.
+                    // After the first page was read, the head of the second page becomes the end of the first.
                     list.rows().remove(0);
                     *is_gone = true;
                 }
@@ -385,7 +385,7 @@ async fn instances_are_chosen_by_plan_space_and_organization() {
         ),
     ] {
         let list = List::of(2);
-        // Version 3 gives what is shared into a space as well.
+        // Version 3 also lists instances that are shared into a space.
         list.rows()[0].space = "space-9";
         let foundation = Foundation::with(version, &list, 10).await;
 

@@ -230,7 +230,7 @@ async fn connections_are_used_again() {
     assert_eq!(server.connections(), 1);
 }
 
-/// The broker runs its operations as tasks, so that what a call returns must be fit for one.
+/// The broker runs its operations as tasks, so the future of a call must be `Send`.
 #[test]
 fn every_call_can_be_part_of_a_spawned_task() {
     fn spawnable<F: Future + Send>(_: impl FnOnce() -> F) {}

@@ -18,7 +18,7 @@ use crate::foundation::{PASSWORD, Reply, Request, Server, call, everything, limi
 
 const SECRET: &str = "s3cretOfTheInstance";
 
-/// As a UAA shows a client: nothing that is empty, and members of its own.
+/// A client as UAA returns it: without empty members, with members of its own.
 const SHOWN: &str = r#"{"scope":["openid"],"client_id":"i-1","resource_ids":["none"],"authorized_grant_types":["refresh_token","authorization_code"],"redirect_uri":["https://placeholder.example.com"],"authorities":["uaa.none"],"name":"cache","allowpublic":"true","odb_offering":"o","lastModified":1700000000000}"#;
 
 /// A UAA that gives tokens, and a client of it.

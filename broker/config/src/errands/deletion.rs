@@ -16,7 +16,7 @@ pub struct Deletion {
     pub broker_name: Option<String>,
     /// The offering whose instances are deleted.
     pub offering: OfferingId,
-    /// Between two looks at a deletion.
+    /// The pause between two polls of a deletion.
     pub polling_interval: Duration,
     /// From the request to the first look.
     pub polling_initial_offset: Duration,

@@ -14,9 +14,9 @@ pub struct Fleet {
     pub broker_api: BrokerApi,
     /// The Cloud Controller, unless the section is empty.
     pub cloud_foundry: Option<CloudFoundryAccess>,
-    /// Whether the catalog has `maintenance_info`, by which the Cloud Controller knows what is to be upgraded.
+    /// Whether the catalog has `maintenance_info`, from which the Cloud Controller knows what to upgrade.
     pub maintenance_info_present: bool,
-    /// Between two looks at an operation.
+    /// The pause between two polls of an operation.
     pub polling_interval: Duration,
     /// Between two attempts at instances that were busy.
     pub attempt_interval: Duration,
@@ -45,7 +45,7 @@ pub struct DirectorAddress {
     pub root_ca_cert: Option<String>,
 }
 
-/// How a run goes, in what the Go errands do not have.
+/// Options of a run that the Go errands do not have.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a switch of its own in the file and on the command line"
@@ -58,11 +58,11 @@ pub struct RunSettings {
     pub retries_failed: bool,
     /// Nothing is changed.
     pub is_dry: bool,
-    /// How many instances may fail before no further one is begun.
+    /// The number of failures after which the run starts no further instance.
     pub max_failures: Option<FailureBudget>,
-    /// The health of instances decides whether the next are begun.
+    /// Whether the next instances start only if the finished ones are healthy.
     pub has_health_gate: bool,
-    /// How many instances are done between two looks at their health.
+    /// How many instances are processed between two health checks.
     pub wave: Option<u32>,
     /// How long instances may take to become healthy.
     pub health_timeout: Option<Duration>,
@@ -167,7 +167,7 @@ fn run(section: &Section<'_>) -> Option<RunSettings> {
     })
 }
 
-/// A number that must be there. The remedy is what the Go errand says of its own name for it.
+/// A required number above zero. The remedy is the Go errand's text, with its own name for the key.
 fn above_zero(root: &Section<'_>, key: &'static str, name: &str) -> Option<NonZeroUsize> {
     let right = format!("the {name} must be greater than zero");
     let Some(found) = root.number(key) else {

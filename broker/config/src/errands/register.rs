@@ -123,7 +123,7 @@ fn plan(section: &Section<'_>) -> Option<RegisteredPlan> {
     })
 }
 
-/// The Go errand takes what it does not know for `disable`, and so takes a plan from its users for a typing error.
+/// The Go errand treats unknown values as `disable`, so a typo removes the plan's access.
 fn access(section: &Section<'_>) -> Option<PlanAccess> {
     let organizations = organizations(section);
     let Some(access) = section.text("cf_service_access") else {
@@ -172,7 +172,7 @@ fn access(section: &Section<'_>) -> Option<PlanAccess> {
     }
 }
 
-/// The Go errand knows one organization for each plan; each is taken once.
+/// The Go errand supports one organization for each plan; duplicates are removed.
 fn organizations(section: &Section<'_>) -> Vec<String> {
     let mut organizations = Vec::new();
     let one = section.text("service_access_org");

@@ -284,7 +284,7 @@ fn what_is_no_map_of_sections_is_refused() {
     }
 }
 
-/// With words in place of those that `scripts/try` fills in.
+/// With sample values for those that `scripts/try` fills in.
 fn sample() -> NamedTempFile {
     let sample = include_str!("../../../../manifests/sandbox/errands.yml");
     let mut text = sample.to_owned();

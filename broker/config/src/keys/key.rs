@@ -12,7 +12,7 @@ pub(crate) struct Keys {
 enum Others {
     /// It is ignored with a warning.
     Unknown,
-    /// Nothing here, but these mean something to others who are given the same file.
+    /// Not used here, but by the other readers of a shared file.
     SharedWith(&'static [&'static str]),
     /// It passes through.
     Free,
@@ -42,7 +42,7 @@ pub(crate) struct Key {
 /// The type of a key's values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// Any scalar, taken as it is spelled.
+    /// Any scalar, as it is spelled.
     Text,
     /// One or more certificates in PEM form.
     Certificates,
@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     Amounts,
     /// Anything at all.
     Anything,
-    /// A section of its own.
+    /// A section.
     Section(&'static Keys),
     /// A list of sections.
     Sections(&'static Keys),
@@ -121,7 +121,7 @@ impl Keys {
         }
     }
 
-    /// These keys, in a file that may also be given to those who read `all`.
+    /// These keys, in a file that readers of `all` may use, too.
     pub(super) const fn of_a_shared_file(
         entries: &'static [Key],
         all: &'static [&'static str],
@@ -213,7 +213,7 @@ impl Key {
         Self::optional_flag(name, what).otherwise(DefaultValue::Flag(false))
     }
 
-    /// A switch whose absence has a meaning of its own.
+    /// A flag whose absence has its own meaning.
     pub(super) const fn optional_flag(name: &'static str, what: &'static str) -> Self {
         Self::new(name, Kind::Flag, what)
     }

@@ -126,7 +126,7 @@ impl Section<'_> {
     }
 }
 
-/// Whether this may be quoted: what else slips into the place of a key may be a secret.
+/// Whether the name may be quoted: a text in the place of a key may be a secret.
 fn looks_like_a_key(name: &str) -> bool {
     let is_fine = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     name.len() <= LONGEST_KEY

@@ -1,4 +1,4 @@
-//! The values of keys, read as what they are declared to be.
+//! The values of keys, read as declared.
 
 use serde_json::{Map, Value};
 
@@ -12,11 +12,11 @@ use crate::{
 /// The first number that is no `i64` any more, 2^63.
 const BEYOND_NUMBERS: f64 = 9_223_372_036_854_775_808.0;
 
-/// So many characters of a number without meaning are shown.
+/// How many characters of an invalid number are shown.
 const LONGEST_NUMBER: usize = 40;
 
 impl Section<'_> {
-    /// Text; absent, null and empty are the same. Any scalar is taken as it is spelled.
+    /// Text; absent, null and empty are the same. Any scalar is read as it is spelled.
     pub(crate) fn text(&self, key: &'static str) -> Option<Found<String>> {
         let node = self.node(key)?;
         match self.context.document.spelling(node) {
@@ -26,7 +26,7 @@ impl Section<'_> {
         }
     }
 
-    /// Text that must be there. `right` says what belongs there.
+    /// Required text. `right` describes the expected value.
     pub(crate) fn required_text(&self, key: &'static str, right: &str) -> Option<Found<String>> {
         let node = self.node(key);
         if node.is_some_and(|node| matches!(node.value, Node::List(_) | Node::Map(_))) {
@@ -42,7 +42,7 @@ impl Section<'_> {
         })
     }
 
-    /// The same without its place.
+    /// The same without its location.
     pub(crate) fn plain_text(&self, key: &'static str) -> Option<String> {
         self.text(key).map(|found| found.value)
     }
@@ -162,7 +162,7 @@ impl Section<'_> {
             .collect()
     }
 
-    /// The same without their places.
+    /// The same without their locations.
     pub(crate) fn plain_texts(&self, key: &'static str) -> Vec<String> {
         let found = self.texts(key).into_iter();
         found.map(|found| found.value).collect()
@@ -188,7 +188,7 @@ impl Section<'_> {
             .collect()
     }
 
-    /// Every text of the file below here whose key is of that sort; not those of free-form maps.
+    /// Every text below this section whose key matches; not those of free-form maps.
     pub(crate) fn texts_below(&self, is_wanted: fn(&Key) -> bool) -> Vec<Found<String>> {
         let texts = self.keys.iter().map(|key| match key.kind {
             Kind::Section(_) => self.section(key.name).texts_below(is_wanted),

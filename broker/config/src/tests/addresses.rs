@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A configuration with every upstream, whose addresses are `@BOSH`, `@API` and so on.
+/// A configuration with every upstream. The addresses are `@BOSH`, `@API` and so on.
 fn template() -> String {
     minimal()
         .replace("  port: 8080\n", "  port: 8080\n  enable_secure_manifests: true\n")

@@ -1,11 +1,10 @@
-//! Why an engine does not do what it is asked to, in words that all engines share. The cause behind it is the engine's
-//! own.
+//! Why an engine rejects an order, in terms that all engines share. The cause is the engine's own.
 
 use std::{error::Error, fmt};
 
 use odb_api_types::code::Code;
 
-/// Why an engine does not do what it is asked to.
+/// Why an engine rejects an order.
 #[derive(Debug)]
 pub struct EngineError {
     kind: EngineErrorKind,
@@ -21,7 +20,7 @@ pub enum EngineErrorKind {
     /// There is no such instance.
     #[error("there is no such service instance")]
     NotFound,
-    /// The id is taken by an instance with other attributes.
+    /// An instance with other attributes has the id.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
     /// A deployment with the instance's name belongs to another owner; the code says which kind.
@@ -51,7 +50,7 @@ pub enum EngineErrorKind {
     /// The service has no binding of this id.
     #[error("the service has no binding with this id")]
     UnknownBinding,
-    /// A binding was made, and what the service says of it cannot be used.
+    /// A binding was created, but its credentials cannot be used.
     #[error("the binding was made, and its credentials cannot be used ({0})")]
     UnusableBinding(Code),
     /// There is nothing to cancel.
@@ -63,7 +62,7 @@ pub enum EngineErrorKind {
     /// The foundation did not answer, or refused.
     #[error("the foundation does not answer ({0})")]
     Unavailable(Code),
-    /// The instance is gone, and something that it leaves behind is not. To delete it again may help.
+    /// The instance is deleted, but residual resources remain. A repeated delete may help.
     #[error("something that the service instance leaves behind could not be removed")]
     CleanUp,
     /// Only the operator can help.
@@ -85,7 +84,7 @@ impl EngineError {
         &self.kind
     }
 
-    /// The time of the request was used up, and nothing was begun.
+    /// The request budget was used up, and nothing was started.
     pub fn is_timeout(&self) -> bool {
         self.kind == EngineErrorKind::OutOfTime
     }

@@ -11,7 +11,7 @@ use odb_clients::http::Call;
 /// Keeps the rollouts of one offering.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Begins a rollout, in the place of the one before.
+    /// Starts a rollout that replaces the previous one.
     async fn begin(&self, call: &Call, kind: RunKind, now: Timestamp) -> Result<Run, JournalError>;
 
     /// The latest rollout of a kind.
@@ -22,7 +22,7 @@ pub trait Journal: Send + Sync {
     async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError>;
 }
 
-/// Why a rollout is not begun, found or ended.
+/// Why a rollout could not be started, found or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// There is nothing to keep it in.
@@ -31,19 +31,19 @@ pub enum JournalError {
     /// There has never been such a rollout.
     #[error("run `{id}` does not exist")]
     Unknown {
-        /// The id that was asked for.
+        /// The requested id.
         id: RunId,
     },
-    /// A later rollout has taken its place.
+    /// A later rollout has replaced it.
     #[error("run `{id}` is not the latest of its kind, if it ever was one")]
     Superseded {
-        /// The id that was asked for.
+        /// The requested id.
         id: RunId,
     },
     /// It has succeeded, which is final.
     #[error("run `{id}` has already succeeded")]
     Succeeded {
-        /// The id that was asked for.
+        /// The requested id.
         id: RunId,
     },
     /// Another client wrote at the same moment.

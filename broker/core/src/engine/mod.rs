@@ -1,14 +1,14 @@
-//! The seam between the operations and what carries them out: the trait of an engine, what is ordered from one, and
-//! what is read of its instances. Nothing here knows a Director.
+//! The seam between the operations and the engines: the trait of an engine, its orders, and its instance records.
+//! Nothing here knows a Director.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `order` | what operations order from an engine, and what comes of it |
-//! | `request_digest` | what makes two requests the same |
-//! | `error` | why an engine does not do what it is asked to |
-//! | `record` | the instance record: what is known of one instance |
+//! | `order` | orders to an engine, and their results |
+//! | `request_digest` | when two requests are the same |
+//! | `error` | why an engine rejects an order |
+//! | `record` | the instance record |
 //! | `occupancy` | what the latest operation on an instance means for quotas |
-//! | `journal` | what is kept of rollouts, so that a later process can continue one |
+//! | `journal` | the records of rollouts, with which a later process continues one |
 
 mod error;
 mod journal;
@@ -51,13 +51,13 @@ pub use request_digest::{RequestDigest, RequestIdentity};
 /// two operations on one instance at the same time.
 #[async_trait]
 pub trait Engine: fmt::Debug + Send + Sync {
-    /// Looks for what is there under the ordered id. An instance with other attributes is an error.
+    /// Reads the state of the ordered id. An instance with other attributes is an error.
     async fn find(&self, order: &Order) -> Result<Found, EngineError>;
 
-    /// Deploys an instance with what its user asks for; `from` is the plan that it has been on.
+    /// Deploys an instance with the requested changes; `from` is its previous plan.
     async fn update(&self, order: &Order, from: &PlanId) -> Result<Started, EngineError>;
 
-    /// Deploys an instance with what the operator offers today.
+    /// Deploys an instance with the current offering.
     async fn upgrade(&self, order: &Order) -> Result<Upgraded, EngineError>;
 
     /// Puts an instance onto new machines, and changes nothing else about it.
@@ -71,7 +71,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
         origin: Origin,
     ) -> Result<Deleted, EngineError>;
 
-    /// Cancels the operation in progress: from now on nothing more of it is begun. Safe to repeat.
+    /// Cancels the operation in progress: no further stage starts. Safe to repeat.
     async fn cancel(
         &self,
         call: &Call,
@@ -79,13 +79,13 @@ pub trait Engine: fmt::Debug + Send + Sync {
         request: &RequestId,
     ) -> Result<Cancelled, EngineError>;
 
-    /// Reports what an upgrade would change. Changes nothing.
+    /// Returns what an upgrade would change. Changes nothing.
     async fn preview(&self, order: &Order) -> Result<DryRun, EngineError>;
 
-    /// Looks at an instance that shall be bound. While it comes or goes there is nothing to bind.
+    /// Reads an instance for a binding. During its creation or deletion there is nothing to bind.
     async fn find_bindable(&self, order: &BindingOrder) -> Result<Arc<dyn Bindable>, EngineError>;
 
-    /// Takes credentials back, whatever is being done with the instance.
+    /// Revokes credentials, whatever operation is in progress.
     async fn unbind(&self, order: &BindingOrder) -> Result<(), EngineError>;
 
     /// The state of the operation that the platform polls. Without a matching token, the latest one on the instance.
@@ -203,17 +203,17 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The journal of rollouts.
     fn journal(&self) -> &dyn Journal;
 
-    /// Picks up every operation that an earlier process left in progress, and returns their number. Requests need not
-    /// wait for it: what they ask about is picked up for them.
+    /// Resumes every operation that an earlier process left in progress, and returns their number. Requests need not
+    /// wait for it: the operations that they poll are resumed for them.
     async fn resume(&self, call: &Call) -> Result<usize, EngineError>;
 
-    /// Reports each operation that ends from now on.
+    /// Reports each operation that ends after this call.
     fn ended(&self) -> broadcast::Receiver<OperationKind>;
 }
 
 /// Where credentials of bindings are kept outside the foundation. An engine removes them with the instance.
 #[async_trait]
 pub trait KeptBindings: fmt::Debug + Send + Sync {
-    /// Removes what is kept of the bindings of an instance. Safe to repeat.
+    /// Removes the records of an instance's bindings. Safe to repeat.
     async fn remove_all(&self, call: &Call, instance: &InstanceId) -> Result<(), ServiceError>;
 }

@@ -10,7 +10,7 @@ pub struct Occupancy {
     pub plan: Option<PlanId>,
     /// The meaning of the operation.
     pub kind: OccupancyKind,
-    /// When this process began with the operation; absent for what an operation record shows.
+    /// When this process started the operation; absent for operations of an operation record.
     pub since: Option<Instant>,
 }
 
@@ -21,7 +21,7 @@ pub enum OccupancyKind {
     Arriving,
     /// It is there, on the plan.
     Arrived,
-    /// A change or a deletion has failed: it is there, and the platform goes by the plan from before.
+    /// An update or delete has failed: the instance exists, and the platform has its previous plan.
     Remaining,
     /// It is being deleted.
     Leaving,

@@ -48,7 +48,7 @@ impl Order {
     }
 }
 
-/// An operation that has begun.
+/// A started operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
     /// The token that the platform sends with each poll: JSON.
@@ -75,7 +75,7 @@ pub enum Found {
     },
 }
 
-/// An id under which nothing is, or only what a request left that never got to the foundation.
+/// A free id, or one with only the remains of a request that never reached the foundation.
 #[async_trait]
 pub trait Vacancy: fmt::Debug + Send {
     /// Creates the instance.
@@ -87,7 +87,7 @@ pub trait Vacancy: fmt::Debug + Send {
 pub enum Upgraded {
     /// It is in progress.
     Started(Started),
-    /// The instance is what it would become, and nothing has begun.
+    /// The instance already has the target state; nothing was started.
     NothingToDo,
 }
 
@@ -114,11 +114,11 @@ impl Deletion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// From the platform, or from an operator who takes the instance to be this broker's.
+    /// From the platform, or from an operator for an instance of this broker.
     #[default]
     Platform,
-    /// From an operator, of an instance without an operation record: should the delete fail, it may still be another
-    /// broker's.
+    /// From an operator, for an instance without an operation record: if the delete fails, it may still belong to
+    /// another broker.
     Unmarked,
 }
 
@@ -127,7 +127,7 @@ pub enum Origin {
 pub enum Deleted {
     /// It is in progress.
     Started(Started),
-    /// There was no such instance; what it left behind is gone, too.
+    /// The instance did not exist; its residual resources are deleted, too.
     WasAbsent,
 }
 
@@ -147,7 +147,7 @@ pub struct BindingOrder {
     pub instance: InstanceId,
     /// The binding.
     pub binding: BindingId,
-    /// The plan, which may be gone from the catalog when credentials are given back.
+    /// The plan, which the catalog may no longer have when credentials are revoked.
     pub plan: PlanId,
     /// The request's body as the service author gets to see it.
     pub parameters: RequestParameters,
@@ -181,7 +181,7 @@ pub fn parameters_of_unbind(service: &OfferingId, plan: &PlanId) -> RequestParam
     RequestParameters::from_fields(Map::from_iter(fields))
 }
 
-/// An instance that an engine has looked at, so that it can be bound.
+/// An instance that can be bound.
 #[async_trait]
 pub trait Bindable: fmt::Debug + Send + Sync {
     /// Makes credentials.

@@ -57,7 +57,7 @@ pub struct OperationView {
     pub request: Option<RequestId>,
     /// An operator has cancelled it.
     pub cancelled: bool,
-    /// While it is in progress: what its request was answered.
+    /// While it is in progress: the answer to its request.
     pub token: Option<Map<String, Value>>,
     /// Its stages, if they are known without a request.
     pub stages: Arc<Vec<StageStatus>>,
@@ -67,9 +67,9 @@ pub struct OperationView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// Each VM is what it was before, or what it should be now.
+    /// Each VM has its old or its new state.
     Intact,
-    /// Work on a VM was begun and not finished.
+    /// A change of a VM was started and not finished.
     Damaged,
 }
 
@@ -78,7 +78,7 @@ pub enum Condition {
 pub enum LastOperation {
     /// The state, and the time until the next poll.
     Known(OperationView, Duration),
-    /// The instance is gone, as a delete had it.
+    /// The instance was deleted by a delete operation.
     Gone,
     /// There is no such instance.
     Unknown,
@@ -105,7 +105,7 @@ pub struct InstanceRecords {
 }
 
 impl InstanceRecord {
-    /// Of an instance of which nothing is known but whose it is.
+    /// The record of an instance of which only the owner is known.
     pub fn of(owner: Owner) -> Self {
         Self {
             owner,

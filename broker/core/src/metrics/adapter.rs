@@ -23,7 +23,7 @@ pub struct AdapterMetrics {
 pub enum AdapterOutcome {
     /// It ended well.
     Answered,
-    /// It ended with a failure of its own.
+    /// The adapter failed.
     Failed,
     /// Its time was up.
     Hung,
@@ -37,7 +37,7 @@ pub enum AdapterOutcome {
     Abandoned,
 }
 
-/// A call that waits for its place, then runs. Dropped without an outcome, it was abandoned.
+/// A call that waits for its turn, then runs. If it is dropped without an outcome, it was abandoned.
 #[derive(Debug)]
 pub struct AdapterCall<'m> {
     metrics: &'m AdapterMetrics,
@@ -78,7 +78,7 @@ impl AdapterMetrics {
                 ANSWERS,
             ),
             orphans: made.counter(
-                "odb_adapter_strays_killed_total",
+                "odb_adapter_residual_processes_killed_total",
                 "Processes that adapters left behind outside their process group and that were killed",
             ),
         };
@@ -134,7 +134,7 @@ impl AdapterOutcome {
 }
 
 impl AdapterCall<'_> {
-    /// It has its place and runs from now on.
+    /// The call starts now.
     pub fn run(&mut self) {
         self.metrics
             .wait

@@ -1,4 +1,4 @@
-//! Which service instances there are, and what they use of the quotas.
+//! The number of service instances, and their share of the quotas.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,7 +24,7 @@ pub enum QuotaScope<'a> {
     Plan(&'a str),
 }
 
-/// Some of what instances use.
+/// A used amount of a quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaUse<'a> {
     /// The scope of the quota.

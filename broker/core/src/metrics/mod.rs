@@ -138,7 +138,7 @@ impl Maker {
     }
 }
 
-/// Answers take milliseconds when all is warm, and at most what a request has.
+/// Answers take milliseconds with warm caches, and at most the request budget.
 const ANSWERS: &[f64] = &[
     0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0,
 ];

@@ -17,7 +17,7 @@ const OPERATIONS: &[f64] = &[
     10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
 ];
 
-/// The plan of an operation whose plan is not offered any more, or not known.
+/// The plan of an operation whose plan is unknown or no longer offered.
 pub(super) const OTHER_PLAN: &str = "other";
 
 /// Operations on service instances.
@@ -34,12 +34,12 @@ pub struct OperationMetrics {
 /// How many operations in flight began at which second since 1970.
 type Starts = BTreeMap<i64, usize>;
 
-/// Where an operation was begun.
+/// Where an operation was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationOrigin {
     /// In this process.
     Here,
-    /// In this process, which counted it then, and follows it in another way from now on.
+    /// In this process, which has counted it, and now follows it differently.
     Redirected {
         /// When it was begun.
         since: Instant,
@@ -124,8 +124,8 @@ impl OperationMetrics {
         }
     }
 
-    /// An operation is followed from now on; it began, here or elsewhere, at `began`. `plan` is the name of its plan,
-    /// where that is known and offered.
+    /// An operation is followed; it started, here or elsewhere, at `began`. `plan` is the name of its plan if it is
+    /// offered.
     #[must_use]
     pub fn follow(
         &self,

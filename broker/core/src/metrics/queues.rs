@@ -18,7 +18,7 @@ pub struct QueueMetrics {
 pub enum Queue {
     /// A service instance on which another owner works.
     Instance,
-    /// The hand-over of work to the Director, of which there are only so many at once.
+    /// The submission of work to the Director, whose concurrency is limited.
     Submission,
 }
 

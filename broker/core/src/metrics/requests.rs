@@ -54,7 +54,7 @@ impl RequestMetrics {
         RequestInFlight(self.in_flight.clone())
     }
 
-    /// A request was answered. `route` is the route's template, never the path that was asked for.
+    /// A request was answered. `route` is the route's template, never the requested path.
     pub fn answered(&self, route: &str, method: &str, status: u16, taken: Duration) {
         let known = METHODS.iter().find(|known| **known == method);
         let method = known.copied().unwrap_or("other");

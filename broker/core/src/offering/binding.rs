@@ -28,8 +28,8 @@ pub struct Unannounced {
     pub requirement: &'static str,
 }
 
-/// Holds an adapter's answer against the specification. Gives what platforms will take only when it is announced, for
-/// the operator: whether they refuse such a binding is theirs to say.
+/// Checks an adapter's answer against the specification. Returns the members that platforms accept only if they are
+/// announced, as findings for the operator; platforms decide whether they reject such a binding.
 pub fn check_binding(
     binding: &Binding,
     requires: &[String],
@@ -159,7 +159,7 @@ struct Read {
 }
 
 impl Read {
-    /// JSON that cannot be read has numbers beyond what programs hold, such as `1e999`, or has no end of brackets.
+    /// Unreadable JSON has numbers that programs cannot represent, such as `1e999`, or too deep nesting.
     fn new(path: &str, raw: &RawValue) -> Result<Self, InvalidBinding> {
         let path = path.to_owned();
         match serde_json::from_str(raw.get()) {

@@ -2,10 +2,10 @@
 //!
 //! | file | decides |
 //! | --- | --- |
-//! | `catalog` | what platforms read |
+//! | `catalog` | the catalog for platforms |
 //! | `update` | what an update request means |
-//! | `binding` | what an adapter may answer to a request for credentials |
-//! | `plan_schemas`, `parameter_schema` | whether parameters fit a plan |
+//! | `binding` | whether an adapter's binding is valid |
+//! | `plan_schemas`, `parameter_schema` | whether parameters are valid for a plan |
 //! | `quotas` | whether one more instance fits |
 
 mod binding;

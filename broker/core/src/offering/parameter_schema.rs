@@ -58,7 +58,7 @@ pub struct InvalidParameters {
 }
 
 impl ParameterSchema {
-    /// Makes sure that a document is a schema which platforms take and which needs nothing but itself.
+    /// Validates that a document is a schema that platforms accept, without external references.
     pub fn new(document: Value) -> Result<Self, SchemaError> {
         match document.get("$schema") {
             Some(Value::String(draft)) if draft == DRAFT => {}
@@ -72,7 +72,7 @@ impl ParameterSchema {
         if bytes > LARGEST {
             return Err(SchemaError::TooLarge { bytes });
         }
-        // Patterns come from outside: with this engine none of them takes long.
+        // Patterns come from outside: this engine matches each in linear time.
         let options = jsonschema::options()
             .with_draft(Draft::Draft4)
             .offline()

@@ -5,7 +5,7 @@ use odb_config::Offering;
 
 use super::{MaintenanceConflict, PlanVersion, catalog::CatalogError, check_maintenance_version};
 
-/// Everything that decides what an update request means.
+/// The input for the meaning of an update request.
 #[derive(Clone, Copy, Debug)]
 pub struct ProposedUpdate<'a> {
     /// The plan that the request names; absent: the plan stays.
@@ -32,19 +32,19 @@ pub enum RequestedParameters {
 /// What an update request means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateMeaning {
-    /// The instance gets what was asked for, if nothing but that would change.
+    /// The instance gets the requested changes, if nothing else would change.
     Update {
         /// The plan it shall be on.
         plan: PlanId,
         /// Whether that is another one.
         movement: PlanMovement,
     },
-    /// The instance is brought to what the operator offers today; users change nothing.
+    /// The instance gets the current offering; the user changes nothing.
     Upgrade {
         /// The plan it is on.
         plan: PlanId,
     },
-    /// The instance is what was asked for.
+    /// The instance already has the requested state.
     Nothing,
 }
 
@@ -71,10 +71,10 @@ pub enum UpdateRefused {
         "neither `plan_id` nor `previous_values.plan_id` is given, and the plan of the instance is not recorded"
     )]
     PlanUnknown,
-    /// The offering does not let instances move.
+    /// The offering does not allow plan changes.
     #[error("the plan of a service instance of this offering cannot be changed")]
     PlanNotUpdatable,
-    /// The instance is behind its plan; a change on top of that would hide what changes.
+    /// The instance is older than its plan; another change would hide the pending ones.
     #[error(
         "the instance is at version `{recorded}` and its plan at `{published}`; it needs to be upgraded before updating"
     )]

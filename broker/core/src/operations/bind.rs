@@ -46,7 +46,7 @@ pub struct BindResource {
     pub app: Option<String>,
     /// The space of the application or key.
     pub space: Option<String>,
-    /// The route whose requests go through the service.
+    /// The route whose requests pass through the service.
     pub route: Option<String>,
     /// The client of UAA that may read the credentials of a key.
     pub credential_client: Option<String>,
@@ -141,7 +141,7 @@ impl Operations {
         }
     }
 
-    /// Checks what the adapter answered, and keeps the credentials where they are to be kept.
+    /// Validates the adapter's answer, and stores the credentials if secure bindings are on.
     async fn finish(
         &self,
         call: &Call,

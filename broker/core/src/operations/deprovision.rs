@@ -14,7 +14,7 @@ pub struct DeprovisionRequest {
     pub instance: InstanceId,
     /// The offering.
     pub service: OfferingId,
-    /// The plan it is on. One that is gone from the catalog is no hindrance.
+    /// Its plan. A plan that the catalog no longer has does not prevent the deletion.
     pub plan: PlanId,
     /// Whether to continue after failures (`force=true`).
     pub deletion: Deletion,
@@ -23,7 +23,7 @@ pub struct DeprovisionRequest {
 }
 
 impl Operations {
-    /// Deletes a service instance and what it leaves behind.
+    /// Deletes a service instance and its residual resources.
     #[tracing::instrument(name = "deprovision", skip_all)]
     pub async fn deprovision(
         &self,

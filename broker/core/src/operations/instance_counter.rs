@@ -36,7 +36,7 @@ struct Latest {
     is_running: bool,
 }
 
-/// A count that is running, whatever becomes of it.
+/// A running count.
 #[derive(Debug)]
 struct Running(Arc<Mutex<Latest>>);
 
@@ -84,7 +84,7 @@ impl InstanceCounter {
             let _running = running;
             stopping.run_until_cancelled(instance_counter.count()).await;
         });
-        // A count that panics is in the log; what was counted before stays.
+        // A panic of the count is logged; the previous count remains.
         let _ = timeout(self.timings.instance_count_timeout, counting).await;
     }
 

@@ -26,13 +26,13 @@ use super::{
 };
 use crate::engine::{InstanceRecord, OperationView};
 
-/// So many instances that are asked for by their ids are looked up one by one; for more all are read.
+/// Up to this many instances are read one by one by id; for more the complete list is read.
 const FEW: usize = 32;
 
 /// How many of them are looked up at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
-/// Which instances are asked for: those that fit each member that is not empty. Names and ids both do.
+/// A filter: instances that match each non-empty member, by name or id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InventoryFilter {
     /// Plans.
@@ -248,7 +248,7 @@ impl InventoryFilter {
     }
 }
 
-/// The entries that fit a filter, whose plans are these.
+/// The entries that match a filter with these plans.
 fn chosen(entries: EntryStream, filter: InventoryFilter, plans: BTreeSet<PlanId>) -> EntryStream {
     let fits = move |entry: &InstanceEntry| {
         let is_on_a_plan = plans.is_empty() || plans.contains(&entry.plan);

@@ -1,4 +1,4 @@
-//! An operation outlives the connection that asked for it, and ends before the process does.
+//! An operation outlives its client's connection, and ends before the process does.
 
 use std::{future::Future, time::Duration};
 
@@ -13,7 +13,7 @@ use tracing::Instrument;
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     runtime: Handle,
-    /// The tasks of requests, and what they leave to be done.
+    /// The tasks of requests, and their remaining work.
     requests: TaskTracker,
     /// Requests that have no answer yet, those without a task included.
     unanswered: TaskTracker,
@@ -85,7 +85,7 @@ impl Lifecycle {
         async move { task?.await.map_err(Cut::Off) }
     }
 
-    /// Runs what is left to do after a request has its answer. The process does not end before this is done, or before
+    /// Runs the remaining work after a request has its answer. The process does not end before it is done, or before
     /// [`drain`](Self::drain) times out.
     pub fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         self.requests
@@ -105,8 +105,8 @@ impl Lifecycle {
         }
     }
 
-    /// How many requests are in progress. One that has a task is in both lists, one whose client is gone only in the
-    /// first.
+    /// How many requests are in progress. A request with a task is in both lists, one whose client disconnected only in
+    /// the first.
     pub fn in_progress(&self) -> usize {
         self.requests.len().max(self.unanswered.len())
     }

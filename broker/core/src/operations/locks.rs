@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::LockTimeout;
 use crate::metrics::{Queue, metrics};
 
-/// Locks are swept out when there are more than this.
+/// Unused locks are removed when there are more than this.
 const PRUNE_ABOVE: usize = 256;
 
 /// The locks of all instances and bindings that requests work on.
@@ -45,7 +45,7 @@ pub(super) struct BindingLock {
     _binding: OwnedSemaphorePermit,
 }
 
-/// Holds the record of a binding alone, whatever happens to its instance.
+/// Locks the record of a binding exclusively, independent of its instance.
 #[derive(Debug)]
 pub(super) struct BindingRecordLock {
     _binding: OwnedSemaphorePermit,

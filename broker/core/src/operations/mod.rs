@@ -72,7 +72,7 @@ pub use unbind::UnbindRequest;
 pub use update::{PreviousValues, UpdateRequest};
 pub use usage::UsageReports;
 
-/// Does what platform users ask for.
+/// Carries out the requests of platform users.
 #[derive(Clone, Debug)]
 pub struct Operations {
     engine: Arc<dyn Engine>,
@@ -157,7 +157,7 @@ impl Operations {
         }
     }
 
-    /// Learns what has to be known before orders can be held against quotas. When it fails, the first order learns it.
+    /// Reads what quota checks need. If it fails, the first order reads it.
     pub async fn prepare_counting(&self, call: &Call) {
         let Some(counting) = &self.counting else {
             return;
@@ -187,7 +187,7 @@ impl Operations {
         &self.offering
     }
 
-    /// The instances themselves, for what is read of them and what rules do not decide.
+    /// The engine, for reads that no rule decides.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
     }

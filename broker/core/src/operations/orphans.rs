@@ -17,7 +17,7 @@ use crate::engine::{
     Ownership,
 };
 
-/// How many orphans are looked at more closely at the same time.
+/// How many orphans are examined at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
 /// The detail of each orphan.
@@ -82,7 +82,7 @@ pub enum Unmarked {
 pub enum UnknownOffering {
     /// Something is wrong: nothing is deleted.
     IsWrong,
-    /// It has been given up.
+    /// The request was abandoned.
     IsGone,
 }
 
@@ -221,7 +221,7 @@ impl Operations {
         found.map(|plan| plan.id.clone())
     }
 
-    /// Whether there is a plan whose instances are not deleted before something is run on them.
+    /// Whether a plan has pre-delete errands.
     fn may_have_errands(&self) -> bool {
         let mut plans = self.offering.plans.iter();
         plans.any(|plan| !plan.lifecycle_errands.pre_delete.is_empty())

@@ -47,7 +47,7 @@ pub enum Refused {
     #[error("could not count the service instances")]
     CountInstances(#[source] EngineError),
 
-    // The instance, or what works on it.
+    // The instance, or its operation in progress.
     #[error(transparent)]
     Instance(#[from] EngineError),
     #[error(transparent)]

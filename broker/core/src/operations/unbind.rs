@@ -1,4 +1,4 @@
-//! The end of credentials, and what is known of them before.
+//! Unbinding, and reading a binding.
 
 use odb_adapter_sdk::protocol::Binding;
 use odb_api_types::ids::{BindingId, InstanceId, OfferingId, PlanId};
@@ -15,7 +15,7 @@ pub struct UnbindRequest {
     pub binding: BindingId,
     /// The offering.
     pub service: OfferingId,
-    /// The plan. One that is gone from the catalog is no hindrance.
+    /// The plan. A plan that the catalog no longer has does not prevent the deletion.
     pub plan: PlanId,
 }
 

@@ -1,4 +1,4 @@
-//! Takes back what a bind has made that failed half-way.
+//! Rolls back a failed bind.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A service instance with other parameters, on another plan, or with what the operator offers today.
+//! Updates: other parameters, another plan, or the current offering.
 
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::ids::{InstanceId, OfferingId, PlanId};

@@ -27,8 +27,8 @@ impl Operations {
         Ok(self.engine.upgrade(&order).await?)
     }
 
-    /// Reports what an upgrade would change. Changes nothing, and waits for no lock: of a busy instance it reports what
-    /// was deployed last.
+    /// Returns what an upgrade would change. Changes nothing, and waits for no lock: for a busy instance it uses the
+    /// last deployment.
     #[tracing::instrument(name = "dry run", skip_all)]
     pub async fn dry_run(
         &self,

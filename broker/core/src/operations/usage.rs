@@ -29,7 +29,7 @@ pub struct UsageReports {
 }
 
 impl UsageReports {
-    /// Reports on the instances that `source` knows, whose listing may take `limit`.
+    /// Reports on the instances of `source`, whose listing may take `limit`.
     pub fn new(source: InstanceSource, offering: Arc<Offering>, limit: Duration) -> Self {
         Self {
             source,

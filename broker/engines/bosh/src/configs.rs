@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{deployment::config_name, error::Error};
 
-/// The type whose content manifests refer to by names.
+/// The type whose contents manifests refer to by name.
 const CLOUD: &str = "cloud";
 
 /// The parts of a cloud config that manifests refer to by name. The others apply without a name.
@@ -64,7 +64,7 @@ impl CurrentConfigs {
             .collect()
     }
 
-    /// The versions that writing these will replace.
+    /// The versions that writing these configs will replace.
     pub(crate) fn replaced_by(&self, written: &BTreeMap<String, String>) -> ReplacedConfigs {
         let changed = written.iter().filter_map(|(kind, content)| {
             let previous = self.0.iter().find(|config| config.kind.as_str() == kind);
@@ -150,8 +150,8 @@ pub(crate) async fn delete_obsolete(
     Ok(())
 }
 
-/// Makes configs again what they were before an operation that was not submitted. The Director has kept the former
-/// versions. Safe to repeat.
+/// Restores the configs from before an operation that was not submitted. The Director has the former versions. Safe to
+/// repeat.
 pub(crate) async fn restore(
     director: &Director,
     call: &Call,
@@ -187,8 +187,8 @@ fn is_empty(content: &str) -> bool {
     content.trim().is_empty()
 }
 
-/// Whether a cloud config defines something that the manifest names. One that is not understood, or that has effects
-/// without being named, is taken to be needed.
+/// Whether a cloud config defines something that the manifest names. A config that cannot be parsed, or that takes
+/// effect without a name, is treated as needed.
 fn is_needed(config: &str, manifest: &str) -> bool {
     let (Ok(Value::Object(config)), Ok(manifest)) =
         (yaml::from_str(config), yaml::from_str::<Value>(manifest))

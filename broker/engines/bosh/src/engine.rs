@@ -1,4 +1,4 @@
-//! The engine trait: which function does what.
+//! The engine trait, delegated to one function each.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -45,7 +45,7 @@ pub enum Error {
         #[source]
         source: PutConfigError,
     },
-    /// The Director could not be asked, or did not do what it was asked to.
+    /// The Director did not answer, or rejected the request.
     #[error("could not {action}")]
     Director {
         /// The attempted action.
@@ -57,7 +57,7 @@ pub enum Error {
     /// The adapter's secrets cannot be kept.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The Director's CredHub could not be asked, or did not do what it was asked to.
+    /// The Director's CredHub did not answer, or rejected the request.
     #[error("could not {action}")]
     CredHub {
         /// The attempted action.
@@ -72,7 +72,7 @@ pub enum Error {
     /// The plan's bindings need an address that the deployment does not have.
     #[error(transparent)]
     NoLink(#[from] NoLink),
-    /// The instance is gone, and something that it leaves behind is not.
+    /// The instance is deleted, but residual resources remain.
     #[error("could not remove what the instance leaves behind")]
     Residues {
         /// Why.
@@ -103,19 +103,19 @@ pub enum Error {
     /// There is no such instance.
     #[error("the service instance has no deployment")]
     NotFound,
-    /// The id is taken by an instance with other attributes.
+    /// An instance with other attributes has the id.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
     /// The deployed manifest cannot be compared with a new one.
     #[error("could not check for pending changes")]
     Compare(#[from] UnreadableManifest),
-    /// The instance would change beyond what its user asks for.
+    /// The update would include pending changes of the operator.
     #[error("the operator has changed the service since the instance was deployed: {difference}")]
     PendingChanges {
-        /// Where; without what may be secret.
+        /// The locations, without values that may be secret.
         difference: ManifestDifference,
     },
-    /// The plan is gone from the configuration.
+    /// The plan is no longer in the configuration.
     #[error("the plan `{plan}` is not in the configuration")]
     UnknownPlan {
         /// The plan's id.
@@ -179,7 +179,7 @@ impl Error {
         }
     }
 
-    /// The same in a creation, whose user has asked for a dashboard with the instance.
+    /// The same for a creation, whose user expects a dashboard.
     pub(crate) fn of_creation(self) -> EngineError {
         let kind = match &self {
             Self::Adapter(AdapterError::Failed {

@@ -14,7 +14,7 @@ const LENGTH: usize = 8;
 pub(crate) struct Foundation(String);
 
 impl Foundation {
-    /// The foundation whose Cloud Controller has this address. How it is spelled does not count.
+    /// The foundation whose Cloud Controller has this address, in any spelling.
     pub(crate) fn of(cloud_controller: &str) -> Self {
         let address = cloud_controller.trim_end_matches('/').to_lowercase();
         let mut hex = String::new();

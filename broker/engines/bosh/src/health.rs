@@ -1,4 +1,4 @@
-//! How the VMs of a service instance are, and what the Director can do. Asks, and changes nothing.
+//! The health of the VMs of a service instance, and the abilities of the Director. Reads only.
 
 use odb_api_types::{
     ids::InstanceId,
@@ -14,7 +14,7 @@ const RUNNING: &str = "running";
 /// The state that BOSH reports for an instance whose VM was removed on purpose.
 const DETACHED: &str = "detached";
 
-/// The Director's version, as it is today, and what follows from it (`spec/contracts/errands.md` §4.1).
+/// The Director's current version and abilities (`spec/contracts/errands.md` §4.1).
 pub(crate) async fn director_abilities(
     engine: &BoshEngine,
     call: &Call,

@@ -1,22 +1,22 @@
-//! Service instances as deployments of a BOSH Director: what is true of this kind of foundation and of no other.
+//! Service instances as deployments of a BOSH Director: everything that is specific to this kind of foundation.
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `engine` | the engine trait: which function does what |
-//! | `orders` | the request's part of an operation: everything that can fail, then the hand-over to the Director |
+//! | `engine` | the engine trait, delegated to one function each |
+//! | `orders` | the request's part of an operation: everything that can fail, then the submission to the Director |
 //! | `bindings` | credentials, from the deployed manifest and its addresses |
-//! | `reconciler` | what follows an operation from its hand-over to its end |
-//! | `records` | the operation record, and what is read of instances from it, from the Director's tasks and from tokens |
-//! | `manifest` | checks of a manifest; what would change if it were made anew; what is deployed today |
-//! | `secrets` | what is kept in the Director's CredHub, and what manifests refer to |
-//! | `deployment` | the deployment of an instance: its name, those of its configs, the tasks on it |
+//! | `reconciler` | follows an operation from its submission to its end |
+//! | `records` | the operation record, and the instance record that is built from it, the Director's tasks and tokens |
+//! | `manifest` | checks of a manifest, differences to a regenerated one, the current target |
+//! | `secrets` | secrets in the Director's CredHub, and references of manifests |
+//! | `deployment` | the deployment of an instance: its name, those of its configs, its tasks |
 //! | `configs` | the BOSH configs of an instance |
-//! | `health` | how the VMs of an instance are, and what the Director can do |
+//! | `health` | the health of VMs, and the abilities of the Director |
 //! | `runs` | the journal of rollouts, in BOSH configs |
-//! | [`instance_clients`] | the UAA client that each instance may have of its own |
+//! | [`instance_clients`] | the UAA client of each instance |
 //! | [`adapter`] | one supervised child process for each call |
-//! | `error` | what can go wrong |
-//! | `foundation`, `wait` | which foundation it is; pauses between attempts |
+//! | `error` | the errors of the engine |
+//! | `foundation`, `wait` | the foundation's identity; pauses between attempts |
 
 pub mod adapter;
 mod bindings;
@@ -94,7 +94,7 @@ struct Upstreams {
     /// Bounds the submissions under way; the Director's own queue is the durable one.
     submissions: Semaphore,
     abandoned: Abandoned,
-    /// Hears of each operation that has come to its end.
+    /// Receives each operation that has ended.
     ends: broadcast::Sender<OperationKind>,
     clients: InstanceClients,
 }
@@ -107,7 +107,7 @@ const ENDS: usize = 1024;
 pub struct Dependencies {
     /// Deploys them.
     pub director: Director,
-    /// Whether BOSH configs may be used, which can be less than what is configured.
+    /// Whether BOSH configs may be used, which may be less than configured.
     pub configs: BoshConfigs,
     /// The Director's, where secure manifests are on.
     pub credhub: Option<CredHub>,

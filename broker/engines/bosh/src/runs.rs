@@ -60,7 +60,7 @@ struct StoredRun {
 }
 
 impl Runs {
-    /// The runs of `offering`, each of which brings about what `targets` says.
+    /// The runs of `offering`, each towards `targets`.
     pub(crate) fn new(
         director: Director,
         offering: OfferingId,

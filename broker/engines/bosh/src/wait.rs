@@ -1,4 +1,4 @@
-//! How the broker waits: pauses that grow, and the absence of what may still arrive.
+//! How the broker waits: growing pauses, and the absence of what may still arrive.
 
 use std::time::Duration;
 
@@ -58,18 +58,18 @@ pub(crate) struct Absence {
 }
 
 impl Absence {
-    /// It was looked for and is not there. Returns for how long by now.
+    /// It was searched and is absent. Returns for how long.
     pub(crate) fn note(&mut self) -> Duration {
         self.since.get_or_insert_with(Instant::now).elapsed()
     }
 
-    /// The same where it could not be looked for until `gap`.
+    /// The same if the search was impossible until `gap`.
     pub(crate) fn note_after(&mut self, gap: Instant) -> Duration {
         let since = self.since.get_or_insert_with(Instant::now);
         gap.max(*since).elapsed()
     }
 
-    /// It could not be looked for.
+    /// The search failed.
     pub(crate) fn interrupt(&mut self) {
         self.since = None;
     }

@@ -18,7 +18,7 @@ const USE_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/jso
     connection: close\r\n\r\n{\"description\":\"This port uses HTTPS. Give the broker's address with https:// \
     in front of it.\"}";
 
-/// The HTTP library takes a connection with what is known of it.
+/// The HTTP library receives a connection with its attributes.
 pub(in crate::api) type Admitted = (GuardedStream, Protocol, Option<SocketAddr>);
 
 /// Accepts connections up to the limit, with TLS.

@@ -13,7 +13,7 @@ pub(in crate::api) const LINGER: Duration = Duration::from_secs(1);
 pub(in crate::api) struct Activity {
     in_flight: Cell<usize>,
     quiet_since: Cell<Instant>,
-    /// Bytes have come since a request was taken from the stream.
+    /// When bytes arrived after the last request was read from the stream.
     has_begun: Cell<Option<Instant>>,
     is_over: Cell<bool>,
 }
@@ -39,14 +39,14 @@ impl Activity {
         InFlight(self.clone())
     }
 
-    /// The rest of a request's body is not read: where its length is unknown, the connection has to end.
+    /// The rest of a request's body is not read: if its length is unknown, the connection must end.
     pub(in crate::api) fn leave_unread(&self, request: &RequestHead) {
         if request.headers.contains_key(header::TRANSFER_ENCODING) {
             self.end();
         }
     }
 
-    /// The connection ends soon after the answers to what is in flight have left.
+    /// Ends the connection after the answers in flight.
     pub(in crate::api) fn end(&self) {
         self.is_over.set(true);
     }

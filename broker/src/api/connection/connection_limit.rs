@@ -31,7 +31,7 @@ struct Taken {
     reported: Option<Instant>,
 }
 
-/// The place of a connection. Dropped, it is free again.
+/// The slot of a connection. Dropping it frees the slot.
 #[derive(Debug)]
 pub(in crate::api) struct ConnectionSlot {
     shared: Arc<Shared>,
@@ -47,7 +47,7 @@ impl ConnectionLimit {
         }))
     }
 
-    /// Takes a place, if there is one.
+    /// Takes a slot if one is free.
     pub(in crate::api) fn take(&self, client: Client) -> Option<ConnectionSlot> {
         let mut taken = self.0.taken();
         let own = taken.by_client.get(&client).copied().unwrap_or(0);

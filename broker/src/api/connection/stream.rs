@@ -27,7 +27,7 @@ pub(in crate::api) struct Timeouts {
     pub(in crate::api) head: Duration,
     /// For the next request.
     pub(in crate::api) idle: Duration,
-    /// For an answer to be taken, as long as nothing of it is.
+    /// How long a client may stall the reading of an answer.
     pub(in crate::api) write: Duration,
 }
 
@@ -47,7 +47,7 @@ pub(in crate::api) struct GuardedStream {
     reading: Timer,
     writing: Timer,
     unheard: usize,
-    // Last, so that the place is free when the connection is closed.
+    // The last field, so that the slot is freed after the connection is closed.
     _slot: ConnectionSlot,
 }
 
@@ -84,7 +84,7 @@ impl GuardedStream {
         .min()
     }
 
-    /// Nothing of an answer is taken: not for ever.
+    /// A client that reads nothing of an answer has a time limit.
     fn hold_write<T>(
         &mut self,
         outcome: Poll<io::Result<T>>,

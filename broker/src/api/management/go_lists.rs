@@ -1,4 +1,4 @@
-//! The lists of the Go broker's management API, as it answers them: where something goes wrong, nothing but a status.
+//! The lists of the Go broker's management API: an error has only a status.
 
 use actix_web::HttpResponse;
 use futures_util::{StreamExt, TryStreamExt, stream};

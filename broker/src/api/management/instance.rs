@@ -60,7 +60,7 @@ pub(super) async fn roll_out(
     }
 }
 
-/// The answer to an operation that has begun.
+/// The answer to a started operation.
 pub(super) fn accepted(started: Started) -> HttpResponse {
     let token = RawValue::from_string(started.token).expect("a token is JSON");
     HttpResponse::Accepted().json(token)
@@ -133,7 +133,7 @@ pub(super) async fn health(run: Run, path: Path<String>) -> Result<HttpResponse,
     Ok(HttpResponse::Ok().json(health.await?))
 }
 
-/// `GET /mgmt/v1/director`: what the Director under all instances can do.
+/// `GET /mgmt/v1/director`: the version and abilities of the Director.
 pub(super) async fn director(run: Run) -> Result<HttpResponse, ApiError> {
     let abilities = run.operator(RequestKind::Director, |operations, context| async move {
         Ok(operations.engine().abilities(&context.call()).await?)

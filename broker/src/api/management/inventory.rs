@@ -1,4 +1,4 @@
-//! `/mgmt/v1/service_instances`: what service instances there are, and what is known of each.
+//! `/mgmt/v1/service_instances`: the service instances, with what is known of each.
 
 use std::collections::BTreeSet;
 

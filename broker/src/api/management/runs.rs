@@ -1,4 +1,4 @@
-//! `/mgmt/v1/runs`: what an errand writes down of its way through all service instances, so that it can be continued.
+//! `/mgmt/v1/runs`: an errand's record of its run over all service instances, with which it can be continued.
 
 use actix_web::{
     Error, HttpResponse,
@@ -19,7 +19,7 @@ use crate::api::{
     run::Run,
 };
 
-/// `POST /mgmt/v1/runs`: begins a run, which takes the place of the one before.
+/// `POST /mgmt/v1/runs`: starts a run, which replaces the previous one.
 pub(super) async fn begin(run: Run, body: Result<Bytes, Error>) -> Result<HttpResponse, ApiError> {
     let BeginRun { kind } = incoming::body(body)?.value;
     let begun = run.operator(RequestKind::Other, |operations, context| async move {

@@ -103,7 +103,7 @@ pub(super) async fn unbind(
     Ok(HttpResponse::Ok().json(json!({})))
 }
 
-/// Reports what is known of a binding, where the catalog announces it.
+/// Returns a binding, if the catalog announces it.
 pub(super) async fn fetch(
     run: Run,
     path: Path<(String, String)>,

@@ -171,8 +171,7 @@ pub(super) async fn deprovision(
     }
 }
 
-/// Reports what is known of a service instance, where the catalog announces it. Parameters are not kept, and so not
-/// reported.
+/// Returns a service instance, if the catalog announces it. Parameters are not stored, and so not returned.
 pub(super) async fn fetch(run: Run, path: Path<String>) -> Result<HttpResponse, ApiError> {
     if run.app.instance_fetching == InstanceFetching::NotOffered {
         return Err(not_offered("GetInstance"));
@@ -218,7 +217,7 @@ pub(super) fn check_context(context: Option<&Value>) -> Result<(), ApiError> {
     }
 }
 
-/// The answer to an operation that has begun.
+/// The answer to a started operation.
 fn accepted(started: Started) -> HttpResponse {
     let mut body = described(started.dashboard_url, &started.labels);
     body.insert("operation".to_owned(), started.token.into());

@@ -81,8 +81,8 @@ enum State {
 }
 
 impl From<OperationView> for Status {
-    /// Failed updates and deletes say what they have left, as far as that is known; nothing else may
-    /// (`spec/contracts/osb-api.md` §1.3). The same deployment can always be tried again.
+    /// Failed updates and deletes report the state of the instance, as far as known; other operations may not
+    /// (`spec/contracts/osb-api.md` §1.3). A deployment can always be repeated.
     fn from(operation: OperationView) -> Self {
         let usable = operation.condition.map(|left| left == Condition::Intact);
         let state = match operation.state {

@@ -1,4 +1,4 @@
-//! The Open Service Broker API: what platforms ask for.
+//! The Open Service Broker API.
 
 mod binding;
 mod catalog;

@@ -1,4 +1,4 @@
-//! The answers to what goes wrong with an instance: on the way to it, in its service, with a cancellation or a run.
+//! The answers to errors of an instance, its service, a cancellation or a run.
 
 use actix_web::http::StatusCode;
 use odb_api_types::code::Code;
@@ -29,14 +29,14 @@ impl ErrorContext {
             (RequestKind::StatusAlone, _) => orphans_unknown(),
             // 409 would be read as busy.
             (RequestKind::Rollout, Kind::Foreign(code)) => self.internal(*code, error),
-            // Here, 409 is what can be tried again.
+            // Here, 409 means that a retry may succeed.
             (RequestKind::DeleteOrphan, Kind::Foreign(code @ Code::ForeignDeployment)) => {
                 forbidden(*code, ID_IS_TAKEN)
             }
             (RequestKind::Rollout | RequestKind::DeleteOrphan, Kind::Busy) => {
                 busy().with_status(StatusCode::CONFLICT)
             }
-            // Credentials of an instance that is gone are gone.
+            // Credentials of a deleted instance do not exist.
             (RequestKind::Rollout | RequestKind::Unbind, Kind::NotFound) => {
                 not_found(NO_INSTANCE).with_status(StatusCode::GONE)
             }
@@ -51,7 +51,7 @@ impl ErrorContext {
             }
             (_, Kind::OutOfTime) => ApiError::out_of_time(),
             (_, Kind::TimedOut(code)) => ApiError::out_of_time().with_code(*code),
-            // It may go away by itself; if it does not, only the operator can help.
+            // A retry may succeed; otherwise only the operator can help.
             (_, Kind::CleanUp) => self.internal(Code::CleanUp, error).after(
                 "The deletion could not be completed. Delete the service instance again; if that does not help:",
             ),

@@ -1,4 +1,4 @@
-//! The answer to everything that is refused, in one place: status, code and text for users and for operators
+//! The answer to every rejected request, in one place: status, code and text for users and for operators
 //! (`spec/contracts/broker-behaviour.md` §2, §6).
 
 mod instance;
@@ -24,9 +24,9 @@ use instance::of_journal;
 /// The audience of an error.
 #[derive(Clone, Debug)]
 pub(super) enum Audience {
-    /// A platform's user, who learns whom to ask and what to quote of the instance.
+    /// A platform's user, who reads whom to contact and what to quote.
     User(InstanceId),
-    /// The operator, who can do something about the cause.
+    /// The operator, who can fix the cause.
     Operator,
 }
 
@@ -37,11 +37,10 @@ pub(super) enum RequestKind {
     Operation(OperationKind),
     Bind,
     Unbind,
-    /// Reads, and all that has no answers of its own.
+    /// Reads, and all requests without special answers.
     Other,
-    /// An upgrade or recreation by the operator's errands. The statuses are the Go broker's, whose errands take
-    /// outcomes from them: 409 is an instance that is busy, 410 one that is gone. They print the description of a 500
-    /// and of nothing else.
+    /// An upgrade or recreation by the operator's errands. The statuses are the Go broker's, whose errands derive
+    /// outcomes from them: 409 is a busy instance, 410 a deleted one. They print the description of a 500 only.
     Rollout,
     DryRun,
     Cancel,
@@ -52,7 +51,7 @@ pub(super) enum RequestKind {
     DeleteOrphan,
     /// A list of the Go broker's management API, whose errors are a status without a body.
     StatusAlone,
-    /// Its metrics, where 503 means that there is nothing to count.
+    /// Its metrics; 503 means that there is nothing to count.
     ServiceMetrics,
 }
 
@@ -66,7 +65,7 @@ pub(super) struct ErrorContext {
 }
 
 impl ErrorContext {
-    /// The answer to a request whose task was cut off.
+    /// The answer to a request whose task was aborted.
     pub(super) fn cut(&self, cut: Cut) -> ApiError {
         let error = match (&cut, self.kind) {
             (Cut::Stopping, RequestKind::Rollout) => stopping().with_status(StatusCode::CONFLICT),
@@ -291,13 +290,13 @@ impl ErrorContext {
         matches!(self.kind, RequestKind::Orphans | RequestKind::DeleteOrphan)
     }
 
-    /// Only the operator can help, and reads the cause itself (`spec/contracts/broker-behaviour.md` §6) where it is the
-    /// operator who asked.
+    /// Only the operator can help. If the operator sent the request, the answer contains the cause
+    /// (`spec/contracts/broker-behaviour.md` §6).
     fn internal(&self, code: Code, error: &(dyn Error + 'static)) -> ApiError {
         self.internal_because(code, error, &Chain(error).to_string())
     }
 
-    /// Where the operator lets users see causes, they see `cause` in the place of the error.
+    /// If the operator exposes causes, users see `cause` instead of the error.
     fn internal_because(&self, code: Code, error: &(dyn Error + 'static), cause: &str) -> ApiError {
         let request = &self.request;
         let text = match &self.audience {

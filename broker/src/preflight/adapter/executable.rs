@@ -29,8 +29,7 @@ const START: usize = 512;
 const ELF: &[u8] = b"\x7fELF";
 const MACHINE: std::ops::Range<usize> = 18..20;
 
-/// Looks at the executable, and asks it for schemas where they are switched on. Nothing else can be asked of it that
-/// does not belong to an order.
+/// Checks the executable, and requests schemas if they are on. No other call is possible without an order.
 pub(crate) async fn look(
     context: &Context<'_>,
     environment: impl Iterator<Item = (OsString, OsString)>,

@@ -1,4 +1,4 @@
-//! Asks the adapter what parameters each plan takes, once and for all plans at a time.
+//! Requests the parameter schemas of all plans at the same time, once.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) async fn check(
     }
     let deadline = Instant::now() + limit;
     let answers = join_all(offering.plans.iter().map(|plan| {
-        // The log has what the adapter says on the way.
+        // The adapter's stderr is logged.
         let span = tracing::info_span!("plan_schemas", plan.name = %plan.name);
         of_plan(adapter, offering, plan, deadline).instrument(span)
     }));

@@ -1,4 +1,4 @@
-//! Certificates: the broker's own, those of servers, and whose are trusted.
+//! Certificates: the broker's own, those of servers, and trust roots.
 
 pub(crate) mod of_file;
 pub(crate) mod of_server;
@@ -7,7 +7,7 @@ pub(crate) mod trust;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-/// From so many days before its end on a certificate is remarked on.
+/// How many days before its end a certificate causes a warning.
 const NOTICE_DAYS: i64 = 30;
 
 /// The complete days left, if they are few; negative after the end.

@@ -19,7 +19,7 @@ const KEY_KEY: &str = "broker.tls.key_file";
 /// The error and the remedy.
 type Wrong = (String, &'static str);
 
-/// Looks at every trust root of the file.
+/// Checks every trust root of the file.
 pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
     for CertificateText { key, pem } in &inspection.certificates {
@@ -48,7 +48,7 @@ pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> 
     findings
 }
 
-/// Looks at the broker's own certificate and key: each by itself, so that neither hides the other, then together.
+/// Checks the broker's own certificate and key: each on its own, so that neither hides the other, then together.
 pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
     let file = files.certificate.display();
     let failed =
@@ -137,7 +137,7 @@ fn of_no_use_together(files: &TlsFiles) -> Option<Wrong> {
     let error = load_tls(files).err()?;
     let cause = Chain(&error);
     match &error {
-        // When it is good has been looked at.
+        // Its validity period was checked before.
         CertificateError::NotYetValid { .. } | CertificateError::Expired { .. } => None,
         CertificateError::Unusable { .. } => Some((
             format!("is a key that does not go with the certificate: {cause}"),

@@ -1,4 +1,4 @@
-//! The broker's own certificate and key: read at the start, watched from then on, and looked at by the doctor.
+//! The broker's own certificate and key: read at the start, monitored later, and checked by `doctor`.
 
 use std::time::Duration;
 

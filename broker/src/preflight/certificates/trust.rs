@@ -91,7 +91,7 @@ impl<'a> Authorities<'a> {
         }
     }
 
-    /// Reads them, each by itself first, so that the one that cannot be used is named.
+    /// Reads them, each on its own first, so that an unusable one is named.
     pub(crate) fn trust(&self) -> Checked<Trust> {
         if self.verification == Verification::Off {
             let ((switch, upstream), key) = (self.switch, self.key);

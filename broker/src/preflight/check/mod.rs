@@ -1,11 +1,11 @@
-//! Looks at a configuration from all sides without serving: everything that would keep a broker from working, at once.
+//! Checks a configuration without serving, and reports all errors at once.
 //!
-//! | file | checks |
+//! | file | contents |
 //! | --- | --- |
-//! | `snippet`, `report` | nothing; they print what has been found |
+//! | `snippet`, `report` | print the findings |
 //!
-//! The file itself is checked by [`odb_config`], adapter and dependencies by the probes of a start, certificates by
-//! those of `certificates`.
+//! [`odb_config`] checks the file, the probes of a start check adapter and upstreams, and `certificates` checks
+//! certificates.
 
 mod report;
 mod snippet;
@@ -24,12 +24,12 @@ pub use report::Format;
 pub(crate) use report::{count, finding_line, findings_json};
 pub use snippet::Colour;
 
-/// How far a check goes.
+/// How much a check covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The file alone: it is meant for another machine.
+    /// Only the file, which is for another machine.
     File,
-    /// The file, what it names on this machine, and what the adapter says of its plans.
+    /// The file, the files that it names on this machine, and the adapter's answers about its plans.
     Machine,
     /// The upstreams as well, as at a start.
     Upstreams,
@@ -102,14 +102,14 @@ impl Findings {
         self
     }
 
-    /// There is nothing but remarks.
+    /// There are no errors.
     pub fn is_fine(&self) -> bool {
         self.inspection.errors.is_empty()
     }
 }
 
-/// Checks the text of a configuration. `file` is what problems call it, `environment` what an adapter is shown a few
-/// names of.
+/// Checks the text of a configuration. `file` is its name in findings, `environment` the source of the adapter's
+/// variables.
 pub async fn check(
     file: &Path,
     source: &str,

@@ -15,7 +15,7 @@ pub enum Colour {
     Off,
 }
 
-/// The problem, the line with a caret below what is wrong, and the remedy.
+/// The finding, the line with a caret, and the remedy.
 pub(crate) fn snippet(
     severity: Severity,
     finding: &ConfigFinding,

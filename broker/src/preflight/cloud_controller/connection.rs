@@ -19,7 +19,7 @@ use crate::preflight::{
     },
 };
 
-/// The Cloud Controller, and who administers the clients of its UAA; a user does not.
+/// The Cloud Controller, and the administrator of UAA clients; absent for a user.
 pub(crate) type Foundation = (CloudController, Option<ClientAdministration>);
 
 /// Connects to the Cloud Controller, if there is one. Version and credentials are tried apart, so that both are

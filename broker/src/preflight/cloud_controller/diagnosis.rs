@@ -34,7 +34,7 @@ const CLIENT_KEY: &str = "cf.uaa.authentication.client_credentials";
 const PLANS_IN_USE: &str = "to find plans in use that are not offered";
 const USER_KEY: &str = "cf.uaa.authentication.user_credentials";
 
-/// Looks at the Cloud Controller and at its UAA, at both at once.
+/// Probes the Cloud Controller and its UAA, at the same time.
 pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let subjects = [Subject::CloudController, Subject::CloudControllerUaa];
     let section = &context.sections.cloud_foundry;
@@ -117,7 +117,7 @@ async fn look_at_uaa(
     uaa::token(tokens, applicant, server, chart).await
 }
 
-/// Whether it can be asked more.
+/// Whether further requests are possible.
 async fn look_at_controller(
     server: &Server<'_>,
     client: &CloudController,

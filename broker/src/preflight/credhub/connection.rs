@@ -48,7 +48,7 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
         Finding::error(code, "bosh_credhub.authentication", found, remedy).because(&error)
     };
     let version = credhub.version(&call).await.map_err(unauthenticated)?;
-    // The offering's own folder may hold more than can be listed in time; this one is empty.
+    // The offering's own folder may have more entries than can be listed in time; this one is empty.
     let folder = format!("/odb/{}/start-up", config.offering.id);
     match folder.parse::<CredentialName>() {
         Ok(folder) => {

@@ -58,7 +58,7 @@ struct Endpoint<'a> {
     feature: &'static str,
 }
 
-/// Looks at the Director's CredHub and the UAA that it names.
+/// Probes the Director's CredHub and its UAA.
 pub(crate) async fn look_at_the_directors(context: &Context<'_>) -> Vec<Chart> {
     let (section, subject) = (&context.sections.bosh_credhub, Subject::DirectorCredHub);
     let switched_off = "`broker.enable_secure_manifests` is off";
@@ -88,7 +88,7 @@ pub(crate) async fn look_at_the_directors(context: &Context<'_>) -> Vec<Chart> {
     endpoint.look([subject, Subject::DirectorCredHubUaa]).await
 }
 
-/// Looks at the CredHub of applications and the UAA that it names.
+/// Probes the CredHub of applications and its UAA.
 pub(crate) async fn look_at_that_of_applications(context: &Context<'_>) -> Vec<Chart> {
     let (section, subject) = (&context.sections.runtime_credhub, Subject::RuntimeCredHub);
     let section = match context.section(section, &[subject], "`credhub` is not configured") {
@@ -235,7 +235,7 @@ impl Endpoint<'_> {
         )
     }
 
-    /// CredHub shows permissions to who may see them, and else says that there are none.
+    /// CredHub shows permissions to clients that may read them; to others it shows none.
     async fn permissions(&self, credhub: &CredHub, chart: &mut Chart) -> Option<()> {
         let offering = self.context.offering();
         let own = offering.map(|offering| format!("{}/{}", self.root, offering.id));

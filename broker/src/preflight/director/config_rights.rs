@@ -10,7 +10,7 @@ use odb_clients::{
 use odb_config::{BoshConfigs, Broker};
 use odb_redaction::Chain;
 
-/// Where the trial goes: to a config that there never is.
+/// The name of the trial's config, which never exists.
 const KIND: &str = "odb-rights";
 const NAME: &str = "trial";
 /// Ids of configs are positive numbers, so that no latest one is this.

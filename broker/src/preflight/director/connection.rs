@@ -130,7 +130,7 @@ async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
     Ok(director)
 }
 
-/// Connects to the Director with what is configured.
+/// Connects to the Director of the configuration.
 pub(crate) async fn open(
     call: &Call,
     bosh: &Bosh,

@@ -39,8 +39,8 @@ fn server_of<'a>(bosh: &'a Bosh, chart: &mut Chart) -> Option<Server<'a>> {
     Server::configured(url, "bosh.url", Authorities::of_director(bosh), chart)
 }
 
-/// The folder of its CredHub in which the Director keeps the variables of deployments: it is called like the Director.
-/// None where the Director cannot be asked, which is noted elsewhere.
+/// The folder of its CredHub in which the Director stores the variables of deployments, named like the Director. None
+/// if the Director does not answer, which is reported elsewhere.
 pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<CredentialName> {
     let bosh = context.sections.bosh.right()?;
     let server = server_of(bosh, &mut context.chart(Subject::Director))?;
@@ -50,7 +50,7 @@ pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<Credent
     format!("/{}", info.name).parse().ok()
 }
 
-/// Looks at the Director, and at its UAA where it has one.
+/// Probes the Director, and its UAA if it has one.
 pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let subjects = [Subject::Director, Subject::DirectorUaa];
     let bosh = match context.section(&context.sections.bosh, &subjects, FILE_HAS_ERRORS) {
@@ -65,7 +65,7 @@ pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     vec![chart, of_uaa]
 }
 
-/// Ends as soon as there is nothing more to be learned.
+/// Ends when no further probe is possible.
 async fn look_into(
     context: &Context<'_>,
     bosh: &Bosh,
@@ -149,7 +149,7 @@ async fn token(
     uaa::token(tokens, applicant, &uaa, chart).await
 }
 
-/// The Director never refuses `/info`, but it says for whom it takes us.
+/// The Director never rejects `/info`, but shows the authenticated user in it.
 async fn identity(
     director: &Director,
     applicant: Applicant<'_>,

@@ -18,7 +18,7 @@ use crate::preflight::{
     },
 };
 
-/// The config that is looked for; there never is one.
+/// The name of the config that is read, which never exists.
 const KIND: &str = "odb-rights";
 const NAME: &str = "trial";
 

@@ -75,12 +75,12 @@ impl Needed {
     }
 }
 
-/// Why a Director of this version cannot do what the offering needs, if it cannot.
+/// Why a Director of this version does not support the offering, if so.
 pub(crate) fn check(version: &str, offering: &Offering) -> Result<(), String> {
     compare(version, needed(offering))
 }
 
-/// Whether a Director of this version joins tasks by a context id. One that was built from its sources is taken to.
+/// Whether a Director of this version joins tasks by a context id. A build from source is assumed to.
 pub(crate) fn joins_tasks(version: &str) -> bool {
     match read(version) {
         Some(DirectorVersion::Release(major, minor)) => {

@@ -15,7 +15,7 @@ use crate::preflight::uaa::foundation::Uaa;
 pub(crate) enum Outcome {
     /// All is well.
     Fine(String),
-    /// Nothing, because it was not asked.
+    /// Nothing, because it was skipped.
     NotAsked(String),
     /// Something is amiss.
     Found(Finding),
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// Everything that has been found of one subject, in the order in which it was looked at.
+/// All findings about one subject, in the order of the probes.
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) subject: Subject,
@@ -82,7 +82,7 @@ impl Chart {
         self.row(probe, took.into(), Outcome::Fine(text.into()));
     }
 
-    /// It was not asked, and why.
+    /// The probe was skipped, with the reason.
     pub(crate) fn not_asked(&mut self, probe: Probe, why: impl Into<String>) {
         self.row(probe, None, Outcome::NotAsked(why.into()));
     }
@@ -97,7 +97,7 @@ impl Chart {
         self.row(probe, took.into(), Outcome::Found(finding));
     }
 
-    /// Something is amiss, so that the rest cannot be asked. Returns `None`, with which a probe ends.
+    /// A probe has failed, so the following ones are impossible. Returns `None`, with which a probe ends.
     pub(crate) fn failed<T>(
         &mut self,
         probe: Probe,

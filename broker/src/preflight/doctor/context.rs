@@ -11,7 +11,7 @@ use crate::preflight::doctor::{
     subject::{Probe, Subject},
 };
 
-/// After so many steps that take all their time the rest is not asked.
+/// After this many steps that time out, the rest is skipped.
 const STEPS: u32 = 5;
 
 pub(crate) const FILE_HAS_ERRORS: &str = "not checked, because of the errors in the file";
@@ -53,7 +53,7 @@ impl Timeouts {
         Call::within(self.end.remaining().min(self.step * 2))
     }
 
-    /// Each call is made once: what fails now and then should be seen.
+    /// Each call is made once, so that intermittent errors are visible.
     pub(crate) fn limits(self) -> Limits {
         Limits {
             connect: self.step,
@@ -63,7 +63,7 @@ impl Timeouts {
         }
     }
 
-    /// Waits for a step that has no limit of its own, and measures it.
+    /// Waits for a step without its own limit, and measures it.
     pub(crate) async fn wait<T>(
         self,
         step: impl Future<Output = T>,
@@ -85,7 +85,7 @@ impl Context<'_> {
         Chart::of(subject, self.timeouts)
     }
 
-    /// Of whom nothing is asked.
+    /// A subject that is not probed.
     pub(crate) fn left_out(&self, subject: Subject, why: &str) -> Chart {
         let mut chart = self.chart(subject);
         chart.not_asked(Probe::Answer, why);

@@ -15,7 +15,7 @@ use crate::preflight::{
     },
 };
 
-/// It grows when a key changes its meaning or goes.
+/// Increases when a key changes its meaning or is removed.
 const FORMAT: u64 = 1;
 
 impl Diagnosis {

@@ -32,7 +32,7 @@ pub(crate) enum Probe {
     Connection,
     /// The certificate is trusted.
     Certificate,
-    /// It answers, and is what it should be.
+    /// It answers as expected.
     Answer,
     /// It is new enough.
     Version,
@@ -40,9 +40,9 @@ pub(crate) enum Probe {
     Clock,
     /// It takes our credentials.
     Credentials,
-    /// We may do what is switched on.
+    /// The client has the rights that the enabled features need.
     Rights,
-    /// It has what is switched on.
+    /// It supports the enabled features.
     Features,
     /// We may use its BOSH configs.
     Configs,
@@ -91,7 +91,7 @@ impl Subject {
         }
     }
 
-    /// Under which code the log has it when it does not take our credentials.
+    /// The log's code for rejected credentials.
     pub(crate) fn credentials_code(self) -> Code {
         match self {
             Self::Director | Self::DirectorUaa => Code::DirectorCredentials,

@@ -17,7 +17,7 @@ use crate::preflight::{
     start::Checked,
 };
 
-/// Where a server is, and whose word that is.
+/// The address of a server, and its source.
 #[derive(Clone, Debug)]
 pub(crate) struct Server<'a> {
     pub(crate) url: Url,
@@ -32,7 +32,7 @@ pub(crate) struct Server<'a> {
 pub(crate) enum AddressSource {
     /// A key of our configuration.
     Key(&'static str),
-    /// Another server, by a setting of its own.
+    /// Another server, by its own setting.
     Upstream {
         /// Who.
         who: &'static str,
@@ -91,7 +91,7 @@ impl<'a> Server<'a> {
         authority(&self.url)
     }
 
-    /// Looks the name up, connects, and looks at the certificate. Nothing is asked.
+    /// Resolves the name, connects, and checks the certificate. No request is sent.
     pub(crate) async fn reach(&self, chart: &mut Chart) -> Option<()> {
         if let Some(proxy) = proxy_for(&self.url) {
             let why = format!("through the proxy `{proxy}`, which looks names up and connects");

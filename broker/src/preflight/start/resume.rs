@@ -1,4 +1,4 @@
-//! Picks up what an earlier process left in progress.
+//! Resumes the operations that an earlier process left in progress.
 
 use odb_api_types::code::Code;
 use odb_clients::http::Call;

@@ -6,7 +6,7 @@ use odb_core::{
     operations::{InstanceSource, Lifecycle, UsageReports},
 };
 
-/// Reports in the background from now on, where `broker.enable_telemetry` asks for it.
+/// Reports in the background from this call on, if `broker.enable_telemetry` is set.
 pub(crate) fn report(
     config: &Config,
     source: Option<&InstanceSource>,

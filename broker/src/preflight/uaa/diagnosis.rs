@@ -1,4 +1,4 @@
-//! A UAA: that it answers, and gives a token for what we have.
+//! A UAA: whether it answers, and issues a token for the credentials.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ struct App {
     version: String,
 }
 
-/// As whom a token is asked for.
+/// The identity for a token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Applicant<'a> {
     pub(crate) kind: ApplicantKind,
@@ -51,7 +51,7 @@ pub(crate) enum ApplicantKind {
     User,
 }
 
-/// Looks at a UAA without credentials: whether it can be asked for tokens.
+/// Probes a UAA without credentials: whether it can issue tokens.
 pub(crate) async fn look(server: &Server<'_>, chart: &mut Chart) -> Option<()> {
     server.reach(chart).await?;
     let answered = ask(server, &["info"], chart).await?;
@@ -65,7 +65,7 @@ pub(crate) async fn look(server: &Server<'_>, chart: &mut Chart) -> Option<()> {
     }
 }
 
-/// Asks for a token. `chart` is whose client it is.
+/// Requests a token. `chart` is the client's subject.
 pub(crate) async fn token(
     tokens: &TokenSource,
     applicant: Applicant<'_>,
@@ -186,7 +186,7 @@ pub(crate) fn is_rejection(error: &ServiceError) -> bool {
     }
 }
 
-/// A service has answered, and does not take our token or password.
+/// A service has answered, and rejects the token or password.
 pub(crate) fn is_unauthorized(error: &ServiceError) -> bool {
     let status = error.status();
     matches!(

@@ -14,7 +14,7 @@ use crate::preflight::{
     server::reach::{are_the_same, authority},
 };
 
-/// A UAA, by its address and by what its tokens say.
+/// A UAA, identified by its address and by its tokens.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Uaa {
     pub(crate) url: Option<Url>,

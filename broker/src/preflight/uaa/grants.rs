@@ -26,7 +26,7 @@ pub(crate) struct Grants<'a> {
 }
 
 impl Grants<'_> {
-    /// The command that gives a client what it lacks, and leaves it what it has by its token.
+    /// The command that adds the missing authorities to a client, and keeps those of its token.
     pub(crate) fn update(self, client: &str, token: &Token) -> String {
         // `uaa.none` means no authority.
         let held = token.scopes().iter().map(String::as_str);

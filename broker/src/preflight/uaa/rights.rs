@@ -1,4 +1,4 @@
-//! Which rights each feature needs: the one list that `doctor` goes by (`docs/operators/permissions.md`,
+//! The rights that each feature needs: the list that `doctor` checks (`docs/operators/permissions.md`,
 //! `spec/contracts/platform-apis.md` §1.6).
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(crate) const WITH_CREDENTIALS: [PermittedOperation; 5] = [
 pub(crate) enum DirectorRights {
     /// Everything, by this scope.
     Everything(String),
-    /// Everything with what belongs to these teams.
+    /// All rights on the resources of these teams.
     Teams(Vec<String>),
     /// To look.
     Reading,
@@ -65,8 +65,7 @@ impl DirectorRights {
     }
 }
 
-/// Whether scopes are an administrator's at some Director, of everything or of a team. Which Director it is, is left
-/// open.
+/// Whether the scopes are an administrator's at some Director, of everything or of a team.
 pub(crate) fn is_admin_at_a_director(scopes: &[String]) -> bool {
     let whose = |scope: &String| {
         scope

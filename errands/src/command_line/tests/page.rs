@@ -8,7 +8,7 @@ use crate::command_line::Program;
 
 const PAGE: &str = include_str!("../../../../docs/operators/reference/errands.md");
 
-/// The errands by name, without what every program has.
+/// The errands by name, without the subcommands of every program.
 fn errands() -> Vec<Command> {
     let mut program = Program::command();
     program.build();

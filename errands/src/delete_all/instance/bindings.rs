@@ -14,7 +14,7 @@ use super::{
     timeout::{SHORTEST_PAUSE, call},
 };
 
-/// The longest pause between two looks at the job of a binding, which most brokers delete at once.
+/// The longest pause between two polls of a binding's job; most brokers delete a binding immediately.
 const LONGEST_LOOK: Duration = Duration::from_secs(2);
 
 /// The outcome of a binding's deletion.
@@ -22,7 +22,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(2);
 enum Gone {
     /// The Cloud Controller says that it is.
     AsReported,
-    /// It has to be looked at again.
+    /// It must be polled again.
     NotYet,
 }
 

@@ -64,7 +64,7 @@ pub(crate) enum Error {
 /// How far a deletion has come that is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Its deletion has not been asked for.
+    /// Its deletion was not requested.
     NotBegun,
     /// It is being deleted.
     UnderWay,
@@ -99,7 +99,7 @@ impl Error {
     }
 }
 
-/// It is about our credentials, and not about what was asked.
+/// The error is about our credentials, not about the request.
 fn is_about_us(error: &ServiceError) -> bool {
     matches!(error.kind, FailureKind::NoToken { .. })
         || error.status().is_some_and(|status| status.as_u16() == 401)

@@ -17,7 +17,7 @@ enum JobLook {
 }
 
 impl Task<'_> {
-    /// Waits until a deletion has ended: what was begun here, or by another owner (`None`).
+    /// Waits for the end of a deletion: one of this errand, or of another client (`None`).
     pub(super) async fn follow(&mut self, begun: Option<Deletion>) -> Result<Ending, Error> {
         if begun == Some(Deletion::Done) {
             return Ok(Ending::Gone);

@@ -1,11 +1,11 @@
-//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do when another owner
-//! is at it, when an answer got lost, when something hangs on the instance.
+//! How one service instance is deleted: the steps of `spec/contracts/errands.md` §5, and what to do about other
+//! clients, lost answers and bindings.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `bindings` | what hangs on it is taken away |
-//! | `following` | a deletion is followed to its end |
-//! | `timeout` | how long is waited, and what is tried again |
+//! | `bindings` | deletes its bindings |
+//! | `following` | follows a deletion to its end |
+//! | `timeout` | time limits and retries |
 //! | `rules` | what an answer means |
 //! | `error` | why an instance is not deleted |
 
@@ -30,7 +30,7 @@ use crate::Dependencies;
 use rules::{Again, Next, next, word};
 use timeout::call;
 
-/// Deletes instances, as many at a time as it is asked for.
+/// Deletes instances, a limited number at a time.
 pub(crate) struct Deleter {
     cloud_controller: CloudController,
     dependencies: Dependencies,
@@ -67,7 +67,7 @@ struct Task<'d> {
 enum Ending {
     Gone,
     Failed(Error),
-    /// The broker would not have it yet, and said so.
+    /// The broker rejected the request for now, with a message.
     Refused(Again, String),
 }
 
@@ -85,7 +85,7 @@ impl Deleter {
         }
     }
 
-    /// Deletes an instance and sees to it that it is gone.
+    /// Deletes an instance and waits for the end.
     pub(crate) async fn delete(&self, instance: &InstanceGuid) -> Result<(), Error> {
         let mut task = Task {
             deleter: self,
@@ -184,7 +184,7 @@ impl Task<'_> {
         self.pause(self.deleter.polling_pause()).await
     }
 
-    /// Asks for the deletion; `None` when the instance has to be looked at again.
+    /// Requests the deletion; `None` if the instance must be read again.
     async fn ask_for_deletion(&mut self) -> Result<Option<Deletion>, Error> {
         self.must_go_on()?;
         self.say(format_args!("Deleting service instance {}", self.instance));

@@ -10,7 +10,7 @@ use super::{Ending, Error};
 /// The next step for an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Its deletion is asked for.
+    /// Requests its deletion.
     Delete,
     /// Its deletion is under way.
     Follow,
@@ -23,7 +23,7 @@ pub(super) enum Next {
 pub(super) enum Again {
     /// Another operation is in progress: try later.
     Busy,
-    /// Something is in the way that may have gone by the next time, or may not.
+    /// An obstacle that a retry may or may not overcome.
     InTheWay,
     /// No final answer, so the effect of the request is unknown.
     Unanswered,
@@ -51,13 +51,13 @@ pub(super) fn next(last: Option<&CfOperation>) -> Next {
         (Kind::Delete, State::Initial | State::InProgress) => Next::Follow,
         (Kind::Update | Kind::Unknown(_), State::Initial | State::InProgress)
         | (Kind::Create, State::Initial) => Next::Wait(kind.clone()),
-        // A creation is given up; a deletion that has failed is tried again.
+        // A creation is interrupted; a failed deletion is repeated.
         (Kind::Create, State::InProgress)
         | (_, State::Succeeded | State::Failed | State::Unknown(_)) => Next::Delete,
     }
 }
 
-/// How the deletion of an instance has ended that was asked for, if it has.
+/// The end of the requested deletion of an instance, if it has ended.
 pub(super) fn ending(prior_result: CfLastOperation) -> Option<Ending> {
     let CfOperation { kind, state } = prior_result.last_operation?;
     match (kind, state) {
@@ -71,7 +71,7 @@ pub(super) fn ending(prior_result: CfLastOperation) -> Option<Ending> {
     }
 }
 
-/// How the deletion of an instance has ended whose job has failed.
+/// The end of a deletion whose job has failed.
 pub(super) fn ending_of_failed_job(errors: &[CfError]) -> Ending {
     match errors.first().and_then(|error| error.code) {
         Some(IN_PROGRESS) => Ending::Refused(Again::Busy, reported(errors)),
@@ -119,7 +119,7 @@ pub(super) fn is_heard(error: &ServiceError) -> bool {
     error.code().is_some() || !passes(error)
 }
 
-/// Something is being done, whatever it is.
+/// Whether an operation is in progress.
 pub(super) fn is_under_way(last: Option<&CfOperation>) -> bool {
     last.is_some_and(|last| {
         matches!(

@@ -1,4 +1,4 @@
-//! How long is waited, and what is tried again.
+//! Time limits and retries.
 
 use std::{sync::PoisonError, time::Duration};
 
@@ -13,7 +13,7 @@ use super::{
 
 /// The time for one read request, including retries.
 const REQUEST: Duration = Duration::from_mins(2);
-/// The shortest pause between two looks: an interval of 0 is no reason to keep the Cloud Controller busy.
+/// The shortest pause between two polls: even with an interval of 0 the errand does not load the Cloud Controller.
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause before something is tried again, however long the polling interval.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ impl Deleter {
 }
 
 impl Task<'_> {
-    /// Asks what may be asked again, until there is an answer that means something.
+    /// Repeats a request until it has a meaningful answer.
     pub(super) async fn ask<T>(
         &self,
         question: impl AsyncFn(&CloudController, &Call) -> Result<T, ServiceError>,

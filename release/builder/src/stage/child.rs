@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A command that has not done what it should.
+/// A failed command.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
     /// It cannot be started.
@@ -31,7 +31,7 @@ pub enum ChildError {
         /// How it ended.
         status: ExitStatus,
     },
-    /// It has not ended in time, and was killed.
+    /// It exceeded its deadline, and was killed.
     #[error("`{program}` has not ended within {} s", deadline.as_secs())]
     TooSlow {
         /// Its name.
@@ -49,7 +49,7 @@ pub enum ChildError {
     },
 }
 
-/// Runs a command to its end. It shares our stderr; its stdout is what the caller has set, by default nowhere.
+/// Runs a command to its end. It shares our stderr; its stdout is set by the caller, by default null.
 pub(super) fn run(
     command: &mut Command,
     remedy: &'static str,

@@ -1,13 +1,13 @@
 //! From the project to a release folder.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `programs` | which program comes with which package |
-//! | `binaries` | programs that are there already, stripped |
-//! | `sources` | the part of the workspace that a package's programs are made of |
+//! | `programs` | the programs of each package |
+//! | `binaries` | existing programs, stripped |
+//! | `sources` | the part of the workspace with a package's programs |
 //! | `vendored` | the crates that they need |
-//! | `toolchain` | the Rust toolchain that an operator adds |
-//! | `child` | a command that has a deadline |
+//! | `toolchain` | the operator's Rust toolchain |
+//! | `child` | a command with a deadline |
 
 mod binaries;
 mod child;
@@ -28,8 +28,8 @@ use crate::{digest::Digest, executable::ExecutableError};
 pub use child::ChildError;
 pub use toolchain::ToolchainError;
 
-/// `config/blobs.yml` of a folder that has no blobs: all that packages need is below `src`. The `bosh` command line
-/// reads no folder without this file.
+/// `config/blobs.yml` of a folder without blobs: packages only need files below `src`. The `bosh` command line requires
+/// this file.
 const NO_BLOBS: &str = "--- {}\n";
 
 /// Files that `bosh create-release` writes between its two calls of `git status`, and files that must not be committed.
@@ -105,7 +105,7 @@ pub enum StageError {
         /// Why.
         source: toml_edit::TomlError,
     },
-    /// A `Cargo.toml` of the workspace says something else than it should.
+    /// A `Cargo.toml` of the workspace lacks something.
     #[error("`{path}` has no {missing}")]
     Workspace {
         /// Which.

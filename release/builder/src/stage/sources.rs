@@ -16,8 +16,8 @@ const LEFT_OUT: [&str; 2] = ["tests", "target"];
 /// Sections that only tests need.
 const FOR_TESTS: [&str; 4] = ["dev-dependencies", "test", "bench", "example"];
 
-/// Lays out a workspace of the members that the programs need, the same `Cargo.lock` without what they do not need, and
-/// the crates that are left in it. It compiles without a network.
+/// Creates a workspace of the members that the programs need, with a reduced `Cargo.lock` and its crates. It compiles
+/// without a network.
 pub(super) fn stage(project: &Path, package: &Package, sources: &Path) -> Result<(), StageError> {
     let folder = sources.join(package.name);
     let workspace = Workspace::read(project)?;
@@ -46,7 +46,7 @@ pub(super) fn rust_version(project: &Path) -> Result<String, StageError> {
 struct Workspace {
     folder: PathBuf,
     root: DocumentMut,
-    /// From the name of a package to its folder below the workspace's, and what it says of itself.
+    /// From the name of a package to its folder below the workspace's, and its manifest.
     members: BTreeMap<String, (String, DocumentMut)>,
 }
 
@@ -84,7 +84,7 @@ impl Workspace {
         })
     }
 
-    /// Members and what they depend on, by their names.
+    /// Members and their dependencies, by name.
     fn needed_by(&self, programs: &[&str]) -> Result<BTreeSet<String>, StageError> {
         let mut needed = BTreeSet::new();
         let mut open: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();

@@ -74,7 +74,7 @@ fn cargo(workspace: &Path) -> Command {
     command
 }
 
-/// Cargo has taken out of `Cargo.lock` what is not needed; that is all that may have changed.
+/// Cargo has removed unused packages from `Cargo.lock`; it may have changed nothing else.
 fn check_lock(project: &Path, package: &'static str, workspace: &Path) -> Result<(), StageError> {
     let own = locked(&project.join("Cargo.lock"))?;
     match locked(&workspace.join("Cargo.lock"))?
@@ -147,7 +147,7 @@ fn folder_of(line: &str) -> Option<String> {
     Some(format!("{name}-{version}"))
 }
 
-/// Leaves of a crate what Cargo reads when it does not compile it.
+/// Reduces a crate to what Cargo reads without compiling it.
 fn reduce(folder: &Path) -> Result<(), StageError> {
     #[derive(Deserialize)]
     struct Checksum {

@@ -207,8 +207,8 @@ fn check_other_half(session: &mut Session<'_>, ordered: &Ordered) {
     session.find(&calls::HALF_BINDINGS, "", detail, Some(id));
 }
 
-/// Creates and deletes a binding of its own in every other form. Secrets do not travel in
-/// arguments, so an adapter that needs them is not asked in that way.
+/// Creates and deletes a separate binding in every other form. Arguments never carry secrets, so the check skips the
+/// argument form for an adapter that needs secrets.
 fn check_binding_forms(session: &mut Session<'_>, case: &BindingCase, ordered: &Ordered) {
     let needs_stdin = session.inputs.secure_manifests && ordered.deployed.has_references();
     for (nth, form) in other_forms(session).into_iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::process::ProcessCall;
 /// Another form of the same request.
 #[derive(Clone, Copy)]
 pub(in crate::check) struct Form {
-    /// Goes after what is asked.
+    /// Appended to the description of the request.
     how: &'static str,
     /// Is broken by an adapter that does not understand it.
     rule: &'static Rule,
@@ -66,7 +66,7 @@ impl Form {
     }
 }
 
-/// The forms other than the one that an adapter on stdin is asked in anyway.
+/// All forms except the one that the check already uses for an adapter on stdin.
 pub(in crate::check) fn other_forms(session: &Session<'_>) -> Vec<Form> {
     if !session.asks_on_stdin() {
         return Vec::new();

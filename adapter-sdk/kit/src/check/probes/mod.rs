@@ -1,12 +1,13 @@
-//! The parts of a check, each a function that asks and holds the answers to the rules. `sequence` calls them in order.
+//! The parts of a check. Each part is a function that calls the adapter and checks the answers against the rules.
+//! `sequence` calls them in order.
 //!
-//! | file | asks |
+//! | file | checks |
 //! | --- | --- |
-//! | `orders`, `stability` | for orders without parameters, and for what must stay as it is |
-//! | `forms`, `malformed`, `subcommands` | in other ways |
-//! | `parameters`, `refused_parameters`, `plan_changes` | for what users choose |
-//! | `bindings`, `dashboards` | for bindings and dashboards |
-//! | `schemas` | for plan schemas |
+//! | `orders`, `stability` | orders without parameters, and what must not change |
+//! | `forms`, `malformed`, `subcommands` | other forms of request |
+//! | `parameters`, `refused_parameters`, `plan_changes` | what users choose |
+//! | `bindings`, `dashboards` | bindings and dashboards |
+//! | `schemas` | plan schemas |
 
 pub(in crate::check) mod bindings;
 pub(in crate::check) mod dashboards;

@@ -13,7 +13,7 @@ use crate::check::secret_rules::{Occasion, check_entered, check_secrets};
 use crate::check::session::Session;
 use crate::inputs::ParameterCase;
 
-/// Orders and updates with valid parameters, and looks whether they last.
+/// Orders and updates with valid parameters, and checks that the parameters persist.
 pub(in crate::check) fn check_parameters(session: &mut Session<'_>, ordered: &[Ordered]) {
     let cases = &session.inputs.parameters;
     if cases.is_empty() {
@@ -101,7 +101,7 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
     );
 }
 
-/// Holds an answer to what the inputs expect where.
+/// Checks an answer against the values that the inputs expect at each location.
 fn check_expectations(
     session: &mut Session<'_>,
     expected: &Map<String, Value>,
@@ -132,7 +132,7 @@ fn refused_though_valid(session: &mut Session<'_>, name: &str, refused: &Refused
     session.find_failure(&parameters::VALID_REFUSED, name, detail, refused.id);
 }
 
-/// The values of a case's secret parameters, which are secrets from now on.
+/// The values of a case's secret parameters, which the check treats as secrets from here on.
 fn entered(session: &mut Session<'_>, case: &ParameterCase) -> Vec<String> {
     let all = [Some(&case.create), case.update.as_ref()];
     let values: Vec<String> = all
@@ -147,7 +147,7 @@ fn entered(session: &mut Session<'_>, case: &ParameterCase) -> Vec<String> {
     values
 }
 
-/// Where a manifest is another because of what the user chose.
+/// The locations at which a manifest differs because of the user's choice.
 fn chosen(without: &Generated, with: &Generated, generated: &[Location]) -> Vec<Location> {
     manifest_differences(&without.manifest, &with.manifest)
         .into_iter()

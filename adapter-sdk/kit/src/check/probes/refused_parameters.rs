@@ -79,7 +79,7 @@ pub(in crate::check) fn check_refused_parameters(
     }
 }
 
-/// Orders with an unknown parameter beside secret ones: what the adapter says must not hold those.
+/// Orders with an unknown parameter next to secret ones. The adapter's messages must not contain the secrets.
 fn check_beside_secrets(session: &mut Session<'_>, ordered: &Ordered) {
     let Some(case) = session
         .inputs

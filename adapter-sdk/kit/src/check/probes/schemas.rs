@@ -32,7 +32,7 @@ pub(in crate::check) struct Schemas {
     document: Value,
 }
 
-/// Asks for the schemas of each plan and holds them against what the adapter really takes.
+/// Requests the schemas of each plan and compares them with what the adapter accepts.
 pub(in crate::check) fn check_schemas(
     session: &mut Session<'_>,
     ordered: &[Ordered],
@@ -88,7 +88,7 @@ fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Sche
             session.find(&rules::SCHEMA_MISSING, &location, detail, Some(id));
             return None;
         }
-        // Patterns come from outside: with this engine none of them takes long.
+        // Patterns come from outside. This engine evaluates every pattern in bounded time.
         let options = jsonschema::options()
             .with_draft(Draft::Draft4)
             .offline()

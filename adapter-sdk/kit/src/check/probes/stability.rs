@@ -39,7 +39,7 @@ enum Step {
     Upgrade,
 }
 
-/// Looks for pending changes, updates and upgrades what was ordered, changing nothing.
+/// Checks pending changes, update and upgrade of an ordered instance without changing anything.
 pub(in crate::check) fn check_stability(session: &mut Session<'_>, ordered: &[Ordered]) {
     session.begin(Area::Stability);
     for ordered in ordered {
@@ -62,7 +62,7 @@ pub(in crate::check) fn check_stability(session: &mut Session<'_>, ordered: &[Or
     }
 }
 
-/// The same for an instance with a UAA client, whose secret comes once.
+/// The same for an instance with a UAA client, whose secret the broker passes only once.
 fn check_with_uaa_client(session: &mut Session<'_>, ordered: &Ordered) {
     let secret = generated();
     session.learn_secret(&secret.as_str().into());

@@ -5,7 +5,7 @@ use crate::check::rules::process;
 use crate::check::session::{Manners, Session};
 use crate::process::ProcessCall;
 
-/// Calls the adapter without a subcommand, and with one that there is not.
+/// Calls the adapter without a subcommand, and with an unknown one.
 pub(in crate::check) fn check_subcommands(session: &mut Session<'_>) {
     session.begin(Area::Subcommands);
     let none = ProcessCall::of(Vec::new());

@@ -50,7 +50,7 @@ use serde::Serialize;
 /// One thing that an adapter can do wrong. Two rules are the same if their ids are.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name in reports, such as `K-02`. Stays what it is for good.
+    /// Its name in reports, such as `K-02`. The name never changes.
     pub id: &'static str,
     /// How bad it is.
     pub severity: Severity,

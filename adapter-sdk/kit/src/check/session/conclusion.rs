@@ -10,7 +10,7 @@ use crate::check::report::{Finding, FindingCall, Report};
 use crate::check::rules::{Rule, Severity, streams};
 
 impl Session<'_> {
-    /// The report. Now that all secrets are known, everything that was said is looked through.
+    /// Builds the report. All secrets are known at this point, so it searches all recorded output for them.
     pub(in crate::check) fn finish(mut self) -> Report {
         self.look_for_secrets();
         let commands: Vec<Option<String>> = self
@@ -130,8 +130,7 @@ fn write_privately(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)
 }
 
-/// The beginning of a long text. Not to be taken before secrets are out of it: half a secret is not
-/// found any more.
+/// The beginning of a long text. Remove secrets first: the search cannot find a truncated secret.
 fn beginning(text: String) -> String {
     const LONGEST: usize = 600;
     match text.char_indices().nth(LONGEST) {

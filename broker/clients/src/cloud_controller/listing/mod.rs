@@ -1,12 +1,12 @@
-//! Service instances as a stream of pages: memory is that of some pages, each instance is given
-//! once, and none is hidden by a list that changes while it is read.
+//! Service instances as a stream of pages. Memory holds only a few pages, each instance appears once, and a list that
+//! changes during the read hides none.
 //!
-//! A list is read newest first, its first page before the others, so that whatever changes it
-//! meanwhile shows. Then it is read again, of which only what is new is given.
+//! The client reads a list newest first and its first page before the others, so that concurrent changes show. It then
+//! reads the list again and returns only new entries.
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | `tally` | what has been seen, and whether something may be missing |
+//! | `tally` | what has been read, and whether something may be missing |
 
 mod tally;
 
@@ -29,7 +29,7 @@ use crate::{
 use tally::Tally;
 use url::Url;
 
-/// Pages of one list that are asked for at the same time.
+/// Concurrent page requests for one list.
 const PAGES_AT_ONCE: usize = 4;
 /// How often a list is read that changes while it is.
 const MOST_PASSES: u32 = 5;
@@ -37,7 +37,7 @@ const MOST_PASSES: u32 = 5;
 /// Service instances, one by one.
 pub type InstanceStream = BoxStream<'static, Result<CfInstance, ServiceError>>;
 
-/// Which service instances are asked for. An empty list of spaces or organizations lets all through.
+/// Which service instances to list. An empty list of spaces or organizations matches all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceQuery {
     /// Of any of these plans; of none if there is none.
@@ -142,7 +142,7 @@ struct Listing {
     lists: VecDeque<InstanceList>,
     pass: Option<Pass>,
     tally: Tally,
-    /// Where names are asked for.
+    /// Set if the query requests names.
     locations: Option<Locations>,
 }
 

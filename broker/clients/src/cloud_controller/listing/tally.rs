@@ -50,7 +50,7 @@ impl Tally {
         fresh
     }
 
-    /// Whether the pass, of which all pages were taken, has missed nothing.
+    /// Whether a pass that has read all pages has missed nothing.
     pub(super) fn is_whole(&self) -> bool {
         !self.has_changed && self.total.is_none_or(|total| total == self.entries)
     }
@@ -142,7 +142,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// Pages are read in any order once the first is there, and taken in theirs.
+        /// After the first page, the client reads pages in any order and returns them in list order.
         #[test]
         fn a_pass_that_calls_itself_whole_has_seen_whatever_was_there_all_the_time(
             count in 0_usize..60,

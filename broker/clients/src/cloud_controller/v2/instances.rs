@@ -4,7 +4,7 @@ use crate::cloud_controller::{
     InstanceGuid, InstanceQuery, OrganizationGuid, PlanGuid, SpaceGuid, listing::InstanceList,
 };
 
-/// How many ids go into one filter, so that the address stays below what proxies take.
+/// How many ids one filter holds, so that the URL stays below the limits of proxies.
 const IDS_PER_FILTER: usize = 50;
 
 pub(super) fn lists(query: &InstanceQuery) -> Vec<InstanceList> {

@@ -17,7 +17,7 @@ use crate::{
     service_error::ServiceError,
 };
 
-/// Spaces or organizations that are asked for at the same time.
+/// Concurrent requests for spaces or organizations.
 const LOCATIONS_AT_ONCE: usize = 4;
 
 pub(super) async fn name(

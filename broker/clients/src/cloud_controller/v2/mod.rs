@@ -1,11 +1,11 @@
-//! Version 2, as far as old foundations make it necessary (`spec/contracts/platform-apis.md`, section 4).
+//! Version 2, as far as old foundations require it (`spec/contracts/platform-apis.md`, section 4).
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `instances` | which lists of instances a query takes |
+//! | `instances` | which lists of instances a query needs |
 //! | `pages` | lists, page by page |
-//! | `locations` | the names of spaces and organizations, which are asked for one by one |
-//! | `visibility` | who sees a plan, which takes several requests here |
+//! | `locations` | the names of spaces and organizations, which need one request each |
+//! | `visibility` | who sees a plan, which needs several requests here |
 //! | `wire` | the JSON |
 
 mod instances;
@@ -48,7 +48,7 @@ const BROKERS: &[&str] = &["v2", "service_brokers"];
 const PER_PAGE: &str = "100";
 /// `CF-ServiceInstanceNotFound`. Any other 404 says nothing of the instance.
 const NO_SUCH_INSTANCE: u64 = 60_004;
-/// How many instances are asked for at the same time where each has to be asked for by itself.
+/// Concurrent requests if each instance needs its own request.
 const INSTANCES_AT_ONCE: usize = 8;
 
 pub(super) struct V2(pub(super) Connection);
@@ -456,7 +456,7 @@ impl V2 {
         Ok(found.map(|location| location.metadata.guid))
     }
 
-    /// Sent once: the broker is asked while the request waits.
+    /// Sent once: the Cloud Controller calls the broker during the request.
     async fn delete(
         &self,
         call: &Call,

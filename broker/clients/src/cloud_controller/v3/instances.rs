@@ -22,7 +22,7 @@ pub(super) fn one(instance: &InstanceGuid) -> [&str; 3] {
     ["v3", "service_instances", instance.as_str()]
 }
 
-/// One list, unless the query names more ids than one address has place for.
+/// One list, unless the query names more ids than fit into one URL.
 pub(super) fn lists(query: &InstanceQuery) -> Vec<InstanceList> {
     let plans = filters(
         "service_plan_guids",

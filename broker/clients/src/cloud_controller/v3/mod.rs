@@ -362,8 +362,8 @@ impl Api for V3 {
         Ok(found.maintenance_info.and_then(|info| info.version))
     }
 
-    /// The request is taken, with a job, when the broker has to be asked, and done otherwise. The job ends when the
-    /// last operation of the instance does, which says more.
+    /// Returns a job if the Cloud Controller must call the broker; otherwise the change is already complete. The job
+    /// ends with the last operation of the instance, which contains more detail.
     async fn upgrade_instance(
         &self,
         call: &Call,
@@ -403,7 +403,7 @@ impl V3 {
         self.0.send(call, request).await.map(drop)
     }
 
-    /// Names are unique where they are looked for.
+    /// Names are unique within the searched scope.
     async fn first<Guid: DeserializeOwned>(
         &self,
         call: &Call,
@@ -414,7 +414,7 @@ impl V3 {
         Ok(found.into_iter().next().map(|location| location.guid))
     }
 
-    /// Sent once: a repetition would meet the operation that the first one has begun.
+    /// Sent once: a retry would conflict with the operation that the first request started.
     async fn delete(&self, call: &Call, segments: &[&str]) -> Result<Deletion, ServiceError> {
         let url = self.0.address(segments, &[]);
         let request = Request::new(Method::DELETE, url, Repeat::WhileUnsent);

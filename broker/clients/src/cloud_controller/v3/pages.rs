@@ -15,7 +15,7 @@ use crate::{
 
 /// The most that the Cloud Controller gives at once.
 const PER_PAGE: &str = "5000";
-/// How many ids go into one filter, so that the address stays below what proxies take.
+/// How many ids one filter holds, so that the URL stays below the limits of proxies.
 pub(super) const IDS_PER_FILTER: usize = 50;
 
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
@@ -71,7 +71,7 @@ pub(super) fn values<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
 
 type Page<T> = Paged<T, IgnoredAny>;
 
-/// A page, and what comes along with it.
+/// A page with its included objects.
 #[derive(Deserialize)]
 #[serde(bound = "T: Deserialize<'de>, Included: Deserialize<'de> + Default")]
 pub(super) struct Paged<T, Included> {

@@ -16,11 +16,11 @@ use x509_parser::{certificate::X509Certificate, parse_x509_certificate};
 
 use super::{AcceptAnyServer, SystemStore, TrustError, verifier_of};
 
-/// Certificates of a PEM text. Each vouches for itself, as with Go; those of authorities also vouch for what they have
-/// signed.
+/// Certificates of a PEM text. Each is trusted itself, as with Go; those of authorities also for the certificates that
+/// they have signed.
 pub(super) struct Configured {
     certificates: Vec<CertificateDer<'static>>,
-    /// Absent where none of them is an authority's.
+    /// Absent if none of them is an authority's.
     authorities: Option<Arc<WebPkiServerVerifier>>,
 }
 
@@ -62,8 +62,8 @@ impl Configured {
     }
 }
 
-/// Whether a certificate may have signed others: the key of a server's must not be good for any name. Before version 3
-/// certificates do not say, and what cannot be read is refused when it is added to the authorities.
+/// Whether a certificate may sign others: a server's key must not be valid for every name. Certificates before version
+/// 3 do not say so; unreadable ones are rejected when they are added to the authorities.
 fn may_sign(certificate: &CertificateDer<'_>) -> bool {
     parse_x509_certificate(certificate).map_or(true, |(_, read)| {
         read.version().0 < X509_VERSION_3 || read.is_ca()
@@ -96,8 +96,8 @@ impl Verifier {
         let Err(refused) = by_configured else {
             return by_configured;
         };
-        // Reading the store blocks for a few milliseconds, once in the life of the process. A machine without one
-        // trusts what is configured.
+        // Reading the store blocks for a few milliseconds, once in a process. A machine without one trusts the
+        // configured certificates.
         let Some(Ok(system)) = self.system.map(SystemStore::verifier) else {
             return Err(refused);
         };

@@ -74,7 +74,7 @@ impl ClientAdministration {
         self.0.connection.send(call, request).await?.json()
     }
 
-    /// Looks a client up. Safe to repeat.
+    /// Reads a client. Safe to repeat.
     #[tracing::instrument(name = "uaa.client", skip_all)]
     pub async fn client(
         &self,

@@ -2,12 +2,12 @@
 //!
 //! Contract: `spec/contracts/platform-apis.md`, sections 1.5 and 1.6.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `administration` | create, look up, update, delete, and change secrets |
-//! | `registration` | what a client is registered with |
-//! | `secret_change` | what may be done to the secrets of a client |
-//! | `rights` | what a token allows to do to clients |
+//! | `administration` | create, read, update, delete, and change secrets |
+//! | `registration` | the attributes of a client |
+//! | `secret_change` | operations on the secrets of a client |
+//! | `rights` | the rights of a token on clients |
 
 mod administration;
 mod registration;

@@ -10,9 +10,9 @@ use super::ClientId;
 pub enum SecretChange {
     /// Another secret beside the one there is.
     Add(SecretString),
-    /// A secret in the place of all others.
+    /// One secret that replaces all others.
     Replace(SecretString),
-    /// The older one of two goes.
+    /// Deletes the older one of two.
     DeleteOlder,
 }
 

@@ -29,7 +29,7 @@ pub(super) type Here = BTreeMap<InstanceId, Occupancy>;
 /// How many instances the source has.
 #[derive(Clone, Debug)]
 pub(super) struct Totals {
-    /// When they were asked for.
+    /// When they were requested.
     pub(super) began: Instant,
     pub(super) counts: BTreeMap<Total, u64>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Totals {
 /// Everything that the source and the operation records say.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
-    /// When it was begun: what happened later need not be in it.
+    /// When the listing started: it may lack later changes.
     pub(super) began: Instant,
     pub(super) records: Vec<CountedInstance>,
     pub(super) occupancies: Here,
@@ -45,8 +45,8 @@ pub(super) struct Listing {
     pub(super) deployed: BTreeSet<InstanceId>,
 }
 
-/// Whether it takes a look at the Director to know if an instance of the source was ever let in: an order that was
-/// refused may look like an instance at rest, for example when the platform failed to delete it.
+/// Whether only the Director can show if the broker ever accepted an instance of the source: a rejected order may look
+/// like an instance at rest, for example when the platform failed to delete it.
 pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool {
     let may_be_unmade = match record.state {
         PlatformState::Settled | PlatformState::Updating | PlatformState::Listed => true,
@@ -56,10 +56,10 @@ pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool
     may_be_unmade && occupancy.is_none_or(|occupancy| occupancy.kind == OccupancyKind::Absent)
 }
 
-/// The places that are kept here, and what earlier listings have taught.
+/// The reservations, and the knowledge from earlier listings.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Let in, and their requests not answered yet.
+    /// Reserved for requests without an answer yet.
     reserved: BTreeMap<InstanceId, PlanId>,
     /// The previous plans of instances that are being moved: the source's total may be older than its row of the
     /// instance.
@@ -74,16 +74,16 @@ pub(super) struct Ledger {
 struct Learned {
     /// Totals requested before this time are too old for it.
     at: Instant,
-    /// Places of instances that earlier processes have worked on and that no total shows.
+    /// Reservations of instances of earlier processes that no total includes.
     hidden: BTreeMap<InstanceId, BTreeSet<PlanId>>,
     /// Instances that were being created when this process began; it is unknown whether they were admitted.
     inherited: BTreeSet<InstanceId>,
-    /// Operations of this process of which the totals show what they are about, by their beginning.
+    /// Operations of this process that the totals include, with their start.
     shown: HashMap<InstanceId, Instant>,
 }
 
 impl Ledger {
-    /// Keeps a place. `origin` is the plan from which the instance shall be moved, if that is known.
+    /// Makes a reservation. `origin` is the plan from which the instance moves, if known.
     pub(super) fn reserve(
         &mut self,
         instance: &InstanceId,
@@ -165,8 +165,8 @@ impl Ledger {
         Some(usage)
     }
 
-    /// The places that are taken by others than `ordered`. `recently` is how long ago something can have happened here
-    /// that the source has not heard of.
+    /// The usage of all instances except `ordered`. `recently` is how long ago a change may have happened that the
+    /// source does not show yet.
     pub(super) fn exactly(
         &mut self,
         listing: &Listing,
@@ -222,7 +222,7 @@ impl Ledger {
         origin.filter(|_| may_be_there || self.reserved.contains_key(instance))
     }
 
-    /// Where an instance takes its place that the source knows.
+    /// The plans that an instance of the source counts on.
     fn listed_location(
         &self,
         record: &CountedInstance,
@@ -302,7 +302,7 @@ impl Ledger {
         });
     }
 
-    /// Takes from a listing what totals do not show.
+    /// Records what a listing shows and totals do not.
     pub(super) fn learn(&mut self, listing: &Listing, here: &Here, now: Instant) {
         self.forget_origins(listing, here);
         let creating = listing
@@ -367,7 +367,7 @@ fn may_be_at_its_origin(kind: OccupancyKind) -> bool {
     matches!(kind, OccupancyKind::Arriving | OccupancyKind::Remaining)
 }
 
-/// Where an instance takes its place that the source does not know: not yet, or no more.
+/// The plans that an instance counts on that the source does not list: not yet, or no longer.
 fn unlisted_location(occupancy: &Occupancy, now: Instant, recently: Duration) -> BTreeSet<PlanId> {
     let takes_a_location = match occupancy.kind {
         OccupancyKind::Arriving | OccupancyKind::Leaving => true,

@@ -24,7 +24,7 @@ use crate::{
 };
 use ledger::{Here, Ledger, Listing, Totals, is_unsettled};
 
-/// Counts instances and keeps places for those on their way.
+/// Counts instances and reserves capacity for those in creation.
 #[derive(Clone, Debug)]
 pub(super) struct Counting {
     source: InstanceSource,
@@ -56,7 +56,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A place that a request asks for.
+/// A reservation that a request needs.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     instance: &'a InstanceId,
@@ -98,7 +98,7 @@ impl Counting {
         }
     }
 
-    /// Learns what earlier processes have left in progress, so that the first order need not.
+    /// Reads what earlier processes left in progress, so that the first order need not.
     pub(super) async fn prepare(&self, engine: &dyn Engine, call: &Call) -> Result<(), Refused> {
         if !self.offering.has_quotas() {
             return Ok(());
@@ -109,7 +109,7 @@ impl Counting {
         Ok(())
     }
 
-    /// Keeps a place on the plan for an instance that shall be made, if the quotas have one.
+    /// Reserves capacity on the plan for a new instance, if the quotas allow it.
     pub(super) async fn reserve(
         &self,
         engine: &dyn Engine,
@@ -126,8 +126,8 @@ impl Counting {
         self.find_reservation(engine, request_context, wanted).await
     }
 
-    /// Keeps a place on the plan for an instance that is on another one, `from` where that is known. It takes its place
-    /// on both until it is known how the move has ended.
+    /// Reserves capacity on the plan for an instance of another plan (`from`, if known). The instance counts on both
+    /// until the outcome of the move is known.
     pub(super) async fn reserve_move(
         &self,
         engine: &dyn Engine,
@@ -159,7 +159,7 @@ impl Counting {
             return Ok(location);
         }
         let listing = self.list(engine, &call).await?;
-        // Looking and reserving are one step: two orders must not see the same last place.
+        // Counting and reserving are one step: two orders must not get the same last reservation.
         let mut ledger = self.ledger.lock();
         let here = here(engine);
         let recently = self.timings.recorded;
@@ -168,7 +168,7 @@ impl Counting {
         Ok(self.keep(&mut ledger, &here, wanted))
     }
 
-    /// Keeps a place if the totals alone show that there is one.
+    /// Makes a reservation if the totals alone show free capacity.
     async fn try_totals(
         &self,
         engine: &dyn Engine,

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::offering::Total;
 
-/// The Cloud Controller, with what has been learned of the offering's plans there. Cheap to clone.
+/// The Cloud Controller, with a cache of the offering's plans there. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct CloudControllerSource {
     client: CloudController,
@@ -45,8 +45,8 @@ struct KnownPlans {
 }
 
 impl CloudControllerSource {
-    /// The instances of `offering` at a Cloud Controller. Plans are asked for before each listing; those who count
-    /// believe what is not older than `timings` say.
+    /// The instances of `offering` at a Cloud Controller. Plans are read before each listing; counts use cached plans
+    /// up to the age in `timings`.
     pub fn new(client: CloudController, offering: Arc<Offering>, timings: &Timings) -> Self {
         Self {
             client,
@@ -86,7 +86,7 @@ impl CloudControllerSource {
         Ok(known.plans.iter().map(|(_, plan)| plan.clone()).collect())
     }
 
-    /// The organizations that are meant by these, names or guids. A guid is not looked up.
+    /// The organizations with these names or guids. A guid is not looked up.
     pub(super) async fn organizations(
         &self,
         call: &Call,
@@ -198,7 +198,7 @@ impl CloudControllerSource {
         Ok(known.offering())
     }
 
-    /// Those of the instances that are known, of whatever offering.
+    /// Those of the instances that exist, of any offering.
     pub(super) async fn known_by_id(
         &self,
         call: &Call,
@@ -331,7 +331,7 @@ impl KnownPlans {
         }
     }
 
-    /// An instance of a plan has been ordered: it is there by now.
+    /// An instance of a plan has been ordered: it exists by now.
     fn include(&self, totals: &BTreeSet<Total>) -> bool {
         totals.iter().all(|total| match total {
             Total::OfPlan(plan) => self.plans.iter().any(|(_, known)| known == plan),
@@ -345,7 +345,7 @@ impl KnownPlans {
     }
 }
 
-/// A plan that was learned is no more, so that its list is gone (in version 2 of the API).
+/// A cached plan was deleted, so its list does not exist (in version 2 of the API).
 fn is_about_an_unknown_plan(error: &ServiceError) -> bool {
     matches!(
         error.kind,

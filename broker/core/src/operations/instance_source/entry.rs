@@ -17,7 +17,7 @@ pub struct InstanceEntry {
     pub plan: PlanId,
     /// The space that it is in, where the source knows it.
     pub space: Option<SpaceGuid>,
-    /// The space's name, if names were asked for and the source knows it.
+    /// The space's name, if names were requested and the source has it.
     pub space_name: Option<String>,
     /// The space's organization, likewise.
     pub organization: Option<OrganizationGuid>,
@@ -47,9 +47,10 @@ pub enum PlatformState {
     Settled,
     /// It is there, and being updated.
     Updating,
-    /// The broker is asked for it, and has perhaps said yes. Older Cloud Controllers say this before they ask.
+    /// The platform has sent the order to the broker, which may have accepted it. Older Cloud Controllers show this
+    /// before they send it.
     Creating,
-    /// The broker has not said yes, or could not make it.
+    /// The broker has not accepted it, or could not create it.
     Unmade,
     /// The list has it without a state.
     Listed,

@@ -20,7 +20,7 @@ pub enum SourceError {
          `service_instances_api.root_ca_cert`?"
     )]
     UnknownAuthority(#[source] ServiceError),
-    /// The source does not understand what it was asked for.
+    /// The source cannot apply the filter.
     #[error("could not choose among the service instances")]
     Filter(#[from] FilterError),
     /// Not all instances are shown to us.

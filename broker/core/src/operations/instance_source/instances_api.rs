@@ -54,7 +54,7 @@ pub(super) async fn by_plan(
     Ok(by_plan)
 }
 
-/// Each instance once, whatever the list has.
+/// Each instance once, even if the list repeats it.
 async fn listed(
     api: &ServiceInstancesApi,
     call: &Call,

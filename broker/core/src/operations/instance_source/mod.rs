@@ -104,8 +104,8 @@ impl InstanceSource {
         }
     }
 
-    /// The organizations that are meant by these, names or guids; what is no organization may be among them. The
-    /// service instances API knows none. Safe to repeat.
+    /// The organizations with these names or guids; unknown ones may be included. The service instances API has none.
+    /// Safe to repeat.
     pub async fn organizations(
         &self,
         call: &Call,
@@ -117,8 +117,8 @@ impl InstanceSource {
         }
     }
 
-    /// Those of a few instances that are of the offering and that the source knows, in the order of their ids, with the
-    /// names of their places.
+    /// Those of a few instances that belong to the offering and exist in the source, in the order of their ids, with
+    /// the names of their spaces and organizations.
     pub fn few(&self, call: &Call, instances: Vec<InstanceId>) -> EntryStream {
         match self {
             Self::CloudController(source) => {
@@ -130,7 +130,7 @@ impl InstanceSource {
                 let found = found.buffered(LOOKS_AT_ONCE);
                 found.try_filter_map(|found| ready(Ok(found))).boxed()
             }
-            // It has nothing but its list.
+            // The API has only its list.
             Self::ServiceInstancesApi(api) => instances_api::entries(api, call, Selection::all())
                 .try_filter(move |entry| ready(instances.contains(&entry.instance)))
                 .boxed(),

@@ -1,4 +1,4 @@
-//! Which of the service instances are asked for.
+//! A selection of service instances.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use odb_clients::cloud_controller::{LocationNames, OrganizationGuid, SpaceGuid};
 /// The parameters that the Cloud Controller's instances are chosen by: names of an organization and of a space in it.
 const LOCATION: [&str; 2] = ["cf_org", "cf_space"];
 
-/// Which of the service instances are asked for.
+/// A selection of service instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// Those on these plans of the catalog; on any if there is none.

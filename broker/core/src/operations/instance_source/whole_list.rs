@@ -41,9 +41,8 @@ impl InstanceSource {
         }
     }
 
-    /// Removes those of the instances that the source knows when asked for them at this moment: they may belong to
-    /// another offering, or have slipped from one page of a list to another while it was read. After an error the
-    /// instances are of no use.
+    /// Removes the instances that the source has at this moment: they may belong to another offering, or have moved
+    /// between pages of a list while it was read. After an error the instances are not valid.
     pub async fn remove_known(
         &self,
         call: &Call,
@@ -55,7 +54,7 @@ impl InstanceSource {
                     instances.remove(&known);
                 }
             }
-            // There is nothing but its list.
+            // The API has only its list.
             Self::ServiceInstancesApi(_) => {
                 self.remove_listed(call, instances).await?;
             }

@@ -64,7 +64,7 @@ impl LockMode {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Ask(LockMode),
-    /// A request ends, or gives up waiting: the oldest ones have the lowest numbers.
+    /// A request ends, or stops waiting: the oldest ones have the lowest numbers.
     Leave(prop::sample::Index),
 }
 
@@ -151,7 +151,7 @@ impl Model {
 
 type Guard = Box<dyn std::any::Any>;
 
-/// A request: waiting, or holding what it asked for.
+/// A request: waiting, or with its lock.
 enum Request {
     Waits(Pin<Box<dyn Future<Output = Guard>>>),
     Holds { _guard: Guard },
@@ -179,7 +179,7 @@ fn ask(locks: &Locks, wanted: LockMode) -> Request {
     }))
 }
 
-/// Polls every waiting request. Returns those that hold what they asked for.
+/// Polls every waiting request. Returns those that have their lock.
 fn settle(requests: &mut BTreeMap<usize, Request>) -> BTreeSet<usize> {
     let mut context = Context::from_waker(Waker::noop());
     // Each request that proceeds may let another one proceed.

@@ -12,7 +12,7 @@ use crate::{
     operations::{BindRequest, BindResource, Refused},
 };
 
-/// A binding whose credentials are to be kept.
+/// A binding whose credentials are to be stored.
 #[derive(Clone, Debug)]
 pub(in crate::operations) struct Keeping {
     secure: SecureBindings,
@@ -46,8 +46,8 @@ impl Keeping {
         })
     }
 
-    /// Looks whether the binding is there. The reader of one that is gets let in: the process may have ended before it
-    /// came to that.
+    /// Reads whether the binding exists. If it does, its reader gets permission: an earlier process may have ended
+    /// before that.
     pub(in crate::operations) async fn find(
         &self,
         call: &Call,
@@ -62,7 +62,7 @@ impl Keeping {
         Ok(Before::Same(record.into_answer()))
     }
 
-    /// Keeps the credentials. The platform gets a reference in their place.
+    /// Stores the credentials. The platform gets a reference instead.
     pub(in crate::operations) async fn keep(
         &self,
         call: &Call,
@@ -82,7 +82,7 @@ impl Keeping {
         Ok(record.into_answer())
     }
 
-    /// Removes whatever may have been kept.
+    /// Removes whatever may have been stored.
     pub(in crate::operations) async fn roll_back(
         &self,
         call: &Call,

@@ -46,7 +46,7 @@ pub struct SecureBindings {
     service: OfferingId,
 }
 
-/// The runtime CredHub could not be asked, or did not do what it was asked to.
+/// The runtime CredHub did not answer, or rejected the request.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {activity}")]
 pub struct SecureBindingError {
@@ -143,8 +143,8 @@ impl SecureBindings {
         Ok(())
     }
 
-    /// Removes whatever is kept of a binding. The record goes last: should something fail, the next try knows the
-    /// reader, who is otherwise known to the request that let him in.
+    /// Removes everything stored about a binding. The record is removed last: after an error, the next attempt finds
+    /// the reader in it.
     pub(super) async fn remove(
         &self,
         call: &Call,
@@ -185,7 +185,7 @@ impl SecureBindings {
         }
     }
 
-    /// Removes whatever is kept of the bindings of an instance.
+    /// Removes everything stored about the bindings of an instance.
     async fn remove_all_of(
         &self,
         call: &Call,

@@ -1,4 +1,4 @@
-//! Under which names the runtime CredHub keeps what belongs to a binding.
+//! The names of a binding's entries in the runtime CredHub.
 
 use odb_api_types::ids::{BindingId, InstanceId, OfferingId};
 use odb_clients::credhub::CredentialName;

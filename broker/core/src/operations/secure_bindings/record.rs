@@ -33,7 +33,7 @@ enum Credentials {
 }
 
 impl BindingRecord {
-    /// Of a binding whose credentials are stored under these names.
+    /// The record of a binding whose credentials are stored under these names.
     pub(in crate::operations) fn referring(
         names: &BindingNames,
         identity: RequestIdentity<'_>,

@@ -20,7 +20,7 @@ impl Answer {
     /// One JSON value and nothing after it.
     pub(super) fn json<T: DeserializeOwned>(self) -> Result<T, AdapterError> {
         serde_json::from_slice(&self.stdout).map_err(|error| {
-            // serde's own words quote what they stumbled over.
+            // serde's own text quotes the invalid value.
             let (line, column) = (error.line(), error.column());
             let error = match error.classify() {
                 Category::Eof if self.stdout.is_empty() => "it is empty".to_owned(),

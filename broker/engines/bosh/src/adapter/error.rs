@@ -34,13 +34,13 @@ pub enum AdapterError {
         /// The length of the longest argument in bytes.
         longest: usize,
     },
-    /// It did not end in time.
+    /// The call exceeded its time.
     #[error("the service adapter did not answer `{call}` in time and was stopped")]
     Hung {
         /// The subcommand.
         call: Subcommand,
     },
-    /// Others kept it from being started in time.
+    /// Other calls prevented its start in time.
     #[error(
         "could not run the service adapter's `{call}` in time: the limit of concurrent calls was reached"
     )]

@@ -160,7 +160,7 @@ impl ServiceAdapter {
         Ok(())
     }
 
-    /// Asks what parameters a plan takes. Nothing has been checked of what it says.
+    /// Requests the parameter schemas of a plan. They are not validated here.
     pub async fn plan_schemas(
         &self,
         request: &GeneratePlanSchemas,

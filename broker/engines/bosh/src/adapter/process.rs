@@ -35,11 +35,11 @@ pub(super) struct Ceilings {
     pub(super) log: usize,
 }
 
-/// How a child ended that ended by itself.
+/// How a child ended on its own.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
-    /// The last line of stderr that is not blank, redacted; none where more was said than reaches the log.
+    /// The last line of stderr that is not blank, redacted; none if stderr was longer than the logged part.
     pub(super) last_words: Option<String>,
 }
 
@@ -56,8 +56,8 @@ pub(super) enum Unfinished {
     Read(#[source] io::Error),
 }
 
-/// Runs `program` with what it is asked, reads it, and sees it ended by `deadline`. Dropped before its end, it kills
-/// the child.
+/// Runs `program` with the input, reads its output, and ends it by `deadline`. If the future is dropped, it kills the
+/// child.
 pub(super) async fn run(
     program: &Path,
     adapter_request: AdapterRequest,
@@ -160,7 +160,7 @@ pub fn start_watchdog(arguments: &[&str]) {
     }
 }
 
-/// From now on new children of this process are those of adapters. For the beginning of the process.
+/// From this call on, new children of this process belong to adapters. For the start of the process.
 pub fn watch_for_orphans() {
     adopt_orphans(report);
 }

@@ -211,7 +211,7 @@ async fn a_hanging_adapter_is_killed_with_all_that_it_started() {
 async fn a_daemon_with_a_session_of_its_own_goes_with_its_call() {
     for body in [
         "setsid -f sh -c 'echo $$ > daemon; exec sleep 1000'",
-        // With a family of its own, and deaf to friendly words.
+        // With its own process group, and ignoring SIGTERM.
         "setsid -f sh -c 'trap \"\" TERM HUP; setsid -f sh -c \"echo \\$\\$ > daemon; sleep 1000; sleep 1000\"; sleep 1000'",
     ] {
         let script = Script::new(&format!(

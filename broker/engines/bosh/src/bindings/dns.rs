@@ -22,7 +22,7 @@ use odb_redaction::Chain;
 
 use crate::{BoshEngine, error::Error};
 
-/// So many links are made side by side.
+/// How many links are created in parallel.
 const SIDE_BY_SIDE: usize = 4;
 
 /// Why a deployment has no address that the plan asks for.
@@ -59,7 +59,7 @@ pub enum NoLink {
 /// The entries that one provider answers.
 type Wanted = BTreeMap<LinkProviderId, Vec<DnsBinding>>;
 
-/// The addresses that the bindings of a plan need, by the names of the plan's entries. A plan that is gone from the
+/// The addresses for the bindings of a plan, by the names of the plan's entries. A plan that is no longer in the
 /// configuration needs none.
 pub(crate) async fn dns_addresses(
     engine: &BoshEngine,
@@ -83,7 +83,7 @@ pub(crate) async fn dns_addresses(
         .await
         .map_err(Error::director("list what the deployment provides"))?;
     let wanted = by_provider(entries, &providers)?;
-    // All come to their ends, also beside one that fails: each deletes its link.
+    // All run to their end, even if one fails: each deletes its link.
     let found: Vec<Result<DnsAddresses, Error>> = stream::iter(wanted)
         .map(|(provider, entries)| async move {
             // A name for each provider: nothing that is deleted here is in use there.

@@ -28,12 +28,12 @@ pub(crate) struct BoshInstance {
     dns_addresses: DnsAddresses,
 }
 
-/// Looks at the instance that credentials are asked for.
+/// Reads the instance of a binding request.
 pub(crate) async fn find_bindable(
     engine: &BoshEngine,
     order: &BindingOrder,
 ) -> Result<BoshInstance, Error> {
-    // While it comes or goes there is nothing to bind to; an update leaves it usable.
+    // During its creation or deletion there is nothing to bind; during an update it is usable.
     match in_flight::operation_in_progress(engine, &order.call(), &order.instance).await? {
         Some(kind) if kind.deletes() || kind == OperationKind::Create => Err(Error::Busy),
         Some(_) | None => bindable(engine, order).await,

@@ -5,7 +5,7 @@ use odb_api_types::{ids::InstanceId, management::ChangeSort};
 use odb_clients::{director::ContextId, uaa::ClientRegistration};
 use secrecy::SecretString;
 
-/// The client of one instance, and what an operation did to it.
+/// The client of one instance, and the change that an operation made.
 #[derive(Clone, Debug)]
 pub struct InstanceClient {
     pub(super) instance: InstanceId,

@@ -15,10 +15,10 @@ const SPACE: &str = "ODB_SPACE_GUID";
 /// Clients of some grants need an address from the beginning, and the dashboard's is not known yet.
 const PLACEHOLDER: &str = "https://placeholder.example.com";
 
-/// The right of those who have none. A list that is sent empty stays as it is.
+/// The authority of clients without authorities. UAA ignores an empty list.
 const NOTHING: &str = "uaa.none";
 
-/// UAA gives this grant to whom it gives one of two others.
+/// UAA adds this grant to clients that have one of two others.
 const ADDED: &str = "refresh_token";
 
 /// The Cloud Foundry context of an instance, as far as the request names it.
@@ -129,8 +129,8 @@ impl DesiredClient<'_> {
         }
     }
 
-    /// Whether a client is what it shall be already. Lists are sets; resource ids are not looked at, for a UAA keeps
-    /// others than it is sent.
+    /// Whether a client already has the wanted attributes. Lists are sets; resource ids are ignored, because UAA stores
+    /// others than it receives.
     pub(super) fn is_met_by(wanted: &ClientRegistration, found: &ClientRegistration) -> bool {
         same(&wanted.scope, &found.scope)
             && same(&wanted.authorities, &found.authorities)

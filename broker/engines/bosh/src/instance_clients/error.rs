@@ -6,7 +6,7 @@ use odb_clients::{ServiceError, http::StatusCode};
 /// Errors of a service instance's UAA client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// UAA could not be asked, or did not do what it was asked to.
+    /// UAA did not answer, or rejected the request.
     #[error("could not {action} the UAA client of the instance")]
     Administration {
         /// The attempted action.
@@ -27,7 +27,7 @@ pub enum ClientError {
         "could not create the UAA client of the instance: another process creates and deletes it"
     )]
     Unsteady,
-    /// The id is taken by a client of another owner.
+    /// A client of another owner has the id.
     #[error(
         "a UAA client with the instance's id exists that this broker has not created; find its owner"
     )]
@@ -55,7 +55,7 @@ impl ClientError {
         self.source_of_uaa().is_some_and(ServiceError::is_timeout)
     }
 
-    /// The same may well succeed later; our own credentials may just be being changed.
+    /// A later attempt may succeed; the broker's credentials may be in rotation.
     pub fn is_transient(&self) -> bool {
         self.source_of_uaa().is_some_and(ServiceError::is_transient)
     }
@@ -66,7 +66,7 @@ impl ClientError {
         status == Some(StatusCode::FORBIDDEN)
     }
 
-    /// A client may have been made, although this says that there is none.
+    /// A client may have been created although this error says that none exists.
     pub fn may_have_made(&self) -> bool {
         matches!(self, Self::Unconfirmed { .. } | Self::Unsteady)
     }

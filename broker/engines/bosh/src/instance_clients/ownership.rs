@@ -6,7 +6,7 @@ use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_clients::{director::ContextId, uaa::ClientRegistration};
 use serde_json::{Map, Value};
 
-/// The offering whose broker keeps the client.
+/// The offering whose broker owns the client.
 const OFFERING: &str = "odb_offering";
 /// The space of the instance: an upgrade may come without one.
 const SPACE: &str = "odb_space";

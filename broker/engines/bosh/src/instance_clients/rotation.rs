@@ -1,5 +1,5 @@
-//! Secrets on their way: a client whose secret may never have arrived gets another one, and keeps the old one until the
-//! new one is where it belongs, for the instance may be using it.
+//! Secret rotation: a client whose secret may never have been stored gets another one, and keeps the old one until the
+//! new one is stored, because the instance may use it.
 
 use odb_api_types::ids::InstanceId;
 use odb_clients::{
@@ -114,7 +114,7 @@ impl InstanceClients {
     }
 }
 
-/// Adds a secret. Where there are two already, an operation before has failed, too: the older one goes.
+/// Adds a secret. If there are two already, an earlier operation has failed, too: the older one is deleted.
 async fn add_secret(
     administration: &ClientAdministration,
     call: &Call,

@@ -55,7 +55,7 @@ impl InstanceClients {
         self.in_use().is_some()
     }
 
-    /// Makes the client of an instance that is new, in the place of whatever an earlier try has left.
+    /// Creates the client of a new instance, and replaces one of an earlier attempt.
     pub async fn make(
         &self,
         call: &Call,
@@ -128,7 +128,7 @@ impl InstanceClients {
         }))
     }
 
-    /// Brings a client that was there to what the definition says today.
+    /// Updates an existing client to the current definition.
     pub async fn bring_up_to_date(
         &self,
         call: &Call,
@@ -140,7 +140,7 @@ impl InstanceClients {
         else {
             return Ok(());
         };
-        // The secret of a client that gets no other one is where it belongs, whether that was written down or not.
+        // A client that gets no new secret has its secret stored, even if that was not recorded.
         let unsettled = Ownership::of(&client.registration).made_by;
         let made_by = unsettled.filter(|_| renewed_by.is_some());
         let wanted =
@@ -342,7 +342,7 @@ fn unconfirmed(source: ServiceError) -> ClientError {
     }
 }
 
-/// A client of the grant `implicit` must not have a secret; a public one does without, which is written like this.
+/// A client of the grant `implicit` must not have a secret; a public client has an empty one.
 fn secret_of(definition: &ClientDefinition) -> Result<Option<SecretString>, ClientError> {
     if definition.has_grant("implicit") {
         Ok(None)

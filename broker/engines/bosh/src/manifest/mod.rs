@@ -1,11 +1,11 @@
-//! Manifests: whether one may be deployed, what one would change, and what is deployed today.
+//! Manifests: whether one may be deployed, what one would change, and the current target.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `checks` | what has to be right about a manifest |
-//! | `difference` | what differs between two |
+//! | `checks` | the rules for a manifest |
+//! | `difference` | the differences between two |
 //! | `planned`, `dry_run` | whether an upgrade would change anything, and what |
-//! | `target` | what is deployed today, in one word |
+//! | `target` | the digest of what is deployed today |
 //! | `trial` | whether the adapter's manifest for a plan could be deployed, for a check of the configuration |
 
 pub(crate) mod checks;

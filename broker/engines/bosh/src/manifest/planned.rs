@@ -41,11 +41,11 @@ pub(crate) struct Planned<'a> {
 /// The change of the instance's UAA client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlannedClient {
-    /// It is what it shall be, or there is none.
+    /// The client has the wanted attributes, or there is none.
     Stays,
     /// It is made, or changed.
     Changes(ChangeSort),
-    /// Clients are not defined any more; if there is one, it goes.
+    /// Clients are no longer defined; an existing one is deleted.
     MayGo,
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct Foreseen {
     pub(crate) assess: Assessment,
 }
 
-/// Whether an instance is what an upgrade would make of it.
+/// Whether an upgrade would change an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assessment {
-    /// It is: nothing would change, and what was done last is known to have succeeded, on this plan.
-    InLocation,
+    /// Nothing would change, and the last operation is known to have succeeded, on this plan.
+    UpToDate,
     /// Something would change, or the deployed state is unknown.
     ToBeDeployed,
 }
@@ -104,7 +104,7 @@ impl Planned<'_> {
             changes,
             risks: risks(&manifests, effects),
             assess: if is_in_location {
-                Assessment::InLocation
+                Assessment::UpToDate
             } else {
                 Assessment::ToBeDeployed
             },
@@ -238,7 +238,7 @@ update: {canaries: 1, max_in_flight: 1}
         let stays = PlannedClient::Stays;
         assert_eq!(
             assess(&known(), &same, &[], stays),
-            (Assessment::InLocation, true)
+            (Assessment::UpToDate, true)
         );
     }
 

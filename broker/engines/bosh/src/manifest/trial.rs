@@ -289,7 +289,7 @@ fn check_update(update: &Value) -> Vec<TrialError> {
     errors
 }
 
-/// An adapter may leave out what it does not know.
+/// An adapter may leave out unknown members.
 fn ignored_groups(plan: &Plan, document: &Value) -> Vec<String> {
     let is_there =
         |name: &str| list(document, "instance_groups").any(|group| group["name"] == name);

@@ -40,7 +40,7 @@ pub(crate) enum CancelError {
     /// There is nothing to cancel.
     #[error("no operation on the service instance is in progress")]
     NothingInProgress,
-    /// The deployment is gone: there is nothing to go back to.
+    /// The deployment is deleted: it cannot be restored.
     #[error("the deployment is already deleted, and its other resources are being deleted")]
     TooLate,
     /// Another process works on it, or the operation has no record.
@@ -81,10 +81,10 @@ impl From<CancelError> for EngineError {
     }
 }
 
-/// Cancels the operation in progress: from now on nothing more of it is begun. Its reconciler ends what runs and
-/// records that it has failed; where nothing was left to do by then, it has succeeded. Safe to repeat.
+/// Cancels the operation in progress: no further stage starts. Its reconciler ends the running stage and records a
+/// failure, or a success if no stage is left. Safe to repeat.
 ///
-/// Nothing else may be begun on the instance meanwhile.
+/// No other operation may start on the instance meanwhile.
 pub(crate) async fn cancel(
     engine: &BoshEngine,
     call: &Call,
@@ -95,7 +95,7 @@ pub(crate) async fn cancel(
     Ok(answer_of_the_director(engine, call, instance).await)
 }
 
-/// Waits a moment for what the Director answers to the reconciler, where there is a task to be cancelled.
+/// Waits briefly for the Director's answer to the reconciler's cancellation of a task.
 async fn answer_of_the_director(
     engine: &BoshEngine,
     call: &Call,

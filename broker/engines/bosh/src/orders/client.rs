@@ -1,5 +1,4 @@
-//! The instance's UAA client, around what may fail before the hand-over: made or looked up first, and again what it was
-//! when nothing is submitted.
+//! The instance's UAA client during the request: created or read first, and restored if nothing is submitted.
 
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{
@@ -53,7 +52,7 @@ pub(crate) async fn client(
     }
 }
 
-/// Nothing is submitted: the client is again what it was.
+/// Nothing is submitted: restores the client.
 pub(crate) async fn undo_client(
     engine: &BoshEngine,
     order: &Order,

@@ -89,8 +89,8 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Er
     }
 }
 
-/// Makes a new instance. Everything that can fail comes before the hand-over; afterwards the operation completes by
-/// itself.
+/// Creates a new instance. Everything that can fail comes before the submission; afterwards a reconciler completes the
+/// operation.
 async fn create(
     engine: &BoshEngine,
     order: &Order,

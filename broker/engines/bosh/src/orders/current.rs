@@ -36,7 +36,7 @@ pub(crate) struct AtRest {
     pub(crate) configs: Option<CurrentConfigs>,
 }
 
-/// Makes sure that there is such an instance.
+/// Verifies that the instance exists.
 pub(crate) async fn require(
     engine: &BoshEngine,
     call: &Call,
@@ -51,7 +51,7 @@ pub(crate) async fn require(
     }
 }
 
-/// Makes sure that there is such an instance, and that nothing is in progress on it.
+/// Verifies that the instance exists and has no operation in progress.
 pub(crate) async fn require_at_rest(
     engine: &BoshEngine,
     call: &Call,
@@ -102,7 +102,7 @@ pub(crate) async fn is_as_ordered(
     Ok(has_succeeded(&latest))
 }
 
-/// Looks at the instance before an operation of this kind.
+/// Reads the instance before an operation of this kind.
 pub(crate) async fn look_at_current(
     engine: &BoshEngine,
     order: &Order,

@@ -37,7 +37,7 @@ struct DeleteRequest {
 enum Deployed {
     /// A deployment that has been deployed.
     Yes,
-    /// A deployment none of whose deploys has succeeded.
+    /// No deploy of the deployment has succeeded.
     Never,
     /// None.
     Absent,
@@ -234,7 +234,7 @@ async fn first_task(
     Ok(tasks.first().map_or(UNKNOWN_TASK, |task| task.id))
 }
 
-/// A plan that is gone from the configuration has no errands any more.
+/// A plan that is no longer in the configuration has no errands.
 fn errands_before_delete(engine: &BoshEngine, plan: &PlanId) -> Vec<LifecycleErrand> {
     engine
         .offering
@@ -265,7 +265,7 @@ fn delete_record(
     errands: Vec<LifecycleErrand>,
     before: Option<&StoredRecord>,
 ) -> OperationRecord {
-    // Should the delete fail, the instance stays what it is: so does what is known of it.
+    // If the delete fails, the instance keeps its record.
     let known = before.map(|stored| &stored.record);
     let mut record = OperationRecord::new(NewRecord {
         offering: engine.offering.id.clone(),

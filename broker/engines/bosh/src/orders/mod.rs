@@ -1,13 +1,13 @@
-//! The request's part of an operation: everything that can fail, then the hand-over to the Director.
+//! The request's part of an operation: everything that can fail, then the submission to the Director.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `create`, `update`, `upgrade`, `recreate`, `delete` | one operation each |
-//! | `current` | what an update or upgrade finds |
+//! | `current` | the state before an update or upgrade |
 //! | `preparation`, `submit_order` | manifest, checks, dashboard; then operation record, configs, submission |
-//! | `submission` | handing over exactly once |
-//! | `client` | the instance's UAA client, around what may fail before the hand-over |
-//! | `cancel` | the end of an operation that an operator has had enough of |
+//! | `submission` | submitting exactly once |
+//! | `client` | the instance's UAA client, created before and restored after a failure |
+//! | `cancel` | cancelling an operation |
 
 pub(crate) mod cancel;
 pub(crate) mod client;

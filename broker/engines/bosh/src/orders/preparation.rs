@@ -50,14 +50,14 @@ pub(crate) struct Prepared {
     pub(crate) obsolete_configs: Vec<String>,
     /// The secrets that the manifest refers to and that are not there yet.
     pub(crate) secrets: Vec<NewSecret>,
-    /// The instance's UAA client, which is again what it was when nothing is submitted.
+    /// The instance's UAA client, which is restored if nothing is submitted.
     pub(crate) client: Option<InstanceClient>,
     /// The change of its UAA client.
     pub(crate) client_change: PlannedClient,
 }
 
 impl Prepared {
-    /// An operation of which the adapter is not asked.
+    /// An operation without a call of the adapter.
     pub(crate) fn new(record: OperationRecord, work: Work) -> Self {
         Self {
             record,
@@ -94,8 +94,7 @@ pub(crate) fn adapter_plan(engine: &BoshEngine, plan: &Plan) -> AdapterPlan {
     plan_for_adapter(&engine.offering, plan)
 }
 
-/// Sees to the instance's UAA client, asks the adapter for everything and checks what it says. When it fails nothing
-/// has changed.
+/// Prepares the instance's UAA client, calls the adapter and validates its answers. If it fails, nothing has changed.
 pub(crate) async fn prepare(
     engine: &BoshEngine,
     order: &Order,
@@ -224,12 +223,12 @@ pub(crate) async fn generate(
     })
 }
 
-/// When the adapter has to be done, so that there is time to hand over.
+/// The deadline of the adapter, which leaves time for the submission.
 fn due(engine: &BoshEngine, order: &Order) -> Instant {
     call_of_preparation(engine, order).deadline.instant()
 }
 
-/// A call that leaves time to hand over.
+/// A call that leaves time for the submission.
 pub(crate) fn call_of_preparation(engine: &BoshEngine, order: &Order) -> Call {
     let reserve = engine.upstreams.timings.submission_reserve;
     let left = order.deadline.remaining().saturating_sub(reserve);
@@ -268,7 +267,7 @@ pub(crate) async fn generate_manifest(
         .await?)
 }
 
-/// Whether users may be shown the address of a dashboard. An instance is of use without.
+/// Whether a dashboard's address may be shown to users. The instance is usable without one.
 fn is_usable(dashboard: &str) -> bool {
     match check_dashboard(dashboard) {
         Ok(()) => true,

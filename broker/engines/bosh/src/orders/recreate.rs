@@ -19,8 +19,8 @@ use crate::{
     records::operation_record::{ClientRole, NewRecord, OperationRecord},
 };
 
-/// Recreates every VM of the instance, with the manifest that the Director has; the adapter is not asked. The errands
-/// that follow a deployment follow this one, too (`spec/contracts/broker-behaviour.md` §6).
+/// Recreates every VM of the instance with the Director's manifest; the adapter is not called. Post-deploy errands run,
+/// too (`spec/contracts/broker-behaviour.md` §6).
 pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Started, Error> {
     let errands = preparation::plan(engine, &order.plan)?
         .lifecycle_errands
@@ -30,7 +30,7 @@ pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Start
         Current::AtRest(current) => current,
         Current::SameInProgress(started) => return Ok(started),
     };
-    // The instance stays what it is: so does what is known of it.
+    // The instance does not change, so it keeps its record.
     let known = current.stored.as_ref().map(|stored| &stored.record);
     let mut record = OperationRecord::new(NewRecord {
         offering: engine.offering.id.clone(),

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{deployment::of_context, wait::Absence};
 
-/// Between two looks for a task whose submission went unanswered.
+/// The pause between two searches for a task whose submission got no answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// How often the same work is sent when each answer is lost and no task is found.

@@ -36,9 +36,9 @@ use crate::{
 /// How often an operation record is written whose id is taken by an unneeded one.
 const ATTEMPTS: usize = 3;
 
-/// Writes operation record, secrets and configs, hands the work over and starts the reconciler. When it fails before
-/// that, what has been written is rolled back. `before` is the operation record that was there, which is then the
-/// latest again.
+/// Writes operation record, secrets and configs, submits the work and starts the reconciler. If it fails before the
+/// submission, everything written is rolled back. `before` is the previous operation record, which is then the latest
+/// again.
 pub(crate) async fn submit_order(
     engine: &BoshEngine,
     order: &Order,
@@ -128,7 +128,7 @@ async fn write_and_submit(
         director, secrets, ..
     } = &*engine.upstreams;
     let name = deployment(&order.instance);
-    // Later than this nothing is submitted: who waits longer misses the time to take back.
+    // Nothing is submitted after this deadline, because no time for a rollback would be left.
     let call = preparation::call_of_preparation(engine, order);
     secrets.write(&call, &prepared.secrets).await?;
     configs::write(director, &call, &name, &prepared.configs).await?;
@@ -155,7 +155,7 @@ async fn write_and_submit(
     .map_err(Error::Submit)
 }
 
-/// Writes the operation record. A client that may not write configs does without: what shrinks is said in the log.
+/// Writes the operation record. Without permission for configs there is none; the log lists the consequences.
 pub(crate) async fn store_record(
     engine: &BoshEngine,
     call: &Call,
@@ -182,7 +182,7 @@ pub(crate) async fn store_record(
                 );
                 return Ok(None);
             }
-            // An operation record that was given up has come in between, or has been swept away.
+            // An abandoned operation record was written in between, or was removed.
             Err(WriteRecordError::Overtaken) => {
                 before = match records.read(call, instance).await? {
                     None => None,
@@ -221,7 +221,7 @@ async fn roll_back(engine: &BoshEngine, order: &Order, operation: &Operation, er
     engine.reconcilers.start(&engine.upstreams, operation, None);
 }
 
-/// Whether everything is again what it was.
+/// Whether everything was restored.
 async fn restore(engine: &BoshEngine, call: &Call, operation: &Operation) -> bool {
     let Operation {
         instance,

@@ -21,7 +21,7 @@ use crate::{
     secrets::Unanswered,
 };
 
-/// Deploys the instance anew with what is ordered. `from` is the plan it has been on.
+/// Deploys the instance with the order's changes. `from` is its previous plan.
 pub(crate) async fn update(
     engine: &BoshEngine,
     order: &Order,
@@ -45,8 +45,8 @@ pub(crate) async fn update(
     upgrade::redeploy(engine, order, current, prepared).await
 }
 
-/// Makes sure that the adapter would make of the instance what is deployed, so that its user changes nothing but
-/// what was asked for (`spec/contracts/broker-behaviour.md` §3.7).
+/// Verifies that the adapter would generate the deployed manifest, so that the user changes only what the request names
+/// (`spec/contracts/broker-behaviour.md` §3.7).
 async fn check_pending_changes(
     engine: &BoshEngine,
     order: &Order,

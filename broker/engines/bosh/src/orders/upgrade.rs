@@ -1,4 +1,4 @@
-//! An instance as it is, with what the operator offers today.
+//! Upgrades: the same instance with the current offering.
 
 use jiff::Timestamp;
 use odb_api_types::{code::Code, kind::OperationKind};
@@ -72,7 +72,7 @@ async fn note_unchanged(
     }
 }
 
-/// Hands over what is prepared for an existing instance.
+/// Submits the prepared work for an existing instance.
 pub(crate) async fn redeploy(
     engine: &BoshEngine,
     order: &Order,
@@ -89,7 +89,7 @@ pub(crate) async fn redeploy(
     submit_order::submit_order(engine, order, prepared, stored).await
 }
 
-/// The operation record of an instance that is what it would become. A manifest that cannot be read is to be replaced.
+/// The operation record of an instance that is up to date. An unreadable manifest is to be replaced.
 fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredRecord> {
     let Work::Deploy(manifest) = &prepared.work else {
         return None;
@@ -104,5 +104,5 @@ fn in_place<'a>(current: &'a AtRest, prepared: &Prepared) -> Option<&'a StoredRe
     };
     let foreseen = planned.compared_with(current).ok()?;
     let stored = current.stored.as_deref();
-    stored.filter(|_| foreseen.assess == Assessment::InLocation)
+    stored.filter(|_| foreseen.assess == Assessment::UpToDate)
 }

@@ -21,12 +21,12 @@ use crate::{
 /// How many abandoned operations are kept. A dropped one is detected again, but later.
 const MOST_ABANDONED: usize = 1024;
 
-/// The operations that were given up before anything was submitted.
+/// The operations that were abandoned before a submission.
 #[derive(Debug, Default)]
 pub(crate) struct Abandoned(Mutex<VecDeque<ContextId>>);
 
 impl Abandoned {
-    /// The operation was given up by this process, and nothing of it was ever submitted.
+    /// This process abandoned the operation, and nothing of it was ever submitted.
     pub(crate) fn includes(&self, context: &ContextId) -> bool {
         self.lock().contains(context)
     }
@@ -50,11 +50,11 @@ pub(crate) enum Look {
     Done,
     /// It is not there, and may yet arrive.
     NotThere,
-    /// It could not be looked for.
+    /// The search failed.
     Unclear,
 }
 
-/// Looks until nothing is left to do, or what is looked for has been absent for long enough.
+/// Repeats until nothing is left to do, or the record has been absent for long enough.
 pub(crate) async fn sweep<Looking>(timings: &Timings, look: impl Fn() -> Looking)
 where
     Looking: Future<Output = Look>,
@@ -72,8 +72,8 @@ where
     }
 }
 
-/// Gives an operation up whose operation record may be written, or may be being written. Only the very version that was
-/// given up goes: what others write meanwhile stays.
+/// Abandons an operation whose operation record may be written, or is being written. Only this version is removed:
+/// later versions of other operations stay.
 pub(crate) fn abandon(
     engine: &BoshEngine,
     instance: &InstanceId,
@@ -111,8 +111,8 @@ pub(crate) fn abandon(
     });
 }
 
-/// Where the Director does not let the broker, nothing is left to do. Should the operation record arrive, it is found
-/// out again that nothing was submitted under it.
+/// Without permission at the Director, nothing is left to do. If the operation record arrives, its reader finds that
+/// nothing was submitted under it.
 fn unclear(error: &ServiceError) -> Look {
     match error {
         ServiceError {

@@ -1,6 +1,6 @@
-//! Carries one operation from its hand-over to its end (`docs/contributing/architecture.md`, "Reconcilers"): follows
+//! Carries one operation from its submission to its end (`docs/contributing/architecture.md`, "Reconcilers"): follows
 //! the task and its event log, starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls
-//! read its snapshot and have no side effects of their own.
+//! read its snapshot and have no side effects.
 
 mod cancelling;
 mod cleanup;
@@ -80,8 +80,7 @@ enum End {
     NeverSubmitted,
 }
 
-/// The attempts to begin a stage. The pauses between them grow, whatever each comes to; at the next stage they are
-/// short again.
+/// The attempts to start a stage. The pauses between them grow, and are short again at the next stage.
 struct Attempts {
     stage: Option<usize>,
     failed: u32,
@@ -205,7 +204,7 @@ impl Reconciler {
         Box::pin(self.conclude(driven, &counted)).await;
     }
 
-    /// Records what the operation has come to.
+    /// Records the outcome of the operation.
     async fn conclude(
         &mut self,
         driven: Result<End, OperationFailure>,
@@ -219,7 +218,7 @@ impl Reconciler {
                     description: narrative::completed(self.context.operation.kind()),
                 };
                 if self.context.operation.kind().deletes() {
-                    // Its operation record is gone, and with it the last thing there was to record.
+                    // The operation record was the last resource to delete.
                     counted.ended(OperationOutcome::Succeeded);
                     let at = Timestamp::now();
                     self.publish(SnapshotState::Ended { outcome, at });
@@ -380,7 +379,7 @@ impl Reconciler {
     ) {
         let mut backoff = Backoff::between_attempts(&self.context.upstreams.timings);
         let mut attempt = 1;
-        // The same text at each attempt: one whose answer was lost is then found again.
+        // The same text at each attempt: a write whose answer was lost is then recognised.
         let now = Timestamp::now();
         let mut record = write_outcome(&self.context, recorded, now, attempt).await;
         if record != Record::Overtaken {
@@ -404,7 +403,7 @@ impl Reconciler {
         self.observer.newest().is_none() && !is_over(absence, &self.observer, timings)
     }
 
-    /// Asked after each look at the Director that has found nothing at work.
+    /// Called after each read of the Director that found no running task.
     fn is_unconfirmed(&mut self) -> bool {
         let timings = &self.context.upstreams.timings;
         self.unconfirmed.remains(&self.observer, timings)
@@ -420,7 +419,7 @@ impl Reconciler {
         }
     }
 
-    /// Removes what an instance leaves behind.
+    /// Deletes residual resources of an instance.
     async fn clean_up(&self) -> Result<(), OperationFailure> {
         self.report_stage(self.stages.len());
         cleanup::remove_instance(&self.context).await
@@ -482,7 +481,7 @@ impl Reconciler {
             self.latest.note(&seen);
             Box::pin(self.cancel_again(task, &seen)).await;
             let director = &self.context.upstreams.director;
-            // Only the task's state decides; without its event log users read what they have read before.
+            // Only the task's state decides; without its event log users read the previous progress.
             match Box::pin(director.events(&self.context.call(), task, offset)).await {
                 Ok(chunk) => {
                     offset = chunk.next;
@@ -592,14 +591,14 @@ fn was_shut(task: &TaskOutcome) -> bool {
     task.progress == Progress::Shut
 }
 
-/// Whether the Director has done what the request submitted, whatever became of the errands.
+/// Whether the Director has completed the submitted work, whatever happened to the errands.
 fn has_deployed(tasks: &[TaskOutcome]) -> bool {
     tasks
         .iter()
         .any(|task| task.task_kind == TaskKind::Deploy && task.progress == Progress::Done)
 }
 
-/// Work that is sent again later may be taken then. Before it is, the tasks are listed again.
+/// A later attempt to submit may succeed. The tasks are listed again before it.
 fn passes(error: &SubmitError) -> bool {
     match error {
         SubmitError::NotSent { .. } | SubmitError::LostAnswer { .. } => true,

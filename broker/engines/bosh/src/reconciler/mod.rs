@@ -1,14 +1,14 @@
 //! Carries an operation from its submission to its outcome.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `operation` | an operation in flight, as types |
-//! | `reconciler`, `reconcilers` | what follows one operation, and all of them |
-//! | `observer`, `next_step`, `narrative` | what its tasks came to, what follows, what users read meanwhile |
+//! | `reconciler`, `reconcilers` | the reconciler of one operation, and all of them |
+//! | `observer`, `next_step`, `narrative` | the results of its tasks, the next step, the progress text for users |
 //! | `traces` | what the Director's audit and the deployment show of an operation whose tasks are dropped |
-//! | `retry` | retries calls that fail for a while |
+//! | `retry` | retries calls during transient errors |
 //! | `resume` | resumes the operations of an earlier process |
-//! | `residual_resources`, `abandoned_writes` | what to remove after a delete; and of operations that were given up |
+//! | `residual_resources`, `abandoned_writes` | what to remove after a delete, and after abandoned operations |
 
 pub(crate) mod abandoned_writes;
 pub(crate) mod control_loop;

@@ -1,4 +1,4 @@
-//! Decides what an operation does next. Pure: no clock, no network, no log.
+//! Decides the next step of an operation. Pure: no clock, no network, no log.
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
 use odb_api_types::{kind::OperationKind, management::StageState};
@@ -8,7 +8,7 @@ use odb_clients::director::TaskId;
 /// operation short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The end of all that another operation has begun.
+    /// Cancels everything that another operation has started.
     Stop,
     /// The deployment of a manifest, or new VMs for it. Always first, and submitted by the request itself.
     Deploy,
@@ -114,7 +114,7 @@ pub(crate) enum Step {
     Wait(TaskId, usize),
     /// Begin the stage of this index.
     Start(usize),
-    /// Remove what the instance leaves behind.
+    /// Deletes residual resources of the instance.
     CleanUp,
     /// All is done.
     Succeed,
@@ -149,9 +149,9 @@ impl StageProgress {
 
 /// Decides from the tasks of one operation, in the order of their ids.
 ///
-/// A task counts for the stage whose work it does. One that does another's, such as an errand that was begun twice, and
-/// one that never got the lock count for none: neither is a stage skipped nor a deletion taken for granted. Only a task
-/// that deletes counts wherever it comes: what comes before was done when it was begun.
+/// A task counts for the stage whose work it does. A task of another stage, such as an errand that started twice, and
+/// one that never got the lock count for none: no stage is skipped and no deletion is assumed. Only a deletion counts
+/// at any position, because the stages before were complete when it started.
 pub(crate) fn next_step(
     kind: OperationKind,
     stages: &[Stage],
@@ -307,7 +307,7 @@ mod tests {
             noise in prop::collection::vec(noises(), 12),
         ) {
             let stages = stages(kind, &errands(count));
-            // The request hands over the first stage.
+            // The request submits the first stage.
             let mut tasks = vec![task(1, &stages[0], Progress::Done)];
             let mut begun = vec![0];
             let mut noise = noise.into_iter();
@@ -346,7 +346,7 @@ mod tests {
             let Plan { stages: seen, step } = super::next_step(kind, &stages, &tasks, Previous::AtRest);
             let is_waiting = |stage: &StageProgress| stage.state == StageState::Waiting;
             match step {
-                // Something that is none of its stages, after the last of them.
+                // A task of none of its stages, after the last one.
                 Step::Wait(_, stage) if stage == stages.len() => {}
                 Step::Wait(task, stage) => {
                     let running = StageProgress { state: StageState::Running, task: Some(task) };
@@ -443,7 +443,7 @@ mod tests {
         let mut next = 0;
         let mut tasks = Vec::new();
         for (number, (pick, progress)) in picks.iter().enumerate() {
-            // Mostly the stage whose turn it is, at times another.
+            // Usually the next stage, sometimes another.
             let index = if *pick == 0 { next } else { *pick };
             if *progress == Progress::Done {
                 next += 1;

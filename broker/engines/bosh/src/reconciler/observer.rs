@@ -1,4 +1,4 @@
-//! Looks at the tasks of an operation and says what they came to.
+//! Reads the tasks of an operation and returns their results.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,10 +27,10 @@ use crate::{
 /// How the Director's lock error begins (`spec/contracts/director-api.md`, "Deploying").
 pub(crate) const LOCK_ERROR: &str = "Failed to acquire lock";
 
-/// The longest end of an errand's output that goes into the log.
+/// The longest end of an errand's output that is logged.
 const OUTPUT_TAIL: usize = 1000;
 
-/// Looks at the tasks of one operation.
+/// Reads the tasks of one operation.
 pub(crate) struct Observer {
     upstreams: Arc<Upstreams>,
     deployment: DeploymentName,
@@ -39,9 +39,9 @@ pub(crate) struct Observer {
     known: BTreeSet<TaskId>,
     /// The outcomes of ended tasks, which are final.
     outcomes: BTreeMap<TaskId, Progress>,
-    /// How those ended that did not do what they should.
+    /// How the failed tasks ended.
     bad_ends: BTreeMap<TaskId, BadEnd>,
-    /// Since when the Director has answered each time it was asked for the tasks.
+    /// Since when the Director has answered every request for the tasks.
     answered_since: Instant,
 }
 
@@ -73,7 +73,7 @@ impl Observer {
         self.known.iter().map(|task| task.number())
     }
 
-    /// How a task ended that did not do what it should.
+    /// How a failed task ended.
     pub(crate) fn bad_end(&self, task: TaskId) -> Option<&BadEnd> {
         self.bad_ends.get(&task)
     }
@@ -84,7 +84,7 @@ impl Observer {
         self.answered_since
     }
 
-    /// The tasks of the operation in the order of their ids, each with what it came to.
+    /// The tasks of the operation in the order of their ids, each with its result.
     pub(crate) async fn look(
         &mut self,
         context: &ContextId,
@@ -225,7 +225,7 @@ fn tail(text: &str) -> String {
             end.push_str(" | ");
         }
         end.push_str(&redaction.line(line));
-        // Now and then is enough: what is kept is short, and each byte is moved a few times at most.
+        // Trimming from time to time is enough: the kept part is short, and each byte moves a few times at most.
         if end.len() > 16 * OUTPUT_TAIL {
             cut_to_tail(&mut end);
         }

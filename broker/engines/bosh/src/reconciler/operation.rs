@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// The task of an operation whose task is not known. No Director has one of this number.
+/// The task id of an operation whose task is unknown. No Director uses this number.
 pub(crate) const UNKNOWN_TASK: TaskId = TaskId::new(0);
 
-/// An operation that has been submitted: its record, and what only this process knows of it.
+/// A submitted operation: its record, and the state that only this process has.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) instance: InstanceId,
@@ -44,20 +44,20 @@ pub(crate) struct Operation {
     pub(crate) client: Option<InstanceClient>,
 }
 
-/// Where an operation was begun.
+/// Where an operation was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begun {
-    /// In this process, which knows what it has sent.
+    /// In this process, which knows its requests.
     Here,
-    /// In this process, at this time. Its reconciler was stopped at any moment for another one: what it sent last may
-    /// not have arrived yet.
+    /// In this process, at this time. Its reconciler was stopped for another one, so its last request may not have
+    /// arrived yet.
     Redirected(Instant),
-    /// By an earlier process, or another broker: what it sent last may not have arrived yet.
+    /// By an earlier process or another broker: its last request may not have arrived yet.
     Elsewhere,
 }
 
 impl Operation {
-    /// An operation that this process has not begun.
+    /// An operation that this process has not started.
     pub(crate) fn new(
         instance: &InstanceId,
         record: OperationRecord,
@@ -158,7 +158,7 @@ pub(crate) enum SnapshotState {
         /// The time, which the operation record with the outcome has, too.
         at: Timestamp,
     },
-    /// Nothing was ever submitted: its process ended before, or what it sent did not arrive.
+    /// Nothing was ever submitted: its process ended before, or the submission did not arrive.
     NeverSubmitted,
 }
 

@@ -1,4 +1,4 @@
-//! The operations in flight, one reconciler each, and what the latest ones came to.
+//! The operations in flight with one reconciler each, and the outcomes of the latest ones.
 
 use std::{
     any::Any,
@@ -35,7 +35,7 @@ use crate::{
     records::operation_record::OperationRecord,
 };
 
-/// Ended operations are swept out when there are more than this.
+/// Ended operations are removed when there are more than this.
 const PRUNE_ABOVE: usize = 1024;
 
 /// Starts reconcilers and reads their snapshots.
@@ -56,7 +56,7 @@ struct Entry {
     /// The answer that the request got, for its identical repeat.
     started: Option<Started>,
     since: Instant,
-    /// Stops the reconciler when a later operation takes its place.
+    /// Stops the reconciler when a later operation replaces it.
     cancelled: CancellationToken,
 }
 
@@ -71,7 +71,7 @@ enum Phase {
 }
 
 impl Entry {
-    /// The reconciler of this very operation is gone. While the next one is being submitted its entry waits there.
+    /// The reconciler of this operation has ended. During the submission of the next one its entry remains.
     fn leave(&mut self, operation: &Arc<Operation>) {
         if Arc::ptr_eq(&self.operation, operation) {
             self.phase = Phase::Left(Instant::now());
@@ -107,7 +107,7 @@ impl Entry {
             .filter(|known| is_alive && known.is_in_progress())
     }
 
-    /// Where the operation was begun, for a reconciler that takes the place of this one.
+    /// Where the operation was started, for a reconciler that replaces this one.
     fn redirected(&self) -> Begun {
         match (self.operation.begun, &self.phase) {
             (Begun::Here, Phase::Submitting(_)) => Begun::Elsewhere,
@@ -116,7 +116,7 @@ impl Entry {
         }
     }
 
-    /// Another operation takes its place, after one that has ended has written its outcome down.
+    /// Another operation replaces it. If it has ended, its outcome is recorded first.
     fn stop(&self) {
         self.cancelled.cancel();
         if let Phase::Submitting(Some(previous)) = &self.phase {
@@ -209,8 +209,7 @@ impl Reconcilers {
         })
     }
 
-    /// Drives the very operation that is being driven in another way: its reconciler ends before the new one begins,
-    /// which gets what that one knew.
+    /// Replaces the reconciler of an operation: it ends before the new one starts, which gets its knowledge.
     pub(crate) fn redirect(
         &self,
         upstreams: &Arc<Upstreams>,
@@ -238,7 +237,7 @@ impl Reconcilers {
         started: Option<Started>,
         first: Snapshot,
     ) -> Known {
-        // A reconciler lives long, and needs no secret to undo what was done.
+        // A reconciler lives long, and needs no secret for a rollback.
         operation.client = operation.client.map(InstanceClient::without_secret);
         let (reported, snapshot) = watch::channel(first.clone());
         let entry = self.entry(Phase::Driven, operation.clone(), started.clone(), snapshot);
@@ -309,7 +308,7 @@ impl Reconcilers {
         known.collect()
     }
 
-    /// Every step of an instance's latest operation from now on.
+    /// Every following step of an instance's latest operation.
     pub(crate) fn watch(&self, instance: &InstanceId) -> Option<watch::Receiver<Snapshot>> {
         let entries = self.lock();
         Some(entries.get(instance)?.snapshot.clone())
@@ -339,7 +338,7 @@ impl Reconcilers {
         occupied.collect()
     }
 
-    /// Forgets an instance that is gone.
+    /// Removes a deleted instance from memory.
     pub(crate) fn forget(&self, instance: &InstanceId) {
         let mut entries = self.lock();
         if let Some(entry) = entries.remove(instance) {
@@ -373,7 +372,7 @@ impl Reconcilers {
     }
 }
 
-/// Waits until a reconciler is gone that has been stopped: what it was about to send has been sent then, or never is.
+/// Waits for the end of a stopped reconciler: its last request has been sent then, or never is.
 async fn ended(mut reconciler: watch::Receiver<Snapshot>) {
     while reconciler.changed().await.is_ok() {}
 }

@@ -69,8 +69,8 @@ pub(crate) async fn remove_without_record(
     Ok(delete_client(upstreams, call, instance, client).await?)
 }
 
-/// Deletes the UAA client of the instance, unless it is known that there is none. It comes last: the other servers need
-/// not wait for a UAA that does not answer.
+/// Deletes the UAA client of the instance, unless none exists. It is the last one, so that other servers need not wait
+/// for an unresponsive UAA.
 async fn delete_client(
     upstreams: &Upstreams,
     call: &Call,
@@ -105,7 +105,7 @@ pub(crate) fn call_about_client(upstreams: &Upstreams, call: &Call) -> Call {
     }
 }
 
-/// Deletes the configs that the adapter asked for; they carry the deployment's name.
+/// Deletes the adapter's configs, which have the deployment's name.
 async fn delete_configs(
     upstreams: &Upstreams,
     call: &Call,

@@ -17,7 +17,7 @@ const UNREPORTED: u32 = 4;
 /// Attempts between two lines of the log. With the longest pause that is one an hour.
 const LOG_EVERY: u32 = 128;
 
-/// An error that may go away by itself.
+/// An error that may be transient.
 pub(crate) trait Transient: Error + Sized + 'static {
     /// Whether the same call may succeed later: the service is down, overloaded, or rotates its secrets.
     fn is_transient(&self) -> bool;
@@ -29,7 +29,7 @@ pub(crate) struct Retrier {
     timings: Timings,
     request: RequestId,
     snapshot: watch::Sender<Snapshot>,
-    /// When to give up; without, never.
+    /// The deadline; without one it retries forever.
     end: Option<Instant>,
 }
 
@@ -48,7 +48,7 @@ impl Retrier {
         }
     }
 
-    /// The same, but gives up `limit` from now.
+    /// The same, with a deadline `limit` from now.
     pub(crate) fn within(&self, limit: Duration) -> Self {
         Self {
             end: Some(Instant::now() + limit),

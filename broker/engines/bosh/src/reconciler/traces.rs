@@ -131,7 +131,7 @@ pub(crate) struct Untraced {
 pub(crate) enum Assessment {
     /// Nothing of it was submitted.
     NeverBegan,
-    /// It has succeeded, but for what a deletion has to clean up.
+    /// It has succeeded, except for the clean-up of a deletion.
     Succeeded,
     /// Its deploy has failed.
     Failed,

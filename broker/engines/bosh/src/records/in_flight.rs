@@ -54,7 +54,7 @@ pub(crate) async fn in_flight(
     }
     match started(engine, call, instance, &stored).await? {
         Some(started) => Ok(InFlight::OnItsWay { stored, started }),
-        // The reconciler has taken the operation record back, as far as it could.
+        // The reconciler has rolled the operation record back, as far as possible.
         None => Ok(InFlight::AtRest(
             engine.upstreams.records.read(call, instance).await?,
         )),

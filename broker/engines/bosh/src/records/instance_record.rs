@@ -19,7 +19,7 @@ use crate::{
     records::{operation_record::Outcome, operation_records::FoundRecord},
 };
 
-/// The record of an instance. `is_abandoned`: its request was given up, and what it wrote is still to be swept away.
+/// The record of an instance. `is_abandoned`: its request was abandoned, and its writes are still to be removed.
 pub(crate) fn record_of(
     instance: &InstanceId,
     found: Option<FoundRecord>,
@@ -69,7 +69,7 @@ pub(crate) fn without_record(owner: Owner, known: Option<&Known>) -> InstanceRec
     }
 }
 
-/// An operation, with what its reconciler knows of it if it has one.
+/// An operation with the state of its reconciler, if it has one.
 pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationView {
     let record = &operation.record;
     let snapshot = known.map(|known| &known.snapshot);

@@ -60,8 +60,8 @@ pub(crate) async fn last_operation(
     }
 }
 
-/// The success of another operation is none of the one that is asked about: a platform forgets an instance whose
-/// deletion has succeeded, and believes in changes that have.
+/// The success of another operation does not count as that of the polled one: a platform deletes its instance after a
+/// successful deletion, and stores successful changes.
 async fn as_asked(
     engine: &BoshEngine,
     call: &Call,
@@ -132,7 +132,7 @@ async fn latest(
     })
 }
 
-/// Carries on what a Go broker began, or what began without an operation record, once the Director confirms it.
+/// Continues an operation of a Go broker, or one without an operation record, once the Director confirms it.
 async fn adopt(
     engine: &BoshEngine,
     call: &Call,

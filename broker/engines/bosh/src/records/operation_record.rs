@@ -60,7 +60,7 @@ pub(crate) struct OperationRecord {
     /// The target that it deploys; absent if it deploys nothing, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// The last create, update or upgrade that is known to have succeeded, be it this one or one before.
+    /// The last create, update or upgrade that is known to have succeeded: this one or an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,
     /// When the last recreation began that is known to have succeeded: every VM is younger.
@@ -232,7 +232,7 @@ impl OperationRecord {
         }
     }
 
-    /// Reads the text of an operation record; `None` for one of a form that is newer than this broker.
+    /// Reads the text of an operation record; `None` for a newer format.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let record: Self = serde_json::from_str(text).ok()?;
         (record.format == FORMAT).then_some(record)
@@ -250,7 +250,7 @@ impl OperationRecord {
         self.recreated = before.and_then(|before| before.recreated);
     }
 
-    /// The same operation record of an operation that has come to its end now.
+    /// The same operation record with the operation's end.
     #[must_use]
     pub(crate) fn ended(mut self, outcome: Outcome, now: Timestamp) -> Self {
         if outcome.is_success() {

@@ -23,7 +23,7 @@ const CONFIG_TYPE: &str = "odb-operation";
 /// Never the deployment's name: the Go broker reads configs by that name and hands them to adapters.
 const NAME_PREFIX: &str = "odb-";
 
-/// An operation record as the Director has it, with what a guarded write needs.
+/// An operation record from the Director, with the version for a guarded write.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredRecord {
     /// The version of the config.
@@ -174,9 +174,10 @@ impl Records {
             .await
     }
 
-    /// Writes an operation record. `before` is what was read, so that two brokers do not overtake each other unnoticed.
+    /// Writes an operation record. `before` is the version that was read, so that two brokers do not overwrite each
+    /// other.
     ///
-    /// `None` where operation records are switched off.
+    /// `None` if operation records are turned off.
     pub(crate) async fn write(
         &self,
         call: &Call,

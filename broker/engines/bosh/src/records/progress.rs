@@ -158,7 +158,7 @@ pub(crate) fn end(reports: &mut [StageStatus], is_success: bool) {
     }
 }
 
-/// Notes why an operation has failed, at the stage whose task it was, else at the one that was at work.
+/// Records why an operation has failed: at the stage of the task, else at the running one.
 pub(crate) fn note_error(reports: &mut [StageStatus], task: Option<TaskId>, error: &str) {
     let of_task = |report: &StageStatus| task.is_some() && report.task == task.map(TaskId::number);
     let location = reports.iter().position(of_task).or_else(|| {

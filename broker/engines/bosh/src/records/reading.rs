@@ -1,7 +1,7 @@
-//! The records of one, some or all instances, and what the Director is at.
+//! The records of one, some or all instances, and the Director's running tasks.
 //!
-//! Reconcilers are looked at first: what they know to have ended is written down by then, so that the operation records
-//! that are read after them are not older.
+//! Reconcilers are read first: the operations that they report as ended are recorded by then, so that the operation
+//! records that are read afterwards are not older.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -44,7 +44,7 @@ use crate::{
 /// the time.
 pub(crate) const LATEST_TASKS: u32 = 50;
 
-/// The operation records of so many instances are read one by one; for more all are read.
+/// Up to this many operation records are read one by one; for more all are read.
 const FEW: usize = 32;
 
 /// How many of them are read at the same time.
@@ -222,8 +222,8 @@ pub(crate) async fn deployed_instances(
         .collect())
 }
 
-/// The instances of which the Director has a deployment, or a task that may come to one. Tasks are read first: one that
-/// ends in between leaves its deployment.
+/// The instances with a deployment at the Director, or a task that may create one. Tasks are read first: one that ends
+/// in between leaves its deployment.
 pub(crate) async fn present_at_director(
     engine: &BoshEngine,
     call: &Call,

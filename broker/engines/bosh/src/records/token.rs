@@ -1,6 +1,6 @@
 //! The operation token: the Go broker's `OperationData` with keys of our own.
 //!
-//! Both brokers read both, so that an operator can switch over and back with operations in flight
+//! Both brokers read both, so that an operator can migrate and return with operations in flight
 //! (`spec/contracts/broker-behaviour.md` §3.3).
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
@@ -8,7 +8,7 @@ use odb_api_types::{ids::InstanceId, kind::OperationKind};
 use odb_clients::director::{ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// The version of our keys. A token without it was made by a Go broker.
+/// The version of our keys. A token without it comes from a Go broker.
 const VERSION: u32 = 1;
 
 /// The operation token, which the platform sends with each poll. Opaque to it.
@@ -96,7 +96,7 @@ impl OperationToken {
         }
     }
 
-    /// Reads what the platform hands back; `None` for what is no token of either broker.
+    /// Reads the platform's token; `None` if it is no token of either broker.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }

@@ -33,10 +33,9 @@ impl InstanceSecrets {
         Ok(())
     }
 
-    /// Makes secrets again what they were before an operation that was not submitted. Safe to repeat.
+    /// Restores the secrets from before an operation that was not submitted. Safe to repeat.
     ///
-    /// A credential that seemed not to be there is only deleted if it has no version but one: what has a past was
-    /// there.
+    /// A credential that seemed absent is only deleted if it has one version: older versions show that it existed.
     pub(crate) async fn put_back(
         &self,
         call: &Call,
@@ -111,8 +110,8 @@ impl InstanceSecrets {
         Ok(())
     }
 
-    /// Removes all secrets of an instance: its folder, and what else is kept under its deployment's name, such as the
-    /// variables that the Director has generated, as far as they may be removed. Safe to repeat.
+    /// Removes all secrets of an instance: its folder, and other credentials under its deployment's name, such as the
+    /// Director's generated variables, as far as permitted. Safe to repeat.
     pub(crate) async fn remove_all(
         &self,
         call: &Call,
@@ -202,8 +201,8 @@ impl InstanceSecrets {
     }
 }
 
-/// Whether the Director has a deployment whose name differs in case only: CredHub takes the variables of both for the
-/// same.
+/// Whether the Director has a deployment whose name differs only in case: CredHub does not distinguish the variables of
+/// both.
 async fn has_twin(
     call: &Call,
     director: &Director,

@@ -76,10 +76,10 @@ pub enum SecretError {
 }
 
 impl InstanceSecrets {
-    /// Finds out what of an answer is to be kept, and what was there before. Nothing is written yet.
+    /// Determines which secrets of an answer to store, and their previous versions. Nothing is written yet.
     ///
-    /// A secret whose placeholder does not occur is left out, and one that is there already with the same value is not
-    /// written again. Without secure manifests the manifest stays as it is.
+    /// A secret without a placeholder is left out, and one with the stored value is not written again. Without secure
+    /// manifests the manifest is unchanged.
     pub(crate) async fn prepare(
         &self,
         call: &Call,
@@ -181,7 +181,7 @@ impl NewSecret {
         self.name.as_str()
     }
 
-    /// There was none of its name before.
+    /// No secret of its name existed before.
     pub(crate) fn is_first(&self) -> bool {
         self.previous.is_none()
     }

@@ -15,25 +15,25 @@ use odb_redaction::Chain;
 
 use super::{InstanceSecrets, reference::is_relative_name_of};
 
-/// So many references are named in one line of the log.
+/// How many references one log line names.
 const MOST_REPORTED: usize = 16;
-/// So many credentials are asked for at once.
+/// How many credentials are requested in parallel.
 const AT_ONCE: usize = 4;
-/// So many versions of a credential are looked through first for the newest that a deployment uses.
+/// How many versions of a credential are searched first for the newest that a deployment uses.
 const VERSIONS: usize = 20;
-/// And so many times as many where it is an older one.
+/// How many times as many for an older one.
 const MORE_VERSIONS: usize = 16;
 
 /// How a reference is treated when no server resolves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
-    /// All is given up: an adapter that misses a secret which is there would make a new one.
+    /// Everything fails: an adapter that misses an existing secret would generate a new one.
     IsFatal,
     /// It is left out, as one that means nothing.
     IsLeftOut,
 }
 
-/// Why it is not known what a manifest refers to.
+/// Why the references of a manifest could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     /// The Director did not return the deployment's variables.
@@ -50,7 +50,7 @@ pub enum ResolveError {
     },
 }
 
-/// Where the value of a reference is.
+/// The source of a reference's value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Location {
     /// In one of these versions, the newest.
@@ -59,7 +59,7 @@ enum Location {
     Latest(CredentialName),
 }
 
-/// A place, and the members to go down to from there.
+/// A source, and the members to follow in its value.
 struct Sought<'m> {
     location: Location,
     members: Vec<&'m str>,
@@ -181,7 +181,7 @@ fn in_short(references: &[&str]) -> String {
     }
 }
 
-/// The value of a reference, as soon as one of its places has it.
+/// The value of a reference, from the first source that has it.
 fn value_of(sought: &[Sought<'_>], values: &Values) -> Option<CredentialValue> {
     sought.iter().find_map(|sought| {
         let value = values.get(&sought.location)?.as_ref().ok()?.clone()?;
@@ -192,7 +192,7 @@ fn value_of(sought: &[Sought<'_>], values: &Values) -> Option<CredentialValue> {
     })
 }
 
-/// Where the value of a reference may be, in the order in which it is looked for.
+/// The possible sources of a reference's value, in the order of the search.
 fn locations<'m>(
     reference: &Reference<'m>,
     variables: &[Variable],

@@ -6,7 +6,7 @@ use odb_config::Paths;
 use super::*;
 use crate::preflight::check::Findings;
 
-/// A day in the spring of 2030, on which the tests take place.
+/// A day in the spring of 2030, the date of the tests.
 fn now() -> Timestamp {
     date(2030, 4, 1)
         .to_zoned(TimeZone::UTC)

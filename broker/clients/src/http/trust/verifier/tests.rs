@@ -226,7 +226,7 @@ fn of_two_rejections_that_one_is_reported_which_knows_the_issuer() {
     }
 }
 
-/// An authority whose RSA key has 1024 bits, and what it has signed for [`NAME`].
+/// An authority whose RSA key has 1024 bits, and a certificate for [`NAME`] that it has signed.
 const SHORT_KEY: [&str; 2] = [
     "\
 -----BEGIN CERTIFICATE-----

@@ -43,7 +43,7 @@ impl Truth {
     }
 }
 
-/// When a platform writes an instance down, and what it says of one that the broker has not accepted yet.
+/// When a platform records an instance, and how it shows one that the broker has not accepted yet.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     Early,
@@ -75,7 +75,7 @@ enum Event {
     Handle {
         number: u8,
     },
-    /// The platform fails to delete what was never made, and lists it like an instance at rest.
+    /// The platform fails to delete what was never created, and lists it like an instance at rest.
     FailToDelete {
         number: u8,
     },
@@ -176,7 +176,7 @@ impl World {
         usage
     }
 
-    /// Places of instances that were never made, and which the platform lists as being made.
+    /// Reservations of instances that were never created and that the platform lists as being created.
     fn lingering(&self, but: &InstanceId) -> u64 {
         let lingers = |record: &&CountedInstance| {
             record.instance != *but
@@ -297,8 +297,8 @@ impl World {
         }
     }
 
-    /// Also of what is being made: the order's answer may have been lost. A platform that does not know yet how a
-    /// change has ended waits until it does.
+    /// Also during a creation: the order's answer may have been lost. A platform that does not know the outcome of a
+    /// change waits for it.
     fn delete(&mut self, number: u8) {
         let instance = instance(number);
         let record = self.records.get(&instance);
@@ -376,7 +376,7 @@ impl World {
         }
     }
 
-    /// Reconcilers pick up what is in progress, and nothing else is known any more.
+    /// Reconcilers resume operations in progress; all other knowledge is lost.
     fn restart(&mut self) {
         // A platform takes less time to record an answer than lies between the answer and the end of an operation.
         for number in 0..INSTANCES {

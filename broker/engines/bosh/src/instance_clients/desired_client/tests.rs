@@ -143,7 +143,7 @@ fn what_uaa_makes_of_a_client_needs_no_change() {
     let wanted = renewed(&definition, &shown, &here());
     assert!(DesiredClient::is_met_by(&wanted, &shown), "{wanted:?}");
 
-    // A grant that UAA adds is asked for once it is defined.
+    // A grant that UAA adds is required once it is defined.
     shown.authorized_grant_types = list(&["authorization_code"]);
     let asking = ClientDefinition {
         authorized_grant_types: list(&["authorization_code", "refresh_token"]),

@@ -12,7 +12,7 @@ pub(super) enum Allowed {
     Value,
     /// An address without query, which may hold a signature.
     Address,
-    /// The keys, and of these members what they allow. Of members that are not listed the key alone.
+    /// The listed keys, with what they allow. Of members that are not listed only the key.
     Members(&'static [(&'static str, Allowed)]),
 }
 

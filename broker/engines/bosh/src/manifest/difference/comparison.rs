@@ -1,4 +1,4 @@
-//! Two documents, place by place.
+//! Compares two documents, location by location.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::path::{Path, Shown};
 
-/// A place at which two documents differ.
+/// A location at which two documents differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) path: Path,
@@ -66,7 +66,7 @@ impl Comparison {
         }
     }
 
-    /// Members that have names are compared by name, others by place. The order of named members counts too.
+    /// Members with names are compared by name, others by index. The order of named members counts, too.
     fn compare_lists(&mut self, path: &Path, before: &[Value], after: &[Value]) {
         if let (Some(named_before), Some(named_after)) = (by_name(before), by_name(after)) {
             let names: BTreeSet<&str> = named_before

@@ -1,4 +1,4 @@
-//! Differences by what they mean to operators: each has one kind.
+//! Differences by their meaning to operators: each has one kind.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(crate) fn grouped(manifests: &Manifests) -> Changes {
     changes
 }
 
-/// The differences between two contents of a BOSH config; absent where there is none.
+/// The differences between two contents of a BOSH config; absent if there are none.
 pub(crate) fn changes_of_config(
     kind: &str,
     before: Option<&str>,
@@ -71,7 +71,7 @@ fn kind_of(path: &[Segment], errands: &BTreeSet<String>) -> ChangeKind {
     }
 }
 
-/// The groups whose instances run an errand and nothing else, before or after.
+/// The groups whose instances only run an errand, before or after.
 fn errand_groups(manifests: &Manifests) -> BTreeSet<String> {
     let documents = [&manifests.deployed, &manifests.regenerated];
     let groups = documents
@@ -199,7 +199,7 @@ mod tests {
         assert!(changes_of_config("cpi", Some("a: 1"), Some("a:   1")).is_empty());
     }
 
-    /// The places whose values may be shown, without the numbers and names of what is in lists.
+    /// The locations whose values may be shown, without indices and names in lists.
     const SHOWN: &[&str] = &[
         "name",
         "releases.name",
@@ -254,7 +254,7 @@ mod tests {
                         below.is_some_and(|below| below.starts_with('.'))
                     });
                 if is_open {
-                    // Of what is not masked, keys are no secrets.
+                    // Keys of values that are not masked are no secrets.
                     members.shift_remove("hunter-key");
                 }
                 for (key, member) in members {

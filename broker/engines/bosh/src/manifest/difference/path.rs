@@ -1,4 +1,4 @@
-//! A place in a document, with what of it may be shown.
+//! A location in a document, and which part of it may be shown.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use super::allowed::{Allowed, MANIFEST};
 
-/// A place in a document. Prints as `instance_groups[redis-server].vm_type`.
+/// A location in a document. Displayed as `instance_groups[redis-server].vm_type`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     segments: Vec<Segment>,
     allowed: Allowed,
 }
 
-/// A step on the way to a place.
+/// A segment of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     /// The member of a map.
     Member(String),
-    /// The member of a list, by its name or its place; or the member of a map whose keys may be secrets, by its place.
+    /// The member of a list, by name or index; or the member of a map whose keys may be secrets, by index.
     Item(String),
 }
 
@@ -68,7 +68,7 @@ impl Path {
         self.then(Segment::Item(name.to_owned()), self.allowed)
     }
 
-    /// The same place, of and below which nothing is shown.
+    /// The same location; nothing at and below it is shown.
     pub(super) fn masked(self) -> Self {
         Self {
             allowed: Allowed::Nothing,

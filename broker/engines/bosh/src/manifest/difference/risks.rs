@@ -95,7 +95,7 @@ fn is_migrated(groups: &[&Value], name: &str) -> bool {
     sources.any(|source| source["name"] == name)
 }
 
-/// The names, or aliases, of those that are not what they were.
+/// The names or aliases of the items that have changed.
 fn changed_items<'d>(before: &'d Value, after: &'d Value, section: &str) -> BTreeSet<&'d str> {
     let items = |document: &'d Value| {
         let list = document[section].as_array();

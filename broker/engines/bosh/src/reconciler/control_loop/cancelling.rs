@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{Reconciler, failure::OperationFailure};
 use crate::{reconciler::operation::Plea, wait::Backoff};
 
-/// When the Director is asked again to cancel a task: it may say yes and forget it. The pauses grow.
+/// When the Director is asked again to cancel a task: it may accept the request and lose it. The pauses grow.
 pub(super) struct Repeats {
     next: Instant,
     backoff: Backoff,

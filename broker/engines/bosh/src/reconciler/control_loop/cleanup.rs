@@ -21,8 +21,8 @@ use crate::{
     records::operation_record::ClientRole,
 };
 
-/// Removes what an instance leaves behind; the operation record goes last. A server that fails for long ends the
-/// operation: its deployment is deleted, and a repeat of the deletion removes the rest.
+/// Deletes the residual resources of an instance; the operation record is last. A server that fails for long ends the
+/// operation: its deployment is deleted, and a repeated delete removes the rest.
 pub(super) async fn remove_instance(context: &Context) -> Result<(), OperationFailure> {
     let retrier = context.retrier.within(context.upstreams.timings.clean_up);
     let found = context.look_up(&retrier).await;
@@ -50,7 +50,7 @@ pub(super) async fn after_success(context: &Context) {
     settle_client(context).await;
 }
 
-/// Deletes the configs that the adapter has given up: what is deployed now does without them.
+/// Deletes the configs that the adapter no longer returns: the deployed manifest does not need them.
 async fn delete_obsolete_configs(context: &Context) {
     let (director, name) = (&context.upstreams.director, &context.operation.deployment());
     for (kind, version) in &context.operation.record.obsolete_configs {
@@ -66,8 +66,8 @@ async fn delete_obsolete_configs(context: &Context) {
     }
 }
 
-/// Deletes the secrets to which what is deployed now does not refer. Like configs, and as long: those that cannot be
-/// deleted now go with the next update, or with the instance.
+/// Deletes the secrets that the deployed manifest does not refer to. It tries as long as for configs; the next update
+/// or the delete removes the rest.
 async fn prune_secrets(context: &Context) {
     let deploys = matches!(
         context.operation.kind(),
@@ -110,7 +110,7 @@ async fn try_to_prune_secrets(context: &Context) -> Result<(), CleanupError> {
 /// The order is deployed: the secret that the operation gave to a client is in use, and a client that is no longer
 /// defined is deleted. Retried as often as configs.
 pub(super) async fn settle_client(context: &Context) {
-    // The next operation gives a client another secret whose making is not known to have succeeded.
+    // The next operation creates another secret for a client whose creation is not known to have succeeded.
     let warn = |error: &ClientError| tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "the UAA client of the instance could not be seen to");
     context
         .try_often(|| try_to_settle_client(context), warn)

@@ -20,7 +20,7 @@ use crate::{
     wait::Backoff,
 };
 
-/// How often it is tried to clean up what nothing depends on.
+/// How often the clean-up of unused resources is tried.
 const CLEAN_UP_ATTEMPTS: u32 = 4;
 
 /// An operation and the upstreams that it concerns.
@@ -45,7 +45,7 @@ impl Context {
         self.look_up(&self.retrier).await
     }
 
-    /// Looks the deployment up as long as `retrier` has time.
+    /// Reads the deployment, retrying as long as `retrier` permits.
     pub(super) async fn look_up(&self, retrier: &Retrier) -> Result<Deployment, ServiceError> {
         let (director, name) = (&self.upstreams.director, &self.operation.deployment());
         let look = |call| async move { director.deployment(&call, name).await };

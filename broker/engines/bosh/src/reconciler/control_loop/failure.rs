@@ -25,7 +25,7 @@ use crate::{
     wait::Backoff,
 };
 
-/// How often the event log of a task that failed is asked for.
+/// How often the event log of a failed task is requested.
 const ATTEMPTS: u32 = 3;
 
 const TASKS_DROPPED: &str = "the Director has no tasks of the operation (any more)";
@@ -47,9 +47,9 @@ enum Ending {
     Cancellation,
     /// The deployment is deleted, and something else of the instance is not.
     Unclean,
-    /// The Director has dropped the tasks of a deletion, and the deployment is there.
+    /// The Director has dropped the tasks of a deletion, and the deployment exists.
     StillThere,
-    /// The Director has dropped the tasks, and the deployment is gone.
+    /// The Director has dropped the tasks, and the deployment does not exist.
     Gone,
     /// The Director has dropped the tasks, and their outcome is unknown.
     Unknown,
@@ -245,7 +245,7 @@ impl OperationFailure {
         }
     }
 
-    /// The tasks of a deletion are dropped, and the deployment is there.
+    /// The tasks of a deletion are dropped, and the deployment exists.
     pub(super) fn still_there() -> Self {
         Self {
             end: Ending::StillThere,
@@ -253,7 +253,7 @@ impl OperationFailure {
         }
     }
 
-    /// The tasks are dropped, and the deployment is gone.
+    /// The tasks are dropped, and the deployment does not exist.
     pub(super) fn gone() -> Self {
         Self {
             end: Ending::Gone,
@@ -271,7 +271,7 @@ impl OperationFailure {
         }
     }
 
-    /// An operator has cancelled what was left to do, and no task of it was at work.
+    /// An operator has cancelled the remaining stages, and no task was running.
     pub(super) fn cancelled() -> Self {
         Self {
             condition: Some(Condition::Intact),

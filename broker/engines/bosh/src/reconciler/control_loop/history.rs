@@ -1,5 +1,5 @@
-//! An operation whose tasks the Director does not have: either nothing was submitted, or they have been dropped since,
-//! as old tasks are. The Director's audit outlives them, and so does the deployment.
+//! An operation whose tasks the Director does not have: either nothing was submitted, or the Director has dropped old
+//! tasks. The Director's audit outlives them, and so does the deployment.
 
 use std::time::SystemTime;
 
@@ -28,7 +28,7 @@ struct Recalled {
 }
 
 impl History {
-    /// The audit has been asked since the newest task began.
+    /// The audit was read after the newest task started.
     pub(super) fn is_known(&self, observer: &Observer) -> bool {
         let newest = observer.newest();
         let recalled = self.0.as_ref();
@@ -111,7 +111,7 @@ async fn read(context: &Context, observer: &Observer) -> Result<Traces, ServiceE
     context.retrier.retry("read the audit", read).await
 }
 
-/// The record of the operation's operation record: what it did is later. A cancellation has written the operation
+/// When the operation record was written: the operation's actions are later. A cancellation has written the operation
 /// record once more.
 async fn write_of_record(context: &Context) -> Result<Option<AuditRecord>, ServiceError> {
     let (records, operation) = (&context.upstreams.records, &context.operation);

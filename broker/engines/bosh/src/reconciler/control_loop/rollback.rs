@@ -1,4 +1,4 @@
-//! Undoes what was written for an operation that was not submitted.
+//! Rolls back what was written for an operation that was not submitted.
 
 use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{ServiceError, director::Deployment, http::Call};
@@ -66,8 +66,8 @@ async fn take_records_back(context: &Context) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// Makes secrets again what they were, but for what is in use: should the Director have dropped the tasks of what was
-/// submitted after all, its secrets stay.
+/// Restores secrets, except those in use: if the Director has dropped the tasks of a submitted operation, its secrets
+/// stay.
 async fn put_secrets_back(context: &Context) -> Result<(), CleanupError> {
     let (secrets, operation) = (&context.upstreams.secrets, &context.operation);
     let mut previous = operation.record.previous_secrets.clone();

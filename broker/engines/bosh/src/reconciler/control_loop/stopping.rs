@@ -18,12 +18,13 @@ use crate::{
     wait::Absence,
 };
 
-/// A request whose work may still be on its way: since when the Director has been seen without it.
+/// A request whose submission may still arrive, and since when the Director has shown no sign of it.
 #[derive(Debug)]
 pub(super) struct Unconfirmed(Option<Absence>);
 
 impl Unconfirmed {
-    /// The reconciler of what is cut short is stopped at any moment, perhaps with an errand on its way.
+    /// The reconciler of an interrupted operation may be stopped at any moment, perhaps during the submission of an
+    /// errand.
     pub(super) fn of(operation: &Operation) -> Self {
         Self(match (operation.begun, &operation.record.cuts_short) {
             (Begun::Here, None) => None,
@@ -43,7 +44,7 @@ impl Unconfirmed {
         self.0 = None;
     }
 
-    /// Asked after each look at the Director that has found nothing at work.
+    /// Called after each read of the Director that found no running task.
     pub(super) fn remains(&mut self, observer: &Observer, timings: &Timings) -> bool {
         let Some(mut absence) = self.0 else {
             return false;
@@ -64,7 +65,7 @@ pub(super) fn is_over(absence: &mut Absence, observer: &Observer, timings: &Timi
 pub(super) struct Stopping {
     /// The operation never came to a task.
     never_came: bool,
-    /// It is known what there is to be deleted.
+    /// The resources to delete are known.
     surveyed: bool,
 }
 
@@ -77,7 +78,7 @@ impl Stopping {
         }
     }
 
-    /// The tasks of the operation that is cut short. Once the delete has a task of its own they do not matter any more.
+    /// The tasks of the interrupted operation. They no longer matter when the delete has its own task.
     pub(super) async fn tasks_of_previous(
         &self,
         context: &Context,
@@ -102,8 +103,7 @@ impl Stopping {
         context.operation.record.cuts_short.is_some() && !self.surveyed
     }
 
-    /// Leaves out what makes no sense: errands need something that was deployed once, a deletion something that is
-    /// there.
+    /// Skips stages without effect: errands need a successful deploy, a deletion an existing deployment.
     pub(super) async fn survey(
         &mut self,
         context: &Context,

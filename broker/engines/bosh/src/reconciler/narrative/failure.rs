@@ -11,7 +11,7 @@ use crate::reconciler::narrative::{LatestStep, instance_names::InstanceNames};
 /// The longest last line of an errand's output that is reported.
 const LONGEST_LINE: usize = 500;
 
-/// How a task ended that did not do what it should.
+/// How a failed task ended.
 #[derive(Clone, Debug)]
 pub(crate) struct BadEnd {
     state: TaskState,
@@ -86,7 +86,7 @@ impl BadEnd {
     }
 }
 
-/// The last line that says something, masked. All lines before are read: a secret may go over several.
+/// The last line with text, masked. All lines before are read: a secret may span several.
 fn last_line(output: &str) -> String {
     let mut redaction = Redaction::default();
     let lines = output.lines().map(|line| redaction.line(line).into_owned());

@@ -156,7 +156,7 @@ pub(crate) fn never_submitted(kind: OperationKind) -> String {
     )
 }
 
-/// The end of a deletion whose deployment is gone, while something else of the instance could not be removed.
+/// The end of a deletion whose deployment is deleted, while another resource of the instance could not be removed.
 pub(crate) fn unclean(kind: OperationKind, message: &impl Display) -> String {
     format!(
         "Instance {} failed: the instance is deleted, but something that belongs to it could not be removed. Delete it again; if \
@@ -183,7 +183,7 @@ pub(crate) fn nothing_there(kind: OperationKind) -> String {
     format!("Instance {} failed: there is no such instance", kind.noun())
 }
 
-/// The end of a delete of which nothing is left but the instance.
+/// The end of a delete whose tasks are dropped while the instance exists.
 pub(crate) fn still_there(kind: OperationKind) -> String {
     format!(
         "Instance {} failed: the instance is still there. Delete it again.",
