@@ -149,7 +149,7 @@ fn a_wrong_value_is_reported_by_its_name_and_what_would_be_right() {
 }
 
 #[test]
-fn in_a_choice_the_error_is_reported_the_branch_that_is_meant() {
+fn in_a_choice_the_error_names_the_intended_branch() {
     for (parameters, text) in [
         (
             json!({"retention": "never"}),

@@ -21,7 +21,7 @@ fn a_create_has_no_previous_manifest_and_null_for_the_previous_plan() {
 }
 
 #[test]
-fn an_update_is_reported_what_was_deployed_and_none_of_its_secrets() {
+fn an_update_gets_the_deployed_manifest_without_secrets() {
     let mut call = GenerateManifest::new(deployment(), plan(), parameters());
     call.previous_plan = Some(plan());
     call.previous_manifest = Some("name: a # as deployed\n".into());

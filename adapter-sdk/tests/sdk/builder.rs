@@ -236,7 +236,7 @@ fn several_stemcells_are_distinguished_by_their_aliases() {
 
 proptest! {
     #[test]
-    fn every_plan_makes_a_manifest_of_its_groups_or_is_reported_which_are_missing(
+    fn every_plan_makes_a_manifest_or_the_error_names_missing_groups(
         planned in Just(vec!["a", "b", "c", "d"]).prop_shuffle(),
         planned_count in 1..=4_usize,
         wanted in prop::sample::subsequence(vec!["a", "b", "c", "d"], 0..=4),

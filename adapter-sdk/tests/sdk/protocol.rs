@@ -40,7 +40,7 @@ fn a_create_is_reported_in_five_sections_of_strings() {
 }
 
 #[test]
-fn an_update_is_reported_what_was_before() {
+fn an_update_gets_the_previous_manifest() {
     let mut call = GenerateManifest::new(
         service_deployment(),
         plan(),

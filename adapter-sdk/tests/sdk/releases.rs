@@ -74,7 +74,7 @@ fn an_instance_does_not_move_down_or_to_something_else() {
 }
 
 #[test]
-fn a_release_that_is_too_old_is_reported_what_is_needed() {
+fn an_error_about_an_old_release_names_the_required_version() {
     let outcome = |version: &str| {
         let releases = [ServiceRelease::new("r", version, vec!["job".to_owned()])];
         check_minimum("job", &releases, "0.16.0", VersionOrder::Semantic)

@@ -162,7 +162,7 @@ fn plan_schemas_are_asked_for_with_a_flag_of_go() {
 }
 
 #[test]
-fn too_few_arguments_are_reported_the_usage() {
+fn too_few_arguments_show_the_usage() {
     let run = run(&Plain, &["generate-manifest", DEPLOYMENT], "");
     assert_eq!((run.code, run.stdout.as_str()), (ExitCode::Failure, ""));
     assert!(

@@ -679,7 +679,7 @@ fn what_the_go_broker_does_not_look_at_may_be_unfinished() {
 }
 
 #[test]
-fn who_lists_instances_elsewhere_needs_no_cloud_controller() {
+fn a_source_other_than_the_cloud_controller_is_enough() {
     let source = format!(
         "{}service_instances_api: {{url: 'https://instances.example'}}\n",
         minimal_without_cf()

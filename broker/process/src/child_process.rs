@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_print_more_is_killed_even_if_it_has_ended() {
+    fn a_process_over_its_output_limit_is_killed_even_if_it_has_ended() {
         for script in ["yes", "echo 12345"] {
             let (mut stdout, mut stderr) = (Capture::at_most(4), Capture::first(0));
             let ended = bash(script, LONG).run(&mut stdout, &mut stderr).unwrap();

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_follows_reads_what_goes_on_in_a_line() {
+    fn a_follower_reads_the_progress_in_a_line() {
         let mut reported = reported();
         reported.stages[0].steps[1].current = Some("redis-server/2".to_owned());
         assert_eq!(

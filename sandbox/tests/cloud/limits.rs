@@ -7,7 +7,7 @@ use odb_sandbox::{cloud_controller::RateLimits, store::Store};
 use crate::platform::Platform;
 
 #[tokio::test]
-async fn who_asks_too_much_is_reported_when_to_come_back() {
+async fn a_client_with_too_many_requests_reads_when_to_retry() {
     let platform = Platform::adapted(&Store::in_memory(), |settings| {
         settings.rate_limits = Some(RateLimits {
             general: 2,

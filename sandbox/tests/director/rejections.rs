@@ -13,7 +13,7 @@ fn reported(answer: &Answer) -> (u16, &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_not_known_is_challenged_in_plain_text() {
+async fn an_unknown_client_is_challenged_in_plain_text() {
     let foundation = Foundation::without_processes();
     let admin = &["bosh.admin"][..];
     let clients: [Client; 4] = [

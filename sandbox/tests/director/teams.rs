@@ -137,7 +137,7 @@ async fn a_reader_sees_everything_but_secrets_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_has_no_right_here_is_reported_which_it_takes() {
+async fn a_client_without_a_right_reads_which_one_is_needed() {
     let foundation = Foundation::without_processes();
     let no_user = foundation.client(&["cloud_controller.admin"]);
     for path in ["/deployments", "/tasks", "/configs", "/locks", "/releases"] {

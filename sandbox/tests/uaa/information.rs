@@ -31,7 +31,7 @@ async fn login_prompts_are_public() {
 }
 
 #[tokio::test]
-async fn who_has_the_keys_is_not_sent_them_again() {
+async fn a_client_with_the_keys_does_not_get_them_again() {
     let server = Server::start();
     let keys = |tag: String| {
         Answer::to(

@@ -126,7 +126,7 @@ impl Risks {
 
 impl PlannedChange {
     /// A change of which only the path is shown.
-    pub fn untold(path: String, change: ChangeSort) -> Self {
+    pub fn hidden(path: String, change: ChangeSort) -> Self {
         Self {
             path,
             change,

@@ -141,7 +141,7 @@ async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_off
 }
 
 #[tokio::test]
-async fn who_sees_a_plan_is_reported_with_names() {
+async fn access_to_a_plan_is_reported_with_names() {
     let uaa = uaa(1199).await;
     for (body, expected) in [
         (r#"{"type":"public"}"#, PlanVisibility::Public),
@@ -283,7 +283,7 @@ async fn an_old_foundation_reports_who_sees_a_plan() {
 }
 
 #[tokio::test]
-async fn an_old_foundation_takes_nobodys_access_away_who_keeps_it() {
+async fn an_old_foundation_removes_no_access_that_stays() {
     let uaa = uaa(1199).await;
     for (public, there, wanted, expected) in [
         (

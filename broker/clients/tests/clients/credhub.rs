@@ -389,7 +389,7 @@ async fn a_permission_that_is_there_is_extended_only_by_what_it_lacks() {
 }
 
 #[tokio::test]
-async fn who_may_grant_and_not_look_takes_the_conflict_for_a_grant() {
+async fn a_client_that_may_grant_but_not_read_treats_a_conflict_as_a_grant() {
     let (_server, _uaa, credhub) = credhub(|request| match request.method.as_str() {
         "POST" => Reply::status(409, r#"{"error":"exists"}"#),
         _ => Reply::status(404, r#"{"error":"no"}"#),

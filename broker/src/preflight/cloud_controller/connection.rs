@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_answers_for_a_uaa_in_another_way_is_not_taken_for_one_that_refuses_us() {
+    fn a_server_that_is_no_uaa_is_not_a_uaa_that_rejects_the_broker() {
         let (refused, unreachable) = (
             ("ODB-1110", "cf.uaa.authentication"),
             ("ODB-1103", "cf.uaa.url"),

@@ -288,7 +288,7 @@ fn a_deadline_that_no_broker_has_is_refused() {
 }
 
 #[test]
-fn an_adapter_without_inputs_cannot_be_asked_and_is_reported_what_to_write() {
+fn without_inputs_the_error_says_what_to_write() {
     let author = Author::new();
     let adapter = author.script("exit 0");
     let adapter = adapter.to_str().expect("it is text");
@@ -348,7 +348,7 @@ fn an_adapter_that_is_not_there_is_reported_before_its_inputs() {
 }
 
 #[test]
-fn who_names_the_adapter_as_for_check_is_reported_how_run_takes_it() {
+fn an_adapter_named_as_for_check_gets_a_hint_on_run() {
     let author = Author::new();
     author.script("exit 0");
 
@@ -365,7 +365,7 @@ fn who_names_the_adapter_as_for_check_is_reported_how_run_takes_it() {
 }
 
 #[test]
-fn a_file_without_its_at_sign_is_reported_how_to_be_given() {
+fn an_error_about_a_file_without_its_at_sign_shows_the_right_form() {
     let author = Author::of_redis();
 
     let file = author.asks_redis(&["generate-manifest", "--parameters", "nope.json"]);
@@ -382,7 +382,7 @@ fn a_file_without_its_at_sign_is_reported_how_to_be_given() {
 }
 
 #[test]
-fn a_folder_that_has_the_adapter_in_it_is_reported_which_is_meant() {
+fn a_folder_with_the_adapter_in_it_gets_a_suggestion() {
     let author = Author::of_redis();
     let adapter = author.folder().join("my-cache/adapter");
     std::fs::create_dir_all(&adapter).expect("the test made the folder");

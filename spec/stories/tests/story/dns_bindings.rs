@@ -32,7 +32,7 @@ async fn outsiders(foundation: &Foundation, instance: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn adapters_are_reported_the_addresses_that_the_plan_names_and_no_link_stays() {
+async fn adapters_get_the_addresses_that_the_plan_names_and_no_link_stays() {
     let foundation = Foundation::start().await;
     let (broker, instance) = with_an_instance(&foundation, &two_addresses()).await;
     let (platform, binding) = (broker.platform(), new_id());

@@ -316,7 +316,7 @@ async fn calls_for(foundation: &Foundation, broker: &Broker, query: &str) -> Vec
 }
 
 #[tokio::test]
-async fn who_chooses_a_few_instances_or_an_organization_does_not_have_all_of_them_read() {
+async fn a_selection_of_a_few_instances_or_an_organization_does_not_read_all() {
     for setup in [
         Foundation::setup(),
         Foundation::setup().with_old_cloud_controller(),

@@ -129,7 +129,7 @@ async fn an_ordered_kafka_is_bound_keeps_what_was_chosen_and_is_gone_after_its_d
 }
 
 #[tokio::test]
-async fn a_user_of_kafka_is_reported_what_cannot_be() {
+async fn a_user_of_kafka_reads_what_is_not_possible() {
     let foundation = Foundation::start().await;
     let (_broker, cf) = marketplace_of(&foundation).await;
     cf.run(&["create-service", "kafka", "cluster", "events", "--wait"])

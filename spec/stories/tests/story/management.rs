@@ -160,7 +160,7 @@ async fn what_cannot_be_understood_is_refused() {
 
 /// Defect 30 of the Go broker (`spec/contracts/broker-behaviour.md` §9): 404 and 405 were public.
 #[tokio::test]
-async fn nothing_is_asked_to_a_unauthenticated_client_and_every_answer_is_json() {
+async fn an_unauthenticated_client_gets_no_information_and_every_answer_is_json() {
     let foundation = Foundation::start().await;
     let broker = foundation.broker().start().await;
     let platform = broker.platform();

@@ -205,7 +205,7 @@ async fn an_upgrade_has_no_parameters_to_be_held_against_anything() {
 }
 
 #[tokio::test]
-async fn an_order_that_does_not_fit_takes_nobodys_location() {
+async fn an_order_over_quota_takes_no_capacity() {
     let foundation = Foundation::start().await;
     let broker = describing(&foundation, &redis())
         .with_plan_limit(1)

@@ -74,7 +74,7 @@ async fn it_waits_for_a_broker_that_starts_later() {
 }
 
 #[tokio::test]
-async fn what_the_last_failure_was_is_reported_when_the_time_is_over() {
+async fn the_last_failure_is_reported_at_the_timeout() {
     let foundation = foundation().await;
     let broker = foundation.broker().start().await;
     let file = broker_yml(&foundation);

@@ -189,7 +189,7 @@ async fn secrets_are_texts_or_objects_and_arrive_unchanged() {
 }
 
 #[tokio::test]
-async fn an_adapter_is_reported_what_the_manifest_refers_to_and_nothing_else() {
+async fn an_adapter_gets_only_the_secrets_that_the_manifest_refers_to() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());

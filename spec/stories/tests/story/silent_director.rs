@@ -102,7 +102,7 @@ async fn a_broker_without_its_director_still_shows_its_catalog_and_mentions_oper
 }
 
 #[tokio::test]
-async fn an_operation_of_which_nothing_is_heard_says_so_and_reports_the_operator() {
+async fn an_operation_at_a_silent_director_says_so_to_user_and_operator() {
     let foundation = Foundation::setup().with_steps_of("200ms").start().await;
     let broker = foundation.broker().start().await;
     let (platform, instance) = (broker.platform(), new_id());

@@ -189,7 +189,7 @@ async fn the_dry_run_reports_beforehand_what_the_upgrade_finds() {
 }
 
 #[tokio::test]
-async fn a_user_who_upgrades_what_needs_no_deploy_is_reported_that_all_is_done() {
+async fn an_upgrade_that_needs_no_deploy_succeeds_for_its_user() {
     let foundation = Foundation::setup().without_processes().start().await;
     let versioned = |version: &str| {
         sparing(&foundation).with(

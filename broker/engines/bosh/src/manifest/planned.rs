@@ -94,7 +94,7 @@ impl Planned<'_> {
             changes.add(ChangeKind::Secrets, change_of_secret(secret));
         }
         if let PlannedClient::Changes(change) = self.client {
-            let change = PlannedChange::untold("uaa_client".to_owned(), change);
+            let change = PlannedChange::hidden("uaa_client".to_owned(), change);
             changes.add(ChangeKind::Client, change);
         }
         let is_in_location = changes.is_empty()
@@ -148,7 +148,7 @@ fn change_of_secret(secret: &NewSecret) -> PlannedChange {
     } else {
         ChangeSort::Changed
     };
-    PlannedChange::untold(format!("secrets[{}]", secret.path()), change)
+    PlannedChange::hidden(format!("secrets[{}]", secret.path()), change)
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn a_time_that_no_broker_waits_is_refused() {
 }
 
 #[test]
-fn who_names_the_topic_of_the_binding_gets_it() {
+fn a_binding_with_a_named_topic_gets_it() {
     let commands = TopicCommands::that(
         r#"mkdir "$folder/topic-$topic" || { echo kafka.common.TopicExistsException >&2; exit 1; }"#,
     );

@@ -70,7 +70,7 @@ fn properties_of_the_whole_manifest_are_found_in_instances_of_old() {
 }
 
 #[test]
-fn a_user_is_reported_that_a_smaller_plan_would_lose_data() {
+fn a_user_reads_that_a_smaller_plan_would_lose_data() {
     let deployed = generated(&create(&plan(), &json!({})));
     let smaller = sized(2, 1);
     let run = generate(&update(&smaller, &plan(), &deployed, &json!({})));
@@ -88,7 +88,7 @@ fn a_user_is_reported_that_a_smaller_plan_would_lose_data() {
 }
 
 #[test]
-fn an_operator_who_made_the_plan_smaller_is_reported_the_same() {
+fn an_operator_who_made_the_plan_smaller_reads_the_same() {
     let deployed = generated(&create(&plan(), &json!({})));
     let smaller = sized(1, 1);
     let mut upgrade = update(&smaller, &smaller, &deployed, &json!({}));

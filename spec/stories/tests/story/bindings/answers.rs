@@ -69,7 +69,7 @@ async fn an_answer_that_no_platform_could_use_is_refused_and_its_binding_is_dele
 /// §8.2: platforms take volume mounts from those alone who announce them; whether they refuse is theirs to say, and the
 /// operator reads why they might.
 #[tokio::test]
-async fn the_operator_is_reported_what_the_catalog_does_not_announce() {
+async fn the_operator_reads_what_the_catalog_does_not_announce() {
     for announced in [false, true] {
         let foundation = Foundation::setup().without_processes().start().await;
         let requires = if announced {

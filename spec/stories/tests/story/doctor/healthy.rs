@@ -103,7 +103,7 @@ async fn where_all_is_well_every_row_has_a_tick_and_nothing_has_been_changed() {
 }
 
 #[tokio::test]
-async fn a_broker_that_serves_and_its_doctor_are_in_nobodys_way() {
+async fn a_running_broker_and_its_doctor_do_not_disturb_each_other() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()
@@ -286,7 +286,7 @@ async fn a_broken_root_is_reported_once_and_no_server_that_it_signs_is_called() 
 }
 
 #[tokio::test]
-async fn who_interrupts_the_doctor_is_obeyed_at_once() {
+async fn an_interrupt_stops_the_doctor_immediately() {
     let foundation = Foundation::setup()
         .with_director_admin()
         .without_processes()

@@ -283,7 +283,7 @@ async fn an_instance_that_is_gone_from_the_list_is_not_triggered() {
 }
 
 #[tokio::test]
-async fn what_a_go_broker_has_no_means_for_is_refused_before_anything_is_touched() {
+async fn options_that_a_go_broker_does_not_support_are_rejected_before_any_change() {
     let foundation = foundation().await;
     for flags in [
         &["--continue"][..],

@@ -69,7 +69,7 @@ async fn a_body_that_trickles_in_is_abandoned_with_an_answer() {
 
 /// Otherwise a router would send the next request on a connection that is no longer read.
 #[tokio::test]
-async fn who_is_not_read_to_the_end_is_reported_that_the_connection_ends() {
+async fn a_client_whose_body_is_not_read_learns_that_the_connection_ends() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()

@@ -147,7 +147,7 @@ async fn what_is_no_tls_is_hung_up_on() {
 }
 
 #[tokio::test]
-async fn a_unauthenticated_client_too_many_is_reported_that_the_connection_ends() {
+async fn one_unauthenticated_client_too_many_reads_that_the_connection_ends() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()
@@ -247,7 +247,7 @@ async fn expect_failed_authentications(broker: &Broker, wanted: usize) {
 }
 
 #[tokio::test]
-async fn who_fails_to_authenticate_waits_and_who_does_not_never() {
+async fn a_client_that_fails_to_authenticate_waits_and_others_never() {
     let foundation = Foundation::start().await;
     let broker = foundation
         .broker()

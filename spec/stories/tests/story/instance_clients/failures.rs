@@ -493,7 +493,7 @@ async fn a_secret_that_may_be_in_use_works_until_another_one_has_arrived() {
 }
 
 #[tokio::test]
-async fn who_may_not_change_secrets_replaces_a_client_only_when_the_adapter_has_agreed() {
+async fn without_the_right_to_change_secrets_a_client_is_replaced_after_the_adapter_has_agreed() {
     let rights = ["cloud_controller.admin", "clients.read", "clients.write"];
     let foundation = Foundation::setup()
         .with_director_admin()

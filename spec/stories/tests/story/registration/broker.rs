@@ -195,7 +195,7 @@ async fn wrong_credentials_are_reported_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_register_brokers_is_reported_so() {
+async fn a_user_without_permission_to_register_brokers_is_rejected() {
     for generation in GENERATIONS {
         const PASSWORD: &str = "a-developers-password";
         let foundation = generation

@@ -200,7 +200,7 @@ fn the_systems_store_is_read_when_what_is_configured_does_not_suffice_and_once()
 }
 
 #[test]
-fn of_two_rejections_that_one_is_reported_which_knows_the_issuer() {
+fn of_two_rejections_the_one_with_the_issuer_is_reported() {
     static STORE: LazyLock<Loaded> = LazyLock::new(|| {
         let mut roots = RootCertStore::empty();
         roots.add(PUBLIC.certificate().der().clone()).unwrap();

@@ -183,7 +183,7 @@ instance_groups:
     }
 
     #[test]
-    fn the_groups_are_reported_that_lose_instances() {
+    fn groups_that_lose_instances_are_reported() {
         assert_eq!(reported("instances: 3", "instances: 1"), ["", "", "server"]);
         assert_eq!(reported("instances: 3", "instances: 5"), ["", "", ""]);
         assert_eq!(
