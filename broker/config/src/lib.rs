@@ -171,7 +171,7 @@ fn read(root: &Section<'_>) -> Reading {
     if let Some(adapter) = &adapter {
         dns_binding::refuse_in_arguments(&catalog, adapter.form);
         if let Ok(Some(cf)) = &cloud_foundry {
-            warn_hidden_clients(root, cf, adapter.form);
+            warn_unused_client_definition(root, cf, adapter.form);
         }
     }
     let has_cloud_foundry = !matches!(cloud_foundry, Ok(None));
@@ -250,8 +250,8 @@ fn warn_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offer
     }
 }
 
-/// Clients that no adapter hears of are of no use.
-fn warn_hidden_clients(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
+/// Warns of a client definition that no adapter can use.
+fn warn_unused_client_definition(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
     if cf.client_definition.is_some() && form == AdapterForm::Arguments {
         let uaa = root.section("cf").section("uaa");
         uaa.section("client_definition").warn_here(

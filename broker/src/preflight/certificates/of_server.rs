@@ -191,8 +191,7 @@ fn explain(
     match reason {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             let (whose, end) = shown.ended(now);
-            let remedy =
-                "renew the server's certificate; if it is not over, set the clock of this machine";
+            let remedy = "renew the server's certificate; if it has not expired, set the clock of this machine";
             (
                 format!("the certificate of `{whose}` has ended on {end}"),
                 remedy.to_owned(),

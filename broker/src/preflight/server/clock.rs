@@ -70,7 +70,7 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
             None,
             "to compare the time of the upstreams' answers with this machine's",
             format!("most of them agree, and are {}", difference(middle)),
-            "set the clock of this machine (`chronyc tracking`): certificates are looked at by it",
+            "set the clock of this machine (`chronyc tracking`): it decides whether certificates are valid",
         );
         own.found(Probe::Clock, None, finding.warning());
         charts.push(own);

@@ -7,7 +7,7 @@ use odb_stories::{Binaries, Fence, Reader, fences};
 const TUTORIAL: &str = include_str!("../../../../docs/authors/tutorial.md");
 
 /// Where the second half begins.
-const IN_RUST: &str = "# The same in Rust";
+const IN_RUST: &str = "## The same in Rust";
 
 #[tokio::test]
 async fn templates_lead_from_nothing_to_a_bound_service_and_to_a_change_of_it() {

@@ -484,7 +484,7 @@ async fn when_all_upstreams_agree_on_another_time_it_is_this_machines_clock() {
     assert_eq!(ran.blamed(), [own], "{}", ran.output);
     assert_eq!(ran.status, 0);
     assert!(
-        ran.output.contains("correct the clock of this machine"),
+        ran.output.contains("set the clock of this machine"),
         "{}",
         ran.output
     );
