@@ -23,7 +23,7 @@ pub(super) enum Next {
 pub(super) enum Again {
     /// Another operation is in progress: try later.
     Busy,
-    /// An obstacle that a retry may or may not overcome.
+    /// A failure that a retry may or may not resolve.
     InTheWay,
     /// No final answer, so the effect of the request is unknown.
     Unanswered,

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use odb_adapter_sdk::yaml;
 use serde_json::Value;
 
 use crate::release::Jobs;
@@ -13,7 +12,8 @@ const PREFACE: &str = "\
 
 A property of the job `broker` sets the [key](configuration.md) of `broker.yml` with the same name; keys of the section `broker`
 have no prefix. The table lists only those with another name, or with a default other than false and empty. The specifications in
-`release/jobs` have an example of each property. A Director silently drops undeclared properties.
+`release/jobs` have an example of each property. **New**: the Go release does not have the property. A Director silently drops
+undeclared properties.
 ";
 
 /// Properties of job `broker` with another name in `broker.yml`. A property outside of these sections belongs to
@@ -173,28 +173,19 @@ fn links(specification: &Value) -> String {
     reported
 }
 
+/// The description, in which a mark says that the Go release does not have the property.
 fn meaning(declared: &Value) -> String {
     let description = one_line(&declared["description"]).replace('|', "\\|");
-    format!("{description} {}", example(declared))
-        .trim_end()
-        .to_owned()
-}
-
-fn example(declared: &Value) -> String {
-    match &declared["example"] {
-        Value::Null => String::new(),
-        example => format!("Example: `{}`.", inline(example)),
-    }
-}
-
-/// A value on one line, as it may be written in a manifest.
-fn inline(value: &Value) -> String {
-    match value {
-        Value::String(text) if yaml::from_str::<Value>(text).is_ok_and(|read| read == *value) => {
-            text.clone()
-        }
-        other => other.to_string(),
-    }
+    let Some((before, after)) = description.split_once("Not a property of the Go release") else {
+        return description;
+    };
+    let after = after.split_once('.').map_or("", |(_, after)| after);
+    let parts = [before.trim(), "**New.**", after.trim()];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn one_line(text: &Value) -> String {
