@@ -17,7 +17,7 @@
 //! | make secrets once, change them, see them in bindings | [`secrets`] |
 //! | refuse releases that are too old | [`release_version`] |
 //! | say more of a binding, an instance, a request | [`protocol`] |
-//! | tell users one thing and operators another | [`AdapterError`] |
+//! | separate texts for users and for operators | [`AdapterError`] |
 //! | call an adapter from a test | [`runner::execute`] |
 //!
 //! Rules that every adapter keeps are in `spec/contracts/adapter-protocol.md`, "What an author must

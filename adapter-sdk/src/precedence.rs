@@ -2,7 +2,7 @@
 //! (`spec/contracts/adapter-protocol.md`, "What an author must do", 10): the parameter of this
 //! request, then what is deployed, then the plan, then a default.
 //!
-//! Parameters of earlier requests are never told again, so what a user chose once has to be found
+//! Parameters of earlier requests are never repeated, so what a user chose once has to be found
 //! in the previous manifest: at the address where the adapter writes it.
 //!
 //! ```

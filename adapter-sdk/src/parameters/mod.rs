@@ -1,9 +1,8 @@
-//! What users and operators may choose, in the author's own types.
+//! Parameters and plan properties in the author's own types.
 //!
-//! An author describes parameters once, as a struct. Users who order with something else are told
-//! what is wrong and what would be right, and the platform is shown the same struct as a schema, so
-//! that schema and check cannot disagree (`spec/contracts/adapter-protocol.md`, "What an author must
-//! do", 23 and 24).
+//! An author describes parameters once, as a struct. Errors name the expected value, and the platform
+//! gets the same struct as a schema, so schema and check cannot disagree
+//! (`spec/contracts/adapter-protocol.md`, "What an author must do", 23 and 24).
 //!
 //! ```
 //! use odb_adapter_sdk::protocol::{PlanSchemas, RequestParameters};

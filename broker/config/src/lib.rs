@@ -113,7 +113,7 @@ pub enum LoadError {
 pub struct Loaded<T> {
     /// The checked configuration.
     pub config: T,
-    /// Remarks for the operator.
+    /// Warnings for the operator.
     pub warnings: Vec<ConfigFinding>,
 }
 

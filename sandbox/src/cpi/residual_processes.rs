@@ -1,4 +1,4 @@
-//! Finds the processes that belong to a VM, whoever started them, and ends them: those that a job has left behind, and
+//! Finds the processes that belong to a VM, and ends them: those that a job has left behind, and
 //! those of an earlier sandbox. They are identified by a variable in their environment, which some programs overwrite
 //! (Redis and PostgreSQL among them, to show a title), or by the log of a VM that is their standard output or error.
 

@@ -32,7 +32,7 @@ const LAST_LINES: usize = 8;
 /// The warning about the sandbox's own certificate, whose key is not RSA, is hidden from authors.
 const NOT_THE_AUTHORS: &str = "ODB-1116";
 
-/// Remarks on `broker.yml`, which the author has read with the lines of the author's own file.
+/// The warning about `broker.yml`, which the author has already read with the lines of the original file.
 const WARNING_LINE: &str = "questionable configuration";
 
 /// Members of every line that are not shown on a screen.

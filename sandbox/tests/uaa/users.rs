@@ -126,7 +126,7 @@ async fn a_user_of_another_identity_provider_does_not_log_in_here() {
 }
 
 #[tokio::test]
-async fn a_user_changes_the_own_password_and_a_trusted_client_anybodys() {
+async fn a_user_changes_its_own_password_and_a_trusted_client_every_one() {
     let server = Server::start();
     let admin = server.client_token(ADMIN).await;
     let developer = server.log_in("developer", "password").await.access_token();

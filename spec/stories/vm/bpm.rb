@@ -12,7 +12,7 @@ require 'yaml'
 
 class Refused < StandardError; end
 
-# Tells what `bpm.yml` says of one process; what bpm would overlook or choke on is refused.
+# Prints what `bpm.yml` has for one process; keys that bpm would ignore or fail on are rejected.
 class Configuration
   KEYS = %w[name executable args env workdir hooks capabilities limits ephemeral_disk persistent_disk additional_volumes
             unsafe shutdown_signal].freeze
@@ -69,11 +69,11 @@ class Member
     return if id
 
     prepare
-    told, tell = IO.pipe
-    supervisor = fork { supervise(told, tell) }
+    reader, writer = IO.pipe
+    supervisor = fork { supervise(reader, writer) }
     Process.detach(supervisor)
-    tell.close
-    raise Refused, 'failed to start job-process' unless told.gets
+    writer.close
+    raise Refused, 'failed to start job-process' unless reader.gets
   end
 
   def run
@@ -111,19 +111,19 @@ class Member
   end
 
   # What runc's part is: it outlives bpm and takes note of the end.
-  def supervise(told, tell)
+  def supervise(reader, writer)
     Process.setsid
-    told.close
+    reader.close
     null = File.open(File::NULL, 'r+')
     [$stdin, $stdout, $stderr].each { |stream| stream.reopen(null) }
     logs = %w[stdout stderr].map { |name| File.open("#{@log}.#{name}.log", 'a', 0o600) }
     init = fork do
-      tell.close
+      writer.close
       exit!(initialise(logs))
     end
     File.write(@pid_file, init.to_s)
-    tell.puts(init)
-    tell.close
+    writer.puts(init)
+    writer.close
     Process.wait(init)
     exit!(0)
   end
@@ -152,7 +152,7 @@ class Member
     environment.merge(@configuration.env, @extra)
   end
 
-  # To a file and to whoever called.
+  # To a file and to the caller.
   def copy(stream, file)
     from, to = IO.pipe
     thread = Thread.new do

@@ -11,7 +11,7 @@ use crate::{
 const LONGEST_KEY: usize = 40;
 
 impl Section<'_> {
-    /// Remarks on keys that mean nothing: the Go broker ignores them silently, a typo costs its operator an afternoon.
+    /// Warns of unknown keys. The Go broker ignores them silently, so that a typo is hard to find.
     pub(crate) fn warn_unknown_keys(&self) {
         for (index, (name, node)) in self.entries.iter().enumerate() {
             if self.entries[..index]

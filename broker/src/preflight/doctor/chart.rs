@@ -52,7 +52,7 @@ pub(crate) struct Chart {
     /// How long its steps may take.
     pub(crate) timeouts: Timeouts,
     pub(crate) rows: Vec<Row>,
-    /// The difference of its clock to ours, in seconds.
+    /// The difference of its clock to this machine's, in seconds.
     pub(crate) ahead: Option<i64>,
     /// The UAA that has given a token for it.
     pub(crate) uaa: Uaa,

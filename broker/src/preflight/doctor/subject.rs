@@ -36,7 +36,7 @@ pub(crate) enum Probe {
     Answer,
     /// It is new enough.
     Version,
-    /// The clock agrees with ours.
+    /// The clock agrees with this machine's.
     Clock,
     /// It takes our credentials.
     Credentials,

@@ -59,7 +59,7 @@ pub(super) struct NetworkSpec {
 }
 
 impl GroupSpec {
-    /// Reads a group, in the order in which a real Director complains.
+    /// Reads a group, in the order of a real Director's errors.
     pub(super) fn read(
         spec: &Spec<'_>,
         global: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Asks a manifest for what it must and may say, and complains in the Director's words.
+//! Reads the required and optional members of a manifest, with the Director's error texts.
 
 use std::sync::LazyLock;
 

@@ -234,7 +234,7 @@ fn the_document_is_true_to_the_letter() {
         .lines()
         .take_while(|line| !line.contains("..."));
     for line in shown {
-        // On a busy machine there may be remarks in the place of the last word.
+        // On a busy machine there may be a warning instead of the last word.
         let line = line.trim_end_matches("ok").trim_end();
         assert!(report.contains(line), "{line} is not in {report}");
     }

@@ -278,7 +278,7 @@ fn a_silent_failure_is_found() {
 
 #[test]
 fn an_error_of_the_broker_that_a_user_reads_is_found() {
-    is_found("TellsUserOfProtocol", &["S-06"]);
+    is_found("ShowsUserTheProtocol", &["S-06"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) async fn list<T: DeserializeOwned>(
     all(connection, call, first).await
 }
 
-/// The entries of a list for which a condition holds, such as `name:somebody`.
+/// The entries of a list for which a condition holds, such as `name:a-user`.
 pub(super) async fn filtered<T: DeserializeOwned>(
     connection: &Connection,
     call: &Call,

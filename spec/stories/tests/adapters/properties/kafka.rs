@@ -82,7 +82,7 @@ fn plans() -> impl Strategy<Value = Value> {
             let mut groups = vec![
                 group("kafka_server", brokers),
                 group("zookeeper_server", keepers),
-                group("of_somebody_else", 1),
+                group("of_another_service", 1),
             ];
             let errands = match errand {
                 None => json!({}),

@@ -4,7 +4,7 @@ use odb_stories::{Foundation, Order, Platform, new_id};
 use serde_json::{Value, json};
 use tokio::task::LocalSet;
 
-/// moment was told the end before it.
+/// moment got the end before it.
 #[tokio::test]
 async fn many_polls_at_once_begin_no_step_twice_and_hear_of_the_end_when_it_has_come() {
     let foundation = Foundation::start().await;

@@ -23,7 +23,7 @@ async fn a_body_of_a_gigabyte_is_not_read() {
     assert!(said.starts_with("HTTP/1.1 413"), "{said}");
     assert!(said.contains("larger than"), "{said}");
 
-    // Neither is one whose length nobody tells, nor one of an outsider.
+    // Nor is one of unknown length, or of an unauthenticated client.
     let unauthenticated_client = "PUT /v2/service_instances/i HTTP/1.1\r\nhost: b\r\n";
     for order in [order.as_str(), unauthenticated_client] {
         let mut pouring = broker.raw_client().await;

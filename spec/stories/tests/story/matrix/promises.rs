@@ -10,7 +10,7 @@ use super::{
 };
 use crate::TIMEOUT;
 
-/// Gives everything back that an operation was about, as a platform does that insists; be it that there is no binding.
+/// Deletes everything that an operation was about, as a platform does that retries, even if the binding does not exist.
 pub(super) async fn give_back(stage: &Stage, operation: Operation, subject: &Subject) {
     let platform = stage.broker.platform();
     if operation.binds() {
