@@ -14,7 +14,7 @@ const PREFACE: &str = "\
 `on-demand-broker schema --format markdown` prints this page. See [configure](../configure.md) for checks, and
 [properties](properties.md) for the properties of the BOSH jobs.
 
-- **required**: if its section is present. A null value counts as absent.
+- Defaults are in parentheses. **required**: if its section is present. A null value counts as absent.
 - **New**: the Go programs do not have the key and ignore it.
 - **Secret**: the value is never printed or logged.
 - `[]` means each member of a list, `NAME` a name of your choice.
@@ -226,18 +226,18 @@ fn values(kind: &Kind) -> String {
         Kind::Text => "text".to_owned(),
         Kind::Certificates => "certificates".to_owned(),
         Kind::Choice(words) => quoted(words),
-        Kind::Number { least: 0, most } if *most >= i64::MAX.cast_unsigned() => "number".to_owned(),
+        Kind::Number { least: 0, most } if *most >= u64::from(u32::MAX) => "number".to_owned(),
         Kind::Number { least, most } => format!("{least} to {most}"),
         Kind::Flag => "boolean".to_owned(),
-        Kind::Texts => "list of texts".to_owned(),
-        Kind::Choices(words) => format!("list of {}", quoted(words)),
+        Kind::Texts => "texts".to_owned(),
+        Kind::Choices(words) => format!("any of {}", quoted(words)),
         Kind::VmCount => "number or percentage".to_owned(),
         Kind::TextMap => "map of texts".to_owned(),
         Kind::FreeMap => "map".to_owned(),
         Kind::Amounts => "map of numbers".to_owned(),
         Kind::Anything => "anything".to_owned(),
         Kind::Section(_) => "section".to_owned(),
-        Kind::Sections(_) => "list of sections".to_owned(),
+        Kind::Sections(_) => "sections".to_owned(),
         Kind::Named(_) => "map of sections".to_owned(),
     }
 }
@@ -249,8 +249,8 @@ fn quoted(words: &[&str]) -> String {
 
 fn default(value: Option<DefaultValue>) -> String {
     match value {
-        Some(DefaultValue::Number(number)) => format!(", default {number}"),
-        Some(DefaultValue::Flag(flag)) => format!(", default {flag}"),
+        Some(DefaultValue::Number(number)) => format!(" ({number})"),
+        Some(DefaultValue::Flag(flag)) => format!(" ({flag})"),
         None => String::new(),
     }
 }
@@ -312,7 +312,7 @@ mod tests {
         let page = markdown_reference();
         for row in [
             "`port` | 1 to 65535, required | The port that the broker listens on.",
-            "`use_stdin` | boolean, default true | ",
+            "`use_stdin` | boolean (true) | ",
             "`password` | text, required | The password that the platform and the errands authenticate with. **Secret.**",
             "`bind_address` | text | The IP address to listen on; all interfaces unless given. **New.**",
         ] {

@@ -11,12 +11,12 @@ rules! {
         remedy: "fix what stderr reports: give a parameter a default, or correct plans and releases in the check's inputs",
         section: "Which calls an operation makes";
 
-    STDIN_FORM: Error "C-03" "the question on stdin is not understood",
+    STDIN_FORM: Error "C-03" "the request on stdin is not understood",
         why: "brokers send requests on stdin by default, and secure manifests need it",
         remedy: "read one JSON object from stdin, take the section of the subcommand, and decode the JSON in its strings",
         section: "stdin form";
 
-    ARGUMENT_FORM: Error "C-04" "the question in arguments is not understood",
+    ARGUMENT_FORM: Error "C-04" "the request in arguments is not understood",
         why: "a broker with `use_stdin: false` asks in this way",
         remedy: "read the arguments after the subcommand when there are any; or set `forms: [stdin]` in the check's inputs and document it for operators",
         section: "argv form";
@@ -51,7 +51,7 @@ rules! {
         remedy: "use 10 only for what is not implemented at all, 41 only in `delete-binding`, 42 and 49 only in `create-binding`, else 1",
         section: "Exit codes";
 
-    FORMS_DIFFER: Error "C-11" "the two forms of one question get two answers",
+    FORMS_DIFFER: Error "C-11" "the two forms of one request get two answers",
         why: "a change of `use_stdin` would change every instance",
         remedy: "decode both forms into the same type and answer from that",
         section: "argv form";
