@@ -21,9 +21,9 @@ struct Named {
 impl Available {
     /// Reads the names of a list. A list that cannot be read has none: the error about the unknown name matters more.
     pub(super) async fn of(client: &mut Client, path: &str, query: &[(&str, &str)]) -> Self {
-        let named = client.list::<Named>(path, query).await;
-        let named = named.map_or_else(|_| Vec::new(), |listing| listing.resources);
-        let mut names: Vec<String> = named.into_iter().map(|named| named.name).collect();
+        let found = client.list::<Named>(path, query).await;
+        let found = found.map_or_else(|_| Vec::new(), |listing| listing.resources);
+        let mut names: Vec<String> = found.into_iter().map(|resource| resource.name).collect();
         names.sort();
         Self(names)
     }

@@ -28,13 +28,11 @@ pub(super) async fn broker(client: &mut Client, name: &str) -> Result<Broker, Cf
 pub(super) async fn organization(client: &mut Client, name: &str) -> Result<Organization, CfError> {
     let query = [("names", &*list_item(name)), FIRST, ONE];
     let found: Listing<Organization> = client.first_page("/v3/organizations", &query).await?;
-    match found.resources.into_iter().next() {
-        Some(organization) => Ok(organization),
-        None => {
-            let available = Available::of(client, "/v3/organizations", &[]).await;
-            Err(CfError::NoOrganization(name.to_owned(), available))
-        }
+    if let Some(organization) = found.resources.into_iter().next() {
+        return Ok(organization);
     }
+    let available = Available::of(client, "/v3/organizations", &[]).await;
+    Err(CfError::NoOrganization(name.to_owned(), available))
 }
 
 /// The app of this name in the space.
@@ -47,14 +45,12 @@ pub(super) async fn app(client: &mut Client, name: &str) -> Result<App, CfError>
         ("space_guids", &*space),
     ];
     let found: Listing<App> = client.first_page("/v3/apps", &query).await?;
-    match found.resources.into_iter().next() {
-        Some(app) => Ok(app),
-        None => {
-            let in_space = [("space_guids", &*space)];
-            let available = Available::of(client, "/v3/apps", &in_space).await;
-            Err(CfError::NoApp(name.to_owned(), available))
-        }
+    if let Some(app) = found.resources.into_iter().next() {
+        return Ok(app);
     }
+    let in_space = [("space_guids", &*space)];
+    let available = Available::of(client, "/v3/apps", &in_space).await;
+    Err(CfError::NoApp(name.to_owned(), available))
 }
 
 /// The bindings of an app to a service instance.

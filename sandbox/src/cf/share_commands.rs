@@ -55,11 +55,9 @@ async fn space(client: &mut Client, name: &str) -> Result<SpaceGuid, CfError> {
     let item = lookup::list_item(name);
     let query = [("names", &*item), ("page", "1"), ("per_page", "1")];
     let found: Listing<Space> = client.first_page("/v3/spaces", &query).await?;
-    match found.resources.into_iter().next() {
-        Some(space) => Ok(space.guid),
-        None => {
-            let available = Available::of(client, "/v3/spaces", &[]).await;
-            Err(CfError::NoSpace(name.to_owned(), available))
-        }
+    if let Some(space) = found.resources.into_iter().next() {
+        return Ok(space.guid);
     }
+    let available = Available::of(client, "/v3/spaces", &[]).await;
+    Err(CfError::NoSpace(name.to_owned(), available))
 }
