@@ -11,7 +11,7 @@ check_advisories() {
   check_exceptions deny.toml "$(date +%F)"
   found=$(advisory_databases) || exit 1
   if [[ -z $found ]]; then
-    [[ -z ${CI:-} ]] || fail "there is no database of advisories: none below ${CARGO_HOME:-~/.cargo}/advisory-dbs or
+    [[ -z ${CI:-} ]] || fail "no database of advisories: none below ${CARGO_HOME:-~/.cargo}/advisory-dbs or
 ../shared/advisories, and ADVISORY_DB names none. \`cargo deny fetch\` gets one; ADVISORY_DB is a git repository or a .tar.gz of one."
     echo "no database of advisories on this machine: not checked" >&2
     return
@@ -33,7 +33,7 @@ advisory_databases() {
       # Archives of git have the time of their commit on every file.
       printf '%s %s\n' "$(tar -tvzf "$path" | awk '{ print $4 }' | sort | tail -n 1)" "$path"
     elif [[ $path == "${ADVISORY_DB:-}" ]]; then
-      fail "ADVISORY_DB: $path is neither a git repository nor an archive."
+      fail "ADVISORY_DB: $path is not a git repository and not an archive."
     fi
   done
 }

@@ -81,7 +81,7 @@ pub use eventually::eventually;
 pub use foundation::{Foundation, FoundationSetup, Upstream};
 pub use guide::{
     Desk, Document, Fence, Link, ProjectTests, Reader, broker_texts, fences, messages_of,
-    properties_page,
+    messages_of_scripts, properties_page,
 };
 pub use instances_api::InstancesApi;
 pub use platform::{Ended, Order, Platform, new_id};

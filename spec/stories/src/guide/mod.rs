@@ -21,4 +21,4 @@ pub use document::{Document, Fence, Link, fences};
 pub use project_tests::ProjectTests;
 pub use properties::properties_page;
 pub use reader::Reader;
-pub use texts::{broker_texts, messages_of};
+pub use texts::{broker_texts, messages_of, messages_of_scripts};

@@ -39,6 +39,49 @@ pub fn messages_of(folder: &str) -> BTreeMap<String, Vec<String>> {
     messages
 }
 
+/// The messages of the project's scripts by file: every here-document, and every string of at least three words.
+pub fn messages_of_scripts() -> BTreeMap<String, Vec<String>> {
+    let mut messages = BTreeMap::new();
+    for folder in ["scripts", "scripts/lib"] {
+        let entries = fs::read_dir(project().join(folder)).expect("the folder can be read");
+        for entry in entries {
+            let path = entry.expect("the folder can be read").path();
+            let is_script = path.extension().is_none_or(|extension| extension == "bash");
+            if !path.is_file() || !is_script {
+                continue;
+            }
+            let source = fs::read_to_string(&path).expect("scripts are text");
+            let (mut found, rest) = here_documents(&source);
+            found.extend(messages_in(&rest));
+            if !found.is_empty() {
+                let path = path.strip_prefix(project()).expect("it is below it");
+                messages.insert(path.display().to_string(), found);
+            }
+        }
+    }
+    messages
+}
+
+/// The here-documents of a script with a name in capitals, and the script without them and without comments.
+fn here_documents(source: &str) -> (Vec<String>, String) {
+    let (mut documents, mut rest) = (Vec::new(), String::new());
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        let name = line
+            .rsplit_once("<<")
+            .map(|(_, name)| name.trim_matches('\''));
+        match name.filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase())) {
+            Some(name) => {
+                let document: Vec<&str> = lines.by_ref().take_while(|line| *line != name).collect();
+                documents.push(document.join("\n"));
+            }
+            None if line.trim_start().starts_with('#') => {}
+            None => rest = rest + line + "\n",
+        }
+    }
+    (documents, rest)
+}
+
 /// The string literals of a source that are messages, in their order.
 fn messages_in(source: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -143,6 +186,15 @@ mod tests {
             messages_in(source),
             ["tried \"it\" twice here", "a \"raw\" text here"]
         );
+    }
+
+    #[test]
+    fn here_documents_of_a_script_are_apart_from_its_strings() {
+        let source =
+            "# \"a comment of three\"\ncat <<'USAGE'\nRuns it.\nUSAGE\nfail \"it is not there\"\n";
+        let (documents, rest) = here_documents(source);
+        assert_eq!(documents, ["Runs it."]);
+        assert_eq!(messages_in(&rest), ["it is not there"]);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! `INSTA_UPDATE=always` rewrites the snapshots.
 
-use odb_stories::messages_of;
+use std::collections::BTreeMap;
+
+use odb_stories::{messages_of, messages_of_scripts};
 
 /// The programs by the folder of their sources.
 const PROGRAMS: [(&str, &str); 9] = [
@@ -22,10 +24,24 @@ fn every_message_is_in_the_list_of_its_program() {
     for (program, folder) in PROGRAMS {
         let messages = messages_of(folder);
         assert!(!messages.is_empty(), "{program} has no messages");
-        let list: Vec<String> = messages
-            .into_iter()
-            .map(|(file, messages)| format!("{file}\n  {}\n", messages.join("\n  ")))
-            .collect();
-        insta::assert_snapshot!(program, list.concat());
+        insta::assert_snapshot!(program, list(messages));
     }
+}
+
+#[test]
+fn every_message_of_the_scripts_is_in_their_list() {
+    let messages = messages_of_scripts();
+    assert!(messages.len() > 5, "the scripts are not found");
+    insta::assert_snapshot!("scripts", list(messages));
+}
+
+/// Each file with its messages below it.
+fn list(messages: BTreeMap<String, Vec<String>>) -> String {
+    let files = messages.into_iter();
+    files
+        .map(|(file, messages)| {
+            let messages = messages.join("\n").replace('\n', "\n  ");
+            format!("{file}\n  {messages}\n")
+        })
+        .collect()
 }
