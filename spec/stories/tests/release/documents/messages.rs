@@ -37,11 +37,10 @@ fn every_message_of_the_scripts_is_in_their_list() {
 
 /// Each file with its messages below it.
 fn list(messages: BTreeMap<String, Vec<String>>) -> String {
-    let files = messages.into_iter();
-    files
-        .map(|(file, messages)| {
-            let messages = messages.join("\n").replace('\n', "\n  ");
-            format!("{file}\n  {messages}\n")
-        })
-        .collect()
+    let mut list = String::new();
+    for (file, messages) in messages {
+        let messages = messages.join("\n").replace('\n', "\n  ");
+        list += &[&file, "\n  ", &messages, "\n"].concat();
+    }
+    list
 }
