@@ -124,10 +124,7 @@ fn an_advisory_fails_and_so_does_a_machine_of_ci_without_a_database() {
     let of_ci = run(folder().path(), "advisories", &without, &[("CI", "true")]);
     assert_eq!(of_ci.status.code(), Some(1));
     let said = text(&of_ci.stderr);
-    assert!(
-        said.contains("there is no database of advisories"),
-        "{said}"
-    );
+    assert!(said.contains("no database of advisories"), "{said}");
     assert!(said.contains("ADVISORY_DB"), "{said}");
     let wrong = run(
         folder().path(),
