@@ -220,7 +220,7 @@ fn message(error: &DeserializerError) -> String {
             )
         }
         E::SerdeMissingField { field, .. } => format!("missing field `{field}`"),
-        E::NonFiniteFloat { .. } => "a number that is not finite has no place here".to_owned(),
+        E::NonFiniteFloat { .. } => "a number that is not finite is not allowed".to_owned(),
         E::TaggedEnumMismatch { target, .. } => format!("a tag that is not `{target}`"),
         E::UnsupportedTag { .. } => "a tag that is not supported".to_owned(),
         E::InvalidScalar { ty, .. } => format!("invalid value, expected {ty}"),

@@ -1,4 +1,4 @@
-//! The names of things that the platform and the operator chose. Parsed at the door, never looked into again.
+//! Ids that the platform and the operator choose. Parsed at the edge, and opaque afterwards.
 
 use std::fmt;
 

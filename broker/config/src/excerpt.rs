@@ -1,4 +1,4 @@
-//! The line of the file that a problem is about, fit to be shown: no secret is in it, wherever it may have slipped to.
+//! The line of the file that a finding is about, without secrets.
 
 use std::ops::Range;
 

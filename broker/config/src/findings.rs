@@ -205,7 +205,7 @@ impl Problems {
         (self.rejections.into_inner(), self.warnings.into_inner())
     }
 
-    /// A problem that is found later, when the file has been read.
+    /// A finding of a later step, after the file was read.
     pub(super) fn finding(&self, location: Location, key: &str, message: Message) -> ConfigFinding {
         ConfigFinding {
             file: self.file.clone(),

@@ -145,7 +145,7 @@ impl Secret {
         }
     }
 
-    /// The member `value` of answers. This is the door through which secrets leave.
+    /// The member `value` of answers. Only this function returns secrets.
     pub(super) fn shown(&self) -> Value {
         match self {
             Self::Value { value } => json!(value),

@@ -72,7 +72,7 @@ impl Area {
         match self {
             Self::Orders => "orders",
             Self::Stability => "updates and upgrades",
-            Self::Forms => "forms of the question",
+            Self::Forms => "request forms",
             Self::MalformedInput => "malformed input",
             Self::Subcommands => "other subcommands",
             Self::Parameters => "parameters",

@@ -39,35 +39,35 @@ pub struct RunArguments {
     pub service_deployment: Option<PathBuf>,
 
     /// Plan: a name from the inputs, or a file (JSON or YAML). Default: the first plan of the inputs.
-    #[arg(long, value_name = "NAME|FILE", help_heading = "The question")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Request")]
     pub plan: Option<String>,
     /// Plan before an update. Default: the same plan.
-    #[arg(long, value_name = "NAME|FILE", help_heading = "The question")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Request")]
     pub previous_plan: Option<String>,
     /// Deployed manifest; shows how the new one differs from it.
-    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    #[arg(long, value_name = "FILE", help_heading = "Request")]
     pub previous_manifest: Option<PathBuf>,
     /// Operation of the manifest. Default: an order, or an update if there is a previous manifest.
-    #[arg(long, value_enum, help_heading = "The question")]
+    #[arg(long, value_enum, help_heading = "Request")]
     pub operation: Option<Operation>,
     /// The parameters of the user, as JSON or in a file.
-    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "Request")]
     pub parameters: Option<String>,
     /// The UAA client of the instance.
-    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "Request")]
     pub uaa_client: Option<String>,
     /// Secrets by reference. Default: generated values.
-    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    #[arg(long, value_name = "FILE", help_heading = "Request")]
     pub secrets: Option<PathBuf>,
     /// Manifest of the instance to bind or show. Default: the adapter generates one first.
-    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    #[arg(long, value_name = "FILE", help_heading = "Request")]
     pub manifest: Option<PathBuf>,
     /// The id of the service instance.
     #[arg(
         long,
         value_name = "ID",
         default_value = "by-hand",
-        help_heading = "The question"
+        help_heading = "Request"
     )]
     pub instance_id: String,
     /// The id of the binding.
@@ -75,20 +75,20 @@ pub struct RunArguments {
         long,
         value_name = "ID",
         default_value = "binding-by-hand",
-        help_heading = "The question"
+        help_heading = "Request"
     )]
     pub binding_id: String,
     /// Addresses of the VMs by instance group. Default: addresses of 10.0.0.0/8.
-    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "Request")]
     pub bosh_vms: Option<String>,
     /// The DNS addresses by name.
-    #[arg(long, value_name = "JSON|@FILE", help_heading = "The question")]
+    #[arg(long, value_name = "JSON|@FILE", help_heading = "Request")]
     pub dns_addresses: Option<String>,
     /// Send this document on stdin, or, if it is a JSON list, these arguments.
-    #[arg(long, value_name = "FILE", help_heading = "The question")]
+    #[arg(long, value_name = "FILE", help_heading = "Request")]
     pub document: Option<PathBuf>,
     /// Send the request as arguments, as brokers with `use_stdin: false` do.
-    #[arg(long, help_heading = "The question")]
+    #[arg(long, help_heading = "Request")]
     pub arguments: bool,
 
     /// Timeout of the adapter, in seconds.

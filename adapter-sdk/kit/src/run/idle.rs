@@ -11,7 +11,7 @@ pub(super) enum IdleOption {
         option: &'static str,
         subcommand: Subcommand,
     },
-    #[error("`{option}` means nothing beside `--document`, which is the whole question")]
+    #[error("`{option}` has no effect with `--document`, which is the complete request")]
     BesideDocument { option: &'static str },
     #[error("`{option}` needs the manifest that is deployed: give it with `--previous-manifest`")]
     WithoutPreviousManifest { option: &'static str },

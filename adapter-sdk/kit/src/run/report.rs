@@ -62,7 +62,7 @@ struct ShownManifest {
 #[derive(Serialize)]
 struct ShownDifference {
     /// The locations that a broker compares when it checks for pending changes.
-    places: Vec<String>,
+    locations: Vec<String>,
     /// The two in normal form (keys sorted), line by line.
     lines: String,
 }
@@ -174,13 +174,13 @@ impl fmt::Display for ShownDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "== difference to the previous manifest ==")?;
         f.write_str(&self.lines)?;
-        if self.places.is_empty() {
+        if self.locations.is_empty() {
             return writeln!(
                 f,
                 "none that counts: a search for pending changes would find nothing"
             );
         }
-        for location in &self.places {
+        for location in &self.locations {
             writeln!(f, "{location}")?;
         }
         writeln!(
@@ -316,7 +316,7 @@ fn difference(
         .header("previous", "new")
         .to_string();
     Some(ShownDifference {
-        places: manifest_differences(&previous, document)
+        locations: manifest_differences(&previous, document)
             .iter()
             .map(ToString::to_string)
             .collect(),

@@ -1,4 +1,4 @@
-//! A problem with the line of the file that it is about, for people at a terminal.
+//! A finding with its line of the file, for a terminal.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use odb_config::{ConfigFinding, Excerpt};

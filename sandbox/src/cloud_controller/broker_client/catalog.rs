@@ -105,7 +105,7 @@ impl Catalog {
         })
     }
 
-    /// Reads all of it before it judges: the operator gets every problem at once.
+    /// Reads all of it first, so that the operator gets every error at once.
     pub(crate) fn checked(
         object: &Map<String, Value>,
         broker_name: &str,

@@ -327,7 +327,7 @@ fn what_would_be_passed_over_is_refused() {
                 "--parameters",
                 "{}",
             ],
-            "`--parameters` means nothing beside `--document`",
+            "`--parameters` has no effect with `--document`",
         ),
         (&["generate_manifest"], "generate-plan-schemas"),
     ];

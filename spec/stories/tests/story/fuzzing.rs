@@ -38,7 +38,7 @@ async fn whatever_is_asked_no_answer_is_outside_the_document_or_an_error_of_the_
 
     ask_whatever_comes_to_mind(&foundation, &broker, ("osb.yaml", "hooks"), &new_id()).await;
 
-    // Where nothing of the sort has come back, it has not got past the door.
+    // Without such an answer, no request has passed the authentication.
     expect_answers(&broker, &["200", "202", "400", "404", "412", "422"]);
 }
 

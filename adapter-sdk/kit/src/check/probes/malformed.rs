@@ -33,7 +33,7 @@ pub(in crate::check) fn check_malformed(session: &mut Session<'_>, ordered: &Ord
         ("a document that is not an object", of("[]\n")),
         ("a document without the section", of("{}\n")),
         (
-            "an object in the place of a text",
+            "an object instead of a string",
             adapter_request.on_stdin_with("plan", ordered.plan.document.clone()),
         ),
         (

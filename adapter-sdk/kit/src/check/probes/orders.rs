@@ -85,7 +85,7 @@ fn first_answer(
             .answer()
         {
             let words = session.rejection(&refused);
-            let detail = format!("the same question is answered in arguments; {words}");
+            let detail = format!("the same request succeeds in arguments; {words}");
             session.find_failure(&calls::STDIN_FORM, "", detail, refused.id);
             session.ask_in_arguments();
             return Some(answer);

@@ -18,7 +18,7 @@ impl<'a> Members<'a> {
         self.object.get(key).filter(|value| !value.is_null())
     }
 
-    /// `label` is what the member is called in a problem.
+    /// `label` is the name of the member in an error.
     pub(super) fn required_text(&mut self, key: &str, label: &str) -> String {
         match self.given(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => return text.clone(),
