@@ -12,9 +12,44 @@ use crate::{
         Answer, Call, ClientError, HttpClient, Limits, Request, Service, StatusCode,
         TransportError, Trust, UnreadableAnswer, address,
     },
-    service_error::{FailureKind, RequestName, ServiceError},
+    service_error::{FailureKind, RequestName, Result, ServiceError},
     uaa::TokenSource,
 };
+
+/// No client of a service can be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("{}'s client cannot be set up", service.title())]
+    Client {
+        service: Service,
+        #[source]
+        source: ClientError,
+    },
+    #[error("{}'s information cannot be read", service.title())]
+    Info {
+        service: Service,
+        #[source]
+        source: ServiceError,
+    },
+    /// The credentials are of a kind that this Director refuses.
+    #[error(
+        "the Director's users are in `{director}`, but the credentials are for `{credentials}`"
+    )]
+    OtherAuthentication {
+        /// `basic` or `uaa`, as the Director says.
+        director: String,
+        /// `basic` or `uaa`, as configured.
+        credentials: &'static str,
+    },
+    #[error("the address of UAA that {} gives cannot be used", service.title())]
+    UaaAddress {
+        service: Service,
+        #[source]
+        source: ClientError,
+    },
+    #[error("the credentials for {} cannot be sent in a header", service.title())]
+    UnsendableCredentials { service: Service },
+}
 
 /// The specifics of a service.
 pub(crate) struct Protocol {
@@ -126,15 +161,11 @@ impl Connection {
         call: &Call,
         segments: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, ServiceError> {
+    ) -> Result<T> {
         self.read_at(call, self.address(segments, query)).await
     }
 
-    pub(crate) async fn read_at<T: DeserializeOwned>(
-        &self,
-        call: &Call,
-        url: Url,
-    ) -> Result<T, ServiceError> {
+    pub(crate) async fn read_at<T: DeserializeOwned>(&self, call: &Call, url: Url) -> Result<T> {
         self.send(call, Request::get(url)).await?.json()
     }
 
@@ -143,18 +174,14 @@ impl Connection {
         &self,
         call: &Call,
         url: Url,
-    ) -> Result<T, ServiceError> {
+    ) -> Result<T> {
         self.send_as(call, Request::get(url), &Identity::Anonymous)
             .await?
             .json()
     }
 
     /// Sends a request and converts rejections to errors.
-    pub(crate) async fn send(
-        &self,
-        call: &Call,
-        request: Request,
-    ) -> Result<Answered, ServiceError> {
+    pub(crate) async fn send(&self, call: &Call, request: Request) -> Result<Answered> {
         self.send_as(call, request, &self.identity).await
     }
 
@@ -163,7 +190,7 @@ impl Connection {
         call: &Call,
         request: Request,
         identity: &Identity,
-    ) -> Result<Answered, ServiceError> {
+    ) -> Result<Answered> {
         let name = self.name(&request);
         let failed = |kind| ServiceError::of(Arc::clone(&name), kind);
         let mut request = match &self.protocol.request_id {
@@ -199,7 +226,7 @@ impl Connection {
         request: &Request,
         tokens: &TokenSource,
         failed: &impl Fn(FailureKind) -> ServiceError,
-    ) -> Result<Result<Answer, TransportError>, ServiceError> {
+    ) -> Result<Result<Answer, TransportError>> {
         let without_token = |source: ServiceError| {
             failed(if source.is_timeout() {
                 FailureKind::OutOfTime { sent: false }
@@ -277,21 +304,15 @@ impl Deref for Answered {
 }
 
 impl Answered {
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, ServiceError> {
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         self.understood(self.answer.json())
     }
 
-    pub(crate) fn each_of_json<T: DeserializeOwned>(
-        &self,
-        take: impl FnMut(T),
-    ) -> Result<(), ServiceError> {
+    pub(crate) fn each_of_json<T: DeserializeOwned>(&self, take: impl FnMut(T)) -> Result<()> {
         self.understood(self.answer.each_of_json(take))
     }
 
-    pub(crate) fn understood<T>(
-        &self,
-        read: Result<T, UnreadableAnswer>,
-    ) -> Result<T, ServiceError> {
+    pub(crate) fn understood<T>(&self, read: Result<T, UnreadableAnswer>) -> Result<T> {
         read.map_err(|source| {
             ServiceError::of(
                 Arc::clone(&self.name),

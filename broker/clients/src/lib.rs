@@ -14,6 +14,11 @@
 //! | [`service_instances_api`] | the source of instances without a Cloud Controller | `spec/contracts/broker-behaviour.md`, section 7.6 |
 //! | [`cloud_controller`] | Cloud Controller v3 | `spec/contracts/platform-apis.md`, section 3 |
 
+#![expect(
+    missing_docs,
+    reason = "an internal crate: comments say what names and types do not"
+)]
+
 pub mod cloud_controller;
 mod connection;
 pub mod credhub;
@@ -24,6 +29,7 @@ pub mod service_instances_api;
 mod text_id;
 pub mod uaa;
 
+pub use connection::ConnectError;
 pub use http::Service;
-pub use service_error::{FailureKind, ServiceError};
+pub use service_error::{FailureKind, Result, ServiceError};
 pub use text_id::InvalidText;

@@ -4,13 +4,14 @@ use std::{error::Error, fmt, sync::Arc};
 
 use crate::{
     cloud_controller::{CfError, JobGuid, is_lasting_error_of_broker},
-    http::{Method, Name, Service, StatusCode, TransportError, UnreadableAnswer, Words},
+    http::{Method, Service, StatusCode, TransportError, UnreadableAnswer},
 };
+
+pub type Result<T, E = ServiceError> = std::result::Result<T, E>;
 
 /// A call to a service had no good end.
 #[derive(Clone, Debug)]
 pub struct ServiceError {
-    /// The kind.
     pub kind: FailureKind,
     request: Arc<RequestName>,
 }
@@ -30,10 +31,7 @@ pub(crate) struct RequestName {
 #[derive(Clone, Debug)]
 pub enum FailureKind {
     /// No (complete) answer came.
-    NoAnswer {
-        /// The underlying error.
-        source: TransportError,
-    },
+    NoAnswer { source: TransportError },
     /// The deadline of the call passed.
     OutOfTime {
         /// Whether the service may have got the request.
@@ -41,7 +39,6 @@ pub enum FailureKind {
     },
     /// The service said no.
     Refused {
-        /// The answer's status.
         status: StatusCode,
         /// The number that the service has for the error, if it gave one.
         code: Option<u64>,
@@ -51,10 +48,7 @@ pub enum FailureKind {
         description: String,
     },
     /// The answer violates the service's contract.
-    NotUnderstood {
-        /// The underlying error.
-        source: UnreadableAnswer,
-    },
+    NotUnderstood { source: UnreadableAnswer },
     /// The Director does not know the broker: the plain-text 401, again after a new token.
     Unauthenticated,
     /// The Director knows the broker and does not let it: the 401 with code 600000.
@@ -63,15 +57,11 @@ pub enum FailureKind {
         description: String,
     },
     /// There is no token to ask with.
-    NoToken {
-        /// Why UAA has given none.
-        source: Box<ServiceError>,
-    },
+    NoToken { source: Box<ServiceError> },
     /// A token or credentials cannot be put into a header.
     UnsendableCredentials,
     /// A job of the Cloud Controller has failed.
     JobFailed {
-        /// The job.
         job: JobGuid,
         /// The operation, such as `service_broker.update`.
         operation: String,
@@ -80,9 +70,7 @@ pub enum FailureKind {
     },
     /// The Cloud Controller offers no version of its API that this client can use.
     NoUsableVersion {
-        /// Its version 3.
         v3: Option<String>,
-        /// Its version 2.
         v2: Option<String>,
     },
     /// A list of the Cloud Controller has more pages than can be right.
@@ -95,7 +83,6 @@ pub enum FailureKind {
 }
 
 impl ServiceError {
-    /// The error of a request.
     pub fn new(
         service: Service,
         method: Method,
@@ -125,17 +112,14 @@ impl ServiceError {
         Self { kind, request }
     }
 
-    /// Which service was called.
     pub fn service(&self) -> Service {
         self.request.service
     }
 
-    /// The method of the request.
     pub fn method(&self) -> &Method {
         &self.request.method
     }
 
-    /// The path of the request.
     pub fn path(&self) -> &str {
         &self.request.path
     }
@@ -286,6 +270,14 @@ impl fmt::Display for Named<'_> {
     }
 }
 
+/// A word of the service at the end of a sentence; nothing if it gave none.
+pub(crate) fn quoted(separator: &str, words: &str) -> String {
+    match words {
+        "" => String::new(),
+        words => format!("{separator}`{words}`"),
+    }
+}
+
 impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let request = &*self.request;
@@ -309,7 +301,7 @@ impl fmt::Display for ServiceError {
                 description,
                 ..
             } if service == Service::BrokerManagementApi => {
-                let words = Words(description);
+                let words = quoted(": ", description);
                 write!(f, "HTTP response status: {status} from {request}{words}")
             }
             FailureKind::Refused {
@@ -318,7 +310,7 @@ impl fmt::Display for ServiceError {
                 description,
                 ..
             } => {
-                let (name, words) = (Name(name), Words(description));
+                let (name, words) = (quoted(", ", name), quoted(": ", description));
                 write!(
                     f,
                     "{named} refused {request} with status {status}{name}{words}"
@@ -344,7 +336,7 @@ impl fmt::Display for ServiceError {
             FailureKind::NotAllowed { description } => write!(
                 f,
                 "{named} does not allow the broker {request}{}",
-                Words(description)
+                quoted(": ", description)
             ),
             FailureKind::NoToken { .. } if service == Service::Uaa => {
                 f.write_str("no token for the administration of clients")
@@ -386,5 +378,27 @@ impl fmt::Display for ServiceError {
                 request.path
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_quoted_where_nothing_was_said() {
+        let reported = |name: &str, description: &str| {
+            let kind = FailureKind::Refused {
+                status: StatusCode::NOT_FOUND,
+                code: None,
+                name: name.to_owned(),
+                description: description.to_owned(),
+            };
+            ServiceError::new(Service::Uaa, Method::GET, "/x", kind).to_string()
+        };
+        let refused = "UAA refused `GET /x` with status 404 Not Found";
+        assert_eq!(reported("", ""), refused);
+        assert_eq!(reported("not_found", ""), format!("{refused}, `not_found`"));
+        assert_eq!(reported("", "no page"), format!("{refused}: `no page`"));
     }
 }

@@ -11,12 +11,9 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::{
-    connection::{Connection, Identity, Protocol, Shown, is_unauthorized},
-    http::{
-        Answer, Call, ClientError, Limits, Service, StatusCode, Trust, address,
-        basic_authorization, cut,
-    },
-    service_error::{FailureKind, ServiceError},
+    connection::{ConnectError, Connection, Identity, Protocol, Shown, is_unauthorized},
+    http::{Answer, Call, Limits, Service, StatusCode, Trust, address, basic_authorization, cut},
+    service_error::{FailureKind, Result},
 };
 
 static PROTOCOL: Protocol = Protocol {
@@ -37,7 +34,6 @@ pub struct ServiceInstancesApi(Arc<Connection>);
 /// A service instance of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ListedInstance {
-    /// The service instance's id.
     #[serde(rename = "service_instance_id")]
     pub id: String,
     /// The plan's id in the broker's catalog.
@@ -46,17 +42,6 @@ pub struct ListedInstance {
     /// The space, where the list has one.
     #[serde(rename = "space_guid", default)]
     pub space: Option<String>,
-}
-
-/// Why the list could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceInstancesApiSetUpError {
-    /// The address or the HTTP client's settings are wrong.
-    #[error("the service instances API's client cannot be set up")]
-    Client(#[source] ClientError),
-    /// The name or the password cannot be put into a header.
-    #[error("the credentials for the service instances API cannot be sent in a header")]
-    Credentials,
 }
 
 impl ServiceInstancesApi {
@@ -68,13 +53,15 @@ impl ServiceInstancesApi {
         username: &str,
         password: &SecretString,
         limits: Limits,
-    ) -> Result<Self, ServiceInstancesApiSetUpError> {
+    ) -> Result<Self, ConnectError> {
+        let service = Service::ServiceInstancesApi;
+        let unusable = |source| ConnectError::Client { service, source };
         let authorization = basic_authorization(username, password)
-            .map_err(|_| ServiceInstancesApiSetUpError::Credentials)?;
+            .map_err(|_| ConnectError::UnsendableCredentials { service })?;
         let identity = Identity::Basic(authorization);
-        let url = address::server(url).map_err(ServiceInstancesApiSetUpError::Client)?;
-        let connection = Connection::new(&PROTOCOL, url, trust, identity, limits)
-            .map_err(ServiceInstancesApiSetUpError::Client)?;
+        let url = address::server(url).map_err(unusable)?;
+        let connection =
+            Connection::new(&PROTOCOL, url, trust, identity, limits).map_err(unusable)?;
         Ok(Self(Arc::new(connection)))
     }
 
@@ -85,7 +72,7 @@ impl ServiceInstancesApi {
         &self,
         call: &Call,
         parameters: &[(String, String)],
-    ) -> Result<Vec<ListedInstance>, ServiceError> {
+    ) -> Result<Vec<ListedInstance>> {
         let url = self.address_with(parameters);
         // A Go server encodes an empty list as `null`.
         let listed: Option<Vec<ListedInstance>> = self.0.read_at(call, url).await?;

@@ -1,30 +1,30 @@
 //! Names and ids that other systems choose and that travel in addresses.
 
-/// The text is no name or id that can be put into an address.
-///
-/// It is empty, `.` or `..` (which an address swallows), or has control characters in it.
+/// The text is no name or id of its kind: it cannot be put into an address, or the system refuses it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {kind}: it must not be empty, `.`, `..` or contain control characters")]
-pub struct InvalidText {
-    /// The expected kind, such as `deployment name`.
-    pub kind: &'static str,
-    /// The text, with control characters escaped.
-    pub text: String,
-}
+#[error("{0}")]
+pub struct InvalidText(pub(crate) String);
 
-pub(crate) fn check(kind: &'static str, text: &str) -> Result<(), InvalidText> {
+/// An address swallows an empty text, `.` and `..`.
+pub(crate) fn check(kind: &str, text: String) -> Result<String, InvalidText> {
     if text.is_empty() || text == "." || text == ".." || text.chars().any(char::is_control) {
-        return Err(InvalidText {
-            kind,
-            text: text.escape_debug().to_string(),
-        });
+        return Err(InvalidText(format!(
+            "`{}` is no {kind}: it must not be empty, `.`, `..` or contain control characters",
+            text.escape_debug()
+        )));
     }
-    Ok(())
+    Ok(text)
 }
 
-/// Declares a validated text type, so that one kind of id cannot be used as another.
-macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+/// Declares validated text types, so that one kind of id cannot be used as another: by the name of the kind, or with
+/// a rule of its own.
+macro_rules! text_ids {
+    ($($(#[$doc:meta])* $name:ident = $kind:literal;)*) => {
+        $($crate::text_id::text_ids! {
+            $(#[$doc])* $name: |text| $crate::text_id::check($kind, text);
+        })*
+    };
+    ($(#[$doc:meta])* $name:ident: $checked:expr;) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
@@ -41,8 +41,8 @@ macro_rules! text_id {
             type Error = $crate::InvalidText;
 
             fn try_from(text: String) -> Result<Self, Self::Error> {
-                $crate::text_id::check($kind, &text)?;
-                Ok(Self(text))
+                let checked: fn(String) -> Result<String, Self::Error> = $checked;
+                checked(text).map(Self)
             }
         }
 
@@ -68,4 +68,4 @@ macro_rules! text_id {
     };
 }
 
-pub(crate) use text_id;
+pub(crate) use text_ids;

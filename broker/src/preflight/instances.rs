@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use odb_api_types::code::Code;
 use odb_clients::{
+    ConnectError,
     cloud_controller::CloudController,
     http::{Call, Limits, Trust, address},
-    service_instances_api::{ServiceInstancesApi, ServiceInstancesApiSetUpError},
+    service_instances_api::ServiceInstancesApi,
 };
 use odb_config::{CloudFoundryChecks, Config};
 use odb_core::{
@@ -60,7 +61,7 @@ fn connect(
     api: &odb_config::ServiceInstancesApi,
     trust: &Trust,
     limits: Limits,
-) -> Result<ServiceInstancesApi, ServiceInstancesApiSetUpError> {
+) -> Result<ServiceInstancesApi, ConnectError> {
     let (url, username, password) = (api.url.as_written(), &api.username, &api.password);
     ServiceInstancesApi::connect(url, trust, username, password, limits)
 }

@@ -1,48 +1,20 @@
 //! The Cloud Controller's ids.
 
-use crate::text_id::text_id;
+use crate::text_id::text_ids;
 
-text_id! {
+text_ids! {
     /// Names a plan of one broker. Not the plan id of the catalog.
-    PlanGuid, "plan guid"
-}
-
-text_id! {
+    PlanGuid = "plan guid";
     /// Names a service offering of one broker. Not its id in the catalog, which several brokers may have.
-    OfferingGuid, "service offering guid"
-}
-
-text_id! {
+    OfferingGuid = "service offering guid";
     /// Names a service instance; the instance id that the broker is given.
-    InstanceGuid, "service instance guid"
-}
-
-text_id! {
-    /// Names a space.
-    SpaceGuid, "space guid"
-}
-
-text_id! {
-    /// Names an organization.
-    OrganizationGuid, "organization guid"
-}
-
-text_id! {
-    /// Names a service broker.
-    BrokerGuid, "service broker guid"
-}
-
-text_id! {
+    InstanceGuid = "service instance guid";
+    SpaceGuid = "space guid";
+    OrganizationGuid = "organization guid";
+    BrokerGuid = "service broker guid";
     /// Names a job: asynchronous work of the Cloud Controller.
-    JobGuid, "job guid"
-}
-
-text_id! {
+    JobGuid = "job guid";
     /// Names a binding or key of a service instance.
-    BindingGuid, "binding guid"
-}
-
-text_id! {
-    /// Names an application.
-    AppGuid, "application guid"
+    BindingGuid = "binding guid";
+    AppGuid = "application guid";
 }

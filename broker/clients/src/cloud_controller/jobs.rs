@@ -8,11 +8,11 @@ use serde::Deserialize;
 use tokio::time::sleep;
 use url::Url;
 
-use super::{CloudController, JobGuid, error::is_lasting_error_of_broker};
+use super::{CloudController, JobGuid, is_lasting_error_of_broker};
 use crate::{
     connection::{Answered, Connection},
     http::{Call, StatusCode, cut},
-    service_error::{FailureKind, ServiceError},
+    service_error::{FailureKind, Result},
 };
 
 const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
@@ -80,7 +80,7 @@ pub struct CfError {
 impl CloudController {
     /// The state of a job. Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.job", skip_all, fields(%job))]
-    pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob, ServiceError> {
+    pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob> {
         let connection = self.connection();
         let url = connection.address(&["v3", "jobs", job.as_str()], &[]);
         let wire: WireJob = connection.read_at(call, url).await?;
@@ -94,11 +94,7 @@ impl CloudController {
     ///
     /// [`FailureKind::JobFailed`] when the job has failed, [`FailureKind::OutOfTime`] when the deadline comes first:
     /// the job continues then.
-    pub async fn finished(
-        &self,
-        call: &Call,
-        accepted: Accepted,
-    ) -> Result<Vec<String>, ServiceError> {
+    pub async fn finished(&self, call: &Call, accepted: Accepted) -> Result<Vec<String>> {
         let guid = match accepted {
             Accepted::Done { warnings } => return Ok(warnings),
             Accepted::Job(guid) => guid,
@@ -134,10 +130,7 @@ impl CloudController {
 }
 
 /// The result of an accepted request.
-pub(super) fn accepted(
-    connection: &Connection,
-    written: &Answered,
-) -> Result<Accepted, ServiceError> {
+pub(super) fn accepted(connection: &Connection, written: &Answered) -> Result<Accepted> {
     if written.status() != StatusCode::ACCEPTED {
         return Ok(Accepted::Done {
             warnings: warnings(written),

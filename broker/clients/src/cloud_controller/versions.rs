@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{
     connection::Connection,
     http::{Call, Method, Service, StatusCode},
-    service_error::{FailureKind, ServiceError},
+    service_error::{FailureKind, Result, ServiceError},
 };
 
 /// The oldest version 3 that supports all requests of this client (`spec/contracts/platform-apis.md` §3.1).
@@ -36,7 +36,7 @@ pub enum ApiVersion {
 
 impl ApiVersions {
     /// The version that this client uses; without one, the error names the reported versions.
-    pub fn supported(&self) -> Result<ApiVersion, ServiceError> {
+    pub fn supported(&self) -> Result<ApiVersion> {
         let has = |version: &Option<String>, oldest| {
             version
                 .as_deref()
@@ -62,12 +62,18 @@ impl ApiVersions {
     }
 }
 
-impl fmt::Display for ApiVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl ApiVersion {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
             Self::V3 => "v3",
             Self::V2 => "v2",
-        })
+        }
+    }
+}
+
+impl fmt::Display for ApiVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -75,7 +81,7 @@ impl fmt::Display for ApiVersion {
 ///
 /// `/` reports both, but also version 2 if that is turned off, and is missing on the oldest foundations; so `/v2/info`
 /// is read unless version 3 is sufficient.
-pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersions, ServiceError> {
+pub(super) async fn ask(connection: &Connection, call: &Call) -> Result<ApiVersions> {
     let root: Result<Root, _> = connection
         .read_anonymously(call, connection.address(&[], &[]))
         .await;

@@ -14,12 +14,11 @@ use super::{
     version::{App, Info},
 };
 use crate::{
-    connection::{Connection, Identity, Protocol, Shown, is_success, is_unauthorized, refused},
-    http::{
-        Answer, Call, ClientError, Limits, Service, StatusCode, Trust, UnreadableAnswer, address,
-        cut,
+    connection::{
+        ConnectError, Connection, Identity, Protocol, Shown, is_success, is_unauthorized, refused,
     },
-    service_error::{FailureKind, ServiceError},
+    http::{Answer, Call, Limits, Service, StatusCode, Trust, UnreadableAnswer, address, cut},
+    service_error::{FailureKind, Result},
     uaa::{Grant, TokenSource},
 };
 
@@ -54,20 +53,6 @@ pub struct CredHubClient {
     pub client_secret: SecretString,
 }
 
-/// CredHub cannot be connected to.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectCredHubError {
-    /// The client cannot be set up.
-    #[error("CredHub's client cannot be set up")]
-    Client(#[source] ClientError),
-    /// CredHub's `/info` cannot be read.
-    #[error("CredHub's information cannot be read")]
-    Info(#[source] ServiceError),
-    /// CredHub returns an invalid address of UAA.
-    #[error("the address of UAA that CredHub gives cannot be used")]
-    UaaAddress(#[source] ClientError),
-}
-
 impl CredHub {
     /// Connects to the CredHub at `url` (`https` if no scheme is given). Reads `/info` to learn
     /// which UAA gives the tokens, but does not try the credentials; [`CredHub::version`] does.
@@ -80,16 +65,16 @@ impl CredHub {
         trust: &Trust,
         client: CredHubClient,
         limits: Limits,
-    ) -> Result<Self, ConnectCredHubError> {
-        let server = address::server(url).map_err(ConnectCredHubError::Client)?;
+    ) -> Result<Self, ConnectError> {
+        let service = Service::CredHub;
+        let unusable = |source| ConnectError::Client { service, source };
+        let server = address::server(url).map_err(unusable)?;
         let connection = Connection::new(&PROTOCOL, server, trust, Identity::Anonymous, limits)
-            .map_err(ConnectCredHubError::Client)?;
-        let info: Info = connection
-            .read(call, &["info"], &[])
-            .await
-            .map_err(ConnectCredHubError::Info)?;
-        let uaa =
-            address::server(&info.auth_server.url).map_err(ConnectCredHubError::UaaAddress)?;
+            .map_err(unusable)?;
+        let info = connection.read::<Info>(call, &["info"], &[]).await;
+        let info = info.map_err(|source| ConnectError::Info { service, source })?;
+        let uaa = address::server(&info.auth_server.url)
+            .map_err(|source| ConnectError::UaaAddress { service, source })?;
         let grant = Grant::ClientCredentials {
             client_id: client.client_id,
             client_secret: client.client_secret,

@@ -8,15 +8,15 @@ use serde_json::value::RawValue;
 use super::{CredHub, CredentialName, CredentialValue};
 use crate::{
     http::{Call, Method, Repeat, Request, StatusCode},
-    service_error::ServiceError,
-    text_id::text_id,
+    service_error::Result,
+    text_id::text_ids,
 };
 
 const DATA: [&str; 3] = ["api", "v1", "data"];
 
-text_id! {
+text_ids! {
     /// Names one version of a credential.
-    CredentialId, "credential id"
+    CredentialId = "credential id";
 }
 
 /// One version of a credential.
@@ -51,7 +51,7 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         value: &CredentialValue,
-    ) -> Result<Credential, ServiceError> {
+    ) -> Result<Credential> {
         let version = self.version(call).await?;
         let body = NewCredential {
             name,
@@ -67,11 +67,7 @@ impl CredHub {
 
     /// The latest version of a credential, if it exists and the client may read it.
     #[tracing::instrument(name = "credhub.latest", skip_all, fields(credential = %name))]
-    pub async fn latest(
-        &self,
-        call: &Call,
-        name: &CredentialName,
-    ) -> Result<Option<Credential>, ServiceError> {
+    pub async fn latest(&self, call: &Call, name: &CredentialName) -> Result<Option<Credential>> {
         let query = [("current", "true"), ("name", name.as_str())];
         Ok(self.data(call, &query).await?.into_iter().next())
     }
@@ -83,7 +79,7 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         most: usize,
-    ) -> Result<Vec<Credential>, ServiceError> {
+    ) -> Result<Vec<Credential>> {
         let most = most.to_string();
         self.data(call, &[("name", name.as_str()), ("versions", &most)])
             .await
@@ -91,11 +87,7 @@ impl CredHub {
 
     /// One version of a credential, if it exists and the client may read it.
     #[tracing::instrument(name = "credhub.version_of", skip_all, fields(credential.id = %id))]
-    pub async fn version_of(
-        &self,
-        call: &Call,
-        id: &CredentialId,
-    ) -> Result<Option<Credential>, ServiceError> {
+    pub async fn version_of(&self, call: &Call, id: &CredentialId) -> Result<Option<Credential>> {
         let [api, v1, data] = DATA;
         let found = self
             .connection()
@@ -110,7 +102,7 @@ impl CredHub {
         &self,
         call: &Call,
         folder: &CredentialName,
-    ) -> Result<Vec<CredentialName>, ServiceError> {
+    ) -> Result<Vec<CredentialName>> {
         let found = self.names(call, &[("path", folder.as_str())]).await?;
         // The server may interpret the path in another way; other entries are ignored.
         Ok(found
@@ -121,21 +113,13 @@ impl CredHub {
 
     /// The names that have a text in them, wherever, as far as the client may see them.
     #[tracing::instrument(name = "credhub.names_like", skip_all, fields(text = part))]
-    pub async fn names_like(
-        &self,
-        call: &Call,
-        part: &str,
-    ) -> Result<Vec<CredentialName>, ServiceError> {
+    pub async fn names_like(&self, call: &Call, part: &str) -> Result<Vec<CredentialName>> {
         self.names(call, &[("name-like", part)]).await
     }
 
     /// Deletes a credential with all its versions.
     #[tracing::instrument(name = "credhub.delete", skip_all, fields(credential = %name))]
-    pub async fn delete(
-        &self,
-        call: &Call,
-        name: &CredentialName,
-    ) -> Result<Removed, ServiceError> {
+    pub async fn delete(&self, call: &Call, name: &CredentialName) -> Result<Removed> {
         let url = self.connection().address(&DATA, &[("name", name.as_str())]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
         let found = unless_absent(self.connection().send(call, request).await)?;
@@ -145,21 +129,13 @@ impl CredHub {
         })
     }
 
-    async fn data(
-        &self,
-        call: &Call,
-        query: &[(&str, &str)],
-    ) -> Result<Vec<Credential>, ServiceError> {
+    async fn data(&self, call: &Call, query: &[(&str, &str)]) -> Result<Vec<Credential>> {
         let found = self.connection().read::<Versions>(call, &DATA, query).await;
         let versions = unless_absent(found)?.map_or_else(Vec::new, |found| found.data);
         Ok(versions.into_iter().map(Credential::from).collect())
     }
 
-    async fn names(
-        &self,
-        call: &Call,
-        query: &[(&str, &str)],
-    ) -> Result<Vec<CredentialName>, ServiceError> {
+    async fn names(&self, call: &Call, query: &[(&str, &str)]) -> Result<Vec<CredentialName>> {
         let found: Found = self.connection().read(call, &DATA, query).await?;
         Ok(found
             .credentials
@@ -182,7 +158,7 @@ impl fmt::Debug for Credential {
 }
 
 /// 404 means that the credential does not exist or that the client may not read it.
-pub(super) fn unless_absent<T>(found: Result<T, ServiceError>) -> Result<Option<T>, ServiceError> {
+pub(super) fn unless_absent<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),

@@ -20,9 +20,9 @@ mod permissions;
 mod value;
 mod version;
 
-pub use connection::{ConnectCredHubError, CredHub, CredHubClient};
+pub use connection::{CredHub, CredHubClient};
 pub use credentials::{Credential, CredentialId, Removed};
-pub use name::{CredentialName, InvalidCredentialName};
+pub use name::CredentialName;
 pub use permissions::{Actor, Granted, Permission, PermissionId, PermittedOperation};
 pub use value::{CredentialValue, InvalidSecretJson, SecretJson};
 pub use version::CredHubVersion;

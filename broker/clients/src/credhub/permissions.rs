@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::{CredHub, CredentialName, Removed, credentials::unless_absent};
 use crate::{
     http::{Call, Method, Repeat, Request, StatusCode},
-    service_error::ServiceError,
-    text_id::text_id,
+    service_error::Result,
+    text_id::text_ids,
 };
 
 const V1: [&str; 3] = ["api", "v1", "permissions"];
 const V2: [&str; 3] = ["api", "v2", "permissions"];
 
-text_id! {
+text_ids! {
     /// Names a permission.
-    PermissionId, "permission id"
+    PermissionId = "permission id";
 }
 
 /// The actor of a permission (`spec/contracts/platform-apis.md`, section 2.2).
@@ -75,7 +75,7 @@ impl CredHub {
         name: &CredentialName,
         actor: &Actor,
         operations: &[PermittedOperation],
-    ) -> Result<Granted, ServiceError> {
+    ) -> Result<Granted> {
         let version = self.version(call).await?;
         let post = |path: &[&str]| {
             let url = self.connection().address(path, &[]);
@@ -112,7 +112,7 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         actor: &Actor,
-    ) -> Result<Option<Permission>, ServiceError> {
+    ) -> Result<Option<Permission>> {
         let actor = actor.to_string();
         let query = [("path", name.as_str()), ("actor", actor.as_str())];
         let found = self
@@ -134,7 +134,7 @@ impl CredHub {
         call: &Call,
         folder: Option<&CredentialName>,
         actor: &Actor,
-    ) -> Result<BTreeSet<PermittedOperation>, ServiceError> {
+    ) -> Result<BTreeSet<PermittedOperation>> {
         let path = format!("{}/*", folder.map_or("", CredentialName::as_str));
         let actor = actor.to_string();
         let query = [("path", path.as_str()), ("actor", actor.as_str())];
@@ -155,7 +155,7 @@ impl CredHub {
         call: &Call,
         name: &CredentialName,
         actor: &Actor,
-    ) -> Result<Removed, ServiceError> {
+    ) -> Result<Removed> {
         let url = if self.version(call).await?.is_before_2() {
             let actor = actor.to_string();
             let query = [
@@ -185,7 +185,7 @@ impl CredHub {
         name: &CredentialName,
         actor: &Actor,
         operations: &[PermittedOperation],
-    ) -> Result<Granted, ServiceError> {
+    ) -> Result<Granted> {
         // A client that may grant but not read permissions relies on CredHub's answer.
         let Some(permission) = self.permission(call, name, actor).await? else {
             return Ok(Granted::Already);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::CredHub;
 use crate::{
     http::{Call, Request},
-    service_error::ServiceError,
+    service_error::Result,
 };
 
 /// The version of a CredHub.
@@ -47,7 +47,7 @@ impl CredHub {
     /// The server's version, read until it is known. It needs a token, so it also verifies the credentials. Safe to
     /// repeat.
     #[tracing::instrument(name = "credhub.version", skip_all)]
-    pub async fn version(&self, call: &Call) -> Result<CredHubVersion, ServiceError> {
+    pub async fn version(&self, call: &Call) -> Result<CredHubVersion> {
         if let Some(version) = self.known_version().get() {
             return Ok(version.clone());
         }

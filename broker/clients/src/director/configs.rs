@@ -6,47 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ConfigId, ConfigName, ConfigType, Director,
-    error::{code, is_missing},
+    connection::{code, unless_missing},
 };
 use crate::{
     http::{Call, Method, Repeat, Request, StatusCode, Url},
-    service_error::ServiceError,
+    service_error::{Result, ServiceError},
 };
 
 /// A version of a config (`spec/contracts/director-api.md`, "Configs").
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Config {
-    /// This version.
+    /// Of this version.
     pub id: ConfigId,
-    /// The type.
     #[serde(rename = "type")]
     pub kind: ConfigType,
-    /// The name.
     pub name: ConfigName,
-    /// The text, a YAML mapping.
+    /// A YAML mapping.
     pub content: String,
     /// The team that it belongs to, if it belongs to one.
-    #[serde(default)]
     pub team: Option<String>,
 }
 
 /// Which version must be the latest for a config to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Whichever.
     Anything,
-    /// None: the config is new.
+    /// The config is new.
     Nothing,
-    /// This one.
     Latest(ConfigId),
 }
 
-/// The result of deleting a config.
+/// The result of deleting a config or a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deleted {
-    /// The Director deleted the config.
     Yes,
-    /// Nothing.
     WasAbsent,
 }
 
@@ -59,10 +52,8 @@ pub enum PutConfigError {
         /// The latest version, `0` if there is none.
         latest: String,
     },
-    /// The call to the Director failed.
     #[error("the config could not be written")]
     Director {
-        /// Why.
         #[source]
         source: ServiceError,
     },
@@ -80,7 +71,7 @@ impl Director {
         call: &Call,
         kind: &ConfigType,
         name: &ConfigName,
-    ) -> Result<Option<Config>, ServiceError> {
+    ) -> Result<Option<Config>> {
         let query = [
             ("type", kind.as_str()),
             ("name", name.as_str()),
@@ -98,7 +89,7 @@ impl Director {
         call: &Call,
         kind: &ConfigType,
         mut keep: impl FnMut(Config) -> Option<T>,
-    ) -> Result<C, ServiceError> {
+    ) -> Result<C> {
         let query = [("type", kind.as_str()), ("latest", "true")];
         let mut kept = C::default();
         self.read_each(call, &["configs"], &query, |config| {
@@ -110,27 +101,16 @@ impl Director {
 
     /// The latest versions of the configs with a name, of any type. Safe to repeat.
     #[tracing::instrument(name = "director.configs_named", skip_all, fields(config.name = %name))]
-    pub async fn configs_named(
-        &self,
-        call: &Call,
-        name: &ConfigName,
-    ) -> Result<Vec<Config>, ServiceError> {
+    pub async fn configs_named(&self, call: &Call, name: &ConfigName) -> Result<Vec<Config>> {
         let query = [("name", name.as_str()), ("latest", "true")];
         self.read(call, &["configs"], &query).await
     }
 
     /// One version of a config, the latest or not, as long as the Director keeps it. Safe to repeat.
     #[tracing::instrument(name = "director.config_version", skip_all, fields(config.id = %id))]
-    pub async fn config_version(
-        &self,
-        call: &Call,
-        id: &ConfigId,
-    ) -> Result<Option<Config>, ServiceError> {
-        match self.read(call, &["configs", id.as_str()], &[]).await {
-            Ok(config) => Ok(Some(config)),
-            Err(error) if is_missing(&error, code::NO_SUCH_CONFIG) => Ok(None),
-            Err(error) => Err(error),
-        }
+    pub async fn config_version(&self, call: &Call, id: &ConfigId) -> Result<Option<Config>> {
+        let found = self.read(call, &["configs", id.as_str()], &[]).await;
+        unless_missing(found, code::NO_SUCH_CONFIG)
     }
 
     /// Writes a config. The content it has already makes no new version. Safe to repeat, so it is.
@@ -189,7 +169,7 @@ impl Director {
         call: &Call,
         kind: &ConfigType,
         name: &ConfigName,
-    ) -> Result<Deleted, ServiceError> {
+    ) -> Result<Deleted> {
         let url = self.address(
             &["configs"],
             &[("type", kind.as_str()), ("name", name.as_str())],
@@ -199,16 +179,12 @@ impl Director {
 
     /// Deletes one version of a config; the previous version becomes the latest again. Safe to repeat.
     #[tracing::instrument(name = "director.delete_config_version", skip_all, fields(config.id = %id))]
-    pub async fn delete_config_version(
-        &self,
-        call: &Call,
-        id: &ConfigId,
-    ) -> Result<Deleted, ServiceError> {
+    pub async fn delete_config_version(&self, call: &Call, id: &ConfigId) -> Result<Deleted> {
         let url = self.address(&["configs", id.as_str()], &[]);
         self.delete_at(call, url).await
     }
 
-    async fn delete_at(&self, call: &Call, url: Url) -> Result<Deleted, ServiceError> {
+    async fn delete_at(&self, call: &Call, url: Url) -> Result<Deleted> {
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
         match self.send(call, request).await {
             Ok(_) => Ok(Deleted::Yes),

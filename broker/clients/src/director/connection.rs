@@ -7,14 +7,14 @@ use secrecy::SecretString;
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
 
-use super::{Authentication, ContextId, Info, NOT_ALLOWED, SubmitError, TaskId};
+use super::{Authentication, ContextId, Info, TaskId};
 use crate::{
-    connection::{Answered, Connection, Identity, Protocol, Shown, refused},
+    connection::{Answered, ConnectError, Connection, Identity, Protocol, Shown, refused},
     http::{
         Answer, Call, ClientError, Limits, Method, Repeat, Request, Service, StatusCode, Trust,
         address, basic_authorization, cut,
     },
-    service_error::{FailureKind, ServiceError},
+    service_error::{FailureKind, Result, ServiceError, quoted},
     uaa::{Grant, TokenSource},
 };
 
@@ -44,57 +44,77 @@ pub struct Director(Arc<Connection>);
 pub enum Credentials {
     /// A user of a Director that keeps its users itself.
     Basic {
-        /// The user's name.
         username: String,
-        /// The user's password.
         password: SecretString,
     },
     /// A client of the UAA that the Director names in `/info`.
     Uaa {
-        /// The client's id.
         client_id: String,
-        /// The client's secret.
         client_secret: SecretString,
     },
 }
 
-/// The Director cannot be connected to.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The client cannot be set up.
-    #[error("the Director's client cannot be set up")]
-    Client {
-        /// Why.
-        #[source]
-        source: ClientError,
-    },
-    /// The Director's `/info` cannot be read.
-    #[error("the Director's information cannot be read")]
-    Info {
-        /// Why.
+/// Work was not started, or it is not known whether it was.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The Director did not receive the request: nothing has taken effect.
+    #[error("the request was not sent to the Director")]
+    NotSent {
         #[source]
         source: ServiceError,
     },
-    /// The credentials are of a kind that this Director refuses.
-    #[error(
-        "the Director's users are in `{director}`, but the credentials are for `{credentials}`"
-    )]
-    OtherAuthentication {
-        /// `basic` or `uaa`, as the Director says.
-        director: String,
-        /// `basic` or `uaa`, as configured.
-        credentials: &'static str,
-    },
-    /// The Director returns an invalid address of UAA.
-    #[error("the address of UAA that the Director gives cannot be used")]
-    UaaAddress {
-        /// The underlying error.
+    /// The Director may have got the request. Look for a task of the context id before anything
+    /// is sent again.
+    #[error("it is not known whether the Director has started the task")]
+    LostAnswer {
         #[source]
-        source: ClientError,
+        source: ServiceError,
     },
-    /// The user's name or password cannot be put into a header.
-    #[error("the credentials for the Director cannot be sent in a header")]
-    Unusable,
+    /// The Director rejected the request: nothing has taken effect.
+    #[error(
+        "the Director refused `{asked}` with status {status}{}",
+        quoted(": ", description)
+    )]
+    Refused {
+        /// The request, such as `POST /deployments`.
+        asked: String,
+        status: StatusCode,
+        /// The Director's own code, if it gave one.
+        code: Option<u64>,
+        /// The Director's words, 2 KiB at most.
+        description: String,
+    },
+}
+
+impl From<ServiceError> for SubmitError {
+    fn from(error: ServiceError) -> Self {
+        if error.may_have_taken_effect() {
+            return Self::LostAnswer { source: error };
+        }
+        let asked = format!("{} {}", error.method(), error.path());
+        let (status, code, description) = match error.kind {
+            FailureKind::Refused {
+                status,
+                code,
+                description,
+                ..
+            } => (status, code, description),
+            FailureKind::NotAllowed { description } => {
+                (StatusCode::UNAUTHORIZED, Some(NOT_ALLOWED), description)
+            }
+            FailureKind::Unauthenticated => {
+                let description = "the Director did not accept the broker's credentials";
+                (StatusCode::UNAUTHORIZED, None, description.to_owned())
+            }
+            _ => return Self::NotSent { source: error },
+        };
+        Self::Refused {
+            asked,
+            status,
+            code,
+            description,
+        }
+    }
 }
 
 impl Director {
@@ -121,16 +141,21 @@ impl Director {
         credentials: Credentials,
         limits: Limits,
     ) -> Result<Self, ConnectError> {
-        let server = Self::server_at(url).map_err(|source| ConnectError::Client { source })?;
+        let service = Service::Director;
+        let unusable = |source| ConnectError::Client { service, source };
+        let server = Self::server_at(url).map_err(unusable)?;
         let connection = Connection::new(&PROTOCOL, server, trust, Identity::Anonymous, limits)
-            .map_err(|source| ConnectError::Client { source })?;
+            .map_err(unusable)?;
         let info = Info::read_by(&connection, call)
             .await
-            .map_err(|source| ConnectError::Info { source })?;
+            .map_err(|source| ConnectError::Info { service, source })?;
         let identity = match (credentials, info.authentication) {
-            (Credentials::Basic { username, password }, Authentication::Basic) => Identity::Basic(
-                basic_authorization(&username, &password).map_err(|_| ConnectError::Unusable)?,
-            ),
+            (Credentials::Basic { username, password }, Authentication::Basic) => {
+                let authorization = basic_authorization(&username, &password);
+                Identity::Basic(
+                    authorization.map_err(|_| ConnectError::UnsendableCredentials { service })?,
+                )
+            }
             (
                 Credentials::Uaa {
                     client_id,
@@ -139,7 +164,7 @@ impl Director {
                 Authentication::Uaa { url },
             ) => {
                 let uaa = address::tls_server(&url, UAA_PORT)
-                    .map_err(|source| ConnectError::UaaAddress { source })?;
+                    .map_err(|source| ConnectError::UaaAddress { service, source })?;
                 let grant = Grant::ClientCredentials {
                     client_id,
                     client_secret,
@@ -170,13 +195,12 @@ impl Director {
         self.0.address(segments, query)
     }
 
-    /// Reads something as JSON. Safe to repeat, so it is repeated.
     pub(super) async fn read<T: DeserializeOwned>(
         &self,
         call: &Call,
         segments: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, ServiceError> {
+    ) -> Result<T> {
         self.0.read(call, segments, query).await
     }
 
@@ -188,7 +212,7 @@ impl Director {
         segments: &[&str],
         query: &[(&str, &str)],
         take: impl FnMut(T),
-    ) -> Result<(), ServiceError> {
+    ) -> Result<()> {
         let request = Request::get(self.address(segments, query));
         self.send(call, request).await?.each_of_json(take)
     }
@@ -213,20 +237,12 @@ impl Director {
     }
 
     /// Starts a task that changes nothing, and so may be started more than once.
-    pub(super) async fn start_reading(
-        &self,
-        call: &Call,
-        url: Url,
-    ) -> Result<TaskId, ServiceError> {
+    pub(super) async fn start_reading(&self, call: &Call, url: Url) -> Result<TaskId> {
         started_task(&self.send(call, Request::get(url)).await?)
     }
 
     /// The answer is a success or a redirect.
-    pub(super) async fn send(
-        &self,
-        call: &Call,
-        request: Request,
-    ) -> Result<Answered, ServiceError> {
+    pub(super) async fn send(&self, call: &Call, request: Request) -> Result<Answered> {
         self.0.send(call, request).await
     }
 }
@@ -279,7 +295,7 @@ struct Rejection {
 
 /// The Director answers the start of a task with a redirect to it (302 or 303, depending on its front end). The address
 /// may be reachable only for the Director, so only its end is read.
-fn started_task(answer: &Answered) -> Result<TaskId, ServiceError> {
+fn started_task(answer: &Answered) -> Result<TaskId> {
     let task = || {
         if !matches!(answer.status(), StatusCode::FOUND | StatusCode::SEE_OTHER) {
             return None;
@@ -289,4 +305,28 @@ fn started_task(answer: &Answered) -> Result<TaskId, ServiceError> {
         path.trim_end_matches('/').rsplit('/').next()?.parse().ok()
     };
     task().ok_or_else(|| answer.lacks("redirect to a task"))
+}
+
+/// Nothing where the Director has no such thing, as its code has it.
+pub(super) fn unless_missing<T>(found: Result<T>, code: u64) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error)
+            if error.status() == Some(StatusCode::NOT_FOUND) && error.code() == Some(code) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The Director's code for missing permissions.
+pub(crate) const NOT_ALLOWED: u64 = 600_000;
+
+/// Codes of the Director that mean something to a method here.
+pub(super) mod code {
+    pub(in crate::director) const NO_SUCH_TASK: u64 = 10_000;
+    pub(in crate::director) const NO_SUCH_DEPLOYMENT: u64 = 70_000;
+    pub(in crate::director) const NO_SUCH_CONFIG: u64 = 440_012;
+    pub(in crate::director) const NO_SUCH_LINK: u64 = 810_000;
 }

@@ -5,17 +5,16 @@ use serde::Deserialize;
 
 use super::{
     ContextId, DeploymentName, Director, SubmitError, TaskId,
-    error::{code, is_missing},
+    connection::{code, unless_missing},
 };
 use crate::{
     http::{Call, Method},
-    service_error::{FailureKind, ServiceError},
+    service_error::{FailureKind, Result, ServiceError},
 };
 
 /// The Director's deployment of a name.
 #[derive(Clone, Debug)]
 pub enum Deployment {
-    /// Nothing.
     Absent,
     /// No deploy of this deployment has succeeded. It can be deployed and deleted.
     NeverDeployed,
@@ -29,10 +28,17 @@ pub enum Deployment {
 /// A line of the list of deployments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeploymentSummary {
-    /// The deployment.
     pub name: DeploymentName,
-    /// The teams that it belongs to.
     pub teams: Vec<String>,
+}
+
+/// A value that a deployment refers to, in the version that it uses.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Variable {
+    /// The version, as the config server names it.
+    pub id: String,
+    /// The absolute name: `/DIRECTOR/DEPLOYMENT/name`, or the manifest's name if it begins with a slash.
+    pub name: String,
 }
 
 /// How a delete treats unresponsive agents.
@@ -50,7 +56,7 @@ impl Director {
     /// It requests only names, which is much cheaper for the Director. A deployment whose name does not fit into a path
     /// is left out.
     #[tracing::instrument(name = "director.deployments", skip_all)]
-    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>, ServiceError> {
+    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>> {
         let names_only = [
             ("exclude_configs", "true"),
             ("exclude_releases", "true"),
@@ -72,20 +78,15 @@ impl Director {
 
     /// The deployment of a name. Safe to repeat.
     #[tracing::instrument(name = "director.deployment", skip_all, fields(deployment = %name))]
-    pub async fn deployment(
-        &self,
-        call: &Call,
-        name: &DeploymentName,
-    ) -> Result<Deployment, ServiceError> {
-        let found = self
-            .read::<WireDeployment>(call, &["deployments", name.as_str()], &[])
-            .await;
-        match found {
-            Ok(WireDeployment {
+    pub async fn deployment(&self, call: &Call, name: &DeploymentName) -> Result<Deployment> {
+        let segments = ["deployments", name.as_str()];
+        let found = self.read::<WireDeployment>(call, &segments, &[]).await;
+        match unless_missing(found, code::NO_SUCH_DEPLOYMENT) {
+            Ok(None) => Ok(Deployment::Absent),
+            Ok(Some(WireDeployment { manifest: None })) => Ok(Deployment::NeverDeployed),
+            Ok(Some(WireDeployment {
                 manifest: Some(manifest),
-            }) => Ok(Deployment::Deployed(manifest.into())),
-            Ok(WireDeployment { manifest: None }) => Ok(Deployment::NeverDeployed),
-            Err(error) if is_missing(&error, code::NO_SUCH_DEPLOYMENT) => Ok(Deployment::Absent),
+            })) => Ok(Deployment::Deployed(manifest.into())),
             // The Director looks the name up before it checks the team.
             Err(ServiceError {
                 kind: FailureKind::NotAllowed { .. },
@@ -93,6 +94,16 @@ impl Director {
             }) => Ok(Deployment::ForeignTeam),
             Err(error) => Err(error),
         }
+    }
+
+    /// The variables that a deployment uses. A name may be there more than once, with the versions of several deploys.
+    /// Safe to repeat.
+    ///
+    /// Needs the right to change the deployment.
+    #[tracing::instrument(name = "director.variables", skip_all, fields(deployment = %name))]
+    pub async fn variables(&self, call: &Call, name: &DeploymentName) -> Result<Vec<Variable>> {
+        let segments = ["deployments", name.as_str(), "variables"];
+        self.read(call, &segments, &[]).await
     }
 
     /// Deploys a manifest, which names its deployment. The manifest is sent as it is.

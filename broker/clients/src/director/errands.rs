@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::{ContextId, DeploymentName, Director, ErrandName, SubmitError, TaskId};
 use crate::{
     http::{Call, Method},
-    service_error::ServiceError,
+    service_error::Result,
 };
 
 /// Which instances an errand runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InstanceSelector {
-    /// The instance group.
     pub group: String,
     /// An instance's UUID or index, or `first`; all of the group if it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,11 +22,9 @@ pub struct InstanceSelector {
 /// The result of an errand on one instance.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ErrandResult {
-    /// The instance's group.
     pub group: String,
-    /// The instance's UUID.
+    /// Its UUID.
     pub instance: String,
-    /// The errand's name.
     pub errand: String,
     /// The exit code; above 128 the errand was ended by a signal.
     pub exit_code: i64,
@@ -84,11 +81,7 @@ impl Director {
     /// The task of a failed errand ends as [`Done`](super::TaskState::Done), so the caller must read the result. An
     /// empty result means that there was nothing to run, which is a success.
     #[tracing::instrument(name = "director.errand_results", skip_all, fields(bosh.task.id = %task))]
-    pub async fn errand_results(
-        &self,
-        call: &Call,
-        task: TaskId,
-    ) -> Result<Vec<ErrandResult>, ServiceError> {
+    pub async fn errand_results(&self, call: &Call, task: TaskId) -> Result<Vec<ErrandResult>> {
         let results: Vec<WireResult> = self.result_lines(call, task).await?;
         Ok(results.into_iter().map(ErrandResult::from).collect())
     }

@@ -1,73 +1,68 @@
 //! The event output of a task: its progress.
 
-use serde::Deserialize;
+use reqwest::header::RANGE;
+use serde::{Deserialize, Deserializer};
 
 use super::{Director, TaskId};
 use crate::{
     http::{Call, StatusCode},
-    service_error::ServiceError,
+    service_error::Result,
 };
 
 /// A part of a task's events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventChunk {
-    /// The events, oldest first.
+    /// Oldest first.
     pub events: Vec<Event>,
     /// The byte from which to continue.
     pub next: u64,
 }
 
-/// A line of a task's events (`spec/contracts/director-api.md`, "Event lines").
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A line of a task's events (`spec/contracts/director-api.md`, "Event lines"). Warnings are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
 pub enum Event {
+    /// The task failed or was cancelled; the last line.
+    Failure(#[serde(deserialize_with = "failure")] Failure),
     /// A step began, progressed or ended.
     Step(Step),
-    /// The task failed or was cancelled; the last line.
-    Failure(Failure),
-    /// Something worth knowing.
-    Warning(Warning),
 }
 
 /// A step of a task. The steps of one stage run concurrently: stage, tags and index identify a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Step {
     /// The stage of the step, such as `Updating instance`.
     pub stage: String,
     /// The subject of the stage, such as the instance group.
+    #[serde(default)]
     pub tags: Vec<String>,
     /// The subject of the step, such as `redis/UUID (0) (canary)`.
     pub task: String,
     /// The step's number in the stage, from 1.
     pub index: u64,
     /// How many steps the stage has. It can be smaller than an index, and 0.
+    #[serde(default)]
     pub total: u64,
-    /// How far the step is.
     pub state: StepState,
-    /// How far the step is, in percent: 0 to 100.
-    pub progress: u8,
-    /// The status, such as `executing drain`.
+    /// Such as `executing drain`.
+    #[serde(default, rename = "data", deserialize_with = "status")]
     pub status: Option<String>,
-    /// Why it failed.
-    pub error: Option<String>,
 }
 
 /// How far a step is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StepState {
-    /// It began.
     Started,
-    /// It is in progress.
     InProgress,
-    /// It ended well.
     Finished,
-    /// It failed.
     Failed,
-    /// A state that this client does not know.
+    #[serde(untagged)]
     Unknown(String),
 }
 
 /// Why a task failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Failure {
     /// The Director's code; 100 for errors without a code.
     pub code: u64,
@@ -75,42 +70,25 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A warning of the Director.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// The kind.
-    pub kind: WarningKind,
-    /// The Director's words.
-    pub message: String,
-}
-
-/// The kind of a warning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WarningKind {
-    /// A warning.
-    Warning,
-    /// Something that will go away.
-    Deprecation,
-    /// A sort that this client does not know.
-    Unknown(String),
-}
-
 impl Director {
     /// The events of a task from a byte offset: 0, then [`EventChunk::next`] of the last chunk. Safe to repeat.
     ///
     /// Only complete lines are read, so it can be called while the task runs. Lines that are not events are skipped.
     #[tracing::instrument(name = "director.events", skip_all, fields(bosh.task.id = %task))]
-    pub async fn events(
-        &self,
-        call: &Call,
-        task: TaskId,
-        from_byte: u64,
-    ) -> Result<EventChunk, ServiceError> {
-        let Some(answer) = self.event_output(call, task, from_byte).await? else {
-            return Ok(EventChunk {
-                events: Vec::new(),
-                next: from_byte,
-            });
+    pub async fn events(&self, call: &Call, task: TaskId, from_byte: u64) -> Result<EventChunk> {
+        let range = format!("bytes={from_byte}-")
+            .try_into()
+            .expect("digits are fit for a header");
+        let request = self.output(task, "event").header(RANGE, range);
+        let answer = match self.send(call, request).await {
+            // Nothing is there from that byte on.
+            Err(error) if error.status() == Some(StatusCode::RANGE_NOT_SATISFIABLE) => {
+                return Ok(EventChunk {
+                    events: Vec::new(),
+                    next: from_byte,
+                });
+            }
+            answer => answer?,
         };
         let whole = answer.bytes();
         let part = if answer.status() == StatusCode::PARTIAL_CONTENT {
@@ -131,98 +109,28 @@ fn chunk(bytes: &[u8], from_byte: u64) -> EventChunk {
         .map_or(0, |end| end + 1);
     let lines = bytes[..complete].split(|byte| *byte == b'\n');
     EventChunk {
-        events: lines.filter_map(event).collect(),
+        // Warnings and noise are no events.
+        events: lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect(),
         next: from_byte + complete as u64,
     }
 }
 
-fn event(line: &[u8]) -> Option<Event> {
-    match serde_json::from_slice(line).ok()? {
-        WireEvent::Failure { error } => Some(Event::Failure(Failure {
-            code: error.code,
-            message: error.message,
-        })),
-        WireEvent::Warning { kind, message } => Some(Event::Warning(Warning {
-            kind: match kind.as_str() {
-                "warning" => WarningKind::Warning,
-                "deprecation" => WarningKind::Deprecation,
-                _ => WarningKind::Unknown(kind),
-            },
-            message,
-        })),
-        WireEvent::Step(step) => Some(Event::Step(step.into())),
+fn failure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Failure, D::Error> {
+    #[derive(Deserialize)]
+    struct Line {
+        error: Failure,
     }
+    Ok(Line::deserialize(deserializer)?.error)
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WireEvent {
-    Failure {
-        error: WireError,
-    },
-    Warning {
-        #[serde(rename = "type")]
-        kind: String,
-        message: String,
-    },
-    Step(WireStep),
-}
-
-#[derive(Deserialize)]
-struct WireError {
-    code: u64,
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct WireStep {
-    stage: String,
-    #[serde(default)]
-    tags: Vec<String>,
-    task: String,
-    index: u64,
-    #[serde(default)]
-    total: u64,
-    state: String,
-    #[serde(default)]
-    progress: f64,
-    #[serde(default)]
-    data: WireData,
-}
-
-#[derive(Default, Deserialize)]
-struct WireData {
-    status: Option<String>,
-    error: Option<String>,
-}
-
-impl From<WireStep> for Step {
-    fn from(wire: WireStep) -> Self {
-        let state = match wire.state.as_str() {
-            "started" => StepState::Started,
-            "in_progress" => StepState::InProgress,
-            "finished" => StepState::Finished,
-            "failed" => StepState::Failed,
-            _ => StepState::Unknown(wire.state),
-        };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "brought into 0 to 100 first"
-        )]
-        let progress = wire.progress.clamp(0.0, 100.0) as u8;
-        Self {
-            stage: wire.stage,
-            tags: wire.tags,
-            task: wire.task,
-            index: wire.index,
-            total: wire.total,
-            state,
-            progress,
-            status: wire.data.status,
-            error: wire.data.error,
-        }
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Data {
+        status: Option<String>,
     }
+    Ok(Data::deserialize(deserializer)?.status)
 }
 
 #[cfg(test)]
@@ -232,7 +140,7 @@ mod tests {
     const STARTED: &str = r#"{"time":1,"stage":"Updating instance","tags":["srv"],"total":1,"task":"srv/d9 (0)","index":1,"state":"started","progress":0}"#;
     const FAILED: &str = r#"{"time":1,"stage":"Creating missing vms","tags":[],"total":0,"task":"srv/d9 (0)","index":3,"state":"failed","progress":100,"data":{"error":"no room"}}"#;
     const FAILURE: &str = r#"{"time":2,"error":{"code":100,"message":"no room"}}"#;
-    const WARNING_LINE: &str = r#"{"time":3,"type":"deprecation","message":"old"}"#;
+    const WARNING: &str = r#"{"time":3,"type":"deprecation","message":"old"}"#;
 
     #[test]
     fn a_half_written_line_is_left_for_the_next_time() {
@@ -249,24 +157,17 @@ mod tests {
     }
 
     #[test]
-    fn steps_failures_and_warnings_are_distinguished_and_noise_is_skipped() {
-        let text = format!("{FAILED}\nnoise\n\n{{\"a\":1}}\n{WARNING_LINE}\n{FAILURE}\n");
+    fn steps_and_failures_are_distinguished_and_warnings_and_noise_are_skipped() {
+        let text = format!("{FAILED}\nnoise\n\n{{\"a\":1}}\n{WARNING}\n{FAILURE}\n");
 
         let chunk = chunk(text.as_bytes(), 0);
 
         assert_eq!(chunk.next, text.len() as u64);
-        let [
-            Event::Step(step),
-            Event::Warning(warning),
-            Event::Failure(failure),
-        ] = &chunk.events[..]
-        else {
+        let [Event::Step(step), Event::Failure(failure)] = &chunk.events[..] else {
             panic!("{:?}", chunk.events);
         };
-        assert_eq!((&step.state, step.progress), (&StepState::Failed, 100));
+        assert_eq!((&step.state, &step.status), (&StepState::Failed, &None));
         assert_eq!((step.index, step.total), (3, 0));
-        assert_eq!(step.error.as_deref(), Some("no room"));
-        assert_eq!(warning.kind, WarningKind::Deprecation);
         assert_eq!((failure.code, failure.message.as_str()), (100, "no room"));
     }
 }

@@ -1,16 +1,15 @@
 //! The Director's information, including the user of the broker's credentials.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use serde::Deserialize;
 
 use super::Director;
-use crate::{connection::Connection, http::Call, service_error::ServiceError};
+use crate::{connection::Connection, http::Call, service_error::Result};
 
 /// The Director's information about itself (`spec/contracts/director-api.md`, "Authentication").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// The Director's name.
     pub name: String,
     /// The Director's UUID; part of its own scopes.
     pub uuid: String,
@@ -29,49 +28,37 @@ pub struct Info {
 /// How the Director authenticates users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// The Director itself.
     Basic,
-    /// A UAA.
-    Uaa {
-        /// Its address.
-        url: String,
-    },
-    /// Something that this client does not know.
+    Uaa { url: String },
     Unknown(String),
 }
 
 impl Director {
     /// The Director's public information; `user` is `None`. Safe to repeat.
     #[tracing::instrument(name = "director.info", skip_all)]
-    pub async fn info(&self, call: &Call) -> Result<Info, ServiceError> {
+    pub async fn info(&self, call: &Call) -> Result<Info> {
         Info::read_by(self.connection(), call).await
     }
 
     /// The Director's information for the broker's credentials. The Director never rejects this request: see
     /// [`Info::user`]. Safe to repeat.
     #[tracing::instrument(name = "director.authenticated_info", skip_all)]
-    pub async fn authenticated_info(&self, call: &Call) -> Result<Info, ServiceError> {
-        let known: WireInfo = self.read(call, &["info"], &[]).await?;
-        if known.user.is_some() {
-            return Ok(known.into());
-        }
+    pub async fn authenticated_info(&self, call: &Call) -> Result<Info> {
+        let mut known: WireInfo = self.read(call, &["info"], &[]).await?;
         // This request never gets a 401, so an expired token is not noticed otherwise.
-        if let Some(tokens) = self.tokens()
+        if known.user.is_none()
+            && let Some(tokens) = self.tokens()
             && let Ok(token) = tokens.token(call).await
         {
             tokens.invalidate(&token);
-            let known: WireInfo = self.read(call, &["info"], &[]).await?;
-            return Ok(known.into());
+            known = self.read(call, &["info"], &[]).await?;
         }
         Ok(known.into())
     }
 }
 
 impl Info {
-    pub(super) async fn read_by(
-        connection: &Connection,
-        call: &Call,
-    ) -> Result<Self, ServiceError> {
+    pub(super) async fn read_by(connection: &Connection, call: &Call) -> Result<Self> {
         let url = connection.address(&["info"], &[]);
         let info: WireInfo = connection.read_anonymously(call, url).await?;
         Ok(info.into())
@@ -96,7 +83,7 @@ struct WireInfo {
     user: Option<String>,
     user_authentication: WireAuthentication,
     #[serde(default)]
-    features: WireFeatures,
+    features: HashMap<String, WireFeature>,
 }
 
 #[derive(Deserialize)]
@@ -112,15 +99,7 @@ struct WireOptions {
     url: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-struct WireFeatures {
-    #[serde(default)]
-    local_dns: WireFeature,
-    #[serde(default)]
-    config_server: WireFeature,
-}
-
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct WireFeature {
     #[serde(default)]
     status: bool,
@@ -134,14 +113,19 @@ impl From<WireInfo> for Info {
             ("uaa", Some(url)) => Authentication::Uaa { url },
             _ => Authentication::Unknown(kind),
         };
+        let has = |name| {
+            wire.features
+                .get(name)
+                .is_some_and(|feature| feature.status)
+        };
         Self {
+            local_dns: has("local_dns"),
+            config_server: has("config_server"),
             name: wire.name,
             uuid: wire.uuid,
             version: wire.version,
             user: wire.user,
             authentication,
-            local_dns: wire.features.local_dns.status,
-            config_server: wire.features.config_server.status,
         }
     }
 }

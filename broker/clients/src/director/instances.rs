@@ -1,24 +1,31 @@
-//! The instances of a deployment, as their agents report them.
+//! The instances of a deployment, as their agents report them, and the addresses of its VMs.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use serde::Deserialize;
+use tokio::time::sleep;
 
 use super::{
-    DeploymentName, Director, TaskId,
-    error::{code, is_missing},
+    DeploymentName, Director, TaskId, TaskState,
+    connection::{code, unless_missing},
 };
-use crate::{http::Call, service_error::ServiceError};
+use crate::{http::Call, service_error::Result};
 
+/// The pauses between two polls of a task that asks agents: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The part of a call's time that is reserved for cancelling the task that queries the agents.
 const TO_CANCEL: Duration = Duration::from_secs(2);
 
 /// An instance of a deployment and its state (`spec/contracts/director-api.md`, "Reading deployments").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceState {
-    /// Its instance group.
     pub group: String,
-    /// Its number in the group.
+    /// In the group.
     pub index: Option<u64>,
     /// Its UUID; Directors of before 2016 have none.
     pub id: Option<String>,
@@ -35,9 +42,8 @@ pub struct InstanceState {
 /// A process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ProcessState {
-    /// Its name.
     pub name: String,
-    /// How it is, such as `running` or `failing`.
+    /// Such as `running` or `failing`.
     pub state: String,
 }
 
@@ -51,14 +57,11 @@ impl Director {
         &self,
         call: &Call,
         deployment: &DeploymentName,
-    ) -> Result<Option<Vec<InstanceState>>, ServiceError> {
+    ) -> Result<Option<Vec<InstanceState>>> {
         let segments = ["deployments", deployment.as_str(), "instances"];
-        let listed: Vec<Listed> = match self.read(call, &segments, &[]).await {
-            Ok(listed) => listed,
-            Err(error) if is_missing(&error, code::NO_SUCH_DEPLOYMENT) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
+        let listed = self.read::<Vec<Listed>>(call, &segments, &[]).await;
+        let Some(listed) = unless_missing(listed, code::NO_SUCH_DEPLOYMENT)? else {
+            return Ok(None);
         };
         let task = self
             .start_reading(call, self.address(&segments, &[("format", "full")]))
@@ -92,11 +95,54 @@ impl Director {
         Ok(Some(states))
     }
 
-    async fn reported_by_agents(
+    /// The addresses of a deployment's VMs, by instance group and in the order of the instances' indexes. Safe to
+    /// repeat.
+    ///
+    /// They come from the Director's database, so no task is needed and no agent has to answer. If the Director's list
+    /// has no addresses, as in 2016, a task reads them. VMs that are about to replace another are left out.
+    #[tracing::instrument(name = "director.vms", skip_all, fields(deployment = %deployment))]
+    pub async fn vms(
         &self,
         call: &Call,
-        task: TaskId,
-    ) -> Result<Vec<AgentReport>, ServiceError> {
+        deployment: &DeploymentName,
+    ) -> Result<BTreeMap<String, Vec<String>>> {
+        let segments = ["deployments", deployment.as_str(), "vms"];
+        let listed: Vec<Vm> = self.read(call, &segments, &[]).await?;
+        let are_reported = |vm: &Vm| matches!(vm.ips, Addresses::Reported(_));
+        if listed.iter().all(are_reported) {
+            return Ok(by_group(listed));
+        }
+        let task = self
+            .start_reading(call, self.address(&segments, &[("format", "full")]))
+            .await?;
+        self.wait_for(call, task).await?;
+        Ok(by_group(self.result_lines(call, task).await?))
+    }
+
+    /// Waits until a task has ended well.
+    async fn wait_for(&self, call: &Call, task: TaskId) -> Result<()> {
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(FIRST_PAUSE)
+            .with_max_delay(LONGEST_PAUSE)
+            .without_max_times()
+            .build();
+        loop {
+            let state = self.task(call, task).await?.map(|task| task.state);
+            match state {
+                Some(TaskState::Done) => return Ok(()),
+                Some(state) if !state.is_finished() => {
+                    let pause = pauses.next().unwrap_or(LONGEST_PAUSE);
+                    sleep(pause.min(call.deadline.remaining())).await;
+                }
+                Some(_) | None => {
+                    let missing = "list of VMs: the task that makes it has failed";
+                    return Err(self.result(call, task).await?.lacks(missing));
+                }
+            }
+        }
+    }
+
+    async fn reported_by_agents(&self, call: &Call, task: TaskId) -> Result<Vec<AgentReport>> {
         let left = call.deadline.remaining();
         let in_time = Call {
             deadline: call.deadline.within(left.saturating_sub(TO_CANCEL)),
@@ -136,4 +182,49 @@ struct AgentReport {
     job_state: Option<String>,
     state: Option<String>,
     processes: Option<Vec<ProcessState>>,
+}
+
+/// Directors before the VM model of 2017 list the addresses of an instance with each of its VMs.
+fn by_group(mut vms: Vec<Vm>) -> BTreeMap<String, Vec<String>> {
+    vms.sort_by_key(|vm| vm.index);
+    let mut groups = BTreeMap::<String, Vec<String>>::new();
+    for vm in vms.into_iter().filter(|vm| vm.active != Some(false)) {
+        let Some(group) = vm.group else { continue };
+        let addresses = groups.entry(group).or_default();
+        if let Addresses::Reported(reported) = vm.ips {
+            for address in reported {
+                if !addresses.contains(&address) {
+                    addresses.push(address);
+                }
+            }
+        }
+    }
+    groups
+}
+
+#[derive(Deserialize)]
+struct Vm {
+    /// `job` in the list, `job_name` in the answers of agents.
+    #[serde(alias = "job", alias = "job_name")]
+    group: Option<String>,
+    index: Option<u64>,
+    #[serde(default)]
+    ips: Addresses,
+    active: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(from = "Option<Vec<String>>")]
+enum Addresses {
+    /// The member is absent.
+    #[default]
+    NotReported,
+    /// As far as there are any.
+    Reported(Vec<String>),
+}
+
+impl From<Option<Vec<String>>> for Addresses {
+    fn from(reported: Option<Vec<String>>) -> Self {
+        Self::Reported(reported.unwrap_or_default())
+    }
 }

@@ -1,20 +1,20 @@
 //! Links: what a deployment provides to others, and its DNS name.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::{
-    DeploymentName, Director, LinkId, LinkProviderId,
-    error::{code, is_missing},
+    Deleted, DeploymentName, Director, LinkId, LinkProviderId,
+    connection::{code, unless_missing},
 };
 use crate::{
     http::{Call, Method, Repeat, Request},
-    service_error::ServiceError,
+    service_error::Result,
 };
 
 /// Something that a job of a deployment offers (`spec/contracts/director-api.md`, "Links").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkProvider {
-    /// The provider.
     pub id: LinkProviderId,
     /// The name in the manifest.
     pub name: String,
@@ -29,11 +29,8 @@ pub struct LinkProvider {
 pub enum InstanceHealth {
     /// The healthy ones, or all where none is.
     Default,
-    /// The healthy ones.
     Healthy,
-    /// The others.
     Unhealthy,
-    /// Each.
     All,
 }
 
@@ -46,20 +43,9 @@ pub struct AddressFilter {
     pub health: Option<InstanceHealth>,
 }
 
-/// The result of deleting a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeletedLink {
-    /// The config is deleted now.
-    Yes,
-    /// Nothing.
-    WasAbsent,
-}
-
 impl InstanceHealth {
-    /// Every value there is.
     pub const ALL: [Self; 4] = [Self::Default, Self::Healthy, Self::Unhealthy, Self::All];
 
-    /// The value as sent.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -77,7 +63,7 @@ impl Director {
         &self,
         call: &Call,
         deployment: &DeploymentName,
-    ) -> Result<Vec<LinkProvider>, ServiceError> {
+    ) -> Result<Vec<LinkProvider>> {
         let query = [("deployment", deployment.as_str())];
         let wire: Vec<WireProvider> = self.read(call, &["link_providers"], &query).await?;
         Ok(wire.into_iter().map(LinkProvider::from).collect())
@@ -91,16 +77,11 @@ impl Director {
         call: &Call,
         provider: &LinkProviderId,
         consumer: &str,
-    ) -> Result<LinkId, ServiceError> {
-        let body = NewLink {
-            link_provider_id: provider,
-            link_consumer: Consumer {
-                owner_object: Owner {
-                    name: consumer,
-                    kind: "external",
-                },
-            },
-        };
+    ) -> Result<LinkId> {
+        let body = json!({
+            "link_provider_id": provider,
+            "link_consumer": { "owner_object": { "name": consumer, "type": "external" } },
+        });
         let url = self.address(&["links"], &[]);
         let request = Request::new(Method::POST, url, Repeat::WhenTransient).json(&body);
         let link: WireLink = self.send(call, request).await?.json()?;
@@ -114,7 +95,7 @@ impl Director {
         call: &Call,
         link: &LinkId,
         filter: &AddressFilter,
-    ) -> Result<String, ServiceError> {
+    ) -> Result<String> {
         let mut query = vec![("link_id", link.as_str())];
         query.extend(filter.azs.iter().map(|az| ("azs[]", az.as_str())));
         query.extend(filter.health.map(|health| ("status", health.as_str())));
@@ -124,18 +105,11 @@ impl Director {
 
     /// Deletes a link of an external consumer. Safe to repeat.
     #[tracing::instrument(name = "director.delete_link", skip_all, fields(link.id = %link))]
-    pub async fn delete_link(
-        &self,
-        call: &Call,
-        link: &LinkId,
-    ) -> Result<DeletedLink, ServiceError> {
+    pub async fn delete_link(&self, call: &Call, link: &LinkId) -> Result<Deleted> {
         let url = self.address(&["links", link.as_str()], &[]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        match self.send(call, request).await {
-            Ok(_) => Ok(DeletedLink::Yes),
-            Err(error) if is_missing(&error, code::NO_SUCH_LINK) => Ok(DeletedLink::WasAbsent),
-            Err(error) => Err(error),
-        }
+        let deleted = unless_missing(self.send(call, request).await, code::NO_SUCH_LINK)?;
+        Ok(deleted.map_or(Deleted::WasAbsent, |_| Deleted::Yes))
     }
 }
 
@@ -145,19 +119,16 @@ struct WireProvider {
     name: String,
     #[serde(default)]
     shared: bool,
-    #[serde(default)]
     owner_object: Option<WireOwner>,
 }
 
 #[derive(Deserialize)]
 struct WireOwner {
-    #[serde(default)]
     info: Option<WireOwnerInfo>,
 }
 
 #[derive(Deserialize)]
 struct WireOwnerInfo {
-    #[serde(default)]
     instance_group: Option<String>,
 }
 
@@ -181,22 +152,4 @@ impl From<WireProvider> for LinkProvider {
             instance_group: info.and_then(|info| info.instance_group),
         }
     }
-}
-
-#[derive(Serialize)]
-struct NewLink<'a> {
-    link_provider_id: &'a LinkProviderId,
-    link_consumer: Consumer<'a>,
-}
-
-#[derive(Serialize)]
-struct Consumer<'a> {
-    owner_object: Owner<'a>,
-}
-
-#[derive(Serialize)]
-struct Owner<'a> {
-    name: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
 }

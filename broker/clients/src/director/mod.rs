@@ -6,13 +6,12 @@
 //! | --- | --- |
 //! | `connection` | authenticates and sends requests, and classifies answers |
 //! | `info` | `/info` |
-//! | `deployments` | `/deployments`: list, manifest, deploy, recreate, delete |
+//! | `deployments` | `/deployments`: list, manifest, variables, deploy, recreate, delete |
 //! | `errands` | `/deployments/NAME/errands`, and their results |
 //! | `tasks` | `/tasks`: one, many, cancel, result output |
 //! | `events` | the event output of a task |
 //! | `audit` | `/events`: the audit of deployments and configs |
-//! | `variables` | `/deployments/NAME/variables` |
-//! | `vms`, `instances` | `/deployments/NAME/vms`, `/deployments/NAME/instances` |
+//! | `instances` | `/deployments/NAME/instances`, `/deployments/NAME/vms` |
 //! | `configs` | `/configs` |
 //! | `links` | `/link_providers`, `/links`, `/link_address` |
 //!
@@ -24,30 +23,25 @@ mod configs;
 mod connection;
 mod deployments;
 mod errands;
-mod error;
 mod events;
 mod ids;
 mod info;
 mod instances;
 mod links;
 mod tasks;
-mod variables;
-mod vms;
 
 pub use audit::{AuditFilter, AuditRecord};
 pub use configs::{Config, Deleted, Expected, PutConfigError};
-pub use connection::{ConnectError, Credentials, Director};
-pub use deployments::{Deployment, DeploymentSummary, Force};
+pub(crate) use connection::NOT_ALLOWED;
+pub use connection::{Credentials, Director, SubmitError};
+pub use deployments::{Deployment, DeploymentSummary, Force, Variable};
 pub use errands::{ErrandResult, InstanceSelector};
-pub(crate) use error::NOT_ALLOWED;
-pub use error::SubmitError;
-pub use events::{Event, EventChunk, Failure, Step, StepState, Warning, WarningKind};
+pub use events::{Event, EventChunk, Failure, Step, StepState};
 pub use ids::{
-    ConfigId, ConfigName, ConfigType, ContextId, DeploymentName, ErrandName, InvalidContextId,
-    LinkId, LinkProviderId, TaskId,
+    ConfigId, ConfigName, ConfigType, ContextId, DeploymentName, ErrandName, LinkId,
+    LinkProviderId, TaskId,
 };
 pub use info::{Authentication, Info};
 pub use instances::{InstanceState, ProcessState};
-pub use links::{AddressFilter, DeletedLink, InstanceHealth, LinkProvider};
+pub use links::{AddressFilter, InstanceHealth, LinkProvider};
 pub use tasks::{Cancellation, Task, TaskFilter, TaskState};
-pub use variables::Variable;

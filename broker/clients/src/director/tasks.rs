@@ -5,43 +5,45 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use reqwest::header::RANGE;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use super::{
     ContextId, DeploymentName, Director, TaskId,
-    error::{code, is_missing},
+    connection::{code, unless_missing},
 };
 use crate::{
     connection::Answered,
     http::{Call, Method, Repeat, Request, StatusCode, UnreadableAnswer},
-    service_error::ServiceError,
+    service_error::Result,
 };
 
 /// A piece of work of the Director (`spec/contracts/director-api.md`, "Tasks").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Task {
-    /// The task.
     pub id: TaskId,
-    /// How far it is.
     pub state: TaskState,
     /// Fixed text of the Director. It does not distinguish a create from an update.
+    #[serde(default, deserialize_with = "text_or_nothing")]
     pub description: String,
     /// When a worker began with it, to the second.
+    #[serde(default, deserialize_with = "moment")]
     pub started_at: Option<SystemTime>,
     /// A short summary once it is finished, cut by the Director at about 128 characters. The [events](Director::events)
     /// have the full text of an error.
     pub result: Option<String>,
-    /// The user who started it.
+    /// Who started it.
     pub user: Option<String>,
     /// The deployment that it is about, if it is about one.
+    #[serde(default, deserialize_with = "valid")]
     pub deployment: Option<DeploymentName>,
     /// Its context id, if it has the form of the broker's.
+    #[serde(default, rename = "context_id", deserialize_with = "valid")]
     pub context: Option<ContextId>,
 }
 
 /// How far a task is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TaskState {
     /// It waits for a free worker.
     Queued,
@@ -51,13 +53,12 @@ pub enum TaskState {
     Cancelling,
     /// It ended. An errand may have failed nevertheless.
     Done,
-    /// It failed.
     Error,
-    /// It was cancelled.
     Cancelled,
     /// Its worker died.
     Timeout,
     /// A state that this client does not know. Treated as unfinished.
+    #[serde(untagged)]
     Unknown(String),
 }
 
@@ -79,7 +80,6 @@ pub struct TaskFilter {
 pub enum Cancellation {
     /// It ends at its next checkpoint.
     Requested,
-    /// It had ended already.
     TooLate,
 }
 
@@ -87,20 +87,14 @@ impl Director {
     /// One task; `None` if there is none, or if it is so old that the Director has dropped it.
     /// Safe to repeat.
     #[tracing::instrument(name = "director.task", skip_all, fields(bosh.task.id = %id))]
-    pub async fn task(&self, call: &Call, id: TaskId) -> Result<Option<Task>, ServiceError> {
-        match self
-            .read::<WireTask>(call, &["tasks", &id.to_string()], &[])
-            .await
-        {
-            Ok(wire) => Ok(Some(wire.into())),
-            Err(error) if is_missing(&error, code::NO_SUCH_TASK) => Ok(None),
-            Err(error) => Err(error),
-        }
+    pub async fn task(&self, call: &Call, id: TaskId) -> Result<Option<Task>> {
+        let found = self.read(call, &["tasks", &id.to_string()], &[]).await;
+        unless_missing(found, code::NO_SUCH_TASK)
     }
 
     /// The tasks that a filter lets through, of every kind, by rising id. Safe to repeat.
     #[tracing::instrument(name = "director.tasks", skip_all)]
-    pub async fn tasks(&self, call: &Call, filter: &TaskFilter) -> Result<Vec<Task>, ServiceError> {
+    pub async fn tasks(&self, call: &Call, filter: &TaskFilter) -> Result<Vec<Task>> {
         let states: Vec<_> = filter.states.iter().map(TaskState::as_str).collect();
         let states = states.join(",");
         let limit = filter.limit.map(|limit| limit.to_string());
@@ -118,8 +112,7 @@ impl Director {
         if let Some(limit) = &limit {
             query.push(("limit", limit));
         }
-        let wire: Vec<WireTask> = self.read(call, &["tasks"], &query).await?;
-        let mut tasks: Vec<Task> = wire.into_iter().map(Task::from).collect();
+        let mut tasks: Vec<Task> = self.read(call, &["tasks"], &query).await?;
         // The Director sorts by the last change of state, which says nothing of the order of starts.
         tasks.sort_by_key(|task| task.id);
         Ok(tasks)
@@ -127,7 +120,7 @@ impl Director {
 
     /// Cancels a task. Safe to repeat.
     #[tracing::instrument(name = "director.cancel", skip_all, fields(bosh.task.id = %id))]
-    pub async fn cancel(&self, call: &Call, id: TaskId) -> Result<Cancellation, ServiceError> {
+    pub async fn cancel(&self, call: &Call, id: TaskId) -> Result<Cancellation> {
         // The plural path does not know DELETE.
         let url = self.address(&["task", &id.to_string()], &[]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
@@ -142,13 +135,7 @@ impl Director {
         }
     }
 
-    /// The result output of a task: lines of errand results, empty for deploys and deletes. Safe to repeat.
-    #[tracing::instrument(name = "director.result_output", skip_all, fields(bosh.task.id = %task))]
-    pub async fn result_output(&self, call: &Call, task: TaskId) -> Result<String, ServiceError> {
-        Ok(self.result(call, task).await?.text())
-    }
-
-    pub(super) async fn result(&self, call: &Call, task: TaskId) -> Result<Answered, ServiceError> {
+    pub(super) async fn result(&self, call: &Call, task: TaskId) -> Result<Answered> {
         self.send(call, self.output(task, "result")).await
     }
 
@@ -157,7 +144,7 @@ impl Director {
         &self,
         call: &Call,
         task: TaskId,
-    ) -> Result<Vec<T>, ServiceError> {
+    ) -> Result<Vec<T>> {
         let answer = self.result(call, task).await?;
         let text = answer.text();
         let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -165,24 +152,7 @@ impl Director {
         answer.understood(read.map_err(UnreadableAnswer::from))
     }
 
-    /// A part of the event output; `None` if there is nothing from that byte on.
-    pub(super) async fn event_output(
-        &self,
-        call: &Call,
-        task: TaskId,
-        from_byte: u64,
-    ) -> Result<Option<Answered>, ServiceError> {
-        let range = format!("bytes={from_byte}-")
-            .try_into()
-            .expect("digits are fit for a header");
-        let request = self.output(task, "event").header(RANGE, range);
-        match self.send(call, request).await {
-            Err(error) if error.status() == Some(StatusCode::RANGE_NOT_SATISFIABLE) => Ok(None),
-            answer => answer.map(Some),
-        }
-    }
-
-    fn output(&self, task: TaskId, kind: &str) -> Request {
+    pub(super) fn output(&self, task: TaskId, kind: &str) -> Request {
         Request::get(self.address(&["tasks", &task.to_string(), "output"], &[("type", kind)]))
     }
 }
@@ -216,54 +186,25 @@ impl TaskState {
     }
 }
 
-impl From<String> for TaskState {
-    fn from(state: String) -> Self {
-        match state.as_str() {
-            "queued" => Self::Queued,
-            "processing" => Self::Processing,
-            "cancelling" => Self::Cancelling,
-            "done" => Self::Done,
-            "error" => Self::Error,
-            "cancelled" => Self::Cancelled,
-            "timeout" => Self::Timeout,
-            _ => Self::Unknown(state),
-        }
-    }
-}
-
 impl fmt::Display for TaskState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-#[derive(Deserialize)]
-struct WireTask {
-    id: TaskId,
-    state: String,
-    #[serde(default)]
-    description: Option<String>,
-    started_at: Option<u64>,
-    result: Option<String>,
-    user: Option<String>,
-    deployment: Option<String>,
-    /// Empty if there is none.
-    #[serde(default)]
-    context_id: Option<String>,
+fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-impl From<WireTask> for Task {
-    fn from(wire: WireTask) -> Self {
-        let at = |seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-        Self {
-            id: wire.id,
-            state: wire.state.into(),
-            description: wire.description.unwrap_or_default(),
-            started_at: wire.started_at.and_then(at),
-            result: wire.result,
-            user: wire.user,
-            deployment: wire.deployment.and_then(|name| name.try_into().ok()),
-            context: wire.context_id.and_then(|context| context.try_into().ok()),
-        }
-    }
+fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SystemTime>, D::Error> {
+    let seconds = Option::deserialize(deserializer)?.map(Duration::from_secs);
+    Ok(seconds.and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(seconds)))
+}
+
+/// Nothing for a text that is empty or of another form.
+fn valid<'de, D: Deserializer<'de>, T: TryFrom<String>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| text.try_into().ok()))
 }

@@ -15,7 +15,7 @@ use crate::service_error::is_of_gateway;
 
 use super::{
     Answer, Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeError, Limits,
-    Repeat, Request, Service, TransportError, Trust, error::tls_error, observer,
+    Repeat, Request, Service, TransportError, Trust, error::tls_error, observer::observer,
 };
 
 /// Idle connections are closed before the server's own limit, so that few requests meet a closing connection.
@@ -39,7 +39,7 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// Sets a client up. Nothing is sent.
+    /// Nothing is sent yet.
     pub fn new(trust: &Trust, limits: Limits) -> Result<Self, ClientError> {
         let build = |builder: reqwest::ClientBuilder| {
             builder
@@ -88,8 +88,8 @@ impl HttpClient {
                 may_repeat(request.repeat, &outcome) && *pause < call.deadline.remaining()
             });
             report(request, &outcome, taken, attempt, pause);
-            if let Some(service) = self.service {
-                observer::notify(&Attempt {
+            if let (Some(service), Some(observer)) = (self.service, observer()) {
+                observer.observe(&Attempt {
                     service,
                     outcome: outcome.as_ref().map_or(AttemptOutcome::Failed, |answer| {
                         AttemptOutcome::Answered(answer.status)
@@ -128,8 +128,8 @@ impl HttpClient {
     }
 
     async fn exchange(&self, request: &Request) -> Result<Answer, TransportError> {
-        if let Some(service) = self.service {
-            observer::notify_departure(&Departure {
+        if let (Some(service), Some(observer)) = (self.service, observer()) {
+            observer.depart(&Departure {
                 service,
                 method: &request.method,
                 url: &request.url,

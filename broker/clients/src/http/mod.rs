@@ -18,27 +18,23 @@ mod answer;
 mod call;
 mod client;
 mod error;
-mod limits;
 mod observer;
 mod request;
-mod said;
-mod tls;
 mod trust;
 
 pub use address::check_address;
 pub use answer::{Answer, UnreadableAnswer, cut};
-pub use call::{Call, Deadline};
+pub use call::{Call, Deadline, Limits};
 pub use client::{HttpClient, proxy_for};
-pub use error::{ClientError, TransportError};
-pub use limits::Limits;
+pub use error::{
+    Break, ClientError, HandshakeError, TransportError, is_of_a_namesake, is_of_an_authority,
+};
 pub use observer::{
     Attempt, AttemptOutcome, Departure, Observer, Service, TokenEvent, observe_calls,
 };
 pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
 pub use reqwest::{Method, StatusCode, header};
-pub use tls::{Break, HandshakeError, is_of_a_namesake, is_of_an_authority};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 
-pub(crate) use observer::observe_token;
-pub(crate) use said::{Name, Words};
+pub(crate) use observer::observer;

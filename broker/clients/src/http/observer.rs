@@ -5,18 +5,14 @@ use std::{sync::OnceLock, time::Duration};
 use reqwest::{Method, StatusCode};
 use url::Url;
 
-/// The service that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// The BOSH Director.
     Director,
     /// UAA, of either foundation.
     Uaa,
     /// CredHub, of either foundation.
     CredHub,
-    /// The Cloud Controller.
     CloudController,
-    /// The service instances API.
     ServiceInstancesApi,
     /// The management API of a broker.
     BrokerManagementApi,
@@ -25,11 +21,8 @@ pub enum Service {
 /// One attempt at a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Which service it went to.
     pub service: Service,
-    /// The outcome.
     pub outcome: AttemptOutcome,
-    /// How long it took.
     pub taken: Duration,
     /// The call is tried again.
     pub is_repeated: bool,
@@ -38,7 +31,6 @@ pub struct Attempt {
 /// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// There was an answer.
     Answered(StatusCode),
     /// There was none, or it could not be read.
     Failed,
@@ -47,9 +39,7 @@ pub enum AttemptOutcome {
 /// A request that is about to be sent, for the first time or again.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
-    /// The service that is called.
     pub service: Service,
-    /// Its method.
     pub method: &'a Method,
     /// The address, with query.
     pub url: &'a Url,
@@ -62,7 +52,7 @@ pub enum TokenEvent {
     Wanted,
     /// There is a new one.
     Obtained {
-        /// How long it lives, as UAA says.
+        /// As UAA says.
         life: Duration,
     },
 }
@@ -88,26 +78,12 @@ pub fn observe_calls(observer: &'static dyn Observer) {
     let _ = OBSERVER.set(observer);
 }
 
-pub(super) fn notify(attempt: &Attempt) {
-    if let Some(observer) = OBSERVER.get() {
-        observer.observe(attempt);
-    }
-}
-
-pub(super) fn notify_departure(departure: &Departure<'_>) {
-    if let Some(observer) = OBSERVER.get() {
-        observer.depart(departure);
-    }
-}
-
-pub(crate) fn observe_token(event: TokenEvent) {
-    if let Some(observer) = OBSERVER.get() {
-        observer.token(event);
-    }
+pub(crate) fn observer() -> Option<&'static dyn Observer> {
+    OBSERVER.get().copied()
 }
 
 impl Service {
-    /// Every service that a broker calls.
+    /// Those that a broker calls.
     pub const ALL: &[Self] = &[
         Self::Director,
         Self::Uaa,
@@ -116,7 +92,6 @@ impl Service {
         Self::ServiceInstancesApi,
     ];
 
-    /// The service in one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Director => "director",

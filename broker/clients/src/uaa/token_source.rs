@@ -23,9 +23,9 @@ use crate::{
     connection::{Connection, Identity, Protocol, Shown, is_success, is_unauthorized},
     http::{
         Answer, Call, ClientError, HttpClient, Limits, Method, Repeat, Request, Service,
-        TokenEvent, Trust, address, cut, observe_token,
+        TokenEvent, Trust, address, cut, observer,
     },
-    service_error::{FailureKind, ServiceError},
+    service_error::{FailureKind, Result, ServiceError},
 };
 
 const ENDPOINT: [&str; 2] = ["oauth", "token"];
@@ -104,7 +104,7 @@ impl TokenSource {
 
     /// The token that is in use, or a new one. Safe to repeat.
     #[tracing::instrument(name = "uaa.token", skip_all, fields(host = self.0.connection.server().host_str()))]
-    pub async fn token(&self, call: &Call) -> Result<Token, ServiceError> {
+    pub async fn token(&self, call: &Call) -> Result<Token> {
         let mut current = timeout_at(call.deadline.instant(), self.0.current.lock())
             .await
             .map_err(|_| self.failure(FailureKind::OutOfTime { sent: false }))?;
@@ -133,10 +133,15 @@ impl TokenSource {
         self.0.refused.fetch_max(refused.number, Ordering::AcqRel);
     }
 
-    async fn ask(&self, call: &Call, number: u64) -> Result<Current, ServiceError> {
+    async fn ask(&self, call: &Call, number: u64) -> Result<Current> {
         let inner = &*self.0;
+        let observe = |event| {
+            if let Some(observer) = observer() {
+                observer.token(event);
+            }
+        };
         let asked_at = Instant::now();
-        observe_token(TokenEvent::Wanted);
+        observe(TokenEvent::Wanted);
         let authorization = inner.grant.authorization();
         let authorization =
             authorization.map_err(|_| self.failure(FailureKind::UnsendableCredentials))?;
@@ -155,7 +160,7 @@ impl TokenSource {
             .map_err(|_| self.failure(FailureKind::UnsendableCredentials))?;
         authorization.set_sensitive(true);
         let life = Duration::from_secs(granted.expires_in.unwrap_or(0));
-        observe_token(TokenEvent::Obtained { life });
+        observe(TokenEvent::Obtained { life });
         let usable = life.saturating_sub(RENEWED_BEFORE_END.min(life / 10));
         let scopes = granted.scope.split_whitespace().map(str::to_owned);
         Ok(Current {

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::TryStreamExt;
 use odb_clients::{
-    FailureKind,
-    cloud_controller::{ApiVersion, CloudController, InstanceGuid, PlanGuid},
+    FailureKind, ServiceError,
+    cloud_controller::{
+        ApiVersion, CfInstance, CloudController, InstanceGuid, InstanceQuery, PlanGuid,
+    },
     http::{StatusCode, Trust},
     uaa::{Grant, TokenSource},
 };
@@ -64,6 +67,12 @@ fn plan(guid: &str, catalog_id: &str) -> String {
     format!(
         r#"{{"guid":"{guid}","name":"small","visibility_type":"public","maintenance_info":{{}},"broker_catalog":{{"id":"{catalog_id}","metadata":{{}}}},"relationships":{{"service_offering":{{"data":{{"guid":"o"}}}}}}}}"#
     )
+}
+
+/// The instances of `plan-1`.
+pub(crate) async fn instances(client: &CloudController) -> Result<Vec<CfInstance>, ServiceError> {
+    let query = InstanceQuery::of_plans(plans(&["plan-1"]));
+    client.list_instances(&call(), query).try_collect().await
 }
 
 #[tokio::test]
@@ -282,10 +291,7 @@ async fn an_expired_token_is_replaced_once() {
         })
         .await;
 
-    client
-        .instances(&call(), &plans(&["plan-1"]))
-        .await
-        .unwrap();
+    instances(&client).await.unwrap();
 
     assert_eq!((lines(&server).len(), uaa.seen().len()), (2, 2));
 }
@@ -296,10 +302,7 @@ async fn a_rejection_is_reported_with_code_and_title() {
     let body = r#"{"errors":[{"code":10003,"title":"CF-NotAuthorized","detail":"You are not authorized"}]}"#;
     let (server, client) = cloud_controller(&uaa, move |_| Reply::status(403, body)).await;
 
-    let error = client
-        .instances(&call(), &plans(&["plan-1"]))
-        .await
-        .unwrap_err();
+    let error = instances(&client).await.unwrap_err();
 
     assert!(
         matches!(

@@ -75,7 +75,7 @@ async fn instances_and_plans_report_their_versions_in_version_2() {
         "/v2/service_instances/i1" => Reply::ok(resource(
             "i1",
             &format!(
-                r#""service_plan_guid":"p1","maintenance_info":{{"version":"1.0.0"}},"last_operation":{OPERATION}"#
+                r#""service_plan_guid":"p1","space_guid":"s","maintenance_info":{{"version":"1.0.0"}},"last_operation":{OPERATION}"#
             ),
         )),
         "/v2/service_plans/p1" => {

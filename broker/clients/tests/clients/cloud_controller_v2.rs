@@ -7,7 +7,7 @@ use odb_clients::{
 };
 
 use crate::{
-    cloud_controller::client_of,
+    cloud_controller::{client_of, instances},
     foundation::{Reply, Request, Server, call, uaa},
 };
 
@@ -222,10 +222,7 @@ async fn a_rejection_is_reported_with_code_and_title() {
     let body = r#"{"description":"You are not authorized to perform the requested action","error_code":"CF-NotAuthorized","code":10003}"#;
     let (server, client) = old_foundation(&uaa, move |_| Reply::status(403, body)).await;
 
-    let error = client
-        .instances(&call(), &plans(&["plan-1"]))
-        .await
-        .unwrap_err();
+    let error = instances(&client).await.unwrap_err();
 
     assert!(
         matches!(

@@ -1,10 +1,10 @@
 //! CredHub: credentials, permissions, versions and tokens.
 
 use odb_clients::{
-    FailureKind, ServiceError,
+    ConnectError, FailureKind, ServiceError,
     credhub::{
-        Actor, ConnectCredHubError, CredHub, CredHubClient, CredentialName, CredentialValue,
-        Granted, PermittedOperation, Removed, SecretJson,
+        Actor, CredHub, CredHubClient, CredentialName, CredentialValue, Granted,
+        PermittedOperation, Removed, SecretJson,
     },
     http::Trust,
 };
@@ -323,10 +323,13 @@ async fn a_server_that_is_no_credhub_is_reported_when_it_is_connected_to() {
 
     assert!(matches!(
         error,
-        ConnectCredHubError::Info(ServiceError {
-            kind: FailureKind::NotUnderstood { .. },
+        ConnectError::Info {
+            source: ServiceError {
+                kind: FailureKind::NotUnderstood { .. },
+                ..
+            },
             ..
-        })
+        }
     ));
 }
 

@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use odb_clients::{
     FailureKind,
-    director::{AddressFilter, DeletedLink, InstanceHealth, LinkId, LinkProviderId},
+    director::{AddressFilter, Deleted, InstanceHealth, LinkId, LinkProviderId},
 };
+
+use serde_json::{Value, json};
 
 use crate::foundation::{Reply, call, director};
 
@@ -72,10 +74,10 @@ async fn a_link_is_made_for_an_outsider_and_again_when_the_answer_is_lost() {
     for request in seen {
         assert_eq!(request.line(), "POST /links");
         assert_eq!(request.header("content-type"), "application/json");
-        assert_eq!(
-            request.body,
-            r#"{"link_provider_id":"7","link_consumer":{"owner_object":{"name":"binding-1","type":"external"}}}"#
-        );
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let owner = json!({ "name": "binding-1", "type": "external" });
+        let link = json!({ "link_provider_id": "7", "link_consumer": { "owner_object": owner } });
+        assert_eq!(body, link);
     }
 }
 
@@ -138,7 +140,7 @@ async fn a_link_is_deleted_or_was_not_there() {
     })
     .await;
 
-    for found in [DeletedLink::Yes, DeletedLink::WasAbsent] {
+    for found in [Deleted::Yes, Deleted::WasAbsent] {
         let deleted = director.delete_link(&call(), &link()).await;
         assert_eq!(deleted.unwrap(), found);
     }

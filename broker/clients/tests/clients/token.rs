@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use odb_clients::{
-    FailureKind,
-    director::{ConnectError, Credentials, DeploymentName, Director, TaskFilter},
+    ConnectError, FailureKind,
+    director::{Credentials, DeploymentName, Director, TaskFilter},
     http::Call,
     uaa::{Grant, TokenSource},
 };

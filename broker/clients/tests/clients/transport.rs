@@ -6,9 +6,9 @@ use std::{
 };
 
 use odb_clients::{
-    FailureKind, ServiceError,
+    ConnectError, FailureKind, ServiceError,
     cloud_controller::CloudController,
-    director::{Config, ConnectError, Director, Force, TaskFilter, TaskId},
+    director::{Config, Director, Force, TaskFilter, TaskId},
     http::{Call, Deadline, Limits, TransportError, Trust, TrustError},
     uaa::TokenSource,
 };
@@ -36,7 +36,7 @@ async fn a_certificate_of_another_authority_is_refused_at_once() {
 
     let error = info_with(&server, &other.trust()).await.unwrap_err();
 
-    let ConnectError::Info { source } = error else {
+    let ConnectError::Info { source, .. } = error else {
         panic!("{error:?}")
     };
     assert!(
@@ -176,7 +176,7 @@ async fn an_answer_beyond_the_limit_is_refused() {
     let (server, director) = director_with(small, |_| Reply::ok("x".repeat(1001))).await;
 
     let error = director
-        .result_output(&call(), TaskId::new(8))
+        .errand_results(&call(), TaskId::new(8))
         .await
         .unwrap_err();
 
@@ -205,7 +205,7 @@ async fn a_director_that_is_not_there_is_distinguished_from_one_that_does_not_an
         .await
         .unwrap_err();
 
-    let ConnectError::Info { source } = error else {
+    let ConnectError::Info { source, .. } = error else {
         panic!("{error:?}")
     };
     assert!(matches!(
@@ -250,7 +250,7 @@ fn every_call_can_be_part_of_a_spawned_task() {
     spawnable(|| made::<Director>().task(made(), TaskId::new(1)));
     spawnable(|| made::<Director>().tasks(made(), made()));
     spawnable(|| made::<Director>().cancel(made(), TaskId::new(1)));
-    spawnable(|| made::<Director>().result_output(made(), TaskId::new(1)));
+    spawnable(|| made::<Director>().errand_results(made(), TaskId::new(1)));
     spawnable(|| made::<Director>().events(made(), TaskId::new(1), 0));
     spawnable(|| made::<Director>().vms(made(), made()));
     spawnable(|| made::<Director>().instance_states(made(), made()));
@@ -263,5 +263,5 @@ fn every_call_can_be_part_of_a_spawned_task() {
     spawnable(|| made::<CloudController>().api_versions(made()));
     spawnable(|| made::<CloudController>().plans_of_offering(made(), ""));
     spawnable(|| made::<CloudController>().count_instances(made(), &[]));
-    spawnable(|| made::<CloudController>().instances(made(), &[]));
+    spawnable(|| made::<CloudController>().known_instances(made(), &[]));
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind, ServiceError,
-    credhub::{ConnectCredHubError, CredHub, CredentialName},
+    ConnectError, FailureKind, ServiceError,
+    credhub::{CredHub, CredentialName},
     director::Director,
     http::{Call, Limits, TransportError},
 };
@@ -133,16 +133,19 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
 }
 
 /// No connection came about: its name is not known yet, or it does not listen yet.
-fn is_out_of_reach(error: &ConnectCredHubError) -> bool {
+fn is_out_of_reach(error: &ConnectError) -> bool {
     matches!(
         error,
-        ConnectCredHubError::Info(ServiceError {
-            kind: FailureKind::NoAnswer {
-                source: TransportError::NotConnected { .. },
+        ConnectError::Info {
+            source: ServiceError {
+                kind: FailureKind::NoAnswer {
+                    source: TransportError::NotConnected { .. },
+                    ..
+                },
                 ..
             },
             ..
-        })
+        }
     )
 }
 

@@ -4,11 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::join_all;
 use odb_clients::{
-    ServiceError,
-    credhub::{
-        Actor, ConnectCredHubError, CredHub, CredHubClient, CredHubVersion, CredentialName,
-        PermittedOperation,
-    },
+    ConnectError, ServiceError,
+    credhub::{Actor, CredHub, CredHubClient, CredHubVersion, CredentialName, PermittedOperation},
     http::address,
     uaa::Token,
 };
@@ -126,7 +123,7 @@ impl Endpoint<'_> {
         let (url, client) = (server.url.as_str(), self.client.clone());
         let credhub = match CredHub::connect(&call, url, &server.trust, client, limits).await {
             Ok(credhub) => credhub,
-            Err(ConnectCredHubError::UaaAddress(error)) => {
+            Err(ConnectError::UaaAddress { source: error, .. }) => {
                 let finding = Finding::tried(
                     chart.subject.unreachable(),
                     None,

@@ -2,8 +2,8 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind,
-    director::{ConnectError, Credentials, Director, Info},
+    ConnectError, FailureKind,
+    director::{Credentials, Director, Info},
     http::{Call, Limits, Trust},
 };
 use odb_config::{Bosh, Config};
@@ -118,9 +118,8 @@ async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
     let director = open(call, bosh, &trust, Limits::default()).await;
     let director = director.map_err(|error| {
         let code = match error {
-            ConnectError::OtherAuthentication { .. } | ConnectError::Unusable => {
-                Code::DirectorCredentials
-            }
+            ConnectError::OtherAuthentication { .. }
+            | ConnectError::UnsendableCredentials { .. } => Code::DirectorCredentials,
             _ => Code::DirectorUnreachable,
         };
         let found = format!("could not get to know the Director at `{}`", bosh.url);

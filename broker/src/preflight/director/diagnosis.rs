@@ -2,9 +2,9 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind,
+    ConnectError, FailureKind,
     credhub::CredentialName,
-    director::{Authentication, ConnectError, Credentials, Director, Info},
+    director::{Authentication, Credentials, Director, Info},
     http::StatusCode,
     uaa::Token,
 };
@@ -78,7 +78,7 @@ async fn look_into(
     let (call, limits) = (context.timeouts.work(), context.timeouts.limits());
     let director = match start::open(&call, bosh, &server.trust, limits).await {
         Ok(director) => director,
-        Err(ConnectError::Info { source })
+        Err(ConnectError::Info { source, .. })
             if matches!(
                 source.kind,
                 FailureKind::NotUnderstood { .. } | FailureKind::Refused { .. }
@@ -280,7 +280,7 @@ fn of_connection(error: &ConnectError, server: &Server<'_>) -> Finding {
                 "give `bosh.authentication.basic` with a user of the Director".to_owned()
             },
         ),
-        ConnectError::Unusable => (
+        ConnectError::UnsendableCredentials { .. } => (
             Code::DirectorCredentials,
             "bosh.authentication",
             "correct it: it has characters that no header can carry".to_owned(),

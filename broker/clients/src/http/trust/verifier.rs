@@ -1,6 +1,10 @@
 //! Verifies a server by configured certificates and the operating system's store.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use rustls::{
     CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme,
@@ -9,12 +13,46 @@ use rustls::{
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
+    crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
     server::ParsedCertificate,
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 use x509_parser::{certificate::X509Certificate, parse_x509_certificate};
 
-use super::{AcceptAnyServer, SystemStore, TrustError, verifier_of};
+use super::TrustError;
+
+/// The verifier of the operating system's store, or the first error if there is none.
+pub(super) type Store = Result<Arc<WebPkiServerVerifier>, Option<Arc<rustls_native_certs::Error>>>;
+
+/// The operating system's store. It is read on first use, and once: reading some hundred files takes milliseconds and
+/// memory, and where all certificates are configured nothing needs it.
+pub(super) static SYSTEM_STORE: LazyLock<Store> = LazyLock::new(|| {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    // Old certificates that cannot be parsed are common in such stores, and harmless.
+    let (added, _ignored) = roots.add_parsable_certificates(found.certs);
+    if added == 0 {
+        return Err(found.errors.into_iter().next().map(Arc::new));
+    }
+    verifier_of(roots).map_err(|_| None)
+});
+
+/// Checks that the server holds the key of its certificate, and that the policy accepts it.
+pub(super) struct Verifier {
+    pub(super) policy: Policy,
+    pub(super) provider: Arc<CryptoProvider>,
+}
+
+/// Which certificates are accepted.
+pub(super) enum Policy {
+    Anyone,
+    Known(CertificateDer<'static>),
+    /// By configured certificates, and by the operating system's store where those do not suffice.
+    Anchored {
+        configured: Option<Configured>,
+        system: Option<&'static LazyLock<Store>>,
+    },
+}
 
 /// Certificates of a PEM text. Each is trusted itself, as with Go; those of authorities also for the certificates that
 /// they have signed.
@@ -73,23 +111,27 @@ fn may_sign(certificate: &CertificateDer<'_>) -> bool {
 /// How X.509 writes version 3.
 const X509_VERSION_3: u32 = 2;
 
-/// Verifies a server by configured certificates, and by the operating system's store where those do not suffice.
-pub(super) struct Verifier {
-    pub(super) configured: Option<Configured>,
-    pub(super) system: Option<SystemStore>,
-    pub(super) signatures: AcceptAnyServer,
+fn verifier_of(roots: RootCertStore) -> Result<Arc<WebPkiServerVerifier>, TrustError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|source| TrustError::Authorities { source })
 }
 
-impl fmt::Debug for Verifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verifier").finish_non_exhaustive()
-    }
-}
-
-impl Verifier {
+impl Policy {
     fn verify(&self, shown: &Shown<'_, '_>) -> Result<ServerCertVerified, rustls::Error> {
+        let (configured, system) = match self {
+            Self::Anyone => return Ok(ServerCertVerified::assertion()),
+            Self::Known(certificate) if shown.own == certificate => {
+                return Ok(ServerCertVerified::assertion());
+            }
+            Self::Known(_) => {
+                return Err(CertificateError::ApplicationVerificationFailure.into());
+            }
+            Self::Anchored { configured, system } => (configured, system),
+        };
         let unknown: rustls::Error = CertificateError::UnknownIssuer.into();
-        let by_configured = match &self.configured {
+        let by_configured = match configured {
             Some(configured) => configured.verify(shown),
             None => Err(unknown.clone()),
         };
@@ -98,10 +140,10 @@ impl Verifier {
         };
         // Reading the store blocks for a few milliseconds, once in a process. A machine without one trusts the
         // configured certificates.
-        let Some(Ok(system)) = self.system.map(SystemStore::verifier) else {
+        let Some(Ok(system)) = system.map(LazyLock::force) else {
             return Err(refused);
         };
-        shown.verify_by(&system).map_err(|by_system| {
+        shown.verify_by(system).map_err(|by_system| {
             // Whichever knows the issuer has the reason.
             if by_system == unknown {
                 refused
@@ -182,7 +224,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.verify(&Shown {
+        self.policy.verify(&Shown {
             own: end_entity,
             others: intermediates,
             name: server_name,
@@ -197,8 +239,8 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.signatures
-            .verify_tls12_signature(message, certificate, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -207,12 +249,19 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.signatures
-            .verify_tls13_signature(message, certificate, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.signatures.supported_verify_schemes()
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier").finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     http::{
         Call, ClientError, Limits, Method, Repeat, Request, Service, StatusCode, Trust, address,
     },
-    service_error::ServiceError,
+    service_error::Result,
     uaa::{TokenSource, token_source::rejection},
 };
 
@@ -54,7 +54,7 @@ impl ClientAdministration {
     }
 
     /// The broker's rights on clients, from its token. Safe to repeat.
-    pub async fn rights(&self, call: &Call) -> Result<ClientRights, ServiceError> {
+    pub async fn rights(&self, call: &Call) -> Result<ClientRights> {
         Ok(ClientRights::of(&self.0.tokens.token(call).await?))
     }
 
@@ -63,11 +63,7 @@ impl ClientAdministration {
     /// Retried only until a connection exists. If the answer is lost, reading the client shows whether it was
     /// registered. An id that is taken gets status 409.
     #[tracing::instrument(name = "uaa.create_client", skip_all)]
-    pub async fn create(
-        &self,
-        call: &Call,
-        client: &NewClient,
-    ) -> Result<ClientRegistration, ServiceError> {
+    pub async fn create(&self, call: &Call, client: &NewClient) -> Result<ClientRegistration> {
         let url = self.0.connection.address(&["oauth", "clients"], &[]);
         let request =
             Request::new(Method::POST, url, Repeat::WhileUnsent).body(JSON, client.body());
@@ -76,11 +72,7 @@ impl ClientAdministration {
 
     /// Reads a client. Safe to repeat.
     #[tracing::instrument(name = "uaa.client", skip_all)]
-    pub async fn client(
-        &self,
-        call: &Call,
-        id: &ClientId,
-    ) -> Result<Option<ClientRegistration>, ServiceError> {
+    pub async fn client(&self, call: &Call, id: &ClientId) -> Result<Option<ClientRegistration>> {
         match self.0.connection.read_at(call, self.address(id)).await {
             Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),
             found => found.map(Some),
@@ -94,7 +86,7 @@ impl ClientAdministration {
         &self,
         call: &Call,
         client: &ClientRegistration,
-    ) -> Result<ClientRegistration, ServiceError> {
+    ) -> Result<ClientRegistration> {
         let url = self.address(&client.client_id);
         let request = Request::new(Method::PUT, url, Repeat::WhenTransient).json(client);
         self.0.connection.send(call, request).await?.json()
@@ -110,7 +102,7 @@ impl ClientAdministration {
         call: &Call,
         id: &ClientId,
         change: &SecretChange,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<()> {
         let segments = ["oauth", "clients", id.as_str(), "secret"];
         let url = self.0.connection.address(&segments, &[]);
         let request =
@@ -120,7 +112,7 @@ impl ClientAdministration {
 
     /// Deletes a client. A missing one counts as deleted. Safe to repeat.
     #[tracing::instrument(name = "uaa.delete_client", skip_all)]
-    pub async fn delete(&self, call: &Call, id: &ClientId) -> Result<(), ServiceError> {
+    pub async fn delete(&self, call: &Call, id: &ClientId) -> Result<()> {
         let request = Request::new(Method::DELETE, self.address(id), Repeat::WhenTransient);
         match self.0.connection.send(call, request).await {
             Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(()),

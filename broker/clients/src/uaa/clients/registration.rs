@@ -4,11 +4,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::text_id::text_id;
+use crate::text_id::text_ids;
 
-text_id! {
+text_ids! {
     /// Names a client of a UAA.
-    ClientId, "client id"
+    ClientId = "client id";
 }
 
 /// The registration of a client without its secret, which a UAA does not return.

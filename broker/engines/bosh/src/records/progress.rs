@@ -196,9 +196,7 @@ mod tests {
             index,
             total: 2,
             state,
-            progress: 0,
             status: None,
-            error: None,
         })
     }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use odb_adapter_sdk::{protocol::ManifestText, secrets::Reference};
 use odb_api_types::ids::InstanceId;
 use odb_clients::{
-    credhub::{CredentialId, CredentialName, CredentialValue, InvalidCredentialName, SecretJson},
+    InvalidText,
+    credhub::{CredentialId, CredentialName, CredentialValue, SecretJson},
     http::Call,
 };
 use serde::{Deserialize, Serialize};
@@ -72,7 +73,7 @@ pub enum SecretError {
     },
     /// CredHub cannot have a credential of this name.
     #[error("cannot store the adapter's secret")]
-    Name(#[from] InvalidCredentialName),
+    Name(#[from] InvalidText),
 }
 
 impl InstanceSecrets {
@@ -262,7 +263,7 @@ mod tests {
             large.as_str(),
             "/odb/offering/service-instance-f4_CASE-X/Token"
         );
-        assert!(!large.names_the_same_as(&path("CAsE-X")));
+        assert!(!large.as_str().eq_ignore_ascii_case(path("CAsE-X").as_str()));
     }
 
     #[test]

@@ -22,7 +22,8 @@ use odb_api_types::{
     ids::{InstanceId, OfferingId},
 };
 use odb_clients::{
-    credhub::{CredHub, CredentialName, InvalidCredentialName},
+    InvalidText,
+    credhub::{CredHub, CredentialName},
     director::DeploymentName,
     http::Call,
 };
@@ -85,7 +86,7 @@ impl InstanceSecrets {
     ///
     /// The names of deployments begin with `service-instance_`, so that no other id has the folder of one with
     /// capitals.
-    fn folder(&self, instance: &InstanceId) -> Result<CredentialName, InvalidCredentialName> {
+    fn folder(&self, instance: &InstanceId) -> Result<CredentialName, InvalidText> {
         let offering = &self.offering;
         match capitals(instance.as_str()) {
             None => format!("/odb/{offering}/{}", deployment(instance)),

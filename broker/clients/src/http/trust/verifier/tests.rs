@@ -1,5 +1,3 @@
-use std::sync::LazyLock;
-
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, date_time_ymd,
@@ -7,10 +5,7 @@ use rcgen::{
 use rustls::CertificateError;
 
 use super::*;
-use crate::http::{
-    Trust,
-    trust::system::{Loaded, SystemStore},
-};
+use crate::http::Trust;
 
 const NAME: &str = "director.example";
 
@@ -76,6 +71,14 @@ fn verified_at(
             rustls::Error::InvalidCertificate(error) => error,
             other => panic!("{other:?}"),
         })
+}
+
+fn trust_in(authority: &Pair, system: &'static LazyLock<Store>) -> Trust {
+    Trust::new(Policy::Anchored {
+        configured: Some(Configured::read(&authority.certificate().pem()).unwrap()),
+        system: Some(system),
+    })
+    .unwrap()
 }
 
 fn verified(trust: &Trust, shown: &Certificate) -> Result<(), CertificateError> {
@@ -170,7 +173,7 @@ fn a_configured_certificate_of_a_server_vouches_for_itself_alone() {
 
 #[test]
 fn the_systems_store_is_read_when_what_is_configured_does_not_suffice_and_once() {
-    static STORE: LazyLock<Loaded> = LazyLock::new(|| {
+    static STORE: LazyLock<Store> = LazyLock::new(|| {
         let public = Pair::of(params("a public authority"));
         let mut roots = RootCertStore::empty();
         roots.add(public.certificate().der().clone()).unwrap();
@@ -180,9 +183,7 @@ fn the_systems_store_is_read_when_what_is_configured_does_not_suffice_and_once()
     static SIGNED: std::sync::OnceLock<Certificate> = std::sync::OnceLock::new();
 
     let authority = Pair::of(params("an authority"));
-    let configured = Configured::read(&authority.certificate().pem()).unwrap();
-    let store = SystemStore::at(&STORE);
-    let trust = Trust::anchored_in(Some(configured), Some(store)).unwrap();
+    let trust = trust_in(&authority, &STORE);
 
     assert_eq!(
         verified(&trust, &authority.signs(&leaf("a server"))),
@@ -201,7 +202,7 @@ fn the_systems_store_is_read_when_what_is_configured_does_not_suffice_and_once()
 
 #[test]
 fn of_two_rejections_the_one_with_the_issuer_is_reported() {
-    static STORE: LazyLock<Loaded> = LazyLock::new(|| {
+    static STORE: LazyLock<Store> = LazyLock::new(|| {
         let mut roots = RootCertStore::empty();
         roots.add(PUBLIC.certificate().der().clone()).unwrap();
         Ok(verifier_of(roots).unwrap())
@@ -209,9 +210,7 @@ fn of_two_rejections_the_one_with_the_issuer_is_reported() {
     static PUBLIC: LazyLock<Pair> = LazyLock::new(|| Pair::of(params("a public authority")));
 
     let authority = Pair::of(params("an authority"));
-    let configured = Configured::read(&authority.certificate().pem()).unwrap();
-    let store = SystemStore::at(&STORE);
-    let trust = Trust::anchored_in(Some(configured), Some(store)).unwrap();
+    let trust = trust_in(&authority, &STORE);
 
     for issuer in [&authority, &*PUBLIC] {
         let server = issuer.signs(&leaf("a server"));

@@ -124,9 +124,7 @@ mod tests {
             index: 1,
             total: 1,
             state: StepState::InProgress,
-            progress: 0,
             status: Some("starting jobs".to_owned()),
-            error: None,
         })
     }
 

@@ -42,7 +42,6 @@ impl InstanceNames {
                 failure.message = self.replace_in(&failure.message);
                 Event::Failure(failure)
             }
-            Event::Warning(_) => event.clone(),
         }
     }
 
@@ -141,9 +140,7 @@ mod tests {
                 index: 1,
                 total: 1,
                 state: odb_clients::director::StepState::Started,
-                progress: 0,
                 status: None,
-                error: None,
             })
         };
         let events = [

@@ -47,7 +47,6 @@ impl LatestStep {
                     self.text = Some(text);
                 }
                 Event::Failure(failure) => self.failure = Some(failure.message),
-                Event::Warning(_) => {}
             }
         }
     }
@@ -238,9 +237,7 @@ mod tests {
             index: 1,
             total: 1,
             state,
-            progress: 0,
             status: activity.map(str::to_owned),
-            error: None,
         })
     }
 

@@ -1,7 +1,12 @@
-//! The meaning of the Cloud Controller's errors (`spec/contracts/platform-apis.md`, sections 3.2 and 4.1).
+//! The Cloud Controller's errors, and their meaning (`spec/contracts/platform-apis.md`, sections 3.2 and 4.1).
 
+use reqwest::header::HeaderName;
+use serde::Deserialize;
+
+use super::CfError;
 use crate::{
-    http::StatusCode,
+    connection::{Protocol, Shown, is_success, is_unauthorized, refused},
+    http::{Answer, Service, StatusCode, cut},
     service_error::{FailureKind, ServiceError},
 };
 
@@ -15,6 +20,56 @@ const NOT_REMOVABLE: u64 = 270_010;
 const SHARED: u64 = 390_002;
 /// The codes for a catalog that will be as wrong the next time.
 const WRONG_CATALOG: [u64; 2] = [270_012, 270_019];
+
+pub(super) static PROTOCOL: Protocol = Protocol {
+    service: Service::CloudController,
+    request_id: Some(HeaderName::from_static("x-vcap-request-id")),
+    asks_for_json: true,
+    accepts: is_success,
+    refuses_token: is_unauthorized,
+    rejection,
+    shown: Shown::Path,
+};
+
+fn rejection(answer: &Answer) -> FailureKind {
+    let error = match answer.json::<Rejection>() {
+        Ok(Rejection::V3 { errors }) => errors.into_iter().next(),
+        Ok(Rejection::V2 {
+            code,
+            error_code,
+            description,
+        }) => Some(CfError {
+            code,
+            title: error_code,
+            detail: description,
+        }),
+        Err(_) => None,
+    };
+    let Some(error) = error else {
+        return refused(answer);
+    };
+    FailureKind::Refused {
+        status: answer.status(),
+        code: error.code,
+        name: cut(&error.title),
+        description: cut(&error.detail),
+    }
+}
+
+/// The body of an error, as the two versions of the API have it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Rejection {
+    V3 {
+        errors: Vec<CfError>,
+    },
+    V2 {
+        code: Option<u64>,
+        #[serde(default)]
+        error_code: String,
+        description: String,
+    },
+}
 
 impl ServiceError {
     /// Whether another operation is in progress, as far as version 3 of the API shows it: the API returns 422 for
@@ -41,7 +96,7 @@ impl ServiceError {
             && self.code().is_some_and(|code| code != UNKNOWN_REQUEST)
     }
 
-    /// A broker cannot be forgotten because it has service instances.
+    /// A broker is not deleted because it has service instances.
     pub fn is_broker_in_use(&self) -> bool {
         self.code() == Some(NOT_REMOVABLE)
     }
