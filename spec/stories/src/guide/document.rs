@@ -13,6 +13,9 @@ const FOLDERS: [&str; 3] = ["docs", "release", "adapters"];
 /// The line above a block that a test of its own runs; the test follows, and ` -->`.
 const RUN_BY: &str = "<!-- run by ";
 
+/// A block that shows what the commands of the block above it print.
+const OUTPUT: &str = "text output";
+
 /// A document of the project, in Markdown.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -33,6 +36,8 @@ pub struct Fence {
     pub text: String,
     /// The tests that run it, according to the line above: tests of the project, by binary and name, or scripts.
     pub run_by: Vec<String>,
+    /// What its commands print, according to the block `text output` below it.
+    pub output: Option<String>,
 }
 
 /// A link of a document.
@@ -153,6 +158,11 @@ impl Document {
 }
 
 impl Fence {
+    /// Whether a [`Reader`](super::Reader) runs it and sees what it prints.
+    fn is_run_by_readers(&self) -> bool {
+        self.language() == "sh" && self.run_by.is_empty() && self.output.is_none()
+    }
+
     /// The first word behind the back-ticks, such as `yaml`.
     pub fn language(&self) -> &str {
         self.information.split(' ').next().unwrap_or_default()
@@ -161,7 +171,7 @@ impl Fence {
 
 /// The fenced blocks of a document, in their order.
 pub fn fences(document: &str) -> Vec<Fence> {
-    let mut found = Vec::new();
+    let mut found: Vec<Fence> = Vec::new();
     let mut above = "";
     let mut lines = document.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -170,12 +180,18 @@ pub fn fences(document: &str) -> Vec<Fence> {
             let block = lines.by_ref().map(|(_, line)| line);
             let block = block.take_while(|line| line.trim() != "```");
             let block: Vec<&str> = block.map(|line| line.get(indent..).unwrap_or("")).collect();
-            found.push(Fence {
-                information: information.trim_end().to_owned(),
-                line: number + 1,
-                text: block.join("\n"),
-                run_by: runners(above),
-            });
+            let text = block.join("\n");
+            let commands = found.last_mut().filter(|last| last.is_run_by_readers());
+            match commands {
+                Some(commands) if information.trim_end() == OUTPUT => commands.output = Some(text),
+                _ => found.push(Fence {
+                    information: information.trim_end().to_owned(),
+                    line: number + 1,
+                    text,
+                    run_by: runners(above),
+                    output: None,
+                }),
+            }
         }
         above = line;
     }
@@ -242,6 +258,20 @@ mod tests {
         assert_eq!(found[1].text, "- path: /a\n  type: remove");
         assert_eq!(found[1].language(), "yaml");
         assert!(found[1].run_by.is_empty());
+    }
+
+    #[test]
+    fn shown_output_belongs_to_the_commands_above_it() {
+        let of_a_test =
+            "<!-- run by story::check::it_works -->\n```sh\none\n```\n```text output\n1\n```\n";
+        let kinds = |text: &str| -> Vec<String> {
+            let found = fences(text).into_iter();
+            found.map(|fence| fence.information).collect()
+        };
+        assert_eq!(kinds(of_a_test), ["sh", "text output"]);
+        let text = "```sh\none\n```\n\n```text output\n1\n```\n";
+        assert_eq!(fences(text)[0].output.as_deref(), Some("1"));
+        assert_eq!(kinds(text), ["sh"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `document` | a document of the project, its fenced blocks, links and commands within the text |
 //! | `reader` | runs the blocks of a document |
+//! | `output` | compares what a document shows of an output with the output |
 //! | `desk` | does so as an operator with a foundation, a broker and its files |
 //! | `texts` | the texts in the sources of a program |
 //! | `project_tests` | the tests of the project |
@@ -11,6 +12,7 @@
 
 mod desk;
 mod document;
+mod output;
 mod project_tests;
 mod properties;
 mod reader;

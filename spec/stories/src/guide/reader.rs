@@ -10,7 +10,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::Fence;
+use super::{Fence, output};
 use crate::{Binaries, Process, eventually};
 
 /// Everything is up within seconds; a busy machine takes its time.
@@ -35,7 +35,7 @@ const FAILS: &str = "sh fails: ";
 /// | `sh edit` | is run, and then waits until the sandbox's broker is up again |
 /// | `sh PROGRAM` | is run; the calls of the program, which is not installed, are recorded |
 ///
-/// It returns the output.
+/// It returns the output, which has what the document shows of it.
 #[derive(Debug)]
 pub struct Reader {
     programs: Vec<PathBuf>,
@@ -193,6 +193,15 @@ impl Reader {
             "{}:{}: not a {end:?}: {said}",
             self.document, fence.line
         );
+        if let Some(shown) = &fence.output {
+            let missing = output::missing(shown, &said);
+            assert!(
+                missing.is_none(),
+                "{}:{}: the commands do not print {missing:?}: {said}",
+                self.document,
+                fence.line
+            );
+        }
         said
     }
 

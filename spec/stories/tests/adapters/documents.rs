@@ -110,6 +110,7 @@ async fn follow(reader: &mut Reader, begin: &str, name: &str) {
         line: 0,
         text: begin.to_owned(),
         run_by: Vec::new(),
+        output: None,
     };
     reader.follow(&beginning).await;
     let commands = fences(&document(name));
