@@ -59,11 +59,6 @@ impl<T> Tunable<T> {
             .map(Self)
     }
 
-    /// Else what is deployed, as the adapter makes it out: where it is not kept as it is.
-    pub fn then_kept(self, deployed: Option<T>) -> Self {
-        Self(self.0.or(deployed))
-    }
-
     /// Else what the operator has set in the plan.
     pub fn then_plan(self, property: Option<T>) -> Self {
         Self(self.0.or(property))

@@ -47,7 +47,7 @@ fn without_quotes(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_values;
+    use super::*;
 
     #[test]
     fn a_value_of_the_wrong_type_is_not_repeated() {

@@ -34,44 +34,28 @@ pub enum VersionOrder {
 /// Why an instance cannot be deployed with the releases that are configured now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum ReleaseVersionError {
-    /// No release, or several, have the job.
     #[error("the service deployment has no release")]
     NoRelease(#[source] JobReleaseError),
-    /// The adapter needs a newer one.
     #[error("release `{release}` has version `{version}`; at least `{minimum}` is required")]
     TooOld {
-        /// Name of the release.
         release: String,
-        /// Its version.
         version: String,
-        /// The version that is required.
         minimum: String,
     },
-    /// The service does not read what newer versions wrote.
     #[error("release `{release}` has version `{version}`, which is lower than `{previous}`")]
     Downgrade {
-        /// Name of the release.
         release: String,
-        /// Its version.
         version: String,
-        /// The version that is deployed.
         previous: String,
     },
-    /// The instance runs on a release of another name.
     #[error("release `{release}` is not the one the instance was deployed with")]
-    OtherRelease {
-        /// Name of the release.
-        release: String,
-    },
-    /// Nothing that can be compared.
+    OtherRelease { release: String },
     #[error("release `{release}` has version `{version}`, which is not {expected}")]
     NotAVersion {
-        /// Name of the release.
         release: String,
-        /// The version found.
         version: String,
-        /// The expected form.
         expected: &'static str,
     },
 }
@@ -250,7 +234,7 @@ fn parts(text: &str) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
-    use super::BoshVersion;
+    use super::*;
 
     #[test]
     fn versions_of_bosh_releases_are_ordered_by_their_numbers() {

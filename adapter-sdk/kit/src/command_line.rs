@@ -1,32 +1,34 @@
 //! The command line of `odb-adapter`. Each subcommand declares its own arguments.
 
+use std::error::Error;
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, Error};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
-use crate::check::command::CheckArguments;
-use crate::new::NewArguments;
-use crate::run::RunArguments;
+use crate::check::command::{self as check, CheckArguments};
+use crate::new::{self, NewArguments};
+use crate::run::{self, RunArguments};
 
 /// Develop and test service adapters in any language.
 ///
 /// Exit status: 0 no errors, 1 the adapter has errors, 2 usage error, or an unusable file.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "odb-adapter", version, about)]
 #[command(
     after_help = "Examples:\n  odb-adapter new --template redis\n  odb-adapter check redis\n  odb-adapter run generate-manifest --adapter redis"
 )]
-pub struct Arguments {
+struct Arguments {
     /// The subcommand
     #[command(subcommand)]
-    pub command: Command,
+    command: Command,
 }
 
-/// The subcommands of `odb-adapter`.
-#[derive(Debug, Subcommand)]
-pub enum Command {
+#[derive(Subcommand)]
+enum Command {
     /// Run an adapter through the complete protocol and report errors
     #[command(
         after_help = "Examples:\n  odb-adapter check ./my-adapter\n  odb-adapter check ./my-adapter --inputs adapter-check.yml --output json"
@@ -44,16 +46,37 @@ pub enum Command {
     Run(Box<RunArguments>),
 }
 
-impl Arguments {
-    /// Understands a command line, or says what is wrong with it and ends the process.
-    pub fn parse_or_exit(words: impl IntoIterator<Item = OsString>) -> Self {
-        let words: Vec<OsString> = words.into_iter().collect();
-        Self::try_parse_from(&words).unwrap_or_else(|error| with_tip(error, &words).exit())
+/// Runs `odb-adapter` with the arguments of this process.
+pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments =
+        Arguments::try_parse_from(&words).unwrap_or_else(|error| with_tip(error, &words).exit());
+    match arguments.command {
+        Command::Check(arguments) => check::execute(&arguments),
+        Command::New(arguments) => new::execute(&arguments),
+        Command::Run(arguments) => run::execute(&arguments),
     }
 }
 
+/// Prints why a command could not be carried out, and gives its exit status. A failure to print is ignored.
+pub(crate) fn failed(start: &str, error: &dyn Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{start}: {}", chain(error));
+    ExitCode::from(2)
+}
+
+/// An error and its causes, joined by colons.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
 /// `check` takes the adapter as an argument and `run` as an option, which is easily mixed up.
-fn with_tip(mut error: Error, words: &[OsString]) -> Error {
+fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let words = words.get(1..).unwrap_or_default();
     let [command, words @ ..] = words else {
         return error;

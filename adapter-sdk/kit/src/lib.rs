@@ -4,14 +4,18 @@
 //! | --- | --- |
 //! | `process` | one call of an adapter's executable: bounded in time and output, with nothing left behind |
 //! | `inputs` | what an adapter is asked with: `adapter-check.yml`, `broker.yml` |
+//! | `broker` | what a broker does around a call |
 //! | `check` | `odb-adapter check`: is an adapter true to the protocol? |
 //! | `new` | `odb-adapter new`: the beginning of an adapter |
 //! | `run` | `odb-adapter run`: one subcommand by hand |
 //! | `command_line` | what the executable is asked for |
 
+mod broker;
 pub mod check;
-pub mod command_line;
+mod command_line;
 pub mod inputs;
-pub mod new;
+mod new;
 pub mod process;
-pub mod run;
+mod run;
+
+pub use command_line::main;

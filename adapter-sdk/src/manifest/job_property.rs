@@ -37,19 +37,12 @@ pub struct JobPropertyError {
 /// A property cannot be put there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum SetPropertyError {
-    /// The pointer names nothing.
     #[error("`{pointer}` is not a JSON pointer such as `/redis/password`")]
-    NotAPointer {
-        /// The pointer.
-        pointer: String,
-    },
-    /// Something on the way is there already and has no members.
+    NotAPointer { pointer: String },
     #[error("`{pointer}` leads through a value that has no members")]
-    NoMembers {
-        /// The pointer.
-        pointer: String,
-    },
+    NoMembers { pointer: String },
 }
 
 impl<'n> JobProperty<'n> {
@@ -98,23 +91,6 @@ impl Manifest {
     /// The same, by the names of instance group and job and a JSON pointer.
     pub fn job_property(&self, group: &str, job: &str, pointer: &str) -> Option<&Value> {
         self.property(JobProperty::new(group, job, pointer))
-    }
-
-    /// The property that a job gets, in a type of the caller's.
-    pub fn property_as<T: DeserializeOwned>(
-        &self,
-        property: JobProperty<'_>,
-    ) -> Result<Option<T>, JobPropertyError> {
-        self.property(property)
-            .map(|value| decoded(property, value))
-            .transpose()
-    }
-
-    /// The property that a job gets, if it is a text that is not empty.
-    pub fn property_text(&self, property: JobProperty<'_>) -> Option<&str> {
-        self.property(property)?
-            .as_str()
-            .filter(|text| !text.is_empty())
     }
 }
 

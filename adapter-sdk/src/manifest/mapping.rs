@@ -6,31 +6,21 @@ pub type JobsByGroup<'a> = &'a [(&'a str, &'a [&'a str])];
 
 /// A job that cannot be attributed to one release.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum JobReleaseError {
-    /// No release has it.
     #[error("job `{job}` not provided")]
-    NotProvided {
-        /// Name of the job.
-        job: String,
-    },
-    /// More than one has it.
+    NotProvided { job: String },
     #[error("job `{job}` provided {} times, by {}", releases.len(), releases.join(", "))]
-    Ambiguous {
-        /// Name of the job.
-        job: String,
-        /// Names of the releases that have it.
-        releases: Vec<String>,
-    },
+    Ambiguous { job: String, releases: Vec<String> },
 }
 
 /// Why the instance groups of a manifest could not be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum MapInstanceGroupsError {
-    /// The plan has no instance groups at all.
     #[error("no instance groups provided")]
     NoInstanceGroups,
-    /// A job cannot be attributed to one release.
     #[error(transparent)]
     Job(#[from] JobReleaseError),
 }

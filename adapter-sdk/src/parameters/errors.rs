@@ -1,3 +1,5 @@
+//! What is wrong with a document, and where, in words.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -5,14 +7,14 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::Location;
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
-use super::{expectation, location};
+use super::expectation;
 use crate::redaction::without_values;
 
 /// The most errors that are reported, and the most names in one list, so that the text stays short.
 const REPORTED: usize = 10;
 
-/// The subject of the errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Subject {
     Parameter,
@@ -39,7 +41,6 @@ struct Unsupported {
 }
 
 impl ParameterErrors {
-    /// One error of a value.
     pub(super) fn must_be(location: String, expected: &str) -> Self {
         Self {
             others: BTreeMap::from([(location, format!("must be {expected}"))]),
@@ -47,7 +48,6 @@ impl ParameterErrors {
         }
     }
 
-    /// The errors that a schema finds in a document.
     pub(super) fn found<'e>(
         schema: &Value,
         document: &Value,
@@ -72,7 +72,7 @@ impl ParameterErrors {
             format!("is not valid: {message}")
         };
         Self {
-            others: BTreeMap::from([(location::of_decoding(error.path()), what)]),
+            others: BTreeMap::from([(location_of_decoding(error.path()), what)]),
             ..Self::default()
         }
     }
@@ -86,7 +86,7 @@ impl ParameterErrors {
     }
 
     fn add(&mut self, root: &Value, document: &Value, error: &ValidationError<'_>) {
-        let here = location::in_words(document, error.instance_path().as_str());
+        let here = in_words(document, error.instance_path().as_str());
         let schema = parent_schema(root, error);
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -112,7 +112,7 @@ impl ParameterErrors {
                     Some(expected) => format!("must be set to {expected}"),
                     None => "must be set".to_owned(),
                 };
-                self.others.insert(location::below(&here, name), what);
+                self.others.insert(below(&here, name), what);
             }
             ValidationErrorKind::AnyOf { context }
             | ValidationErrorKind::OneOfNotValid { context } => {
@@ -141,7 +141,7 @@ impl ParameterErrors {
         let supported = supported_by(schema);
         for name in names {
             self.unsupported.insert(
-                location::below(location, name),
+                below(location, name),
                 Unsupported {
                     parent: location.to_owned(),
                     meant: nearest(name, &supported).map(str::to_owned),
@@ -155,7 +155,6 @@ impl ParameterErrors {
         self.others.insert(location, format!("must be {expected}"));
     }
 
-    /// All errors in one sentence.
     pub(super) fn report(&self, subject: Subject, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reported: Vec<String> = Vec::new();
         if !self.unsupported.is_empty() {
@@ -239,7 +238,6 @@ impl Subject {
     }
 }
 
-/// The schema that contains the keyword of an error.
 fn parent_schema<'s>(root: &'s Value, error: &ValidationError<'_>) -> &'s Value {
     let keyword = error.schema_path().as_str();
     keyword
@@ -317,7 +315,6 @@ fn supported_by(schema: &Value) -> Vec<String> {
     names
 }
 
-/// The name that differs in so few letters that the user probably meant it.
 fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
     // The distance of a long name is expensive to compute, and no known name is near.
     if name.chars().nth(100).is_some() {
@@ -329,4 +326,59 @@ fn nearest<'n>(name: &str, names: &'n [String]) -> Option<&'n str> {
         .map(|known| (distance(known), known))
         .filter(|(distance, known)| *distance <= 1 + known.chars().count() / 4);
     near.min().map(|(_, known)| known.as_str())
+}
+
+/// The most characters of a name that are shown, so that the text stays short.
+const LONGEST: usize = 100;
+
+/// The location of a JSON pointer in words; empty for the document itself.
+fn in_words(document: &Value, pointer: &str) -> String {
+    let mut words = String::new();
+    let mut here = Some(document);
+    for part in pointer.split('/').skip(1) {
+        let name = part.replace("~1", "/").replace("~0", "~");
+        here = match here {
+            Some(Value::Array(items)) => {
+                words = format!("{words}[{name}]");
+                name.parse().ok().and_then(|nth: usize| items.get(nth))
+            }
+            other => {
+                words = below(&words, &name);
+                other.and_then(|object| object.get(&name))
+            }
+        };
+    }
+    words
+}
+
+/// The location of a name inside another location.
+fn below(location: &str, name: &str) -> String {
+    let name = shown(name);
+    if location.is_empty() {
+        name
+    } else {
+        format!("{location}.{name}")
+    }
+}
+
+fn location_of_decoding(path: &serde_path_to_error::Path) -> String {
+    path.iter()
+        .fold(String::new(), |words, segment| match segment {
+            Segment::Seq { index } => format!("{words}[{index}]"),
+            Segment::Map { key: name } | Segment::Enum { variant: name } => below(&words, name),
+            Segment::Unknown => words,
+        })
+}
+
+/// A name from outside: short, and on one line.
+fn shown(name: &str) -> String {
+    let on_one_line = name
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let shown: String = on_one_line.take(LONGEST).collect();
+    if name.chars().nth(LONGEST).is_some() {
+        shown + "…"
+    } else {
+        shown
+    }
 }

@@ -228,11 +228,10 @@ pub struct BindingMetadata {
 /// Times that do not make sense for a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum BindingTimeError {
-    /// Platforms would try to renew an expired binding.
     #[error("the binding is to be renewed after it expires")]
     RenewedAfterExpiry,
-    /// The wire has no way to write it.
     #[error("the time is outside the years 0 to 9999")]
     OutOfRange,
 }

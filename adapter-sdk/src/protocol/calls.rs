@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde_json::{Map, Value};
 
-use super::parts::{InputError, Part};
+use super::wire::{InputError, Texts, Wire};
 use super::{
     ManifestText, Plan, RequestParameters, Secrets, ServiceDeployment, Subcommand, UaaClient,
 };
@@ -26,11 +25,10 @@ pub type PreviousConfigs = BTreeMap<String, String>;
 /// A manifest that the broker passes on and that is no manifest to this SDK.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum UnreadableManifest {
-    /// The one that the next is made from.
     #[error("the previous manifest cannot be read")]
     Previous(#[source] yaml::Error),
-    /// The one that a binding or a dashboard is for.
     #[error("the deployed manifest cannot be read")]
     Deployed(#[source] yaml::Error),
 }
@@ -240,110 +238,48 @@ impl GeneratePlanSchemas {
     }
 }
 
-/// A call as it travels: texts under the names of its members.
-pub(super) trait Wire: Sized {
-    /// All members, in the order of the document.
-    const MEMBERS: &'static [&'static str];
-
-    /// The members that old brokers pass as arguments, in their order.
-    const ORDER: &'static [Argument];
-
-    /// A member as it travels.
-    fn text(&self, member: &str) -> String;
-
-    fn read(texts: &Texts<'_>) -> Result<Self, InputError>;
+/// Addresses that a binding needs but that are missing. The error names the existing ones.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
+pub enum NoAddressError {
+    #[error("instance group `{group}` has no VM; there are VMs of {existing}")]
+    NoVm { group: String, existing: String },
+    #[error("unknown DNS address `{name}` ({existing}); add it to `binding_with_dns` of the plan")]
+    NoDnsAddress { name: String, existing: String },
 }
 
-/// A member that is passed as an argument, and its name in errors.
-pub(super) struct Argument {
-    pub(super) member: &'static str,
-    name: &'static str,
-}
-
-/// The texts of one call as they came.
-pub(super) enum Texts<'t> {
-    /// From a section of the document, which may be absent.
-    Section {
-        name: String,
-        members: Option<&'t Map<String, Value>>,
-    },
-    /// From arguments, at least as many as there are in the order.
-    List {
-        order: &'static [Argument],
-        values: Vec<&'t str>,
-    },
-}
-
-impl Texts<'_> {
-    fn part<T: Part>(&self, member: &str) -> Result<T, InputError> {
-        match self {
-            Self::Section { name, members } => {
-                let path = format!("{name}.{member}");
-                match members.and_then(|members| members.get(member)) {
-                    None | Some(Value::Null) => T::read(None, path),
-                    Some(Value::String(text)) => {
-                        T::read(Some(text.as_str()).filter(|text| !text.is_empty()), path)
-                    }
-                    Some(_) => Err(InputError::NotAString { path }),
-                }
+impl CreateBinding {
+    /// Addresses of the VMs of an instance group, at least one.
+    pub fn addresses_of(&self, group: &str) -> Result<&[String], NoAddressError> {
+        match self.bosh_vms.get(group).map(Vec::as_slice) {
+            None | Some([]) => {
+                let vms = self.bosh_vms.iter();
+                let existing = vms.filter(|(_, addresses)| !addresses.is_empty());
+                Err(NoAddressError::NoVm {
+                    group: group.to_owned(),
+                    existing: in_words(existing.map(|(name, _)| name), "no group"),
+                })
             }
-            Self::List { order, values } => {
-                let mut found = order.iter().zip(values);
-                match found.find(|(argument, _)| argument.member == member) {
-                    Some((argument, text)) => T::read(Some(text), argument.name.to_owned()),
-                    None => T::read(None, member.to_owned()),
-                }
-            }
+            Some(addresses) => Ok(addresses),
         }
+    }
+
+    /// The DNS address of that name, which survives VMs that get new IP addresses.
+    pub fn dns_address(&self, name: &str) -> Result<&str, NoAddressError> {
+        let address = self.dns_addresses.get(name).map(String::as_str);
+        address.ok_or_else(|| NoAddressError::NoDnsAddress {
+            name: name.to_owned(),
+            existing: in_words(self.dns_addresses.keys(), "there is none at all"),
+        })
     }
 }
 
-/// Members in the order of the document; for arguments, with their names in errors; and, if it differs, the order in
-/// which the Go SDK finds their errors.
-macro_rules! travels {
-    ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+]) => {
-        travels!($call { $($member),+ } as [$($argument: $name),+] read { $($member),+ });
-    };
-    ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+] read { $($next:ident),+ }) => {
-        impl Wire for $call {
-            const MEMBERS: &'static [&'static str] = &[$(stringify!($member)),+];
-            const ORDER: &'static [Argument] =
-                &[$(Argument { member: stringify!($argument), name: $name }),+];
-
-            fn text(&self, member: &str) -> String {
-                match member {
-                    $(stringify!($member) => self.$member.text(),)+
-                    _ => String::new(),
-                }
-            }
-
-            fn read(texts: &Texts<'_>) -> Result<Self, InputError> {
-                Ok(Self { $($next: texts.part(stringify!($next))?),+ })
-            }
-        }
-    };
+fn in_words<'n>(names: impl Iterator<Item = &'n String>, nothing: &str) -> String {
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        nothing.to_owned()
+    } else {
+        names.join(", ")
+    }
 }
-
-travels!(GenerateManifest {
-    service_deployment, plan, previous_plan, previous_manifest, request_parameters, previous_secrets,
-    previous_configs, uaa_client
-} as [
-    service_deployment: "service deployment", plan: "plan", request_parameters: "request parameters",
-    previous_manifest: "previous manifest", previous_plan: "previous plan"
-] read {
-    service_deployment, plan, request_parameters, previous_manifest, previous_plan, previous_secrets,
-    previous_configs, uaa_client
-});
-
-travels!(CreateBinding {
-    binding_id, bosh_vms, manifest, request_parameters, secrets, dns_addresses
-} as [
-    binding_id: "binding id", bosh_vms: "BOSH VMs", manifest: "manifest",
-    request_parameters: "request parameters"
-]);
-
-travels!(GenerateDashboardUrl { instance_id, plan, manifest } as [
-    instance_id: "instance id", plan: "plan", manifest: "manifest"
-]);
-
-travels!(GeneratePlanSchemas { plan } as [plan: "--plan-json"]);

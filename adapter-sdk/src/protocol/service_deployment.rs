@@ -2,9 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::absence::{empty_as_none, null_as_default};
-use super::unknown_keys::UnknownKeys;
-use super::violations::{Inspection, Violations};
+use super::reading::{Inspection, UnknownKeys, Violations, empty_as_none, null_as_default};
 
 const NOT_EMPTY: &str = "must not be empty";
 

@@ -56,7 +56,6 @@ pub(crate) fn manifest(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A manifest that an adapter has written.
 pub(crate) fn generated_manifest(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",

@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::SecretValue;
 use super::reference::{SecretReference, placeholder_name, references_in, stored_name};
-use super::value::SecretValue;
 use crate::manifest::{JobProperty, Manifest};
 use crate::protocol::{GenerateManifest, GeneratedManifest, Secrets};
 
@@ -36,28 +36,16 @@ pub struct ManagedSecrets<'c> {
 /// Secrets with which the deployment would fail late.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum ManagedSecretsError {
-    /// The Director cannot resolve the placeholder.
     #[error("the manifest has `((odb_secret:{name}))`, but the answer has no secret of that name")]
-    NoEntry {
-        /// Name in the placeholder.
-        name: String,
-    },
-    /// No manifest could refer to the stored secret.
+    NoEntry { name: String },
     #[error("`{name}` is not a name of a secret; use letters, digits, `_` and `-`")]
-    InvalidName {
-        /// Name of the entry.
-        name: String,
-    },
-    /// The broker would not store the secret.
+    InvalidName { name: String },
     #[error("the manifest has no `((odb_secret:{name}))` for the secret of that name")]
-    NoPlaceholder {
-        /// Name of the entry.
-        name: String,
-    },
+    NoPlaceholder { name: String },
 }
 
-/// The purpose of the manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Deployment,
@@ -77,7 +65,6 @@ impl Purpose {
     }
 }
 
-/// The value of a property in the previous manifest.
 enum Previous {
     Nothing,
     Reference(SecretReference),

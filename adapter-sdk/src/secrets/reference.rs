@@ -6,7 +6,6 @@ use serde_json::Value;
 /// The prefix of the placeholder for a managed secret: `((odb_secret:NAME))`.
 const PLACEHOLDER: &str = "odb_secret:";
 
-/// Where the broker keeps secrets.
 const STORED: &str = "/odb/";
 
 /// No credential has a longer name, in bytes.

@@ -3,20 +3,14 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `plan_properties`, `parameters`, `topic_name` | what operators and users may choose |
-//! | `plan_schemas` | the same for catalogs |
-//! | `requirements` | what is refused, because it cannot work or would lose data |
-//! | `manifest` | the manifest |
+//! | `parameters`, `topic_name` | what operators and users may choose |
+//! | `manifest` | the manifest, and what is refused |
 //! | `binding` | topics and credentials |
-//! | `topic_commands`, `child_process` | the programs that create and delete topics, and how they are run |
+//! | `topic_commands` | the programs that create and delete topics |
 
 mod binding;
-mod child_process;
 mod manifest;
 mod parameters;
-mod plan_properties;
-mod plan_schemas;
-mod requirements;
 mod topic_commands;
 mod topic_name;
 
@@ -62,7 +56,7 @@ impl Adapter for KafkaAdapter {
         &self,
         call: GeneratePlanSchemas,
     ) -> Result<PlanSchemas, AdapterError> {
-        plan_schemas::generate(&call)
+        parameters::plan_schemas(&call)
     }
 }
 

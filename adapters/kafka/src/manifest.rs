@@ -1,20 +1,19 @@
+//! The manifest, and what is refused because it cannot work or would lose data.
+
 use std::error::Error;
 use std::ops::RangeInclusive;
 
 use odb_adapter_sdk::manifest::{JobProperty, Manifest, ManifestBuilder, StemcellChoice, Update};
 use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest, MaxInFlight, Plan};
+use odb_adapter_sdk::release_version::{ReleaseVersionError, VersionOrder, check_minimum};
 use odb_adapter_sdk::{AdapterError, first_of};
 use serde::Deserialize;
 use serde_json::Map;
 
 use crate::note;
-use crate::parameters::InstanceParameters;
-use crate::plan_properties::PlanProperties;
-use crate::requirements;
+use crate::parameters::{InstanceParameters, PlanProperties};
 
-/// The instance group and the job of Kafka's brokers.
 pub(crate) const KAFKA: &str = "kafka_server";
-/// The instance group and the job of ZooKeeper.
 pub(crate) const ZOOKEEPER: &str = "zookeeper_server";
 /// The errand that writes and reads messages: its job, and its instance group if it is not colocated.
 const SMOKE_TESTS: &str = "smoke_tests";
@@ -66,7 +65,7 @@ pub(crate) fn generate(call: &GenerateManifest) -> Result<GeneratedManifest, Ada
     let parameters: InstanceParameters = call.request_parameters.parameters()?;
     let plan: PlanProperties = call.plan.properties_as()?;
     let previous = call.previous()?;
-    requirements::check(call, previous.as_ref())?;
+    check(call, previous.as_ref())?;
     note_unknown_groups(&call.plan);
 
     let manifest = manifest(call, &parameters, &plan, previous.as_ref())
@@ -99,7 +98,7 @@ fn manifest(
         .colocate_errands()
         .property(AUTO_CREATE_TOPICS, auto_create_topics)
         .property(DEFAULT_REPLICATION_FACTOR, default_replication_factor)
-        .property(NETWORK, requirements::network(&call.plan)?)
+        .property(NETWORK, network(&call.plan)?)
         .property(
             SERVICE_ADAPTER_FAILS,
             plan.service_adapter_fails.unwrap_or_default(),
@@ -126,5 +125,100 @@ fn note_unknown_groups(plan: &Plan) {
     let names = plan.instance_groups.iter().map(|group| &group.name);
     for name in names.filter(|name| ![KAFKA, ZOOKEEPER, SMOKE_TESTS].contains(&name.as_str())) {
         note(&NotDeployed { name });
+    }
+}
+
+/// The first version of the service release whose templates know what this adapter writes.
+const MINIMUM_RELEASE: &str = "0.16.0";
+
+/// Errors that operators must fix.
+#[derive(Debug, thiserror::Error)]
+enum RequirementError {
+    #[error("the plan has no instance group `{name}`")]
+    NoInstanceGroup { name: &'static str },
+    #[error(
+        "instance group `{KAFKA}` of the plan has {count} networks; it must have exactly one, on which brokers are reached"
+    )]
+    Networks { count: usize },
+    #[error(
+        "instance group `{group}` has {planned} instances in the plan and {deployed} in the deployment; data of the removed instances would be lost"
+    )]
+    WouldLoseData {
+        group: &'static str,
+        planned: u32,
+        deployed: u32,
+    },
+}
+
+/// Refuses what cannot work, or would lose data.
+fn check(call: &GenerateManifest, previous: Option<&Manifest>) -> Result<(), AdapterError> {
+    keeps_size(call, previous)?;
+    for name in [KAFKA, ZOOKEEPER] {
+        if call.plan.instance_group(name).is_none() {
+            let error = RequirementError::NoInstanceGroup { name };
+            return Err(AdapterError::misconfigured(error));
+        }
+    }
+    release_is_new_enough(call)
+}
+
+/// The network whose address brokers advertise.
+fn network(plan: &Plan) -> Result<&str, RequirementError> {
+    let group = plan
+        .instance_group(KAFKA)
+        .ok_or(RequirementError::NoInstanceGroup { name: KAFKA })?;
+    match group.networks.as_slice() {
+        [network] => Ok(network),
+        networks => Err(RequirementError::Networks {
+            count: networks.len(),
+        }),
+    }
+}
+
+/// Neither Kafka nor ZooKeeper moves away what is on an instance before it goes. The user can choose another plan;
+/// a plan that was made smaller since the instance was deployed is the operator's to fix.
+fn keeps_size(call: &GenerateManifest, previous: Option<&Manifest>) -> Result<(), AdapterError> {
+    for group in [KAFKA, ZOOKEEPER] {
+        let Some(planned) = call.plan.instance_group(group) else {
+            continue;
+        };
+        let planned = planned.instances;
+        let before = call.previous_plan.as_ref();
+        if let Some(before) = before.and_then(|plan| plan.instance_group(group))
+            && planned < before.instances
+        {
+            let before = before.instances;
+            return Err(AdapterError::for_user(format!(
+                "this plan has {planned} instead of {before} instances of `{group}`, and data would be lost; choose a plan that is not smaller"
+            )));
+        }
+        if let Some(deployed) = previous.and_then(|manifest| manifest.instance_group(group))
+            && planned < deployed.instances
+        {
+            let deployed = deployed.instances;
+            return Err(AdapterError::misconfigured(
+                RequirementError::WouldLoseData {
+                    group,
+                    planned,
+                    deployed,
+                },
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn release_is_new_enough(call: &GenerateManifest) -> Result<(), AdapterError> {
+    let releases = &call.service_deployment.releases;
+    match check_minimum(KAFKA, releases, MINIMUM_RELEASE, VersionOrder::Semantic) {
+        Err(error @ ReleaseVersionError::NotAVersion { .. }) => {
+            note(&error);
+            Ok(())
+        }
+        Err(error @ ReleaseVersionError::TooOld { .. }) => Err(AdapterError::for_user(format!(
+            "minimum release version not met: >= kafka-service-release {MINIMUM_RELEASE} required"
+        ))
+        .caused_by(error)),
+        outcome => outcome.map_err(AdapterError::misconfigured),
     }
 }

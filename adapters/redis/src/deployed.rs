@@ -1,7 +1,6 @@
 use odb_adapter_sdk::manifest::{InstanceGroup, JobProperty, Manifest};
 use serde_json::Value;
 
-/// The job that runs Redis.
 pub(crate) const REDIS: &str = "redis-server";
 
 /// The values of a deployed instance that were chosen or generated once and are not sent again.
@@ -26,12 +25,10 @@ impl Deployed {
         }
     }
 
-    /// Where Redis has the property at that pointer.
     pub(crate) fn address<'n>(&'n self, pointer: &'n str) -> JobProperty<'n> {
         JobProperty::new(&self.group, &self.job, pointer)
     }
 
-    /// A property of Redis.
     pub(crate) fn property(&self, name: &str) -> Option<&Value> {
         let pointer = format!("/redis/{name}");
         self.manifest.job_property(&self.group, &self.job, &pointer)
@@ -43,7 +40,6 @@ impl Deployed {
         text.filter(|text| !text.is_empty())
     }
 
-    /// The instance group that Redis runs in.
     pub(crate) fn instance_group(&self) -> Option<&InstanceGroup> {
         self.manifest.instance_group(&self.group)
     }

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `configuration` | the adapter's own file |
-//! | `plan_properties`, `parameters` | what operators and users may choose |
+//! | `parameters` | what operators and users may choose |
 //! | `deployed` | what is found again in a deployed manifest |
 //! | `manifest`, `redis_properties` | the manifest and the properties of Redis |
 //! | `binding` | credentials |
@@ -14,7 +14,6 @@ mod configuration;
 mod deployed;
 mod manifest;
 mod parameters;
-mod plan_properties;
 mod redis_properties;
 
 use std::io::Write;

@@ -14,14 +14,12 @@ use serde_json::{Value, json};
 
 use crate::configuration::Configuration;
 use crate::deployed::{Deployed, REDIS};
-use crate::parameters::{Parameters, VmExtensionsConfig};
-use crate::plan_properties::PlanProperties;
+use crate::parameters::{Parameters, PlanProperties, VmExtensionsConfig};
 use crate::redis_properties::RedisProperties;
 
 /// The errands that may have instance groups of their own.
 const ERRANDS: [&str; 2] = ["health-check", "cleanup-data"];
 
-/// The name of the link for Redis' addresses.
 const PROVIDER: &str = "redis-server-link";
 
 /// Answers `generate-manifest`.

@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::configuration::Configuration;
 use crate::deployed::Deployed;
-use crate::parameters::Parameters;
-use crate::plan_properties::PlanProperties;
+use crate::parameters::{Parameters, PlanProperties};
 
 /// The properties of job `redis-server`, and the secrets that they refer to by placeholder.
 pub(crate) struct RedisProperties {

@@ -5,9 +5,8 @@ use odb_adapter_sdk::protocol::{
 use odb_adapter_sdk::{Adapter, AdapterError};
 
 use crate::folder::{BINDING, DASHBOARD, Folder};
-use crate::{binding, dashboard, manifest, needs};
+use crate::{binding, manifest, needs};
 
-/// A folder that answers.
 pub(crate) struct TemplateAdapter {
     folder: Folder,
     subcommands: Vec<Subcommand>,
@@ -47,7 +46,7 @@ impl Adapter for TemplateAdapter {
     }
 
     fn dashboard_url(&self, call: GenerateDashboardUrl) -> Result<DashboardUrl, AdapterError> {
-        dashboard::url(&self.folder, &call)
+        binding::dashboard_url(&self.folder, &call)
     }
 
     fn generate_plan_schemas(

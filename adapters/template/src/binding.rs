@@ -1,13 +1,15 @@
-//! Answers `create-binding` and `delete-binding`.
+//! Answers `create-binding`, `delete-binding` and `dashboard-url`.
 
-use odb_adapter_sdk::protocol::{Binding, CreateBinding, DeleteBinding};
+use odb_adapter_sdk::protocol::{
+    Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl,
+};
 use odb_adapter_sdk::{AdapterError, json, yaml};
 use serde_json::{Map, Value};
 
-use crate::folder::{BINDING, Folder, UNBINDING};
+use crate::folder::{BINDING, DASHBOARD, Folder, UNBINDING};
 use crate::near::NearNames;
 use crate::template::SecretFacts;
-use crate::{context, needs, references, values};
+use crate::{context, needs, values};
 
 /// The members of a binding (`spec/contracts/adapter-protocol.md`, "stdout").
 const MEMBERS: [&str; 7] = [
@@ -31,11 +33,13 @@ pub(crate) enum BindingError {
     Shape(#[source] json::Error),
     #[error("`{UNBINDING}` is for refusing only and must render nothing")]
     Unbinding,
+    #[error("`{DASHBOARD}` must render one address that begins with `http://` or `https://`")]
+    NotAnAddress,
 }
 
 pub(crate) fn create(folder: &Folder, call: &CreateBinding) -> Result<Binding, AdapterError> {
     needs::parameters(&folder.schemas.bind, call.request_parameters.fields())?;
-    references::refuse(folder, &call.request_parameters)?;
+    needs::no_references(folder, &call.request_parameters)?;
     let context = prepared(folder, call)?;
     let document = folder
         .engine
@@ -86,4 +90,23 @@ fn prepared(folder: &Folder, call: &CreateBinding) -> Result<Map<String, Value>,
         resolved: call.secrets.clone(),
     };
     Ok(context)
+}
+
+pub(crate) fn dashboard_url(
+    folder: &Folder,
+    call: &GenerateDashboardUrl,
+) -> Result<DashboardUrl, AdapterError> {
+    let manifest: Value = yaml::from_str(call.manifest.as_str())?;
+    folder.engine.session.facts().manifest = Some(manifest.clone());
+    let context = context::of_dashboard(call, &manifest, &folder.settings);
+    let address = folder
+        .engine
+        .address(DASHBOARD, &context)
+        .map_err(|error| folder.failed(error))?;
+    let has_scheme = address.starts_with("http://") || address.starts_with("https://");
+    if has_scheme && !address.contains(char::is_whitespace) {
+        Ok(DashboardUrl::new(address))
+    } else {
+        Err(BindingError::NotAnAddress.into())
+    }
 }

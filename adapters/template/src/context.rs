@@ -39,7 +39,6 @@ pub(crate) fn of_manifest(
     context
 }
 
-/// For templates of bindings.
 pub(crate) fn of_binding(
     call: &CreateBinding,
     manifest: &Value,
@@ -69,7 +68,6 @@ pub(crate) fn of_binding(
     context
 }
 
-/// For the template of a dashboard's address.
 pub(crate) fn of_dashboard(
     call: &GenerateDashboardUrl,
     manifest: &Value,

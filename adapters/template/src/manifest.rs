@@ -12,7 +12,7 @@ use crate::folder::{Folder, MANIFEST, Storage, item};
 use crate::manifest_check::{self, Made};
 use crate::secrets::{self, Before};
 use crate::template::SecretFacts;
-use crate::{context, needs, references, values};
+use crate::{context, needs, values};
 
 /// Why a rendered manifest is none. No message holds a value.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub(crate) fn generate(
         &folder.schemas.create
     };
     needs::parameters(schema, call.request_parameters.fields())?;
-    references::refuse(folder, &call.request_parameters)?;
+    needs::no_references(folder, &call.request_parameters)?;
     let previous = Previous::of(call)?;
     needs::deployment(
         folder,

@@ -12,7 +12,6 @@ use crate::near::NearNames;
 use crate::path::ManifestPath;
 use crate::secrets::Decided;
 
-/// A manifest and what it was made of.
 pub(crate) struct Made<'m> {
     pub(crate) call: &'m GenerateManifest,
     pub(crate) manifest: &'m Manifest,

@@ -23,7 +23,6 @@ pub(crate) struct NotAPath {
 }
 
 impl ManifestPath {
-    /// The value at this path.
     pub(crate) fn find<'v>(&self, document: &'v Value) -> Option<&'v Value> {
         self.0.iter().try_fold(document, |value, step| match step {
             Step::Key(key) => match value {

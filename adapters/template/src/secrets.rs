@@ -16,7 +16,6 @@ use crate::folder::{Encoding, Folder, Generation, SecretDescription, Storage, it
 use crate::path::ManifestPath;
 use crate::template::{holds_reference, kind, scalar_text};
 
-/// The declared secrets in a manifest.
 #[derive(Default)]
 pub(crate) struct Decided {
     /// The text in the manifest for each; `None` for a secret that does not exist.
@@ -25,7 +24,6 @@ pub(crate) struct Decided {
     pub(crate) entries: Map<String, Value>,
 }
 
-/// The previous state.
 pub(crate) struct Before<'c> {
     pub(crate) manifest: Option<&'c Value>,
     /// Values by reference; unknown at an upgrade and without secure manifests.
@@ -76,7 +74,6 @@ pub(crate) fn decide(
     Ok(decided)
 }
 
-/// The rendered expressions of a secret.
 struct Requests {
     value: Option<Value>,
     initial: Option<Value>,
@@ -135,7 +132,6 @@ fn is_true(value: Option<&Value>) -> bool {
     !matches!(value, None | Some(Value::Null | Value::Bool(false)))
 }
 
-/// A secret whose value the broker stores.
 struct Managed<'d> {
     name: &'d str,
     secret: &'d SecretDescription,
@@ -220,7 +216,6 @@ impl Managed<'_> {
         self.secret.new_names && is_own && name != self.name_of(wanted)
     }
 
-    /// Hands a value to the broker.
     fn stored(
         &self,
         value: Value,

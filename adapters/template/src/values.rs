@@ -10,7 +10,6 @@ use crate::folder::{Folder, KeptValue, item};
 use crate::path::{ManifestPath, NotAPath};
 use crate::template::RenderError;
 
-/// Why a place in the manifest is none.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LocationError {
     #[error(transparent)]
@@ -62,7 +61,6 @@ pub(crate) fn decide(
     Ok(values)
 }
 
-/// The places of a value or a secret in manifests.
 pub(crate) fn locations(
     folder: &Folder,
     key: &str,
@@ -83,7 +81,6 @@ pub(crate) fn locations(
         .collect()
 }
 
-/// The places of every declared secret.
 pub(crate) fn secret_locations(
     folder: &Folder,
     context: &Map<String, Value>,

@@ -1,25 +1,27 @@
-use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use odb_adapter_sdk::protocol::{
+    BoshVms, ExitCode, GenerateManifest, ManifestText, PreviousConfigs, Secrets, Subcommand,
+};
 use odb_adapter_sdk::yaml;
+use rand::RngExt as _;
+use rand::distr::Alphanumeric;
 use serde_json::{Map, Value};
 
-use super::adapter_request::{AdapterRequest, Shape};
-use super::deployed::Deployed;
-use super::rules::{manifest, streams};
+use super::difference::kind;
+use super::request::{AdapterRequest, PLATFORM, Shape, deployment_name};
+use super::rules;
 use super::session::{CallId, Called, Manners, Session};
+use crate::broker::{self, made_up_vms, secrets_folder};
 use crate::process::ProcessCall;
 
-/// The outcome of a request.
 pub(super) enum Outcome<A> {
-    /// With an answer that can be used.
     Answered(A),
     /// With an exit code other than 0.
     Refused(Refused),
-    /// With neither, which has been held against the adapter.
+    /// Neither, which has been held against the adapter.
     Broken,
 }
 
 /// A request without an answer.
-#[derive(Clone)]
 pub(super) struct Refused {
     pub(super) id: CallId,
     pub(super) code: ExitCode,
@@ -27,13 +29,23 @@ pub(super) struct Refused {
 }
 
 /// An answer to `generate-manifest`.
-#[derive(Clone)]
 pub(super) struct Generated {
     pub(super) id: CallId,
     pub(super) text: String,
     pub(super) manifest: Value,
     pub(super) secrets: Map<String, Value>,
     pub(super) configs: Map<String, Value>,
+}
+
+/// A deployed instance: what the broker made of an answer.
+pub(super) struct Deployed {
+    /// With the paths of stored secrets in it.
+    pub(super) text: ManifestText,
+    pub(super) manifest: Value,
+    /// Also without secure manifests, when the adapter does not get them.
+    known: Secrets,
+    pub(super) configs: PreviousConfigs,
+    has_secure_manifests: bool,
 }
 
 impl<A> Outcome<A> {
@@ -60,18 +72,78 @@ impl<A> Outcome<A> {
     }
 }
 
+impl Deployed {
+    /// The deployed state after that answer, over the previous one.
+    fn after(answer: &Generated, previous: Option<&Self>, has_secure_manifests: bool) -> Self {
+        let nothing = Map::new();
+        let answered = if has_secure_manifests {
+            &answer.secrets
+        } else {
+            &nothing
+        };
+        let folder = secrets_folder(PLATFORM.service_id, &deployment_name());
+        let known = |reference: &str| previous?.known.expose(reference).map(str::to_owned);
+        let made_up = |reference: &str| known(reference).unwrap_or_else(generated);
+        let (text, known) = broker::deployed(&answer.text, answered, &folder, made_up);
+        let mut configs = previous
+            .map(|previous| previous.configs.clone())
+            .unwrap_or_default();
+        configs.extend(answer.configs.iter().filter_map(|(kind, config)| {
+            let config = config.as_str()?;
+            Some((kind.clone(), config.to_owned()))
+        }));
+        Self {
+            manifest: yaml::from_str(&text).unwrap_or_else(|_| answer.manifest.clone()),
+            text: text.into(),
+            known,
+            configs,
+            has_secure_manifests,
+        }
+    }
+
+    /// The secrets by reference, as the broker passes them.
+    pub(super) fn secrets(&self) -> Option<Secrets> {
+        self.has_secure_manifests.then(|| self.known.clone())
+    }
+
+    pub(super) fn secret_values(&self) -> impl Iterator<Item = &str> {
+        let references = self.known.references();
+        references.filter_map(|reference| self.known.expose(reference))
+    }
+
+    pub(super) fn stored_value(&self, name: &str) -> Option<&str> {
+        let folder = secrets_folder(PLATFORM.service_id, &deployment_name());
+        self.known.expose(&format!("(({folder}/{name}))"))
+    }
+
+    pub(super) fn has_references(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    pub(super) fn bosh_vms(&self) -> BoshVms {
+        made_up_vms(&self.manifest)
+    }
+}
+
+/// A value that occurs nowhere else.
+pub(super) fn generated() -> String {
+    let random = rand::rng()
+        .sample_iter(Alphanumeric)
+        .take(24)
+        .map(char::from);
+    format!("odbcheck{}", random.collect::<String>())
+}
+
 impl Session<'_> {
-    /// Sends a request in the default form.
     pub(super) fn ask(
         &mut self,
         purpose: &str,
-        adapter_request: &AdapterRequest,
+        request: &AdapterRequest,
     ) -> Outcome<(CallId, Value)> {
-        let call = self.call_of(adapter_request);
-        self.ask_as(purpose, adapter_request.subcommand(), call)
+        let call = self.call_of(request);
+        self.ask_as(purpose, request.subcommand(), call)
     }
 
-    /// Asks with a call of the caller's making for one JSON value.
     pub(super) fn ask_as(
         &mut self,
         purpose: &str,
@@ -102,20 +174,15 @@ impl Session<'_> {
         }
     }
 
-    /// Asks for a manifest.
-    pub(super) fn generate(
-        &mut self,
-        purpose: &str,
-        adapter_request: &AdapterRequest,
-    ) -> Outcome<Generated> {
-        if self.asks_on_stdin() {
-            self.generate_as(purpose, adapter_request.on_stdin(Shape::AllSections))
+    pub(super) fn generate(&mut self, purpose: &str, call: GenerateManifest) -> Outcome<Generated> {
+        let request = AdapterRequest::generate(call);
+        if self.on_stdin {
+            self.generate_as(purpose, request.on_stdin(Shape::AllSections))
         } else {
-            self.generate_in_arguments(purpose, adapter_request)
+            self.generate_in_arguments(purpose, &request)
         }
     }
 
-    /// Asks for a manifest with a document of the caller's making.
     pub(super) fn generate_as(&mut self, purpose: &str, call: ProcessCall) -> Outcome<Generated> {
         let answer = self.ask_as(purpose, Subcommand::GenerateManifest, call);
         answer.and_then(|(id, value)| self.generated(id, value))
@@ -125,13 +192,9 @@ impl Session<'_> {
     pub(super) fn generate_in_arguments(
         &mut self,
         purpose: &str,
-        adapter_request: &AdapterRequest,
+        request: &AdapterRequest,
     ) -> Outcome<Generated> {
-        let called = self.attempt(
-            purpose,
-            adapter_request.subcommand(),
-            adapter_request.in_arguments(),
-        );
+        let called = self.attempt(purpose, request.subcommand(), request.in_arguments());
         called.and_then(|called| {
             let text = String::from_utf8_lossy(&called.stdout).into_owned();
             let manifest = self.manifest(called.id, &text)?;
@@ -157,20 +220,12 @@ impl Session<'_> {
     fn generated(&mut self, id: CallId, mut value: Value) -> Option<Generated> {
         let name = Subcommand::GenerateManifest.name();
         for key in ["secrets", "configs", "labels"] {
-            let is_fit = value
-                .get(key)
-                .is_none_or(|value| value.is_object() || value.is_null());
-            if !is_fit {
-                let detail = format!(
-                    "`{key}` is {}, not an object",
-                    super::difference::kind(&value[key])
-                );
-                self.find(
-                    &streams::WRONG_SHAPE,
-                    format!("{name} {key}"),
-                    detail,
-                    Some(id),
-                );
+            if let Some(member) = value.get(key)
+                && !member.is_object()
+                && !member.is_null()
+            {
+                let detail = format!("`{key}` is {}, not an object", kind(member));
+                self.find(&rules::WRONG_SHAPE, format!("{name} {key}"), detail, id);
             }
         }
         let mut member = |key: &str| match value.get_mut(key).map(Value::take) {
@@ -183,7 +238,7 @@ impl Session<'_> {
         }
         let Some(text) = value.get("manifest").and_then(Value::as_str) else {
             let detail = "`manifest` is missing or not a text of YAML";
-            self.find(&streams::WRONG_SHAPE, name, detail, Some(id));
+            self.find(&rules::WRONG_SHAPE, name, detail, id);
             return None;
         };
         let manifest = self.manifest(id, text)?;
@@ -199,10 +254,10 @@ impl Session<'_> {
     fn manifest(&mut self, id: CallId, text: &str) -> Option<Value> {
         let error = match yaml::from_str::<Value>(text) {
             Ok(manifest) if manifest.is_object() => return Some(manifest),
-            Ok(other) => format!("it is {}, not a map", super::difference::kind(&other)),
+            Ok(other) => format!("it is {}, not a map", kind(&other)),
             Err(error) => format!("it cannot be read: {error}"),
         };
-        self.find(&manifest::NOT_A_MANIFEST, "", error, Some(id));
+        self.find(&rules::NOT_A_MANIFEST, "", error, id);
         None
     }
 
@@ -215,11 +270,8 @@ impl Session<'_> {
             if value.is_object() {
                 return Some(value);
             }
-            let detail = format!(
-                "`{name}` answered with {}, not an object",
-                super::difference::kind(&value)
-            );
-            self.find(&streams::WRONG_SHAPE, name, detail, Some(called.id));
+            let detail = format!("`{name}` answered with {}, not an object", kind(&value));
+            self.find(&rules::WRONG_SHAPE, name, detail, called.id);
             return None;
         }
         let within = object_within(&text);
@@ -230,7 +282,7 @@ impl Session<'_> {
             (false, None) => "stdout is not JSON",
         };
         let detail = format!("`{name}` ended with 0, and {what}");
-        self.find(&streams::NOT_ONE_VALUE, name, detail, Some(called.id));
+        self.find(&rules::NOT_ONE_VALUE, name, detail, called.id);
         within.map(|(_, value)| value)
     }
 }

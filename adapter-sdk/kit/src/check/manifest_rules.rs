@@ -1,222 +1,214 @@
-use odb_adapter_sdk::protocol::ManifestText;
+use odb_adapter_sdk::protocol::{ManifestText, Plan};
 use odb_adapter_sdk::secrets::references_in;
 use odb_adapter_sdk::yaml;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::check::answers::Generated;
-use crate::check::requests::deployment_name;
-use crate::check::rules::{Rule, manifest};
-use crate::check::scalars::ambiguous_scalars;
-use crate::check::session::Session;
+use super::answers::Generated;
+use super::request::deployment_name;
+use super::rules::{self, Rule};
+use super::scalars::ambiguous_scalars;
+use super::session::Session;
 
-/// Holds an answer to the rules on manifests.
-pub(super) fn check_manifest(session: &mut Session<'_>, answer: &Generated, plan: &Value) {
-    let software = (&session.inputs.releases, &session.inputs.stemcells);
-    let found = errors(
-        &answer.text,
-        &answer.manifest,
-        &answer.configs,
-        plan,
-        software,
-    );
+pub(super) fn check_manifest(session: &mut Session<'_>, answer: &Generated, plan: &Plan) {
+    let inputs = session.inputs;
+    let given = json!({
+        "releases": inputs.releases,
+        "stemcells": inputs.stemcells,
+        "plan": plan,
+    });
+    let found = errors(&answer.text, &answer.manifest, &answer.configs, &given);
     for (rule, detail) in found {
-        session.find(rule, detail.clone(), detail, Some(answer.id));
+        session.find(rule, detail.clone(), detail, answer.id);
     }
 }
 
-/// The rules that a manifest and the configs beside it break, and how.
+/// The rules that a manifest and the configs beside it break, and how. `given` has what the adapter was asked with.
 fn errors(
     text: &str,
     document: &Value,
     configs: &Map<String, Value>,
-    plan: &Value,
-    (releases, stemcells): (&Value, &Value),
+    given: &Value,
 ) -> Vec<(&'static Rule, String)> {
-    let mut errors = Errors(Vec::new());
-    errors.shape(text);
-    errors.name(document);
-    errors.versions(document, releases, stemcells);
-    errors.jobs(document, releases);
-    errors.errands(document, plan);
-    errors.update(document);
-    errors.stemcells(document);
-    errors.groups(document, plan);
+    let mut errors = Errors {
+        document,
+        given,
+        found: Vec::new(),
+    };
+    if let Err(error) = ManifestText::from(text).parse() {
+        errors.note(&rules::NOT_A_MANIFEST, error.to_string());
+    }
+    errors.name();
+    errors.versions();
+    errors.jobs();
+    errors.errands();
+    errors.update();
+    errors.stemcells();
+    errors.groups();
     errors.configs(configs);
-    errors.variables(text, document);
-    errors.scalars(text);
-    errors.0
+    errors.variables(text);
+    for (line, kind) in ambiguous_scalars(text) {
+        errors.note(&rules::AMBIGUOUS_SCALAR, format!("{kind} on line {line}"));
+    }
+    errors.found
 }
 
-struct Errors(Vec<(&'static Rule, String)>);
+struct Errors<'d> {
+    document: &'d Value,
+    given: &'d Value,
+    found: Vec<(&'static Rule, String)>,
+}
 
-impl Errors {
+impl<'d> Errors<'d> {
     fn note(&mut self, rule: &'static Rule, detail: impl Into<String>) {
-        self.0.push((rule, detail.into()));
+        self.found.push((rule, detail.into()));
     }
 
-    fn shape(&mut self, text: &str) {
-        if let Err(error) = ManifestText::from(text).parse() {
-            self.note(&manifest::NOT_A_MANIFEST, error.to_string());
-        }
+    fn list(&self, key: &str) -> impl Iterator<Item = &'d Value> + use<'d> {
+        list(self.document, key)
     }
 
-    fn name(&mut self, document: &Value) {
+    fn given(&self, key: &str) -> impl Iterator<Item = &'d Value> + use<'d> {
+        list(self.given, key)
+    }
+
+    fn name(&mut self) {
         let wanted = deployment_name();
-        if document["name"] != wanted.as_str() {
-            let found = &document["name"];
-            self.note(
-                &manifest::WRONG_NAME,
-                format!("it is {found}, the deployment's is `{wanted}`"),
-            );
+        let found = &self.document["name"];
+        if *found != wanted.as_str() {
+            let detail = format!("it is {found}, the deployment's is `{wanted}`");
+            self.note(&rules::WRONG_NAME, detail);
         }
     }
 
-    fn versions(&mut self, document: &Value, releases: &Value, stemcells: &Value) {
-        for release in list(document, "releases") {
+    fn versions(&mut self) {
+        for release in self.list("releases") {
             let (name, version) = (text(release, "name"), text(release, "version"));
-            if version.ends_with("latest") {
-                self.note(
-                    &manifest::INEXACT_VERSION,
-                    format!("release `{name}`, version `{version}`"),
-                );
-            } else if !items(releases)
-                .any(|known| text(known, "name") == name && text(known, "version") == version)
-            {
-                self.note(
-                    &manifest::FOREIGN_VERSION,
-                    format!("release `{name}`, version `{version}`"),
-                );
-            }
+            let mut known = self.given("releases");
+            let is_known =
+                known.any(|known| text(known, "name") == name && text(known, "version") == version);
+            self.version("release", name, version, is_known);
         }
-        for stemcell in list(document, "stemcells") {
-            let version = text(stemcell, "version");
+        for stemcell in self.list("stemcells") {
             let called = [text(stemcell, "os"), text(stemcell, "name")].concat();
-            if version.ends_with("latest") {
-                self.note(
-                    &manifest::INEXACT_VERSION,
-                    format!("stemcell `{called}`, version `{version}`"),
+            let mut known = self.given("stemcells");
+            let is_known = known.any(|known| is_stemcell(known, stemcell));
+            self.version("stemcell", &called, text(stemcell, "version"), is_known);
+        }
+    }
+
+    fn version(&mut self, what: &str, name: &str, version: &str, is_known: bool) {
+        let detail = format!("{what} `{name}`, version `{version}`");
+        if version.ends_with("latest") {
+            self.note(&rules::INEXACT_VERSION, detail);
+        } else if !is_known {
+            self.note(&rules::FOREIGN_VERSION, detail);
+        }
+    }
+
+    fn jobs(&mut self) {
+        for job in self
+            .list("instance_groups")
+            .flat_map(|group| list(group, "jobs"))
+        {
+            let (name, release) = (text(job, "name"), text(job, "release"));
+            let is_of = |known: &&Value| text(known, "name") == release;
+            let known = self.given("releases").find(is_of);
+            let provides = |known: &Value| list(known, "jobs").any(|job| job == name);
+            if self.list("releases").find(is_of).is_none() {
+                let detail = format!(
+                    "job `{name}` is of release `{release}`, which the manifest does not list"
                 );
-            } else if !items(stemcells).any(|known| is_stemcell(known, stemcell)) {
-                self.note(
-                    &manifest::FOREIGN_VERSION,
-                    format!("stemcell `{called}`, version `{version}`"),
-                );
+                self.note(&rules::JOB_WITHOUT_RELEASE, detail);
+            } else if known.is_some_and(|known| !provides(known)) {
+                let detail =
+                    format!("release `{release}` of the service deployment has no job `{name}`");
+                self.note(&rules::JOB_WITHOUT_RELEASE, detail);
             }
         }
     }
 
-    fn jobs(&mut self, document: &Value, releases: &Value) {
-        for group in list(document, "instance_groups") {
-            for job in list(group, "jobs") {
-                let (name, release) = (text(job, "name"), text(job, "release"));
-                let is_listed =
-                    list(document, "releases").any(|known| text(known, "name") == release);
-                let known = items(releases).find(|known| text(known, "name") == release);
-                let provides = |known: &Value| list(known, "jobs").any(|job| job == name);
-                if !is_listed {
-                    let detail = format!(
-                        "job `{name}` is of release `{release}`, which the manifest does not list"
-                    );
-                    self.note(&manifest::JOB_WITHOUT_RELEASE, detail);
-                } else if known.is_some_and(|known| !provides(known)) {
-                    let detail = format!(
-                        "release `{release}` of the service deployment has no job `{name}`"
-                    );
-                    self.note(&manifest::JOB_WITHOUT_RELEASE, detail);
-                }
-            }
-        }
-    }
-
-    fn errands(&mut self, document: &Value, plan: &Value) {
+    fn errands(&mut self) {
         for kind in ["post_deploy", "pre_delete"] {
-            for errand in list(&plan["lifecycle_errands"], kind) {
+            for errand in list(&self.given["plan"]["lifecycle_errands"], kind) {
                 let name = text(errand, "name");
-                let instances: Vec<&str> = list(errand, "instances")
-                    .filter_map(Value::as_str)
-                    .collect();
                 let has_job =
                     |group: &Value| list(group, "jobs").any(|job| text(job, "name") == name);
-                if instances.is_empty() {
-                    let mut groups = list(document, "instance_groups");
+                let mut instances = list(errand, "instances")
+                    .filter_map(Value::as_str)
+                    .peekable();
+                if instances.peek().is_none() {
+                    let mut groups = self.list("instance_groups");
                     if !groups.any(|group| text(group, "lifecycle") == "errand" && has_job(group)) {
                         let detail = format!(
                             "no instance group with `lifecycle: errand` has job `{name}` ({kind})"
                         );
-                        self.note(&manifest::ERRAND_MISSING, detail);
+                        self.note(&rules::ERRAND_MISSING, detail);
                     }
                 }
                 for instance in instances {
                     let wanted = instance.split('/').next().unwrap_or(instance);
-                    let mut groups = list(document, "instance_groups");
+                    let mut groups = self.list("instance_groups");
                     if !groups.any(|group| text(group, "name") == wanted && has_job(group)) {
                         let detail =
                             format!("instance group `{wanted}` has no job `{name}` ({kind})");
-                        self.note(&manifest::ERRAND_MISSING, detail);
+                        self.note(&rules::ERRAND_MISSING, detail);
                     }
                 }
             }
         }
     }
 
-    fn update(&mut self, document: &Value) {
+    fn update(&mut self) {
         const NEEDED: [&str; 4] = [
             "canaries",
             "max_in_flight",
             "canary_watch_time",
             "update_watch_time",
         ];
-        let Some(update) = document.get("update").and_then(Value::as_object) else {
-            self.note(&manifest::NO_UPDATE_BLOCK, "there is no `update`");
+        let Some(update) = self.document.get("update").and_then(Value::as_object) else {
+            self.note(&rules::NO_UPDATE_BLOCK, "there is no `update`");
             return;
         };
         for key in NEEDED {
-            let is_there = update
+            if update
                 .get(key)
-                .is_some_and(|value| !value.is_null() && value != "");
-            if !is_there {
-                self.note(
-                    &manifest::NO_UPDATE_BLOCK,
-                    format!("`update.{key}` is missing or empty"),
-                );
+                .is_none_or(|value| value.is_null() || value == "")
+            {
+                let detail = format!("`update.{key}` is missing or empty");
+                self.note(&rules::NO_UPDATE_BLOCK, detail);
             }
         }
     }
 
-    fn stemcells(&mut self, document: &Value) {
-        for group in list(document, "instance_groups") {
-            let alias = text(group, "stemcell");
-            if !list(document, "stemcells").any(|stemcell| text(stemcell, "alias") == alias) {
-                let name = text(group, "name");
+    fn stemcells(&mut self) {
+        for group in self.list("instance_groups") {
+            let (name, alias) = (text(group, "name"), text(group, "stemcell"));
+            let mut stemcells = self.list("stemcells");
+            if !stemcells.any(|stemcell| text(stemcell, "alias") == alias) {
                 let detail = format!("instance group `{name}` uses stemcell `{alias}`");
-                self.note(&manifest::UNKNOWN_STEMCELL, detail);
+                self.note(&rules::UNKNOWN_STEMCELL, detail);
             }
         }
     }
 
-    fn groups(&mut self, document: &Value, plan: &Value) {
-        for group in list(document, "instance_groups") {
+    fn groups(&mut self) {
+        for group in self.list("instance_groups") {
             let name = text(group, "name");
-            let Some(planned) =
-                list(plan, "instance_groups").find(|planned| text(planned, "name") == name)
-            else {
+            let mut planned = list(&self.given["plan"], "instance_groups");
+            let Some(planned) = planned.find(|planned| text(planned, "name") == name) else {
                 continue;
             };
             for key in ["instances", "vm_type", "azs", "persistent_disk_type"] {
                 if !planned[key].is_null() && planned[key] != "" && group[key] != planned[key] {
                     let detail =
                         format!("instance group `{name}` has another `{key}` than the plan");
-                    self.note(&manifest::PLAN_NOT_FOLLOWED, detail);
+                    self.note(&rules::PLAN_NOT_FOLLOWED, detail);
                 }
             }
-            let networks: Vec<&str> = list(group, "networks")
-                .map(|network| text(network, "name"))
-                .collect();
-            if !list(planned, "networks")
-                .all(|network| networks.iter().any(|name| network == *name))
-            {
+            let networks: Vec<_> = list(group, "networks").map(|one| &one["name"]).collect();
+            if !list(planned, "networks").all(|network| networks.contains(&network)) {
                 let detail = format!("instance group `{name}` is not in all networks of the plan");
-                self.note(&manifest::PLAN_NOT_FOLLOWED, detail);
+                self.note(&rules::PLAN_NOT_FOLLOWED, detail);
             }
         }
     }
@@ -224,34 +216,21 @@ impl Errors {
     fn configs(&mut self, configs: &Map<String, Value>) {
         for (kind, config) in configs {
             if !["cloud", "cpi", "runtime"].contains(&kind.as_str()) {
-                self.note(
-                    &manifest::WRONG_CONFIG,
-                    format!("there are no configs of type `{kind}`"),
-                );
+                let detail = format!("there are no configs of type `{kind}`");
+                self.note(&rules::WRONG_CONFIG, detail);
             }
             let is_map = config
                 .as_str()
                 .and_then(|text| yaml::from_str::<Value>(text).ok())
                 .is_some_and(|config| config.is_object() || config.is_null());
             if !is_map {
-                self.note(
-                    &manifest::WRONG_CONFIG,
-                    format!("config `{kind}` is not a text of YAML with a map"),
-                );
+                let detail = format!("config `{kind}` is not a text of YAML with a map");
+                self.note(&rules::WRONG_CONFIG, detail);
             }
         }
     }
 
-    fn scalars(&mut self, text: &str) {
-        for (line, kind) in ambiguous_scalars(text) {
-            self.note(
-                &manifest::AMBIGUOUS_SCALAR,
-                format!("{kind} on line {line}"),
-            );
-        }
-    }
-
-    fn variables(&mut self, manifest: &str, document: &Value) {
+    fn variables(&mut self, manifest: &str) {
         for reference in references_in(manifest) {
             let name = reference.trim_start_matches("((").trim_end_matches("))");
             let name = name.trim_start_matches('!');
@@ -259,9 +238,11 @@ impl Errors {
                 continue;
             }
             let whole = name.split('.').next().unwrap_or(name);
-            let mut declared = list(document, "variables").map(|variable| text(variable, "name"));
+            let mut declared = self
+                .list("variables")
+                .map(|variable| text(variable, "name"));
             if !declared.any(|declared| declared == whole || declared == name) {
-                self.note(&manifest::UNDECLARED_VARIABLE, format!("`{reference}`"));
+                self.note(&rules::UNDECLARED_VARIABLE, format!("`{reference}`"));
             }
         }
     }
@@ -275,12 +256,8 @@ fn is_stemcell(known: &Value, found: &Value) -> bool {
         && is_same("name", text(known, "stemcell_name"))
 }
 
-fn list<'d>(value: &'d Value, key: &str) -> impl Iterator<Item = &'d Value> {
-    items(&value[key])
-}
-
-fn items(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
+fn list<'d>(value: &'d Value, key: &str) -> impl Iterator<Item = &'d Value> + use<'d> {
+    value[key].as_array().into_iter().flatten()
 }
 
 fn text<'d>(value: &'d Value, key: &str) -> &'d str {
@@ -289,8 +266,6 @@ fn text<'d>(value: &'d Value, key: &str) -> &'d str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const MANIFEST: &str = r#"
@@ -325,17 +300,19 @@ variables: [{name: admin, type: user}]
 
     fn broken_by(text: &str, configs: &Value) -> Vec<&'static str> {
         let group = |name: &str, instances: u32| json!({"name": name, "instances": instances, "vm_type": "small", "azs": ["z1"], "networks": ["net"]});
-        let plan = json!({
-            "lifecycle_errands": {
-                "post_deploy": [{"name": "smoke"}, {"name": "server", "instances": ["cache/0"]}],
+        let given = json!({
+            "releases": [{"name": "cache", "version": "1.2", "jobs": ["server", "smoke"]}],
+            "stemcells": [{"stemcell_os": "ubuntu-jammy", "stemcell_version": "1.80"}],
+            "plan": {
+                "lifecycle_errands": {
+                    "post_deploy": [{"name": "smoke"}, {"name": "server", "instances": ["cache/0"]}],
+                },
+                "instance_groups": [group("cache", 2), group("smoke", 1)],
             },
-            "instance_groups": [group("cache", 2), group("smoke", 1)],
         });
-        let releases = json!([{"name": "cache", "version": "1.2", "jobs": ["server", "smoke"]}]);
-        let stemcells = json!([{"stemcell_os": "ubuntu-jammy", "stemcell_version": "1.80"}]);
         let document = yaml::from_str(text).unwrap();
         let configs = configs.as_object().unwrap();
-        let found = errors(text, &document, configs, &plan, (&releases, &stemcells));
+        let found = errors(text, &document, configs, &given);
         found.into_iter().map(|(rule, _)| rule.id).collect()
     }
 

@@ -5,40 +5,86 @@
 //!
 //! | file | contents |
 //! | --- | --- |
+//! | here | the sequence of a check |
 //! | `command` | the command line |
-//! | `sequence` | the sequence of a check |
 //! | `rules` | the rules for adapters, `docs/authors/check.md` in code |
-//! | `report`, `report_text` | the findings, as data and as text |
-//! | `session` | calls the adapter, collects findings, concludes with the report |
-//! | `adapter_request`, `requests` | the requests, in both forms |
-//! | `answers` | the answers |
-//! | `deployed` | what a broker makes of an answer: stored secrets, references, addresses |
+//! | `session` | calls the adapter, applies the rules that hold for every call |
+//! | `request`, `answers` | the requests, in both forms; the answers, and the instance that they make |
 //! | `probes` | the parts of a check |
-//! | `schema_samples` | documents that plan schemas accept |
-//! | `manifest_rules`, `scalars`, `secret_rules` | the rules for every manifest |
-//! | `purpose` | the purpose of a call, for one plan or several |
-//! | `location`, `difference` | locations in documents, and where two documents differ |
-//! | `known_secrets` | values that must not be shown |
+//! | `manifest_rules`, `scalars`, `secrets` | the rules for every manifest; values that must not be shown |
+//! | `difference` | locations in documents, and where two documents differ |
+//! | `findings`, `report` | the findings, merged, and the report |
 
-mod adapter_request;
 mod answers;
-pub mod command;
-mod deployed;
+pub(crate) mod command;
 pub(crate) mod difference;
-mod known_secrets;
-mod location;
+mod findings;
 mod manifest_rules;
 mod probes;
-mod purpose;
 mod report;
-mod report_text;
-mod requests;
+mod request;
 pub mod rules;
 mod scalars;
-mod schema_samples;
-mod secret_rules;
-mod sequence;
+mod secrets;
 mod session;
 
+use std::path::PathBuf;
+
 pub use self::report::{Area, AreaReport, Finding, FindingCall, Report};
-pub use self::sequence::{Check, check};
+use self::session::Session;
+use crate::inputs::Inputs;
+use crate::process::Program;
+
+/// Checks an adapter with these inputs.
+///
+/// In an author's own test:
+///
+/// ```
+/// # use std::{fs, os::unix::fs::PermissionsExt as _};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("adapter");
+/// # fs::write(&path, "#!/bin/sh\ncat >/dev/null\necho 'not yet' >&2\nexit 10\n")?;
+/// # fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+/// # let inputs = "service_deployment: {releases: [], stemcells: []}\nplans: [{name: small, instance_groups: []}]\n";
+/// # fs::write(folder.path().join("adapter-check.yml"), inputs)?;
+/// use odb_adapter_kit::check::check;
+/// use odb_adapter_kit::inputs::Inputs;
+/// use odb_adapter_kit::process::Program;
+///
+/// let report = check(&Program::at(&path)?, &Inputs::beside(&path)?);
+/// // A test would say: assert!(report.is_clean(), "{report}");
+/// assert_eq!(report.error_ids(), ["C-01", "P-07"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(program: &Program, inputs: &Inputs) -> Report {
+    Check::new(program.clone(), inputs.clone()).run()
+}
+
+/// A check that is about to be made.
+pub struct Check {
+    program: Program,
+    inputs: Inputs,
+    /// Its name in the report.
+    adapter: PathBuf,
+    /// Where the input of calls with findings is kept, secrets of the inputs included.
+    keep: Option<PathBuf>,
+}
+
+impl Check {
+    /// A check of that adapter with these inputs.
+    pub fn new(program: Program, inputs: Inputs) -> Self {
+        Self {
+            adapter: program.executable().to_owned(),
+            program,
+            inputs,
+            keep: None,
+        }
+    }
+
+    /// Asks the adapter everything. This takes some hundred calls at most.
+    pub fn run(self) -> Report {
+        let mut session = Session::new(self.adapter, self.program, &self.inputs, self.keep);
+        probes::check_everything(&mut session);
+        session.finish()
+    }
+}

@@ -1,5 +1,3 @@
-mod conclusion;
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,14 +5,15 @@ use std::time::Duration;
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use serde_json::Value;
 
-use super::adapter_request::{AdapterRequest, Shape};
 use super::answers::Refused;
-use super::known_secrets::KnownSecrets;
-use super::purpose::Purpose;
+use super::findings::{Found, Purpose};
 use super::report::{Area, AreaReport, Finding};
-use super::rules::{Rule, calls, process, streams};
+use super::request::{AdapterRequest, Shape};
+use super::rules::{self, Rule};
+use super::secrets::KnownSecrets;
+use crate::command_line::chain;
 use crate::inputs::Inputs;
-use crate::process::{AdapterProcess, End, ProcessCall};
+use crate::process::{AdapterProcess, End, ProcessCall, Program};
 
 /// Slower calls are reported.
 const SLOW: Duration = Duration::from_secs(1);
@@ -22,31 +21,28 @@ const SLOW: Duration = Duration::from_secs(1);
 /// An adapter under check. Calls it and applies the rules that hold for every call.
 pub(super) struct Session<'i> {
     pub(super) inputs: &'i Inputs,
-    adapter: PathBuf,
+    pub(super) adapter: PathBuf,
     process: AdapterProcess,
-    keep: Option<PathBuf>,
-    secrets: KnownSecrets,
-    areas: Vec<AreaReport>,
-    records: Vec<Record>,
-    found: Vec<Found>,
+    pub(super) keep: Option<PathBuf>,
+    pub(super) secrets: KnownSecrets,
+    pub(super) areas: Vec<AreaReport>,
+    pub(super) records: Vec<Record>,
+    pub(super) found: Vec<Found>,
     /// Subcommands that have hung; no request waits for them again.
     hung: BTreeSet<&'static str>,
     /// Whether the check sends requests on stdin.
-    on_stdin: bool,
+    pub(super) on_stdin: bool,
 }
 
-/// A call that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CallId(usize);
+pub(super) struct CallId(pub(super) usize);
 
-/// A call that ended with an exit code.
 pub(super) struct Called {
     pub(super) id: CallId,
     pub(super) code: ExitCode,
     pub(super) stdout: Vec<u8>,
 }
 
-/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manners {
     /// An answer or a rejection.
@@ -56,35 +52,31 @@ pub(super) enum Manners {
 }
 
 /// The record of a call, kept until the end, when all secrets are known.
-struct Record {
-    subcommand: Option<Subcommand>,
-    purpose: String,
-    area: Area,
-    call: ProcessCall,
-    stderr: String,
-    for_user: String,
-    duration: Duration,
-}
-
-struct Found {
-    rule: &'static Rule,
-    about: String,
-    finding: Finding,
-    call: Option<CallId>,
-    purpose: Option<Purpose>,
+pub(super) struct Record {
+    pub(super) subcommand: Option<Subcommand>,
+    pub(super) purpose: String,
+    pub(super) area: Area,
+    pub(super) call: ProcessCall,
+    pub(super) stderr: String,
+    pub(super) for_user: String,
+    pub(super) duration: Duration,
 }
 
 impl<'i> Session<'i> {
     pub(super) fn new(
         adapter: PathBuf,
-        process: AdapterProcess,
+        program: Program,
         inputs: &'i Inputs,
         keep: Option<PathBuf>,
     ) -> Self {
         Self {
             inputs,
             adapter,
-            process,
+            process: AdapterProcess {
+                program,
+                environment: inputs.environment.clone(),
+                deadline: inputs.deadline,
+            },
             keep,
             secrets: KnownSecrets::default(),
             areas: Vec::new(),
@@ -95,34 +87,11 @@ impl<'i> Session<'i> {
         }
     }
 
-    /// Whether the check sends requests on stdin.
-    pub(super) fn asks_on_stdin(&self) -> bool {
-        self.on_stdin
-    }
-
-    /// Sends requests in arguments only from here on.
-    pub(super) fn ask_in_arguments(&mut self) {
-        self.on_stdin = false;
-    }
-
-    /// The call of a request in the form of the adapter.
-    pub(super) fn call_of(&self, adapter_request: &AdapterRequest) -> ProcessCall {
+    pub(super) fn call_of(&self, request: &AdapterRequest) -> ProcessCall {
         if self.on_stdin {
-            adapter_request.on_stdin(Shape::AllSections)
+            request.on_stdin(Shape::AllSections)
         } else {
-            adapter_request.in_arguments()
-        }
-    }
-
-    /// The subcommand of a call.
-    pub(super) fn subcommand_of(&self, CallId(nth): CallId) -> Option<Subcommand> {
-        self.records[nth].subcommand
-    }
-
-    /// Records that the current part concerns something that the adapter does not implement.
-    pub(super) fn not_implemented(&mut self, subcommand: &str) {
-        if let Some(area) = self.areas.last_mut() {
-            area.skipped = Some(format!("`{subcommand}` is not implemented"));
+            request.in_arguments()
         }
     }
 
@@ -135,13 +104,11 @@ impl<'i> Session<'i> {
         });
     }
 
-    /// Skips a part.
-    pub(super) fn skip(&mut self, area: Area, reason: impl Into<String>) {
-        self.areas.push(AreaReport {
-            name: area,
-            calls: 0,
-            skipped: Some(reason.into()),
-        });
+    /// Skips the part that has begun, or what is left of it.
+    pub(super) fn skip(&mut self, reason: &str) {
+        if let Some(area) = self.areas.last_mut() {
+            area.skipped = Some(reason.to_owned());
+        }
     }
 
     /// Adds a value that must not appear in any output, earlier output included.
@@ -156,17 +123,9 @@ impl<'i> Session<'i> {
         rule: &'static Rule,
         about: impl Into<String>,
         detail: impl Into<String>,
-        call: Option<CallId>,
+        call: impl Into<Option<CallId>>,
     ) {
-        let area = self.areas.last().map_or(Area::Orders, |area| area.name);
-        let purpose = call.map(|CallId(nth)| Purpose::of(&self.records[nth].purpose));
-        self.add(Found {
-            rule,
-            about: about.into(),
-            finding: Finding::of(rule, area, detail.into()),
-            call,
-            purpose,
-        });
+        self.note(rule, about.into(), detail.into(), call.into(), None);
     }
 
     /// Reports a failed call as a finding, with the last output on stderr.
@@ -177,31 +136,41 @@ impl<'i> Session<'i> {
         detail: impl Into<String>,
         call: CallId,
     ) {
-        let area = self.areas.last().map_or(Area::Orders, |area| area.name);
-        let mut finding = Finding::of(rule, area, detail.into());
-        finding.stderr = self.last_line(call).map(one_line);
-        self.add(Found {
-            rule,
-            about: about.into(),
-            finding,
-            call: Some(call),
-            purpose: Some(Purpose::of(&self.records[call.0].purpose)),
-        });
+        let stderr = self.last_line(call).map(one_line);
+        self.note(rule, about.into(), detail.into(), Some(call), stderr);
     }
 
-    fn add(&mut self, new: Found) {
-        let mut known = self.found.iter_mut();
-        let Some(found) = known.find(|found| {
-            found.rule == new.rule && (found.about == new.about || found.is_alike(&new))
-        }) else {
-            self.found.push(new);
-            return;
+    /// Reports a rejection as a finding, with the last output on stderr.
+    pub(super) fn find_rejection(
+        &mut self,
+        rule: &'static Rule,
+        about: impl Into<String>,
+        refused: &Refused,
+    ) {
+        self.find_failure(rule, about, self.rejection(refused), refused.id);
+    }
+
+    fn note(
+        &mut self,
+        rule: &'static Rule,
+        about: String,
+        detail: String,
+        call: Option<CallId>,
+        stderr: Option<String>,
+    ) {
+        let area = self.areas.last().map_or(Area::Orders, |area| area.name);
+        let mut finding = Finding::of(rule, area, detail);
+        finding.stderr = stderr;
+        let new = Found {
+            rule,
+            about,
+            finding,
+            call,
+            purpose: call.map(|CallId(nth)| Purpose::of(&self.records[nth].purpose)),
         };
-        found.finding.times += 1;
-        if found.is_alike(&new)
-            && let (Some(purpose), Some(other)) = (&mut found.purpose, new.purpose)
-        {
-            purpose.join(other);
+        match self.found.iter_mut().find(|found| found.is_same(&new)) {
+            Some(found) => found.join(new),
+            None => self.found.push(new),
         }
     }
 
@@ -209,7 +178,7 @@ impl<'i> Session<'i> {
     pub(super) fn call(
         &mut self,
         subcommand: Option<Subcommand>,
-        purpose: impl Into<String>,
+        purpose: &str,
         call: ProcessCall,
         manners: Manners,
     ) -> Option<Called> {
@@ -221,13 +190,10 @@ impl<'i> Session<'i> {
             area.calls += 1;
             area.name
         });
-        let purpose = purpose.into();
         let ended = match self.process.run(&call) {
             Ok(ended) => ended,
             Err(error) => {
-                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-                let detail = format!("{error}{}", cause.unwrap_or_default());
-                self.find(&process::CANNOT_START, "", detail, None);
+                self.find(&rules::CANNOT_START, "", chain(&error), None);
                 return None;
             }
         };
@@ -235,7 +201,7 @@ impl<'i> Session<'i> {
         let is_success = ended.is_success();
         self.records.push(Record {
             subcommand,
-            purpose,
+            purpose: purpose.to_owned(),
             area: area.unwrap_or(Area::Orders),
             call,
             stderr: ended.stderr_text(),
@@ -252,55 +218,52 @@ impl<'i> Session<'i> {
             name
         };
         if ended.left_behind > 0 {
-            let detail = format!(
-                "`{label}` left {} behind, now killed",
-                processes(ended.left_behind)
-            );
-            self.find(&process::LEAVES_PROCESSES, name, detail, Some(id));
+            let processes = match ended.left_behind {
+                1 => "a process".to_owned(),
+                count => format!("{count} processes"),
+            };
+            let detail = format!("`{label}` left {processes} behind, now killed");
+            self.find(&rules::LEAVES_PROCESSES, name, detail, id);
         }
         if ended.left_input_unread && is_success {
             let detail = format!("`{label}` answered before it had read its input");
-            self.find(&process::LEAVES_INPUT_UNREAD, name, detail, Some(id));
+            self.find(&rules::LEAVES_INPUT_UNREAD, name, detail, id);
         }
         if ended.duration > SLOW && ended.end != End::OutOfTime {
             let detail = format!("`{label}` took {:.1} s", ended.duration.as_secs_f64());
-            self.find(&process::SLOW, name, detail, Some(id));
+            self.find(&rules::SLOW, name, detail, id);
         }
-        let code = match ended.end {
-            End::Exited(code) => code,
+        let (rule, detail) = match ended.end {
+            // 2 is a Go program that panicked, 101 a Rust one; from 128 on a shell reports signals.
+            End::Exited(ExitCode::Other(code @ (2 | 101 | 128..))) if manners == Manners::Good => {
+                let detail = format!("`{label}` ended with exit code {code}");
+                self.find_failure(&rules::CRASHES, name, detail, id);
+                return None;
+            }
+            End::Exited(code) => {
+                self.look_at_rejection(subcommand, label, code, id);
+                let stdout = ended.stdout;
+                return Some(Called { id, code, stdout });
+            }
             End::OutOfTime => {
                 self.hung.insert(name);
-                let seconds = self.process.deadline().as_secs_f64();
+                let seconds = self.process.deadline.as_secs_f64();
                 let detail = format!("`{label}` had not ended after {seconds} s and was killed");
-                self.find(&process::OUT_OF_TIME, name, detail, Some(id));
-                return None;
+                (&rules::OUT_OF_TIME, detail)
             }
-            End::TooMuchOutput => {
-                self.find(
-                    &process::TOO_MUCH_OUTPUT,
-                    name,
-                    format!("`{label}`"),
-                    Some(id),
-                );
-                return None;
-            }
+            End::TooMuchOutput => (&rules::TOO_MUCH_OUTPUT, format!("`{label}`")),
             End::Signalled(signal) => {
                 let detail = format!("`{label}` was ended by signal {signal}");
-                self.find(&process::CRASHES, name, detail, Some(id));
-                return None;
+                (&rules::CRASHES, detail)
             }
         };
-        if is_crash(code) && manners == Manners::Good {
-            let detail = format!("`{label}` ended with exit code {}", code.code());
-            self.find_failure(&process::CRASHES, name, detail, id);
-            return None;
-        }
-        self.look_at_rejection(subcommand, label, code, id);
-        Some(Called {
-            id,
-            code,
-            stdout: ended.stdout,
-        })
+        self.find(rule, name, detail, id);
+        None
+    }
+
+    fn last_line(&self, CallId(nth): CallId) -> Option<&str> {
+        let lines = self.records[nth].stderr.lines();
+        lines.rev().find(|line| !line.trim().is_empty())
     }
 
     /// The end of the adapter's stderr, for a sentence about a failure.
@@ -308,11 +271,6 @@ impl<'i> Session<'i> {
         self.last_line(call)
             .map(|line| format!("; its last words on stderr: {}", one_line(line)))
             .unwrap_or_default()
-    }
-
-    fn last_line(&self, CallId(nth): CallId) -> Option<&str> {
-        let lines = self.records[nth].stderr.lines();
-        lines.rev().find(|line| !line.trim().is_empty())
     }
 
     /// How a call was refused, for a finding that shows its stderr.
@@ -336,68 +294,35 @@ impl<'i> Session<'i> {
         code: ExitCode,
         id: CallId,
     ) {
+        const INTERNALS: [&str; 4] = [
+            "Traceback (most recent call last)",
+            "goroutine 1 [",
+            "stack backtrace:",
+            "thread 'main'",
+        ];
+        let number = code.code();
         let is_silent = self.records[id.0].stderr.trim().is_empty();
         if is_silent && matches!(code, ExitCode::Failure | ExitCode::Other(_)) {
-            let detail = format!(
-                "`{label}` ended with exit code {} and an empty stderr",
-                code.code()
-            );
-            self.find(&streams::SILENT_FAILURE, label, detail, Some(id));
+            let detail = format!("`{label}` ended with exit code {number} and an empty stderr");
+            self.find(&rules::SILENT_FAILURE, label, detail, id);
         }
-        let is_misplaced = match code {
-            ExitCode::BindingNotFound => subcommand != Some(Subcommand::DeleteBinding),
-            ExitCode::AppGuidRequired | ExitCode::BindingExists => {
-                subcommand != Some(Subcommand::CreateBinding)
-            }
-            _ => false,
+        let belongs_to = match code {
+            ExitCode::BindingNotFound => Some(Subcommand::DeleteBinding),
+            ExitCode::AppGuidRequired | ExitCode::BindingExists => Some(Subcommand::CreateBinding),
+            _ => subcommand,
         };
-        if is_misplaced {
-            let detail = format!("`{label}` ended with exit code {}", code.code());
-            self.find(&calls::WRONG_EXIT_CODE, label, detail, Some(id));
+        if belongs_to != subcommand {
+            let detail = format!("`{label}` ended with exit code {number}");
+            self.find(&rules::WRONG_EXIT_CODE, label, detail, id);
         }
-        if shows_internals(&self.records[id.0].for_user) {
+        let for_user = &self.records[id.0].for_user;
+        if INTERNALS.iter().any(|sign| for_user.contains(sign)) {
             let detail = format!("`{label}` printed a stack trace on stdout");
-            self.find(&streams::INTERNALS_FOR_USER, label, detail, Some(id));
+            self.find(&rules::INTERNALS_FOR_USER, label, detail, id);
         }
     }
 }
 
-impl Found {
-    /// Whether the same was found, and the calls differ at most in the plan.
-    fn is_alike(&self, other: &Self) -> bool {
-        let are_alike = match (&self.purpose, &other.purpose) {
-            (Some(one), Some(other)) => one.is_alike(other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
-        are_alike
-            && self.finding.detail == other.finding.detail
-            && self.finding.stderr == other.finding.stderr
-    }
-}
-
-/// 2 is a Go program that panicked, 101 a Rust one; from 128 on a shell reports signals.
-fn is_crash(code: ExitCode) -> bool {
-    matches!(code, ExitCode::Other(2 | 101 | 128..))
-}
-
-fn shows_internals(text: &str) -> bool {
-    const SIGNS: [&str; 4] = [
-        "Traceback (most recent call last)",
-        "goroutine 1 [",
-        "stack backtrace:",
-        "thread 'main'",
-    ];
-    SIGNS.iter().any(|sign| text.contains(sign))
-}
-
-fn processes(count: usize) -> String {
-    match count {
-        1 => "a process".to_owned(),
-        count => format!("{count} processes"),
-    }
-}
-
-/// A text on one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

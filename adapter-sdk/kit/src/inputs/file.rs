@@ -1,17 +1,15 @@
+//! `adapter-check.yml` and the part of `broker.yml` that adapters see, as they may be written.
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use odb_adapter_sdk::protocol::{BoshVms, DnsAddresses, ServiceRelease, Stemcell};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::Form;
-use super::cases::{
-    BindingCase, ParameterCase, PlanChange, RefusedParameters, UnbindingCase, UnknownParameters,
-};
 use super::plan::CatalogPlan;
 
-/// `adapter-check.yml` as it may be written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct InputsFile {
     pub(super) broker_config: Option<PathBuf>,
@@ -33,8 +31,7 @@ pub(super) struct InputsFile {
     pub(super) unbindings: Vec<UnbindingCase>,
 }
 
-/// The value of an environment variable.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Variable {
     /// A path relative to the file.
@@ -44,65 +41,263 @@ pub(super) enum Variable {
     Number(i64),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileVariable {
     pub(super) file: PathBuf,
 }
 
-/// `service_deployment` as brokers are configured with it.
-#[derive(Debug, Deserialize)]
-pub(super) struct DeploymentKeys {
-    pub(super) releases: Vec<ReleaseKeys>,
-    #[serde(default)]
-    pub(super) stemcells: Vec<StemcellKeys>,
-    pub(super) stemcell: Option<StemcellKeys>,
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    Stdin,
+    Arguments,
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct ReleaseKeys {
+/// The broker itself checks the rest of its configuration.
+#[derive(Deserialize)]
+pub(super) struct BrokerConfig {
+    pub(super) service_deployment: DeploymentKeys,
+    pub(super) service_catalog: Catalog,
+    #[serde(default)]
+    pub(super) broker: BrokerSettings,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Catalog {
+    #[serde(default)]
+    pub(super) global_properties: Option<Map<String, Value>>,
+    pub(super) plans: Vec<CatalogPlan>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct BrokerSettings {
+    pub(super) use_stdin: Option<bool>,
+    pub(super) enable_secure_manifests: Option<bool>,
+}
+
+/// `service_deployment` as brokers are configured with it.
+#[derive(Deserialize)]
+pub(super) struct DeploymentKeys {
+    releases: Vec<ReleaseKeys>,
+    #[serde(default)]
+    stemcells: Vec<StemcellKeys>,
+    stemcell: Option<StemcellKeys>,
+}
+
+#[derive(Deserialize)]
+struct ReleaseKeys {
     name: String,
     version: String,
     #[serde(default)]
     jobs: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct StemcellKeys {
+#[derive(Deserialize)]
+struct StemcellKeys {
     name: Option<String>,
     #[serde(default)]
     os: String,
     version: String,
 }
 
-impl DeploymentKeys {
-    /// The releases as adapters get them.
-    pub(super) fn releases(&self) -> Value {
-        self.releases
-            .iter()
-            .map(|release| {
-                json!({"name": release.name, "version": release.version, "jobs": release.jobs})
-            })
-            .collect()
-    }
+#[derive(Default, Deserialize)]
+pub(super) struct Software {
+    pub(super) releases: Vec<ServiceRelease>,
+    pub(super) stemcells: Vec<Stemcell>,
+}
 
-    /// The stemcells as adapters get them.
-    pub(super) fn stemcells(&self) -> Value {
-        self.stemcells
-            .iter()
-            .chain(&self.stemcell)
-            .map(|stemcell| {
-                let mut members = Map::new();
-                if let Some(name) = &stemcell.name {
-                    members.insert("stemcell_name".to_owned(), name.as_str().into());
-                }
-                members.insert("stemcell_os".to_owned(), stemcell.os.as_str().into());
-                members.insert(
-                    "stemcell_version".to_owned(),
-                    stemcell.version.as_str().into(),
-                );
-                Value::from(members)
-            })
-            .collect()
+impl From<DeploymentKeys> for Software {
+    fn from(keys: DeploymentKeys) -> Self {
+        let releases = keys.releases.into_iter();
+        let stemcells = keys.stemcells.into_iter().chain(keys.stemcell);
+        Self {
+            releases: releases
+                .map(|release| ServiceRelease::new(release.name, release.version, release.jobs))
+                .collect(),
+            stemcells: stemcells
+                .map(|keys| {
+                    let mut stemcell = Stemcell::new(keys.os, keys.version);
+                    stemcell.name = keys.name;
+                    stemcell
+                })
+                .collect(),
+        }
     }
+}
+
+/// How an adapter treats unknown parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnknownParameters {
+    /// It refuses them, by name.
+    #[default]
+    Refused,
+    /// It passes over them.
+    Ignored,
+}
+
+/// Valid parameters of an order. The choices must survive updates and upgrades without parameters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterCase {
+    /// The name in the report.
+    pub name: Option<String>,
+    /// The plan to order; the first one unless it is named.
+    pub plan: Option<String>,
+    /// Parameters of the order.
+    #[serde(default)]
+    pub create: Map<String, Value>,
+    /// The expected values by their locations in the manifest of the order.
+    #[serde(default)]
+    pub expect: Map<String, Value>,
+    /// Parameters of an update that follows.
+    pub update: Option<Map<String, Value>>,
+    /// The expected values by their locations in the manifest of that update.
+    #[serde(default)]
+    pub expect_after_update: Map<String, Value>,
+    /// Parameters with secret values, which must not occur in manifests or logs.
+    #[serde(default)]
+    pub secrets: Vec<String>,
+}
+
+/// Parameters that have to be refused, with a text for the user.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedParameters {
+    /// The parameters.
+    pub parameters: Map<String, Value>,
+    /// The plan to order; the first one unless it is named.
+    pub plan: Option<String>,
+    /// Where they are refused.
+    #[serde(default)]
+    pub on: RefusedOn,
+    /// Text that the message for the user must contain.
+    pub message: Option<String>,
+}
+
+/// Where parameters are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum RefusedOn {
+    Create,
+    Update,
+    #[default]
+    Both,
+}
+
+/// A change of plan.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanChange {
+    /// The plan that was ordered.
+    pub from: String,
+    /// The plan that is wanted.
+    pub to: String,
+    /// How it ends.
+    #[serde(default)]
+    pub outcome: PlanChangeOutcome,
+    /// Text that the message for the user must contain, if it is rejected.
+    pub message: Option<String>,
+}
+
+/// How a change of plan ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlanChangeOutcome {
+    /// With a manifest of the new plan.
+    #[default]
+    Accepted,
+    /// With a text for the user.
+    Refused,
+}
+
+/// A binding.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BindingCase {
+    /// The name in the report.
+    pub name: Option<String>,
+    /// The plan of the instance; the first one unless it is named.
+    pub plan: Option<String>,
+    /// Parameters of the request.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+    /// The application; empty for none.
+    #[serde(default = "application")]
+    pub app_guid: String,
+    /// Addresses by instance group; made up from the manifest unless they are given.
+    pub bosh_vms: Option<BoshVms>,
+    /// DNS addresses by name.
+    #[serde(default)]
+    pub dns_addresses: DnsAddresses,
+    /// How it ends.
+    #[serde(default)]
+    pub outcome: BindingOutcome,
+    /// Members that the credentials have to have.
+    #[serde(default)]
+    pub credentials: Vec<String>,
+    /// Text that the message for the user must contain, if it is rejected.
+    pub message: Option<String>,
+}
+
+impl Default for BindingCase {
+    fn default() -> Self {
+        Self {
+            name: None,
+            plan: None,
+            parameters: Map::new(),
+            app_guid: application(),
+            bosh_vms: None,
+            dns_addresses: DnsAddresses::new(),
+            outcome: BindingOutcome::default(),
+            credentials: Vec::new(),
+            message: None,
+        }
+    }
+}
+
+fn application() -> String {
+    "0a1b2c3d-0000-4000-8000-00000000a000".to_owned()
+}
+
+/// How a binding ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BindingOutcome {
+    /// With credentials.
+    #[default]
+    Created,
+    /// With 49: there is one already.
+    Exists,
+    /// With 42: it needs an application.
+    AppGuidRequired,
+    /// With 1 and a text for the user.
+    Refused,
+}
+
+/// The deletion of a binding.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnbindingCase {
+    /// The binding's id.
+    pub binding_id: String,
+    /// Addresses by instance group; made up from the manifest unless they are given.
+    pub bosh_vms: Option<BoshVms>,
+    /// How it ends.
+    #[serde(default)]
+    pub outcome: UnbindingOutcome,
+}
+
+/// How the deletion of a binding ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnbindingOutcome {
+    /// With 0.
+    #[default]
+    Removed,
+    /// With 41: there is none.
+    NotFound,
 }

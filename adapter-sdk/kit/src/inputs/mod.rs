@@ -3,17 +3,11 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `file` | the form of `adapter-check.yml` |
-//! | `broker_config` | the part of `broker.yml` that adapters see |
+//! | `file` | the form of these files |
 //! | `plan` | a plan in the form for adapters |
-//! | `cases` | parameters, plan changes and bindings to try |
-//! | `near` | how `adapter-check.yml` is found |
 //! | `read` | from files to [`Inputs`] |
 
-mod broker_config;
-mod cases;
 mod file;
-mod near;
 mod plan;
 mod read;
 
@@ -22,15 +16,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use odb_adapter_sdk::protocol::{ServiceDeployment, ServiceRelease, Stemcell};
+use serde_json::{Map, Value};
 
-pub use self::cases::{
+pub use self::file::{
     BindingCase, BindingOutcome, ParameterCase, PlanChange, PlanChangeOutcome, RefusedOn,
     RefusedParameters, UnbindingCase, UnbindingOutcome, UnknownParameters,
 };
-pub(crate) use self::near::near;
 pub use self::plan::NamedPlan;
+pub(crate) use self::read::near;
 pub use self::read::{InputsError, Sources};
 
 /// Name of the file with the inputs: in the adapter's folder, beside the adapter or in one of the folders above it.
@@ -42,10 +36,10 @@ pub const FILE_NAME: &str = "adapter-check.yml";
 pub struct Inputs {
     /// The file that these come from, if there is one.
     pub file: Option<PathBuf>,
-    /// Releases to deploy with, as adapters get them.
-    pub releases: Value,
-    /// Stemcells to deploy with, as adapters get them.
-    pub stemcells: Value,
+    /// Releases to deploy with.
+    pub releases: Vec<ServiceRelease>,
+    /// Stemcells to deploy with.
+    pub stemcells: Vec<Stemcell>,
     /// The plans; there is at least one.
     pub plans: Vec<NamedPlan>,
     /// Variables of the adapter's environment beside those that every broker hands on.
@@ -85,14 +79,6 @@ pub struct Forms {
     pub arguments: bool,
 }
 
-/// One form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
-    Stdin,
-    Arguments,
-}
-
 impl Inputs {
     /// The plan of that name.
     pub fn plan(&self, name: &str) -> Option<&NamedPlan> {
@@ -104,22 +90,20 @@ impl Inputs {
         self.plans.first().expect("inputs have at least one plan")
     }
 
-    /// The service deployment of an instance, as adapters get it.
-    pub fn service_deployment(&self, instance_id: &str) -> Value {
-        json!({
-            "deployment_name": format!("service-instance_{instance_id}"),
-            "releases": self.releases,
-            "stemcells": self.stemcells,
-        })
+    pub(crate) fn service_deployment(&self, instance_id: &str) -> ServiceDeployment {
+        ServiceDeployment::new(
+            format!("service-instance_{instance_id}"),
+            self.releases.clone(),
+            self.stemcells.clone(),
+        )
     }
 
-    /// Every set of parameters that the inputs declare valid for orders.
+    pub(crate) fn plan_names(&self) -> Vec<String> {
+        self.plans.iter().map(|plan| plan.name.clone()).collect()
+    }
+
     pub(crate) fn valid_parameters(&self) -> impl Iterator<Item = &Map<String, Value>> {
         let cases = self.parameters.iter();
-        cases.flat_map(|case| {
-            [Some(&case.create), case.update.as_ref()]
-                .into_iter()
-                .flatten()
-        })
+        cases.flat_map(|case| [&case.create].into_iter().chain(&case.update))
     }
 }

@@ -1,21 +1,20 @@
 use odb_adapter_sdk::protocol::{Plan, PlanInstanceGroup};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A plan, as adapters get it, and its name, which they do not get.
 #[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct NamedPlan {
-    /// The plan's name in the catalog.
     pub name: String,
-    /// The plan as a JSON object (`spec/contracts/adapter-protocol.md`, "Plan").
-    pub document: Value,
+    pub plan: Plan,
 }
 
 /// A plan in a catalog. Keys that adapters never see are ignored in a broker's configuration, and rejected in the
 /// check's own file.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct CatalogPlan {
-    name: String,
+    pub(super) name: String,
     #[serde(default)]
     properties: Option<Map<String, Value>>,
     #[serde(default)]
@@ -38,10 +37,9 @@ pub struct PlanError {
 }
 
 impl NamedPlan {
-    /// A plan in the shape that adapters get.
-    pub(super) fn of_document(name: String, document: Value) -> Result<Self, PlanError> {
-        match serde_path_to_error::deserialize::<_, Plan>(&document) {
-            Ok(_) => Ok(Self { name, document }),
+    pub(super) fn of_document(name: String, document: &Value) -> Result<Self, PlanError> {
+        match serde_path_to_error::deserialize(document) {
+            Ok(plan) => Ok(Self { name, plan }),
             Err(error) => {
                 let location = at(error.path());
                 // Without values: properties may be secret.
@@ -54,11 +52,6 @@ impl NamedPlan {
 }
 
 impl CatalogPlan {
-    /// Its name.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The plan in the shape that adapters get: the offering's properties are those of the plan that
     /// does not have them, disabled errands are left out.
     pub(super) fn for_adapters(
@@ -67,17 +60,15 @@ impl CatalogPlan {
     ) -> Result<NamedPlan, PlanError> {
         let mut properties = global_properties.clone();
         properties.extend(self.properties.unwrap_or_default());
-        let mut document = Map::new();
-        document.insert("properties".to_owned(), properties.into());
         let errands = enabled_errands(self.lifecycle_errands.unwrap_or_default());
-        document.insert("lifecycle_errands".to_owned(), errands.into());
+        let mut document = json!({"properties": properties, "lifecycle_errands": errands});
         if let Some(groups) = self.instance_groups {
-            document.insert("instance_groups".to_owned(), groups_for_adapters(&groups));
+            document["instance_groups"] = json!(groups);
         }
         if !self.update.is_null() {
-            document.insert("update".to_owned(), self.update);
+            document["update"] = self.update;
         }
-        NamedPlan::of_document(self.name, document.into())
+        NamedPlan::of_document(self.name, &document)
     }
 }
 
@@ -89,28 +80,12 @@ pub(super) fn at(path: &serde_path_to_error::Path) -> String {
     }
 }
 
-fn groups_for_adapters(groups: &[PlanInstanceGroup]) -> Value {
-    serde_json::to_value(groups).expect("texts, numbers and lists of them can be written as JSON")
-}
-
-fn enabled_errands(errands: Map<String, Value>) -> Map<String, Value> {
-    let enabled = |errands: Value| match errands {
-        Value::Array(errands) => errands
-            .into_iter()
-            .filter(|errand| errand["disabled"] != true)
-            .map(without_disabled)
-            .collect(),
-        other => other,
-    };
-    errands
-        .into_iter()
-        .map(|(kind, errands)| (kind, enabled(errands)))
-        .collect()
-}
-
-fn without_disabled(mut errand: Value) -> Value {
-    if let Some(errand) = errand.as_object_mut() {
-        errand.shift_remove("disabled");
+fn enabled_errands(mut errands: Map<String, Value>) -> Map<String, Value> {
+    for errands in errands.values_mut().filter_map(Value::as_array_mut) {
+        errands.retain(|errand| errand["disabled"] != true);
+        for errand in errands.iter_mut().filter_map(Value::as_object_mut) {
+            errand.shift_remove("disabled");
+        }
     }
-    errand
+    errands
 }

@@ -7,13 +7,16 @@ use std::{fs, io};
 use odb_adapter_sdk::protocol::Plan;
 use odb_adapter_sdk::yaml;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::broker_config::BrokerConfig;
-use super::file::{DeploymentKeys, InputsFile, Variable};
-use super::near::near;
+use super::file::{
+    BrokerConfig, BrokerSettings, DeploymentKeys, Form, InputsFile, Software, Variable,
+};
 use super::plan::{CatalogPlan, NamedPlan, PlanError, at};
-use super::{FILE_NAME, Form, Forms, Inputs};
+use super::{FILE_NAME, Forms, Inputs};
+
+/// How far above an executable its package may be: Cargo's are two folders deep.
+const FOLDERS: usize = 3;
 
 /// The time for a call unless the inputs give another.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -39,82 +42,50 @@ pub struct Sources {
 
 /// Why there are no inputs.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum InputsError {
-    /// A file that cannot be read.
     #[error("could not read `{}`", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// The underlying error.
         #[source]
         source: io::Error,
     },
-    /// A file with unexpected content.
     #[error("`{}` is not {expected}{location}", path.display())]
     NotValid {
-        /// The file.
         path: PathBuf,
-        /// The expected type.
         expected: &'static str,
-        /// The location, as the end of a sentence.
+        /// As the end of a sentence.
         location: String,
-        /// The underlying error.
         #[source]
         source: yaml::Error,
     },
-    /// A plan that is none.
     #[error("`{}` has a plan that cannot be used", path.display())]
     Plan {
-        /// The file.
         path: PathBuf,
-        /// The underlying error.
         #[source]
         source: PlanError,
     },
-    /// The plan is not in the inputs.
     #[error("unknown plan `{name}` in `{}`; available: {}", path.display(), names(known))]
     UnknownPlan {
-        /// The file.
         path: PathBuf,
-        /// The name.
         name: String,
-        /// The existing names.
         known: Vec<String>,
     },
-    /// A plan of the command line that is nowhere.
     #[error("unknown plan `{}`: no file has this name; available in the inputs: {}", chosen.display(), names(known))]
-    NoSuchPlan {
-        /// The given path.
-        chosen: PathBuf,
-        /// The existing names.
-        known: Vec<String>,
-    },
-    /// A key that plans do not have.
+    NoSuchPlan { chosen: PathBuf, known: Vec<String> },
     #[error("`{}` gives plan `{plan}` the key `{key}`; the keys are `name`, `properties`, `lifecycle_errands`, `instance_groups`, `update`", path.display())]
     UnknownPlanKey {
-        /// The file.
         path: PathBuf,
-        /// The plan.
         plan: String,
-        /// The key.
         key: String,
     },
-    /// A deadline that no broker has.
     #[error("`{}` gives {seconds} seconds for a call; give from 1 to {LONGEST_DEADLINE}", path.display())]
-    Deadline {
-        /// The file.
-        path: PathBuf,
-        /// The given timeout.
-        seconds: u64,
-    },
-    /// There is nothing to ask the adapter with.
+    Deadline { path: PathBuf, seconds: u64 },
     #[error(
         "{missing} for the adapter's requests are missing; write them into `{FILE_NAME}` beside the adapter, or give {option}"
     )]
     Missing {
-        /// The missing part.
         missing: &'static str,
-        /// Option of the command line that gives it.
         option: &'static str,
     },
 }
@@ -122,6 +93,16 @@ pub enum InputsError {
 fn names(names: &[String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
+}
+
+/// The inputs in an adapter's folder, or beside an executable, or in one of the folders above.
+pub(crate) fn near(adapter: &Path) -> Option<PathBuf> {
+    let adapter = std::path::absolute(adapter).ok()?;
+    adapter
+        .ancestors()
+        .take(1 + FOLDERS)
+        .map(|folder| folder.join(FILE_NAME))
+        .find(|file| file.is_file())
 }
 
 impl Inputs {
@@ -147,26 +128,49 @@ impl Inputs {
             None => InputsFile::default(),
         };
         let named = path.clone().unwrap_or_else(|| PathBuf::from(FILE_NAME));
-        let folder = named.parent().unwrap_or(Path::new("")).to_owned();
-        let broker_config = match (&sources.broker_config, &file.broker_config) {
-            (Some(given), _) => Some(given.clone()),
-            (None, Some(named)) => Some(folder.join(named)),
-            (None, None) => None,
+        let folder = named.parent().unwrap_or(Path::new(""));
+        let of_file = file.broker_config.map(|config| folder.join(config));
+        let broker_config = sources.broker_config.clone().or(of_file);
+        let broker = broker_config.as_deref().map(Broker::read).transpose()?;
+        let (settings, of_broker) = match broker {
+            Some(broker) => (broker.settings, Some((broker.software, broker.plans))),
+            None => (BrokerSettings::default(), None),
         };
-        let broker = broker_config.map(|path| Broker::read(&path)).transpose()?;
-
+        let (broker_software, broker_plans) = of_broker.unzip();
+        let Software {
+            releases,
+            stemcells,
+        } = software(sources, file.service_deployment, broker_software)?;
+        if let Some((plan, key)) = unknown_key(&file.plans) {
+            let (path, plan, key) = (named, plan.to_owned(), key.to_owned());
+            return Err(InputsError::UnknownPlanKey { path, plan, key });
+        }
+        let plans = for_adapters(&named, file.plans, &file.global_properties)?;
         let inputs = Self {
-            file: path,
-            releases: Value::Null,
-            stemcells: Value::Null,
-            plans: for_adapters_strictly(&named, file.plans, &file.global_properties)?,
-            environment: environment(&folder, file.environment)?,
-            forms: forms(file.forms, broker.as_ref()),
+            releases,
+            stemcells,
+            plans: if plans.is_empty() {
+                broker_plans.unwrap_or_default()
+            } else {
+                plans
+            },
+            environment: environment(folder, file.environment)?,
+            forms: match &file.forms {
+                Some(forms) => Forms {
+                    stdin: forms.contains(&Form::Stdin),
+                    arguments: forms.contains(&Form::Arguments),
+                },
+                None => Forms {
+                    stdin: settings.use_stdin.unwrap_or(true),
+                    arguments: true,
+                },
+            },
             secure_manifests: file
                 .secure_manifests
-                .or(broker.as_ref().and_then(|broker| broker.secure_manifests))
+                .or(settings.enable_secure_manifests)
                 .unwrap_or(true),
             deadline: deadline(&named, sources.deadline, file.deadline_in_seconds)?,
+            file: path,
             unknown_parameters: file.unknown_parameters,
             untyped_parameters: file.untyped_parameters,
             plain_secrets: file.plain_secrets,
@@ -177,72 +181,33 @@ impl Inputs {
             bindings: file.bindings,
             unbindings: file.unbindings,
         };
-        inputs
-            .with_service_deployment(sources, file.service_deployment.as_ref(), broker.as_ref())?
-            .with_plans_of(broker, &sources.plans)?
-            .checked(&named)
+        inputs.with_plans_of(&sources.plans)?.checked(&named)
     }
 
-    fn with_service_deployment(
-        mut self,
-        sources: &Sources,
-        keys: Option<&DeploymentKeys>,
-        broker: Option<&Broker>,
-    ) -> Result<Self, InputsError> {
-        (self.releases, self.stemcells) = match (&sources.service_deployment, keys, broker) {
-            (Some(path), _, _) => {
-                let document: Value = read(path, "a service deployment")?;
-                (document["releases"].clone(), document["stemcells"].clone())
-            }
-            (None, Some(keys), _) => (keys.releases(), keys.stemcells()),
-            (None, None, Some(broker)) => (broker.releases.clone(), broker.stemcells.clone()),
-            (None, None, None) => {
-                return Err(InputsError::Missing {
-                    missing: "releases and stemcells",
-                    option: "`--broker-config` or `--service-deployment`",
-                });
-            }
-        };
-        Ok(self)
-    }
-
-    fn with_plans_of(
-        mut self,
-        broker: Option<Broker>,
-        chosen: &[PathBuf],
-    ) -> Result<Self, InputsError> {
-        if self.plans.is_empty() {
-            self.plans = broker.map(|broker| broker.plans).unwrap_or_default();
-        }
+    /// Keeps only these plans, if any is named, and removes the cases that need other plans.
+    fn with_plans_of(mut self, chosen: &[PathBuf]) -> Result<Self, InputsError> {
         if !chosen.is_empty() {
-            self = self.with_plans_alone(chosen)?;
+            let chosen = chosen.iter().map(|chosen| self.chosen_plan(chosen));
+            let chosen: Vec<NamedPlan> = chosen.collect::<Result<_, _>>()?;
+            let known = std::mem::replace(&mut self.plans, chosen);
+            let chosen = &self.plans;
+            let is_of =
+                |plans: &[NamedPlan], name: &str| plans.iter().any(|plan| plan.name == name);
+            let stays = |name: &str| !is_of(&known, name) || is_of(chosen, name);
+            let may_stay = |name: &Option<String>| name.as_deref().is_none_or(stays);
+            self.parameters.retain(|case| may_stay(&case.plan));
+            self.refused_parameters.retain(|case| may_stay(&case.plan));
+            self.plan_changes
+                .retain(|change| stays(&change.from) && stays(&change.to));
+            if let Some(bindings) = &mut self.bindings {
+                bindings.retain(|case| may_stay(&case.plan));
+            }
         }
         if self.plans.is_empty() {
             return Err(InputsError::Missing {
                 missing: "plans",
                 option: "`--broker-config` or `--plan`",
             });
-        }
-        Ok(self)
-    }
-
-    /// Keeps only these plans and removes the cases that need other plans.
-    fn with_plans_alone(mut self, chosen: &[PathBuf]) -> Result<Self, InputsError> {
-        let chosen = chosen.iter().map(|chosen| self.chosen_plan(chosen));
-        let chosen: Vec<NamedPlan> = chosen.collect::<Result<_, _>>()?;
-        let known = std::mem::replace(&mut self.plans, chosen);
-        let chosen = &self.plans;
-        let is_of = |plans: &[NamedPlan], name: &str| plans.iter().any(|plan| plan.name == name);
-        let stays = |name: &str| !is_of(&known, name) || is_of(chosen, name);
-        let may_stay = |name: Option<&str>| name.is_none_or(stays);
-        self.parameters
-            .retain(|case| may_stay(case.plan.as_deref()));
-        self.refused_parameters
-            .retain(|case| may_stay(case.plan.as_deref()));
-        self.plan_changes
-            .retain(|change| stays(&change.from) && stays(&change.to));
-        if let Some(bindings) = &mut self.bindings {
-            bindings.retain(|case| may_stay(case.plan.as_deref()));
         }
         Ok(self)
     }
@@ -256,42 +221,38 @@ impl Inputs {
         }
         Err(InputsError::NoSuchPlan {
             chosen: chosen.to_owned(),
-            known: self.plans.iter().map(|plan| plan.name.clone()).collect(),
+            known: self.plan_names(),
         })
     }
 
-    /// Checks that every reference to a plan names an existing plan.
     fn checked(self, path: &Path) -> Result<Self, InputsError> {
-        let of_parameters = self.parameters.iter().filter_map(|case| case.plan.as_ref());
-        let refused = self.refused_parameters.iter();
-        let of_refused = refused.filter_map(|case| case.plan.as_ref());
-        let changes = self.plan_changes.iter();
-        let of_changes = changes.flat_map(|change| [&change.from, &change.to]);
-        let bindings = self.bindings.iter().flatten();
-        let of_bindings = bindings.filter_map(|case| case.plan.as_ref());
-        let unknown = of_parameters
-            .chain(of_refused)
-            .chain(of_changes)
-            .chain(of_bindings)
-            .find(|name| self.plan(name).is_none());
-        match unknown {
+        match self.unknown_plan().cloned() {
             None => Ok(self),
             Some(name) => Err(InputsError::UnknownPlan {
                 path: path.to_owned(),
-                name: name.clone(),
-                known: self.plans.iter().map(|plan| plan.name.clone()).collect(),
+                name,
+                known: self.plan_names(),
             }),
         }
     }
+
+    fn unknown_plan(&self) -> Option<&String> {
+        let parameters = self.parameters.iter().filter_map(|case| case.plan.as_ref());
+        let refused = self.refused_parameters.iter();
+        let refused = refused.filter_map(|case| case.plan.as_ref());
+        let changes = self.plan_changes.iter();
+        let changes = changes.flat_map(|change| [&change.from, &change.to]);
+        let bindings = self.bindings.iter().flatten();
+        let bindings = bindings.filter_map(|case| case.plan.as_ref());
+        let mut named = parameters.chain(refused).chain(changes).chain(bindings);
+        named.find(|name| self.plan(name).is_none())
+    }
 }
 
-/// The values of a broker's configuration.
 struct Broker {
-    releases: Value,
-    stemcells: Value,
+    software: Software,
     plans: Vec<NamedPlan>,
-    secure_manifests: Option<bool>,
-    uses_stdin: bool,
+    settings: BrokerSettings,
 }
 
 impl Broker {
@@ -299,13 +260,27 @@ impl Broker {
         let config: BrokerConfig = read(path, "a broker's configuration")?;
         let global = config.service_catalog.global_properties.unwrap_or_default();
         Ok(Self {
-            releases: config.service_deployment.releases(),
-            stemcells: config.service_deployment.stemcells(),
+            software: config.service_deployment.into(),
             plans: for_adapters(path, config.service_catalog.plans, &global)?,
-            secure_manifests: config.broker.enable_secure_manifests,
-            uses_stdin: config.broker.use_stdin.unwrap_or(true),
+            settings: config.broker,
         })
     }
+}
+
+fn software(
+    sources: &Sources,
+    keys: Option<DeploymentKeys>,
+    broker: Option<Software>,
+) -> Result<Software, InputsError> {
+    if let Some(path) = &sources.service_deployment {
+        return read(path, "a service deployment");
+    }
+    keys.map(Software::from)
+        .or(broker)
+        .ok_or(InputsError::Missing {
+            missing: "releases and stemcells",
+            option: "`--broker-config` or `--service-deployment`",
+        })
 }
 
 fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, InputsError> {
@@ -328,21 +303,12 @@ fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, I
     })
 }
 
-fn for_adapters_strictly(
-    path: &Path,
-    plans: Vec<CatalogPlan>,
-    global: &Map<String, Value>,
-) -> Result<Vec<NamedPlan>, InputsError> {
-    for plan in &plans {
-        if let Some(key) = plan.other.keys().next() {
-            return Err(InputsError::UnknownPlanKey {
-                path: path.to_owned(),
-                plan: plan.name().to_owned(),
-                key: key.clone(),
-            });
-        }
-    }
-    for_adapters(path, plans, global)
+/// A key that plans of the check's own file do not have, and its plan.
+fn unknown_key(plans: &[CatalogPlan]) -> Option<(&str, &str)> {
+    plans.iter().find_map(|plan| {
+        let key = plan.other.keys().next()?;
+        Some((plan.name.as_str(), key.as_str()))
+    })
 }
 
 fn for_adapters(
@@ -351,22 +317,18 @@ fn for_adapters(
     global: &Map<String, Value>,
 ) -> Result<Vec<NamedPlan>, InputsError> {
     let plans = plans.into_iter().map(|plan| plan.for_adapters(global));
-    plans
-        .collect::<Result<_, _>>()
-        .map_err(|source| InputsError::Plan {
-            path: path.to_owned(),
-            source,
-        })
+    plans.collect::<Result<_, _>>().map_err(unusable(path))
 }
 
 fn plan_of_file(path: &Path) -> Result<NamedPlan, InputsError> {
     let plan: Plan = read(path, "a plan")?;
-    let document = serde_json::to_value(plan).expect("a plan can be written as JSON");
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    NamedPlan::of_document(name.into_owned(), document).map_err(|source| InputsError::Plan {
-        path: path.to_owned(),
-        source,
-    })
+    NamedPlan::of_document(name.into_owned(), &json!(plan)).map_err(unusable(path))
+}
+
+fn unusable(path: &Path) -> impl FnOnce(PlanError) -> InputsError {
+    let path = path.to_owned();
+    |source| InputsError::Plan { path, source }
 }
 
 fn environment(
@@ -390,23 +352,6 @@ fn environment(
         .into_iter()
         .map(|(name, variable)| Ok((name, value(variable)?)))
         .collect()
-}
-
-fn forms(named: Option<Vec<Form>>, broker: Option<&Broker>) -> Forms {
-    match (named, broker) {
-        (Some(named), _) => Forms {
-            stdin: named.contains(&Form::Stdin),
-            arguments: named.contains(&Form::Arguments),
-        },
-        (None, Some(broker)) if !broker.uses_stdin => Forms {
-            stdin: false,
-            arguments: true,
-        },
-        (None, _) => Forms {
-            stdin: true,
-            arguments: true,
-        },
-    }
 }
 
 fn deadline(

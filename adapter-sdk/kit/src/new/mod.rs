@@ -2,146 +2,138 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | here | creating the folder, and errors |
-//! | `command` | the command line |
+//! | here | the command line, creating the folder |
 //! | `name` | valid names of adapters |
 //! | `sdk` | where an adapter in Rust finds the SDK |
 //! | `skeleton` | the files, from `skeletons/` with their placeholders |
 
-mod command;
 mod name;
 mod sdk;
 mod skeleton;
 
+use std::error::Error;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-pub use command::{NewArguments, execute};
-pub use name::{AdapterName, NotAnAdapterName};
-pub use sdk::{NoSdk, Sdk};
+use clap::Args;
 
-use skeleton::{File, Placeholders};
+use self::name::{AdapterName, NotAnAdapterName};
+use self::sdk::Sdk;
+use self::skeleton::{File, Placeholders};
+use crate::command_line::failed;
 
-/// The language of an adapter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Language {
-    /// Rust, with this SDK.
-    Rust(Sdk),
-    /// Templates, served by `template-service-adapter`.
-    Templates,
-}
-
-/// A new adapter to create.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewAdapter {
+#[derive(Debug, Args)]
+pub(crate) struct NewArguments {
+    /// Folder to create, named like the adapter: lower-case letters, digits and hyphens.
+    #[arg(value_name = "NAME")]
     folder: PathBuf,
-    name: AdapterName,
-    language: Language,
+    /// Create an adapter of templates, without code. Default: an adapter in Rust.
+    #[arg(long)]
+    template: bool,
+    /// Folder `adapter-sdk` of a checkout, for an adapter in Rust. Default: that of the checkout this executable
+    /// was built in.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "template")]
+    sdk: Option<PathBuf>,
 }
 
 /// Why the adapter could not be created.
 #[derive(Debug, thiserror::Error)]
-pub enum NewAdapterError {
-    /// The last part of the path is no name.
+enum NewAdapterError {
     #[error("the folder cannot be that of an adapter")]
     Name(#[source] NotAnAdapterName),
-    /// There is something already.
     #[error("`{}` already exists; choose another name, or remove it first", .0.display())]
     Exists(PathBuf),
-    /// The folder could not be made.
     #[error("could not make the folder `{}`", folder.display())]
     MakeFolder {
-        /// The folder.
         folder: PathBuf,
-        /// The underlying error.
         #[source]
         source: io::Error,
     },
-    /// A file could not be written.
     #[error("could not write `{}`", file.display())]
     WriteFile {
-        /// The file.
         file: PathBuf,
-        /// The underlying error.
         #[source]
         source: io::Error,
     },
 }
 
-impl NewAdapter {
-    /// An adapter in a folder that does not exist yet and is called as the adapter is to be.
-    pub fn at(folder: &Path, language: Language) -> Result<Self, NewAdapterError> {
-        let name = folder
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        Ok(Self {
-            folder: folder.to_owned(),
-            name: name.parse().map_err(NewAdapterError::Name)?,
-            language,
-        })
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &AdapterName {
-        &self.name
-    }
-
-    /// Creates the folder with all files. On an error nothing remains.
-    pub fn make(&self) -> Result<(), NewAdapterError> {
-        fs::create_dir(&self.folder).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => NewAdapterError::Exists(self.folder.clone()),
-            _ => NewAdapterError::MakeFolder {
-                folder: self.folder.clone(),
-                source,
-            },
-        })?;
-        self.fill().inspect_err(|_| {
-            // The original error is reported, not one of this clean-up.
-            let _ = fs::remove_dir_all(&self.folder);
-        })
-    }
-
-    fn fill(&self) -> Result<(), NewAdapterError> {
-        let placeholders = Placeholders::new(&self.name, &self.language);
-        let of_the_language = match &self.language {
-            Language::Rust(_) => skeleton::RUST,
-            Language::Templates => skeleton::TEMPLATES,
-        };
-        for file in skeleton::SHARED.iter().chain(of_the_language) {
-            let path = self.folder.join(placeholders.fill(file.path));
-            write(&path, file, &placeholders.fill(file.text))
-                .map_err(|source| NewAdapterError::WriteFile { file: path, source })?;
+pub(crate) fn execute(arguments: &NewArguments) -> ExitCode {
+    match make(arguments) {
+        Ok(name) => {
+            // A failure to print is ignored.
+            let _ = io::stdout().write_all(how_to_go_on(arguments, &name).as_bytes());
+            ExitCode::SUCCESS
         }
-        self.take_the_lock_along()
+        Err(error) => failed("odb-adapter", error.as_ref()),
     }
+}
 
-    /// An adapter is built with the versions of crates that its SDK is tested with.
-    fn take_the_lock_along(&self) -> Result<(), NewAdapterError> {
-        let Language::Rust(sdk) = &self.language else {
-            return Ok(());
-        };
-        let Some(lock) = sdk.lock() else {
-            return Ok(());
-        };
-        let file = self.folder.join("Cargo.lock");
-        match fs::copy(lock, &file) {
-            Ok(_) => Ok(()),
-            Err(source) => Err(NewAdapterError::WriteFile { file, source }),
-        }
+fn how_to_go_on(arguments: &NewArguments, name: &AdapterName) -> String {
+    let folder = arguments.folder.display();
+    let steps = if arguments.template {
+        "odb-adapter check adapter\n  odb-sandbox up --broker broker.yml --adapter adapter --state sandbox"
+            .to_owned()
+    } else {
+        format!(
+            "cargo test\n  odb-sandbox up --broker broker.yml --adapter target/debug/{name} --state sandbox"
+        )
+    };
+    format!("Made {folder}. Go on with\n\n  cd {folder}\n  {steps}\n\nSee README.md there.\n")
+}
+
+/// Creates the folder with all files. On an error nothing remains.
+fn make(arguments: &NewArguments) -> Result<AdapterName, Box<dyn Error>> {
+    let sdk = match (&arguments.sdk, arguments.template) {
+        (_, true) => None,
+        (Some(folder), false) => Some(Sdk::at(folder)?),
+        (None, false) => Some(Sdk::of_this_checkout()?),
+    };
+    let folder = &arguments.folder;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let name: AdapterName = name.parse().map_err(NewAdapterError::Name)?;
+    fs::create_dir(folder).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => NewAdapterError::Exists(folder.clone()),
+        _ => NewAdapterError::MakeFolder {
+            folder: folder.clone(),
+            source,
+        },
+    })?;
+    fill(folder, &name, sdk.as_ref()).inspect_err(|_| {
+        // The original error is reported, not one of this clean-up.
+        let _ = fs::remove_dir_all(folder);
+    })?;
+    Ok(name)
+}
+
+fn fill(folder: &Path, name: &AdapterName, sdk: Option<&Sdk>) -> Result<(), NewAdapterError> {
+    let placeholders = Placeholders::new(name, sdk);
+    let of_the_language = match sdk {
+        Some(_) => skeleton::RUST,
+        None => skeleton::TEMPLATES,
+    };
+    for file in skeleton::SHARED.iter().chain(of_the_language) {
+        let path = folder.join(placeholders.fill(file.path));
+        write(&path, file, &placeholders.fill(file.text))
+            .map_err(|source| NewAdapterError::WriteFile { file: path, source })?;
     }
+    // An adapter is built with the versions of crates that its SDK is tested with.
+    if let Some(lock) = sdk.and_then(Sdk::lock) {
+        let file = folder.join("Cargo.lock");
+        fs::copy(lock, &file).map_err(|source| NewAdapterError::WriteFile { file, source })?;
+    }
+    Ok(())
 }
 
 fn write(path: &Path, file: &File, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(file.kind.mode())
-        .open(path)?
-        .write_all(text.as_bytes())
+    // Before the user's own mask.
+    let mode = if file.is_executable { 0o777 } else { 0o666 };
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(mode);
+    options.open(path)?.write_all(text.as_bytes())
 }

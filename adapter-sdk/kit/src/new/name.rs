@@ -4,15 +4,13 @@ use std::str::FromStr;
 /// The name of an adapter. It becomes the name of a Cargo package, a BOSH release, a job and a service offering, so it
 /// must be valid for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AdapterName(String);
+pub(super) struct AdapterName(String);
 
 /// Why a text is no name of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnAdapterName {
-    /// Too short or too long.
+pub(super) enum NotAnAdapterName {
     #[error("`{0}` is not from 2 to {MAX_LENGTH} characters long")]
     Length(String),
-    /// A character that is invalid in one of these names.
     #[error(
         "`{0}` must begin with a letter and be of lower-case letters, digits and single hyphens"
     )]
@@ -26,82 +24,12 @@ pub enum NotAnAdapterName {
 const MAX_LENGTH: usize = 40;
 
 /// Names that `cargo new` rejects for a package (keywords, crates of the toolchain, folders of `target`), and those
-/// that some YAML parser reads as null or a boolean.
-const RESERVED: &[&str] = &[
-    "abstract",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "build",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "deps",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "examples",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "incremental",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "no",
-    "null",
-    "off",
-    "on",
-    "override",
-    "panic",
-    "priv",
-    "proc-macro",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "where",
-    "while",
-    "yes",
-    "yield",
-];
-
-impl AdapterName {
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+/// that some YAML parser reads as null or a boolean, separated by blanks.
+const RESERVED: &str = "abstract alloc as async await become box break build const continue core crate deps do dyn \
+    else enum examples extern false final fn for gen if impl in incremental let loop macro \
+    match mod move mut no null off on override panic priv proc-macro pub ref return self static \
+    std struct super test trait true try type typeof unsafe unsized use virtual where while yes \
+    yield";
 
 impl fmt::Display for AdapterName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,7 +52,7 @@ impl FromStr for AdapterName {
             Err(NotAnAdapterName::Character(name))
         } else if !(2..=MAX_LENGTH).contains(&name.len()) {
             Err(NotAnAdapterName::Length(name))
-        } else if RESERVED.contains(&name.as_str()) {
+        } else if RESERVED.split(' ').any(|reserved| reserved == name) {
             Err(NotAnAdapterName::Reserved(name))
         } else {
             Ok(Self(name))
@@ -143,7 +71,7 @@ mod tests {
     #[test]
     fn names_of_words_and_hyphens_are_taken() {
         for text in ["my-cache", "redis", "s3-gateway", "x1"] {
-            assert_eq!(name(text).unwrap().as_str(), text);
+            assert_eq!(name(text).unwrap().to_string(), text);
         }
     }
 

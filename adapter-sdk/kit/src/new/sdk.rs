@@ -2,28 +2,24 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The folder with the SDK in a checkout, for adapters that use it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sdk {
-    folder: PathBuf,
+pub(super) struct Sdk {
+    /// Absolute.
+    pub(super) folder: PathBuf,
 }
 
 /// Why there is no SDK.
 #[derive(Debug, thiserror::Error)]
-pub enum NoSdk {
-    /// This executable is not within a checkout.
+pub(super) enum NoSdk {
     #[error("this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk")]
     NotFound,
-    /// The folder does not contain the SDK.
     #[error("`{}` is not the SDK: it has no Cargo.toml of `odb-adapter-sdk`", .0.display())]
     NotTheSdk(PathBuf),
-    /// A path that a manifest of Cargo cannot hold.
     #[error("`{}` has characters that are not allowed in Cargo.toml", .0.display())]
     NotText(PathBuf),
 }
 
 impl Sdk {
-    /// The SDK in that folder.
-    pub fn at(folder: &Path) -> Result<Self, NoSdk> {
+    pub(super) fn at(folder: &Path) -> Result<Self, NoSdk> {
         let not_the_sdk = || NoSdk::NotTheSdk(folder.to_owned());
         let folder = folder.canonicalize().map_err(|_| not_the_sdk())?;
         if !is_the_sdk(&folder) {
@@ -40,7 +36,7 @@ impl Sdk {
     }
 
     /// The SDK of the checkout in which this executable was built.
-    pub fn of_this_checkout() -> Result<Self, NoSdk> {
+    pub(super) fn of_this_checkout() -> Result<Self, NoSdk> {
         let executable = env::current_exe()
             .and_then(fs::canonicalize)
             .map_err(|_| NoSdk::NotFound)?;
@@ -52,13 +48,8 @@ impl Sdk {
         Self::at(&folder)
     }
 
-    /// The folder, absolute.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// The lock of the checkout: which versions of other crates the SDK is tested with.
-    pub fn lock(&self) -> Option<PathBuf> {
+    pub(super) fn lock(&self) -> Option<PathBuf> {
         let lock = self.folder.parent()?.join("Cargo.lock");
         lock.is_file().then_some(lock)
     }

@@ -1,33 +1,13 @@
-use std::path::Path;
-
 use uuid::Uuid;
 
-use super::{AdapterName, Language};
+use super::name::AdapterName;
+use super::sdk::Sdk;
 
 /// A file of a skeleton. Path and text have placeholders between @ signs.
 pub(super) struct File {
     pub(super) path: &'static str,
     pub(super) text: &'static str,
-    pub(super) kind: Kind,
-}
-
-/// The purpose of a file.
-#[derive(Clone, Copy)]
-pub(super) enum Kind {
-    /// It is read.
-    Text,
-    /// It is run.
-    Executable,
-}
-
-impl Kind {
-    /// Before the user's own mask.
-    pub(super) const fn mode(self) -> u32 {
-        match self {
-            Self::Text => 0o666,
-            Self::Executable => 0o777,
-        }
-    }
+    pub(super) is_executable: bool,
 }
 
 macro_rules! text {
@@ -35,12 +15,11 @@ macro_rules! text {
         File {
             path: $path,
             text: include_str!(concat!("../../skeletons/", $source)),
-            kind: Kind::Text,
+            is_executable: false,
         }
     };
 }
 
-/// The files of every adapter.
 pub(super) const SHARED: &[File] = &[
     text!("broker.yml" from "shared/broker.yml"),
     text!("jobs/@NAME@-server/job.yml" from "shared/jobs/server/job.yml"),
@@ -49,7 +28,6 @@ pub(super) const SHARED: &[File] = &[
     text!("jobs/@NAME@-server/server.conf.tera" from "shared/jobs/server/server.conf.tera"),
 ];
 
-/// Further files of an adapter in Rust.
 pub(super) const RUST: &[File] = &[
     text!(".gitignore" from "rust/gitignore"),
     text!("Cargo.toml" from "rust/Cargo.toml"),
@@ -68,7 +46,7 @@ pub(super) const TEMPLATES: &[File] = &[
     File {
         path: "adapter/adapter.yml",
         text: include_str!("../../skeletons/template/adapter.yml"),
-        kind: Kind::Executable,
+        is_executable: true,
     },
     text!("adapter/binding.json.tera" from "template/binding.json.tera"),
     text!("adapter/manifest.yml.tera" from "template/manifest.yml.tera"),
@@ -78,16 +56,17 @@ pub(super) const TEMPLATES: &[File] = &[
     text!("adapter/schemas/update.json" from "template/schemas/update.json"),
 ];
 
-/// The replacements of the words between @ signs.
 pub(super) struct Placeholders(Vec<(&'static str, String)>);
 
 impl Placeholders {
     /// Those of an adapter. The ids of its offering and plans are new each time, since no two offerings of a platform
     /// may share them.
-    pub(super) fn new(name: &AdapterName, language: &Language) -> Self {
-        let (sdk, broker_file) = match language {
-            Language::Rust(sdk) => (sdk.folder(), "broker.yml"),
-            Language::Templates => (Path::new(""), "../broker.yml"),
+    pub(super) fn new(name: &AdapterName, sdk: Option<&Sdk>) -> Self {
+        let sdk_folder = sdk.map(|sdk| sdk.folder.display().to_string());
+        let broker_file = if sdk.is_some() {
+            "broker.yml"
+        } else {
+            "../broker.yml"
         };
         Self(vec![
             ("@NAME@", name.to_string()),
@@ -95,7 +74,7 @@ impl Placeholders {
             ("@SMALL_PLAN_ID@", Uuid::new_v4().to_string()),
             ("@LARGE_PLAN_ID@", Uuid::new_v4().to_string()),
             ("@BROKER_FILE@", broker_file.to_owned()),
-            ("@SDK@", sdk.display().to_string()),
+            ("@SDK@", sdk_folder.unwrap_or_default()),
         ])
     }
 

@@ -1,10 +1,8 @@
-use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// File that makes a folder an adapter of templates.
 const TEMPLATE_FILE: &str = "adapter.yml";
 
 /// Where `odb-adapter new` puts that folder.
@@ -13,57 +11,36 @@ const FOLDER_OF_NEW: &str = "adapter";
 /// The executable that serves such folders.
 const TEMPLATE_ADAPTER: &str = "template-service-adapter";
 
-/// The variable that names the folder to serve.
 const TEMPLATE_FOLDER: &str = "SERVICE_ADAPTER_FOLDER";
 
-/// An adapter's executable and the environment variables that it requires.
+/// An adapter: its executable, and the folder that this serves if it is one of templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    pub(super) executable: PathBuf,
-    pub(super) environment: Vec<(OsString, OsString)>,
+    executable: PathBuf,
+    folder: Option<PathBuf>,
 }
 
 /// Why a path is no adapter.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum ProgramError {
-    /// There is nothing to look at.
     #[error("could not look at `{}`", path.display())]
     Unreadable {
-        /// The path as it was given.
         path: PathBuf,
-        /// The underlying error.
         #[source]
         source: io::Error,
     },
-    /// A file that cannot be run.
     #[error("`{}` is not executable; make it so with `chmod +x`", path.display())]
-    NotExecutable {
-        /// The path.
-        path: PathBuf,
-    },
-    /// A folder without an adapter in it.
+    NotExecutable { path: PathBuf },
     #[error("folder `{}` has no `{TEMPLATE_FILE}`, so it is not a template adapter", path.display())]
-    NoTemplates {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A folder without an adapter in it, and one in a folder of it.
+    NoTemplates { path: PathBuf },
     #[error("folder `{}` has no `{TEMPLATE_FILE}`; did you mean `{}`?", path.display(), meant.display())]
-    NoTemplatesHere {
-        /// The folder as it was given.
-        path: PathBuf,
-        /// The folder in it that has an adapter.
-        meant: PathBuf,
-    },
-    /// A folder of templates, without an executable to serve it.
+    NoTemplatesHere { path: PathBuf, meant: PathBuf },
     #[error(
         "`{}` is a folder of templates, and `{TEMPLATE_ADAPTER}` is neither beside this executable nor in a folder of PATH",
         path.display()
     )]
-    NoTemplateAdapter {
-        /// The folder.
-        path: PathBuf,
-    },
+    NoTemplateAdapter { path: PathBuf },
 }
 
 impl Program {
@@ -75,24 +52,36 @@ impl Program {
         };
         let absolute = fs::canonicalize(path).map_err(unreadable)?;
         if absolute.is_dir() {
-            let meant = path.join(FOLDER_OF_NEW);
-            if !absolute.join(TEMPLATE_FILE).is_file() && meant.join(TEMPLATE_FILE).is_file() {
-                let path = path.to_owned();
-                return Err(ProgramError::NoTemplatesHere { path, meant });
-            }
-            return Self::of_folder(&absolute);
+            return Self::of_folder(path, absolute);
         }
         // Called by the given name, because an adapter may read its own name.
-        let called = std::path::absolute(path).map_err(unreadable)?;
-        if is_executable(&called) {
-            Ok(Self {
-                executable: called,
-                environment: Vec::new(),
-            })
-        } else {
-            Err(ProgramError::NotExecutable {
-                path: path.to_owned(),
-            })
+        let executable = std::path::absolute(path).map_err(unreadable)?;
+        if !is_executable(&executable) {
+            let path = path.to_owned();
+            return Err(ProgramError::NotExecutable { path });
+        }
+        Ok(Self {
+            executable,
+            folder: None,
+        })
+    }
+
+    fn of_folder(given: &Path, folder: PathBuf) -> Result<Self, ProgramError> {
+        let meant = given.join(FOLDER_OF_NEW);
+        if !folder.join(TEMPLATE_FILE).is_file() {
+            return Err(if meant.join(TEMPLATE_FILE).is_file() {
+                let path = given.to_owned();
+                ProgramError::NoTemplatesHere { path, meant }
+            } else {
+                ProgramError::NoTemplates { path: folder }
+            });
+        }
+        match template_adapter() {
+            Some(executable) => Ok(Self {
+                executable,
+                folder: Some(folder),
+            }),
+            None => Err(ProgramError::NoTemplateAdapter { path: folder }),
         }
     }
 
@@ -101,19 +90,8 @@ impl Program {
         &self.executable
     }
 
-    fn of_folder(folder: &Path) -> Result<Self, ProgramError> {
-        if !folder.join(TEMPLATE_FILE).is_file() {
-            return Err(ProgramError::NoTemplates {
-                path: folder.to_owned(),
-            });
-        }
-        let executable = template_adapter().ok_or_else(|| ProgramError::NoTemplateAdapter {
-            path: folder.to_owned(),
-        })?;
-        Ok(Self {
-            executable,
-            environment: vec![(TEMPLATE_FOLDER.into(), folder.into())],
-        })
+    pub(crate) fn folder_variable(&self) -> Option<(&'static str, &Path)> {
+        Some((TEMPLATE_FOLDER, self.folder.as_deref()?))
     }
 }
 

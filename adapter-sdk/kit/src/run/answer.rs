@@ -1,10 +1,10 @@
-use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Subcommand};
+use odb_adapter_sdk::protocol::{ExitCode, GeneratedManifest, ManifestText, Subcommand};
 use odb_adapter_sdk::{json, yaml};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::process::Ended;
+use crate::process::{End, Ended};
 
-/// The form of a request to the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// As a document on stdin.
@@ -13,9 +13,7 @@ pub(super) enum Form {
     Arguments,
 }
 
-/// The parsed stdout of an adapter.
 pub(super) enum Answer {
-    /// A parsed manifest, with the other members of the answer.
     Manifest {
         generated: Box<GeneratedManifest>,
         document: Value,
@@ -42,7 +40,6 @@ pub(super) enum NoAnswer {
 }
 
 impl Answer {
-    /// Parses the output of a successful adapter.
     pub(super) fn of(subcommand: Subcommand, form: Form, ended: &Ended) -> Result<Self, NoAnswer> {
         if subcommand == Subcommand::DeleteBinding {
             return Ok(Self::Nothing);
@@ -88,4 +85,125 @@ pub(super) fn objection(manifest: &Value, deployment: &str) -> Option<String> {
         });
         floats.then(|| format!("one of its `{kind}` has a version that ends in `latest`"))
     })
+}
+
+/// The result of a call (`spec/contracts/adapter-protocol.md`, "Exit codes").
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Explanation {
+    /// The broker's reaction.
+    pub(super) broker: String,
+    /// The user's view.
+    pub(super) user: String,
+}
+
+const GENERIC: &str = "that the operation failed, and an id to quote; the operator finds stderr in the log under this id";
+
+/// A call that gave an answer which a broker takes.
+pub(super) fn answered(subcommand: Subcommand) -> Explanation {
+    let (broker, user) = match subcommand {
+        Subcommand::GenerateManifest => (
+            "stores secrets and configs and hands the manifest to the Director",
+            "that the operation is in progress",
+        ),
+        Subcommand::CreateBinding => ("hands the credentials on", "the credentials"),
+        Subcommand::DeleteBinding => ("has nothing left to do", "that the binding does not exist"),
+        Subcommand::DashboardUrl => ("hands the address on", "the address"),
+        Subcommand::GeneratePlanSchemas => (
+            "shows the schemas in the catalog and validates parameters with them",
+            "the schemas",
+        ),
+    };
+    explanation(broker, user)
+}
+
+/// A call that ended well and gave no answer that a broker could use.
+pub(super) fn not_understood(why: &str) -> Explanation {
+    explanation(format!("fails the operation: {why}"), GENERIC)
+}
+
+/// A call that ended otherwise; `has_text` if stdout has something for the user.
+pub(super) fn failed(subcommand: Subcommand, end: End, has_text: bool) -> Explanation {
+    let user = if has_text {
+        "stdout, as it is"
+    } else {
+        GENERIC
+    };
+    let End::Exited(code) = end else {
+        return explanation(format!("fails the operation: the adapter {end}"), user);
+    };
+    match (code, subcommand) {
+        (ExitCode::NotImplemented, Subcommand::DashboardUrl) => {
+            explanation("continues without a dashboard", "nothing of it")
+        }
+        (ExitCode::NotImplemented, Subcommand::GeneratePlanSchemas) => explanation(
+            "cannot use the adapter with `enable_plan_schemas`: it refuses to start, the Go broker fails with the first catalog",
+            "no catalog",
+        ),
+        (ExitCode::NotImplemented, _) => explanation(
+            format!("fails the operation, for which it needs `{subcommand}`"),
+            GENERIC,
+        ),
+        (ExitCode::BindingNotFound, Subcommand::DeleteBinding) => explanation(
+            "answers 410: the binding does not exist",
+            "that the binding does not exist",
+        ),
+        (ExitCode::AppGuidRequired, Subcommand::CreateBinding) => explanation(
+            "answers 422 `RequiresApp`",
+            "that the service can be bound to applications only",
+        ),
+        (ExitCode::BindingExists, Subcommand::CreateBinding) => {
+            explanation("answers 409", "that the binding already exists")
+        }
+        (ExitCode::BindingNotFound | ExitCode::AppGuidRequired | ExitCode::BindingExists, _) => {
+            explanation(
+                format!(
+                    "fails the operation: code {} is not for `{subcommand}`; the Go broker answers as if it were",
+                    code.code()
+                ),
+                user,
+            )
+        }
+        _ => explanation("fails the operation", user),
+    }
+}
+
+fn explanation(broker: impl Into<String>, user: impl Into<String>) -> Explanation {
+    Explanation {
+        broker: broker.into(),
+        user: user.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+
+    use super::failed;
+    use crate::process::End;
+
+    fn broker(subcommand: Subcommand, code: ExitCode) -> String {
+        failed(subcommand, End::Exited(code), false).broker
+    }
+
+    #[test]
+    fn a_code_means_what_it_means_for_its_own_subcommand_only() {
+        use ExitCode as E;
+        use Subcommand as S;
+        assert!(broker(S::DeleteBinding, E::BindingNotFound).contains("410"));
+        assert!(broker(S::CreateBinding, E::BindingExists).contains("409"));
+        assert!(broker(S::CreateBinding, E::AppGuidRequired).contains("RequiresApp"));
+        assert!(broker(S::CreateBinding, E::BindingNotFound).contains("is not for"));
+        assert!(broker(S::GenerateManifest, E::BindingExists).contains("is not for"));
+        assert!(broker(S::DashboardUrl, E::NotImplemented).contains("without a dashboard"));
+        assert!(broker(S::CreateBinding, E::NotImplemented).contains("fails"));
+    }
+
+    #[test]
+    fn users_read_stdout_where_there_is_any() {
+        let read = |end, text| failed(Subcommand::GenerateManifest, end, text).user;
+        let failure = End::Exited(ExitCode::Failure);
+        assert!(read(failure, true).contains("stdout"));
+        assert!(read(failure, false).contains("operator"));
+        assert!(read(End::Signalled(11), false).contains("operator"));
+    }
 }

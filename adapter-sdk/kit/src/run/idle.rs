@@ -1,7 +1,6 @@
 use odb_adapter_sdk::protocol::Subcommand;
 
-use super::command::RunArguments;
-use super::request::Operation;
+use super::{Operation, RunArguments};
 
 /// Options that would be passed over.
 #[derive(Debug, thiserror::Error)]
@@ -35,45 +34,25 @@ pub(super) fn refuse(arguments: &RunArguments) -> Result<(), IdleOption> {
 }
 
 /// Each option of the request, whether it is given, and the subcommands that use it.
-fn options(arguments: &RunArguments) -> [(&'static str, bool, &'static [Subcommand]); 9] {
+fn options(given: &RunArguments) -> [(&'static str, bool, &'static [Subcommand]); 9] {
     use Subcommand::{CreateBinding, DashboardUrl, DeleteBinding, GenerateManifest};
 
-    const OF_MANIFESTS: &[Subcommand] = &[GenerateManifest];
-    const OF_BINDINGS: &[Subcommand] = &[CreateBinding, DeleteBinding];
+    const MANIFESTS: &[Subcommand] = &[GenerateManifest];
+    const BINDINGS: &[Subcommand] = &[CreateBinding, DeleteBinding];
+    const PARAMETERS: &[Subcommand] = &[GenerateManifest, CreateBinding];
+    const SECRETS: &[Subcommand] = &[GenerateManifest, CreateBinding, DeleteBinding];
+    const DEPLOYED: &[Subcommand] = &[CreateBinding, DeleteBinding, DashboardUrl];
+    let previous_manifest = given.previous_manifest.is_some();
     [
-        (
-            "--previous-plan",
-            arguments.previous_plan.is_some(),
-            OF_MANIFESTS,
-        ),
-        (
-            "--previous-manifest",
-            arguments.previous_manifest.is_some(),
-            OF_MANIFESTS,
-        ),
-        ("--operation", arguments.operation.is_some(), OF_MANIFESTS),
-        ("--uaa-client", arguments.uaa_client.is_some(), OF_MANIFESTS),
-        (
-            "--parameters",
-            arguments.parameters.is_some(),
-            &[GenerateManifest, CreateBinding],
-        ),
-        (
-            "--secrets",
-            arguments.secrets.is_some(),
-            &[GenerateManifest, CreateBinding, DeleteBinding],
-        ),
-        (
-            "--manifest",
-            arguments.manifest.is_some(),
-            &[CreateBinding, DeleteBinding, DashboardUrl],
-        ),
-        ("--bosh-vms", arguments.bosh_vms.is_some(), OF_BINDINGS),
-        (
-            "--dns-addresses",
-            arguments.dns_addresses.is_some(),
-            OF_BINDINGS,
-        ),
+        ("--previous-plan", given.previous_plan.is_some(), MANIFESTS),
+        ("--previous-manifest", previous_manifest, MANIFESTS),
+        ("--operation", given.operation.is_some(), MANIFESTS),
+        ("--uaa-client", given.uaa_client.is_some(), MANIFESTS),
+        ("--parameters", given.parameters.is_some(), PARAMETERS),
+        ("--secrets", given.secrets.is_some(), SECRETS),
+        ("--manifest", given.manifest.is_some(), DEPLOYED),
+        ("--bosh-vms", given.bosh_vms.is_some(), BINDINGS),
+        ("--dns-addresses", given.dns_addresses.is_some(), BINDINGS),
     ]
 }
 

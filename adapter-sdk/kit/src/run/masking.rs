@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::secret_names::{is_no_secret_credential, is_reference, is_secret};
-use super::secrets_in_text::secrets_in_text;
+use super::secrets::{is_no_secret_credential, is_reference, is_secret, secrets_in_text};
 
 /// Texts shorter than this are no secrets when they occur within others: they would be found everywhere.
 const SHORTEST_WITHIN: usize = 4;
@@ -41,19 +40,15 @@ impl Masking {
         }
     }
 
-    /// Masks every text in a document.
     pub(super) fn learn_all_of(&mut self, document: &Value) {
-        match document {
-            Value::String(text) => self.learn([text.as_str()]),
-            Value::Array(members) => members.iter().for_each(|member| self.learn_all_of(member)),
-            Value::Object(members) => members
-                .values()
-                .for_each(|member| self.learn_all_of(member)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
+        each(document, &mut |value| {
+            if let Value::String(text) = value {
+                self.learn([text.as_str()]);
+            }
+            value.clone()
+        });
     }
 
-    /// A text with known and likely secrets masked.
     pub(super) fn text(&mut self, text: &str) -> String {
         let Self::On { known, .. } = self else {
             return text.to_owned();
@@ -76,7 +71,6 @@ impl Masking {
         shown + &text[rest..]
     }
 
-    /// A document with known and likely secrets masked.
     pub(super) fn document(&mut self, document: &Value) -> Value {
         // A secret found at the end of the document also occurs at its beginning.
         self.shown(document);
@@ -85,18 +79,10 @@ impl Masking {
 
     /// The same for a public document: no name makes a value secret.
     pub(super) fn public_document(&mut self, document: &Value) -> Value {
-        match document {
-            Value::Object(members) => members
-                .iter()
-                .map(|(key, member)| (key.clone(), self.public_document(member)))
-                .collect(),
-            Value::Array(members) => members
-                .iter()
-                .map(|member| self.public_document(member))
-                .collect(),
+        each(document, &mut |value| match value {
             Value::String(text) => Value::from(self.text(text)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => document.clone(),
-        }
+            other => other.clone(),
+        })
     }
 
     /// The same for a binding: shows only those credentials that are known not to be secret.
@@ -110,16 +96,11 @@ impl Masking {
         if matches!(self, Self::Off) {
             return document.clone();
         }
-        match document {
-            Value::Object(members) => members
-                .iter()
-                .map(|(key, member)| (key.clone(), self.shape(member)))
-                .collect(),
-            Value::Array(members) => members.iter().map(|member| self.shape(member)).collect(),
+        each(document, &mut |value| match value {
             Value::String(text) if !is_reference(text) => self.masked(text),
             Value::Number(number) => self.masked(&number.to_string()),
-            Value::Null | Value::Bool(_) | Value::String(_) => document.clone(),
-        }
+            other => other.clone(),
+        })
     }
 
     fn shown(&mut self, document: &Value) -> Value {
@@ -204,7 +185,17 @@ impl Masking {
     }
 }
 
-/// Sorts the ranges and merges those that overlap.
+fn each(document: &Value, replace: &mut impl FnMut(&Value) -> Value) -> Value {
+    match document {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), each(member, replace)))
+            .collect(),
+        Value::Array(members) => members.iter().map(|one| each(one, replace)).collect(),
+        scalar => replace(scalar),
+    }
+}
+
 fn disjoint(mut locations: Vec<Range<usize>>) -> Vec<Range<usize>> {
     locations.sort_by_key(|location| (location.start, Reverse(location.end)));
     let mut disjoint: Vec<Range<usize>> = Vec::new();

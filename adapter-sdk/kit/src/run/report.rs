@@ -1,20 +1,18 @@
 use std::fmt;
 
-use odb_adapter_sdk::protocol::{GeneratedManifest, ManifestText, Subcommand};
+use odb_adapter_sdk::protocol::{ManifestText, Subcommand};
 use odb_adapter_sdk::yaml;
 use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::adapter_request::AdapterRequest;
-use super::answer::{Answer, Form, NoAnswer, objection};
-use super::deployed::Deployed;
-use super::explanation::{self, Explanation, UserText};
+use super::answer::{self, Answer, Explanation, Form, NoAnswer, objection};
 use super::masking::Masking;
+use super::request::{Request, deployable};
 use crate::check::difference::manifest_differences;
+use crate::command_line::chain;
 use crate::process::{End, Ended};
 
-/// The result of a request.
 #[derive(Serialize)]
 pub(super) struct Report {
     subcommand: &'static str,
@@ -22,7 +20,8 @@ pub(super) struct Report {
     end: String,
     exit_code: Option<i32>,
     milliseconds: u128,
-    is_an_answer: bool,
+    /// Whether there is an answer that a broker takes.
+    pub(super) is_an_answer: bool,
     /// The reaction of a broker, and the view of its user.
     explanation: Explanation,
     /// Warnings about the call itself.
@@ -37,10 +36,9 @@ pub(super) struct Report {
     stderr: String,
     /// The manifest as it would be deployed, secrets and all.
     #[serde(skip)]
-    deployable: Option<String>,
+    pub(super) deployable: Option<String>,
 }
 
-/// An answer as it may be shown.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Shown {
@@ -58,7 +56,6 @@ struct ShownManifest {
     labels: Value,
 }
 
-/// Where a manifest differs from the previous one.
 #[derive(Serialize)]
 struct ShownDifference {
     /// The locations that a broker compares when it checks for pending changes.
@@ -68,49 +65,42 @@ struct ShownDifference {
 }
 
 impl Report {
-    pub(super) fn new(
-        adapter_request: &AdapterRequest,
-        ended: &Ended,
-        mut masking: Masking,
-    ) -> Self {
-        masking.learn(adapter_request.secrets());
+    pub(super) fn new(request: &Request, ended: &Ended, mut masking: Masking) -> Self {
+        masking.learn(request.secrets.iter().map(String::as_str));
         let understood = ended
             .is_success()
-            .then(|| Answer::of(adapter_request.subcommand(), adapter_request.form(), ended));
+            .then(|| Answer::of(request.subcommand, request.form, ended));
         if let Some(Ok(Answer::Manifest { generated, .. })) = &understood {
-            for secret in generated.secrets.iter().flatten() {
-                masking.learn_all_of(secret.1);
-            }
+            let secrets = generated.secrets.iter().flatten();
+            secrets.for_each(|(_, secret)| masking.learn_all_of(secret));
         }
-        let (explanation, is_an_answer) = explained(adapter_request, ended, understood.as_ref());
+        let words_for_user = words_for_user(ended);
+        let (explanation, is_an_answer) = match &understood {
+            None => {
+                let explanation =
+                    answer::failed(request.subcommand, ended.end, words_for_user.is_some());
+                (explanation, false)
+            }
+            Some(understood) => explained(request, understood.as_ref()),
+        };
         let answer = understood.and_then(Result::ok);
-        let failed_text = Some(ended.stdout_text()).filter(|_| has_words_for_user(ended));
         Self {
-            subcommand: adapter_request.subcommand().name(),
+            subcommand: request.subcommand.name(),
             end: ended.end.to_string(),
-            exit_code: exit_code(ended.end),
+            exit_code: match ended.end {
+                End::Exited(code) => Some(code.code()),
+                End::Signalled(_) | End::OutOfTime | End::TooMuchOutput => None,
+            },
             milliseconds: ended.duration.as_millis(),
             is_an_answer,
             explanation,
-            warnings: warnings(adapter_request, ended),
-            difference: difference(adapter_request, answer.as_ref(), &mut masking),
-            deployable: deployable(adapter_request, answer.as_ref()),
-            answer: answer.map(|answer| shown(adapter_request.subcommand(), answer, &mut masking)),
-            for_user: failed_text
-                .filter(|text| !text.is_empty())
-                .map(|text| masking.text(&text)),
+            warnings: warnings(request, ended),
+            difference: difference(request, answer.as_ref(), &mut masking),
+            deployable: answer.as_ref().and_then(|answer| deployed(request, answer)),
+            answer: answer.map(|answer| shown(request.subcommand, answer, &mut masking)),
+            for_user: words_for_user.map(|text| masking.text(&text)),
             stderr: masking.text(&ended.stderr_text()),
         }
-    }
-
-    /// Whether there is an answer that a broker takes.
-    pub(super) fn is_an_answer(&self) -> bool {
-        self.is_an_answer
-    }
-
-    /// The manifest as it would be deployed, if there is one.
-    pub(super) fn deployable(&self) -> Option<&str> {
-        self.deployable.as_deref()
     }
 
     /// The adapter's message to the operator, marked as the adapter's.
@@ -198,50 +188,34 @@ fn as_yaml(document: &Value) -> String {
     yaml::to_string(document).unwrap_or_else(|_| document.to_string())
 }
 
-fn explained(
-    adapter_request: &AdapterRequest,
-    ended: &Ended,
-    understood: Option<&Result<Answer, NoAnswer>>,
-) -> (Explanation, bool) {
-    let subcommand = adapter_request.subcommand();
-    match understood {
-        None => {
-            let text = if has_words_for_user(ended) {
-                UserText::Some
-            } else {
-                UserText::None
-            };
-            (explanation::failed(subcommand, ended.end, text), false)
+fn explained(request: &Request, understood: Result<&Answer, &NoAnswer>) -> (Explanation, bool) {
+    let why = match understood {
+        Err(error) => Some(chain(error)),
+        Ok(Answer::Manifest { document, .. }) => {
+            let deployment = request.deployment.as_ref();
+            deployment
+                .and_then(|deployment| objection(document, deployment))
+                .map(|objection| format!("it refuses the manifest, {objection}"))
         }
-        Some(Err(error)) => (explanation::not_understood(&chain(error)), false),
-        Some(Ok(Answer::Manifest { document, .. })) => {
-            let objection = adapter_request
-                .deployment()
-                .and_then(|deployment| objection(document, deployment));
-            match objection {
-                Some(objection) => {
-                    let why = format!("it refuses the manifest, {objection}");
-                    (explanation::not_understood(&why), false)
-                }
-                None => (explanation::answered(subcommand), true),
-            }
-        }
-        Some(Ok(Answer::Document(_) | Answer::Nothing)) => {
-            (explanation::answered(subcommand), true)
-        }
+        Ok(Answer::Document(_) | Answer::Nothing) => None,
+    };
+    match why {
+        Some(why) => (answer::not_understood(&why), false),
+        None => (answer::answered(request.subcommand), true),
     }
 }
 
-/// Whether stdout is for the user; that of a stopped adapter is not.
-fn has_words_for_user(ended: &Ended) -> bool {
+/// What stdout says to the user; that of a stopped adapter says nothing.
+fn words_for_user(ended: &Ended) -> Option<String> {
     let is_a_rejection = match ended.end {
         End::Exited(_) | End::Signalled(_) => !ended.is_success(),
         End::OutOfTime | End::TooMuchOutput => false,
     };
-    is_a_rejection && !ended.stdout_text().trim().is_empty()
+    let text = ended.stdout_text();
+    (is_a_rejection && !text.trim().is_empty()).then_some(text)
 }
 
-fn warnings(adapter_request: &AdapterRequest, ended: &Ended) -> Vec<String> {
+fn warnings(request: &Request, ended: &Ended) -> Vec<String> {
     let mut warnings = Vec::new();
     if ended.left_behind > 0 {
         warnings.push(format!(
@@ -252,7 +226,7 @@ fn warnings(adapter_request: &AdapterRequest, ended: &Ended) -> Vec<String> {
     if ended.left_input_unread {
         warnings.push("it did not read its stdin to the end".to_owned());
     }
-    if adapter_request.form() == Form::Arguments {
+    if request.form == Form::Arguments {
         warnings.push(
             "this form has no secrets, configs, labels, DNS addresses or UAA client".to_owned(),
         );
@@ -266,13 +240,7 @@ fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown
             generated,
             document,
         } => {
-            let GeneratedManifest {
-                secrets,
-                configs,
-                labels,
-                ..
-            } = *generated;
-            let configs = configs.map(|configs| {
+            let configs = generated.configs.map(|configs| {
                 let configs = configs.into_iter().map(|(kind, text)| {
                     let config = yaml::from_str(&text).unwrap_or(Value::String(text));
                     (kind, masking.document(&config))
@@ -281,9 +249,11 @@ fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown
             });
             Shown::Manifest(Box::new(ShownManifest {
                 manifest: masking.document(&document),
-                secrets: secrets.map(|secrets| masking.shape(&Value::Object(secrets))),
+                secrets: generated
+                    .secrets
+                    .map(|secrets| masking.shape(&Value::Object(secrets))),
                 configs,
-                labels: masking.document(&Value::Object(labels)),
+                labels: masking.document(&Value::Object(generated.labels)),
             }))
         }
         Answer::Document(document) => Shown::Document(match subcommand {
@@ -296,17 +266,15 @@ fn shown(subcommand: Subcommand, answer: Answer, masking: &mut Masking) -> Shown
 }
 
 fn difference(
-    adapter_request: &AdapterRequest,
+    request: &Request,
     answer: Option<&Answer>,
     masking: &mut Masking,
 ) -> Option<ShownDifference> {
     let Some(Answer::Manifest { document, .. }) = answer else {
         return None;
     };
-    let previous = adapter_request
-        .previous_manifest()
-        .map(ManifestText::as_str)?;
-    let previous: Value = yaml::from_str(previous).ok()?;
+    let previous = request.previous_manifest.as_ref().map(ManifestText::as_str);
+    let previous: Value = yaml::from_str(previous?).ok()?;
     let (before, after) = (
         normal_form(masking.document(&previous)),
         normal_form(masking.document(document)),
@@ -330,28 +298,12 @@ fn normal_form(mut document: Value) -> String {
     as_yaml(&document)
 }
 
-fn deployable(adapter_request: &AdapterRequest, answer: Option<&Answer>) -> Option<String> {
-    let Some(Answer::Manifest { generated, .. }) = answer else {
+fn deployed(request: &Request, answer: &Answer) -> Option<String> {
+    let Answer::Manifest { generated, .. } = answer else {
         return None;
     };
-    let deployment = adapter_request.deployment().unwrap_or_default();
-    Some(Deployed::of(generated, deployment).manifest.into_string())
-}
-
-fn exit_code(end: End) -> Option<i32> {
-    match end {
-        End::Exited(code) => Some(code.code()),
-        End::Signalled(_) | End::OutOfTime | End::TooMuchOutput => None,
-    }
-}
-
-/// An error and its causes, joined by colons.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+    let secrets = generated.secrets.clone().unwrap_or_default();
+    let deployment = request.deployment.as_deref().unwrap_or_default();
+    let (manifest, _) = deployable(generated.manifest.as_str(), &secrets, deployment);
+    Some(manifest.into_string())
 }

@@ -1,87 +1,388 @@
-use clap::ValueEnum;
-use odb_adapter_sdk::protocol::{RequestParameters, Subcommand};
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-/// The offering and the plans of a call by hand.
-pub(super) const SERVICE_ID: &str = "service-id";
+use odb_adapter_sdk::protocol::{
+    AdapterArguments, AdapterInput, Call, CreateBinding, GenerateDashboardUrl, GenerateManifest,
+    GeneratePlanSchemas, ManifestText, Plan, RequestParameters, Secrets, Subcommand, UaaClient,
+};
+use odb_adapter_sdk::{json, yaml};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-/// The purpose of a `generate-manifest` call (`spec/contracts/adapter-protocol.md`, "Which calls an operation makes").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Operation {
-    /// A new service instance.
-    Order,
-    /// Other parameters, or another plan.
-    Update,
-    /// The search for pending changes that comes before an update: the previous plan, an empty request.
-    Search,
-    /// The operation of an operator on all instances.
-    Upgrade,
+use super::answer::{Answer, Form};
+use super::{Operation, RunArguments};
+use crate::broker::{Platform, deployed, made_up_vms, secrets_folder};
+use crate::inputs::Inputs;
+use crate::process::{AdapterProcess, ProcessCall, StartError};
+
+const PLATFORM: Platform = Platform {
+    service_id: "service-id",
+    organization: "organization-guid",
+    organization_name: "organization",
+    space: "space-guid",
+    space_name: "space",
+    instance_name: "by-hand",
+};
+
+const PLAN_ID: &str = "plan-id";
+
+/// A request to an adapter, ready to be sent, and what is known of it.
+pub(super) struct Request {
+    pub(super) subcommand: Subcommand,
+    pub(super) form: Form,
+    pub(super) call: ProcessCall,
+    /// The required name of a generated manifest; `None` if the given document does not have it.
+    pub(super) deployment: Option<String>,
+    pub(super) previous_manifest: Option<ManifestText>,
+    /// The secrets in the request.
+    pub(super) secrets: Vec<String>,
 }
 
-/// The body of the platform's request for a manifest.
-pub(super) fn for_a_manifest(
-    operation: Operation,
-    parameters: &Map<String, Value>,
-) -> RequestParameters {
-    let body = match operation {
-        Operation::Order => json!({
-            "service_id": SERVICE_ID,
-            "plan_id": "plan-id",
-            "organization_guid": "organization-guid",
-            "space_guid": "space-guid",
-            "context": context(),
-            "parameters": parameters,
-        }),
-        Operation::Update => json!({
-            "service_id": SERVICE_ID,
-            "plan_id": "plan-id",
-            "previous_values": {
-                "plan_id": "previous-plan-id",
-                "service_id": SERVICE_ID,
-                "organization_id": "organization-guid",
-                "space_id": "space-guid",
-            },
-            "context": context(),
-            "parameters": parameters,
-        }),
-        Operation::Search => json!({}),
-        Operation::Upgrade => json!({ "context": context() }),
-    };
-    of(body)
+/// Why there is no request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RequestError {
+    #[error("could not read `{}`", file.display())]
+    ReadFile {
+        file: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{what} cannot be read{}", hint(file.as_deref()))]
+    NotReadable {
+        what: String,
+        /// How to pass a file, if the text may name one.
+        file: Option<String>,
+        #[source]
+        source: yaml::Error,
+    },
+    #[error("the parameters are not a JSON object{}", hint(file.as_deref()))]
+    NoParameters {
+        /// How to pass a file, if the text may name one.
+        file: Option<String>,
+        #[source]
+        source: json::Error,
+    },
+    #[error("unknown plan `{name}`: no file has this name; available in the inputs: {plans}")]
+    NoSuchPlan { name: String, plans: String },
+    #[error(
+        "no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs"
+    )]
+    NoInputs,
+    #[error(
+        "the document is not the input of `{subcommand}` in the argument form: a JSON list of strings"
+    )]
+    NotArguments {
+        subcommand: Subcommand,
+        #[source]
+        source: json::Error,
+    },
+    #[error("could not ask for the manifest first")]
+    StartForManifest(#[source] StartError),
+    #[error(
+        "no manifest to continue with: the adapter {why}; run `generate-manifest`, or pass a manifest with --manifest"
+    )]
+    NoManifest { why: String },
 }
 
-/// The body of the platform's request for a binding, or for its end.
-pub(super) fn for_a_binding(
-    subcommand: Subcommand,
-    parameters: &Map<String, Value>,
-) -> RequestParameters {
-    if subcommand == Subcommand::DeleteBinding {
-        return of(json!({ "service_id": SERVICE_ID, "plan_id": "plan-id" }));
+fn hint(file: Option<&str>) -> String {
+    let hint = |file| format!("; a file is `{file}`");
+    file.map(hint).unwrap_or_default()
+}
+
+impl Request {
+    /// The request of the command line. If it needs a manifest that is not given, the adapter generates one first.
+    pub(super) fn new(
+        arguments: &RunArguments,
+        inputs: Option<&Inputs>,
+        adapter: &AdapterProcess,
+    ) -> Result<Self, RequestError> {
+        let subcommand = arguments.subcommand;
+        if let Some(file) = &arguments.document {
+            return Self::of_document(subcommand, &read(file)?);
+        }
+        let prompt = Prompt {
+            arguments,
+            inputs: inputs.ok_or(RequestError::NoInputs)?,
+            adapter,
+        };
+        let call = match subcommand {
+            Subcommand::GenerateManifest => {
+                Call::GenerateManifest(Box::new(prompt.generate_manifest()?))
+            }
+            Subcommand::CreateBinding => {
+                let (plan, app) = (PLAN_ID, "app-guid");
+                let request = PLATFORM.bind(plan, app, &prompt.parameters()?);
+                Call::CreateBinding(Box::new(prompt.binding(request)?))
+            }
+            Subcommand::DeleteBinding => {
+                Call::DeleteBinding(Box::new(prompt.binding(PLATFORM.unbind(PLAN_ID))?))
+            }
+            Subcommand::DashboardUrl => {
+                let (manifest, _) = prompt.deployed()?;
+                let id = &arguments.instance_id;
+                let call = GenerateDashboardUrl::new(id, prompt.plan()?, manifest);
+                Call::DashboardUrl(Box::new(call))
+            }
+            Subcommand::GeneratePlanSchemas => {
+                Call::GeneratePlanSchemas(Box::new(GeneratePlanSchemas::new(prompt.plan()?)))
+            }
+        };
+        Ok(if arguments.arguments {
+            let list = AdapterArguments::from(&call).into_vec();
+            let process = ProcessCall::arguments(subcommand, list);
+            Self::of(subcommand, Form::Arguments, process, Some(&call))
+        } else {
+            let document = AdapterInput::from(&call).to_json();
+            let process = ProcessCall::document(subcommand, document);
+            Self::of(subcommand, Form::Stdin, process, Some(&call))
+        })
     }
-    of(json!({
-        "app_guid": "app-guid",
-        "service_id": SERVICE_ID,
-        "plan_id": "plan-id",
-        "bind_resource": { "app_guid": "app-guid", "space_guid": "space-guid" },
-        "context": context(),
-        "parameters": parameters,
-    }))
+
+    /// Reads a document that may violate the protocol, as far as it can be understood.
+    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, RequestError> {
+        Ok(if document.trim_start().starts_with('[') {
+            let list: Vec<String> = json::from_str(document)
+                .map_err(|source| RequestError::NotArguments { subcommand, source })?;
+            let call = Call::from_arguments(subcommand, &list).ok();
+            let process = ProcessCall::arguments(subcommand, list);
+            Self::of(subcommand, Form::Arguments, process, call.as_ref())
+        } else {
+            let call = AdapterInput::read(document, subcommand).ok();
+            let process = ProcessCall::document(subcommand, document);
+            Self::of(subcommand, Form::Stdin, process, call.as_ref())
+        })
+    }
+
+    fn of(subcommand: Subcommand, form: Form, process: ProcessCall, call: Option<&Call>) -> Self {
+        let mut request = Self {
+            subcommand,
+            form,
+            call: process,
+            deployment: None,
+            previous_manifest: None,
+            secrets: Vec::new(),
+        };
+        match call {
+            Some(Call::GenerateManifest(call)) => {
+                request.deployment = Some(call.service_deployment.deployment_name.clone());
+                request
+                    .previous_manifest
+                    .clone_from(&call.previous_manifest);
+                request.secrets = exposed(call.previous_secrets.as_ref());
+                let client = call.uaa_client.iter();
+                let secrets = client.map(|client| client.expose_secret().to_owned());
+                request.secrets.extend(secrets);
+            }
+            Some(Call::CreateBinding(call) | Call::DeleteBinding(call)) => {
+                request.secrets = exposed(call.secrets.as_ref());
+            }
+            Some(Call::DashboardUrl(_) | Call::GeneratePlanSchemas(_)) | None => {}
+        }
+        request
+    }
 }
 
-fn context() -> Value {
-    json!({
-        "platform": "cloudfoundry",
-        "organization_guid": "organization-guid",
-        "organization_name": "organization",
-        "space_guid": "space-guid",
-        "space_name": "space",
-        "instance_name": "by-hand",
+fn exposed(secrets: Option<&Secrets>) -> Vec<String> {
+    let secrets = secrets.into_iter();
+    let values = secrets.flat_map(|secrets| {
+        let references = secrets.references();
+        references.filter_map(|reference| secrets.expose(reference))
+    });
+    values.map(str::to_owned).collect()
+}
+
+/// A manifest as it is deployed by a broker with secure manifests, and the secrets that it refers to.
+pub(super) fn deployable(
+    manifest: &str,
+    answered: &Map<String, Value>,
+    deployment: &str,
+) -> (ManifestText, Secrets) {
+    let folder = secrets_folder(PLATFORM.service_id, deployment);
+    let (manifest, secrets) = deployed(manifest, answered, &folder, |reference| {
+        let name = reference.trim_start_matches("((").trim_end_matches("))");
+        format!("made-up value of {name}")
+    });
+    (manifest.into(), secrets)
+}
+
+struct Prompt<'a> {
+    arguments: &'a RunArguments,
+    inputs: &'a Inputs,
+    adapter: &'a AdapterProcess,
+}
+
+impl Prompt<'_> {
+    fn generate_manifest(&self) -> Result<GenerateManifest, RequestError> {
+        let arguments = self.arguments;
+        let previous = arguments.previous_manifest.as_deref();
+        let previous = previous.map(read).transpose()?;
+        let operation = arguments.operation.unwrap_or(match previous {
+            Some(_) => Operation::Update,
+            None => Operation::Order,
+        });
+        let parameters = self.parameters()?;
+        let request = match operation {
+            Operation::Order => PLATFORM.order(PLAN_ID, &parameters),
+            Operation::Update => PLATFORM.update(PLAN_ID, "previous-plan-id", &parameters),
+            Operation::Search => RequestParameters::default(),
+            Operation::Upgrade => PLATFORM.upgrade(),
+        };
+        let deployment = self.inputs.service_deployment(&arguments.instance_id);
+        let mut call = GenerateManifest::new(deployment, self.plan()?, request);
+        if let Some(text) = &arguments.uaa_client {
+            call.uaa_client = Some(given::<UaaClient>("the UAA client", text)?);
+        }
+        if let Some(text) = previous {
+            let (manifest, secrets) = deployable(&text, &Map::new(), "");
+            call.previous_plan = Some(match &arguments.previous_plan {
+                Some(plan) => self.plan_called(plan)?,
+                None => call.plan.clone(),
+            });
+            call.previous_configs = Some(BTreeMap::new());
+            if operation != Operation::Upgrade {
+                call.previous_secrets = Some(self.secrets(secrets)?);
+            }
+            call.previous_manifest = Some(manifest);
+        }
+        Ok(call)
+    }
+
+    fn binding(&self, request: RequestParameters) -> Result<CreateBinding, RequestError> {
+        let (manifest, secrets) = self.deployed()?;
+        let vms = match &self.arguments.bosh_vms {
+            Some(text) => given("the addresses of VMs", text)?,
+            None => made_up_vms(&yaml::from_str(manifest.as_str()).unwrap_or_default()),
+        };
+        let mut call = CreateBinding::new(&self.arguments.binding_id, vms, manifest, request);
+        call.secrets = Some(self.secrets(secrets)?);
+        if let Some(text) = &self.arguments.dns_addresses {
+            call.dns_addresses = given("the DNS addresses", text)?;
+        }
+        Ok(call)
+    }
+
+    /// The manifest that was given, else the one that the adapter makes for an order of the plan.
+    fn deployed(&self) -> Result<(ManifestText, Secrets), RequestError> {
+        if let Some(file) = &self.arguments.manifest {
+            return Ok(deployable(&read(file)?, &Map::new(), ""));
+        }
+        let deployment = self.inputs.service_deployment(&self.arguments.instance_id);
+        let name = deployment.deployment_name.clone();
+        let request = PLATFORM.order(PLAN_ID, &Map::new());
+        let order = GenerateManifest::new(deployment, self.plan()?, request);
+        let subcommand = Subcommand::GenerateManifest;
+        let document = AdapterInput::generate_manifest(&order).to_json();
+        let call = ProcessCall::document(subcommand, document);
+        let ended = self.adapter.run(&call);
+        let ended = ended.map_err(RequestError::StartForManifest)?;
+        let why = if ended.is_success() {
+            match Answer::of(subcommand, Form::Stdin, &ended) {
+                Ok(Answer::Manifest { generated, .. }) => {
+                    let secrets = generated.secrets.unwrap_or_default();
+                    return Ok(deployable(generated.manifest.as_str(), &secrets, &name));
+                }
+                Ok(Answer::Document(_) | Answer::Nothing) => "answered something else".to_owned(),
+                Err(error) => format!("gave no answer that can be read: {error}"),
+            }
+        } else {
+            ended.end.to_string()
+        };
+        Err(RequestError::NoManifest { why })
+    }
+
+    fn plan(&self) -> Result<Plan, RequestError> {
+        match &self.arguments.plan {
+            Some(plan) => self.plan_called(plan),
+            None => Ok(self.inputs.first_plan().plan.clone()),
+        }
+    }
+
+    fn plan_called(&self, name: &str) -> Result<Plan, RequestError> {
+        if let Some(named) = self.inputs.plan(name) {
+            return Ok(named.plan.clone());
+        }
+        let file = Path::new(name);
+        if file.is_file() {
+            return parsed(&format!("the plan in `{name}`"), &read(file)?);
+        }
+        let plans = self.inputs.plans.iter();
+        let plans: Vec<_> = plans.map(|plan| format!("`{}`", plan.name)).collect();
+        Err(RequestError::NoSuchPlan {
+            name: name.to_owned(),
+            plans: plans.join(", "),
+        })
+    }
+
+    fn parameters(&self) -> Result<Map<String, Value>, RequestError> {
+        match &self.arguments.parameters {
+            None => Ok(Map::new()),
+            Some(text) => json::from_str(&text_or_file(text)?).map_err(|source| {
+                let file = file_meant(text);
+                RequestError::NoParameters { file, source }
+            }),
+        }
+    }
+
+    /// Those that were given, over those that were made up.
+    fn secrets(&self, made_up: Secrets) -> Result<Secrets, RequestError> {
+        let mut secrets = made_up;
+        if let Some(file) = &self.arguments.secrets {
+            let what = format!("the secrets in `{}`", file.display());
+            let given: BTreeMap<String, String> = parsed(&what, &read(file)?)?;
+            for (reference, value) in given {
+                secrets.insert(reference, value);
+            }
+        }
+        Ok(secrets)
+    }
+}
+
+/// JSON or YAML, or the name of a file with it after an @.
+fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, RequestError> {
+    yaml::from_str(&text_or_file(text)?).map_err(|source| RequestError::NotReadable {
+        what: what.to_owned(),
+        file: file_meant(text),
+        source,
     })
 }
 
-fn of(body: Value) -> RequestParameters {
-    match body {
-        Value::Object(fields) => RequestParameters::from_fields(fields),
-        _ => RequestParameters::default(),
+/// How to pass a file, if the text is neither a file argument nor a JSON object. The text may be a secret unless it
+/// looks like a file name.
+fn file_meant(text: &str) -> Option<String> {
+    if text.starts_with('@') || text.trim_start().starts_with('{') {
+        return None;
     }
+    let path = Path::new(text);
+    let extension = path.extension().and_then(OsStr::to_str);
+    let is_a_name = path.is_file() || matches!(extension, Some("json" | "yml" | "yaml"));
+    Some(if is_a_name {
+        format!("@{text}")
+    } else {
+        "@FILE".to_owned()
+    })
+}
+
+/// YAML, of which JSON is a part.
+fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, RequestError> {
+    yaml::from_str(text).map_err(|source| RequestError::NotReadable {
+        what: what.to_owned(),
+        file: None,
+        source,
+    })
+}
+
+fn text_or_file(text: &str) -> Result<String, RequestError> {
+    match text.strip_prefix('@') {
+        Some(file) => read(Path::new(file)),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn read(file: &Path) -> Result<String, RequestError> {
+    fs::read_to_string(file).map_err(|source| RequestError::ReadFile {
+        file: file.to_owned(),
+        source,
+    })
 }

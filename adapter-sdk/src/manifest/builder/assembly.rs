@@ -2,10 +2,11 @@ use serde_json::Value;
 
 use super::{
     Colocation, ManifestBuilder, ManifestBuilderError, Presence, StemcellChoice, WantedGroup,
-    checks,
 };
 use crate::manifest::{InstanceGroup, JobProperty, Manifest, Release, Stemcell, Update};
-use crate::protocol::{GenerateManifest, PlanUpdate};
+use crate::protocol::{
+    GenerateManifest, LifecycleErrand, LifecycleErrands, MaxInFlight, Plan, PlanUpdate,
+};
 
 const DEFAULT_STEMCELL_ALIAS: &str = "default";
 
@@ -26,8 +27,8 @@ pub(super) fn manifest(builder: ManifestBuilder<'_>) -> Result<Manifest, Manifes
         addons,
     } = builder;
     let deployment = &call.service_deployment;
-    checks::groups_are_asked_for_once(&groups)?;
-    checks::needed_groups_are_there(&groups, &call.plan)?;
+    groups_are_asked_for_once(&groups)?;
+    needed_groups_are_there(&groups, &call.plan)?;
     let wanted: Vec<_> = groups.iter().map(|group| group.name.clone()).collect();
 
     let stemcells = manifest_stemcells(call, stemcells)?;
@@ -39,7 +40,7 @@ pub(super) fn manifest(builder: ManifestBuilder<'_>) -> Result<Manifest, Manifes
         match find(&mut instance_groups, property.group) {
             Some(group) => set(group, property, value)?,
             None if is_left_out(property.group) => {}
-            None => return Err(checks::property_of_no_job(property)),
+            None => return Err(property_of_no_job(property)),
         }
     }
     for (name, change) in group_changes {
@@ -65,8 +66,8 @@ pub(super) fn manifest(builder: ManifestBuilder<'_>) -> Result<Manifest, Manifes
         features,
         ..Manifest::default()
     };
-    checks::manifest_is_deployable(&manifest)?;
-    checks::errands_are_there(&manifest, &call.plan.lifecycle_errands, &errands_elsewhere)?;
+    manifest_is_deployable(&manifest)?;
+    errands_are_there(&manifest, &call.plan.lifecycle_errands, &errands_elsewhere)?;
     Ok(manifest)
 }
 
@@ -124,7 +125,7 @@ fn set(
 ) -> Result<(), ManifestBuilderError> {
     let job = group
         .job_mut(property.job)
-        .ok_or_else(|| checks::property_of_no_job(property))?;
+        .ok_or_else(|| property_of_no_job(property))?;
     job.set_property(property.pointer, value)
         .map_err(|source| ManifestBuilderError::JobProperty {
             job: property.job.to_owned(),
@@ -163,4 +164,165 @@ fn update(plan: Option<&PlanUpdate>, default: Update) -> Update {
 
 fn some_unless_empty<T>(list: Vec<T>) -> Option<Vec<T>> {
     Some(list).filter(|list| !list.is_empty())
+}
+
+fn groups_are_asked_for_once(groups: &[WantedGroup]) -> Result<(), ManifestBuilderError> {
+    let mut repeated = groups.iter().enumerate().filter(|(nth, group)| {
+        let mut earlier = groups[..*nth].iter();
+        earlier.any(|earlier| earlier.name == group.name)
+    });
+    match repeated.next() {
+        None => Ok(()),
+        Some((_, group)) => Err(ManifestBuilderError::RepeatedInstanceGroup {
+            group: group.name.clone(),
+        }),
+    }
+}
+
+fn needed_groups_are_there(
+    groups: &[WantedGroup],
+    plan: &Plan,
+) -> Result<(), ManifestBuilderError> {
+    let missing: Vec<_> = groups
+        .iter()
+        .filter(|group| {
+            group.presence == Presence::Needed && plan.instance_group(&group.name).is_none()
+        })
+        .map(|group| group.name.clone())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let existing = &plan.instance_groups;
+    Err(ManifestBuilderError::MissingInstanceGroups {
+        missing,
+        existing: existing.iter().map(|group| group.name.clone()).collect(),
+    })
+}
+
+fn property_of_no_job(property: JobProperty<'_>) -> ManifestBuilderError {
+    ManifestBuilderError::PropertyOfNoJob {
+        property: property.to_string(),
+    }
+}
+
+fn manifest_is_deployable(manifest: &Manifest) -> Result<(), ManifestBuilderError> {
+    for release in &manifest.releases {
+        version_is_exact(|| format!("release `{}`", release.name), &release.version)?;
+    }
+    for stemcell in &manifest.stemcells {
+        version_is_exact(
+            || format!("stemcell `{}`", stemcell.alias),
+            &stemcell.version,
+        )?;
+    }
+    for group in &manifest.instance_groups {
+        group_is_deployable(manifest, group)?;
+    }
+    manifest
+        .update
+        .as_ref()
+        .map_or(Ok(()), update_is_deployable)
+}
+
+/// The broker rejects every version that ends in this word (`spec/contracts/adapter-protocol.md`, "What the broker
+/// checks in a generated manifest").
+fn version_is_exact(
+    what: impl FnOnce() -> String,
+    version: &str,
+) -> Result<(), ManifestBuilderError> {
+    if version.is_empty() || version.ends_with("latest") {
+        return Err(ManifestBuilderError::InexactVersion {
+            what: what(),
+            version: version.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn group_is_deployable(
+    manifest: &Manifest,
+    group: &InstanceGroup,
+) -> Result<(), ManifestBuilderError> {
+    let name = || group.name.clone();
+    if group.networks.is_empty() {
+        return Err(ManifestBuilderError::NoNetwork { group: name() });
+    }
+    if let Some(lifecycle) = &group.lifecycle
+        && !["service", "errand"].contains(&lifecycle.as_str())
+    {
+        return Err(ManifestBuilderError::UnknownLifecycle {
+            group: name(),
+            lifecycle: lifecycle.clone(),
+        });
+    }
+    let known = &manifest.stemcells;
+    if !known
+        .iter()
+        .any(|stemcell| stemcell.alias == group.stemcell)
+    {
+        return Err(ManifestBuilderError::UnknownStemcellAlias {
+            group: name(),
+            alias: group.stemcell.clone(),
+        });
+    }
+    Ok(())
+}
+
+fn update_is_deployable(update: &Update) -> Result<(), ManifestBuilderError> {
+    let needed = [
+        ("canaries", update.canaries.is_some()),
+        ("canary_watch_time", update.canary_watch_time.is_some()),
+        ("update_watch_time", update.update_watch_time.is_some()),
+        ("max_in_flight", update.max_in_flight.is_some()),
+    ];
+    if let Some((key, _)) = needed.iter().find(|(_, is_there)| !is_there) {
+        return Err(ManifestBuilderError::IncompleteUpdate { key });
+    }
+    match &update.max_in_flight {
+        Some(MaxInFlight::Percentage(percentage)) if !percentage.is_plain() => {
+            Err(ManifestBuilderError::InvalidMaxInFlight {
+                found: percentage.as_str().to_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A colocated errand must be a job of each group that it runs on. Any other errand must be a job in some group, or an
+/// errand group of that name (`spec/contracts/adapter-protocol.md`, "What an author must do", 6).
+fn errands_are_there(
+    manifest: &Manifest,
+    errands: &LifecycleErrands,
+    elsewhere: &[String],
+) -> Result<(), ManifestBuilderError> {
+    let here = errands
+        .all()
+        .filter(|errand| !elsewhere.contains(&errand.name));
+    for errand in here {
+        let missing = |group: Option<&str>| ManifestBuilderError::MissingErrand {
+            errand: errand.name.clone(),
+            group: group.map(str::to_owned),
+        };
+        for group in errand.instance_groups() {
+            let hosts = manifest.instance_group(group);
+            if hosts.is_none_or(|hosts| hosts.job(&errand.name).is_none()) {
+                return Err(missing(Some(group)));
+            }
+        }
+        if errand.instances.is_empty() && !is_somewhere(manifest, errand) {
+            return Err(missing(None));
+        }
+    }
+    Ok(())
+}
+
+fn is_somewhere(manifest: &Manifest, errand: &LifecycleErrand) -> bool {
+    let name = &errand.name;
+    let in_a_group = manifest.instance_groups.iter().any(|group| {
+        let is_errand_group = group.lifecycle.as_deref() == Some("errand");
+        group.job(name).is_some() || (is_errand_group && group.name == *name)
+    });
+    let mut addons = manifest.addons.iter().flatten();
+    in_a_group || addons.any(|addon| addon.jobs.iter().any(|job| job.name == *name))
 }

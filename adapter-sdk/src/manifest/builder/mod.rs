@@ -3,27 +3,24 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | here | what an author requests |
-//! | `assembly` | how the manifest is assembled |
-//! | `checks` | errors that a Director would report late |
+//! | here | what an author requests; which stemcell applies |
+//! | `assembly` | how the manifest is assembled, and checked for errors that a Director would report late |
 //! | `job` | jobs and their settings |
-//! | `stemcell` | which stemcell applies |
 //! | `error` | why there is no manifest |
 
 mod assembly;
-mod checks;
 mod error;
 mod job;
-mod stemcell;
 
 use serde_json::Value;
 
-use super::{Addon, Features, FreeMap, InstanceGroup, JobProperty, Manifest, Update, Variable};
-use crate::protocol::{GenerateManifest, MaxInFlight};
+use super::{
+    Addon, Features, FreeMap, InstanceGroup, JobProperty, Manifest, Stemcell, Update, Variable,
+};
+use crate::protocol::{self, GenerateManifest, MaxInFlight};
 
 pub use self::error::ManifestBuilderError;
 pub use self::job::JobBuilder;
-pub use self::stemcell::StemcellChoice;
 
 /// Makes the manifest of a service instance out of what `generate-manifest` is given.
 ///
@@ -70,7 +67,6 @@ pub struct ManifestBuilder<'c> {
 
 type Change<'c, T> = Box<dyn FnOnce(&mut T) + 'c>;
 
-/// An instance group that the author requests.
 struct WantedGroup {
     name: String,
     presence: Presence,
@@ -85,7 +81,6 @@ enum Presence {
     Errand,
 }
 
-/// How lifecycle errands on instances of the service are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Colocation {
     ByAuthor,
@@ -281,4 +276,70 @@ fn default_update() -> Update {
         max_in_flight: Some(MaxInFlight::Count(1)),
         ..Update::default()
     }
+}
+
+/// Selects a stemcell of the service deployment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StemcellChoice {
+    /// The first one.
+    First,
+    /// The one of this operating system, such as `ubuntu-jammy`.
+    Os(String),
+    /// The one of this name, such as `bosh-google-kvm-ubuntu-jammy-go_agent`.
+    Name(String),
+}
+
+impl StemcellChoice {
+    fn under(
+        &self,
+        alias: &str,
+        stemcells: &[protocol::Stemcell],
+    ) -> Result<Stemcell, ManifestBuilderError> {
+        let fitting: Vec<_> = stemcells
+            .iter()
+            .filter(|stemcell| self.fits(stemcell))
+            .collect();
+        match (self, fitting.as_slice()) {
+            (_, []) => Err(ManifestBuilderError::NoStemcell {
+                wanted: self.in_words(),
+                configured: described(stemcells),
+            }),
+            (Self::First, [stemcell, ..]) | (_, [stemcell]) => Ok(Stemcell::of(alias, stemcell)),
+            _ => Err(ManifestBuilderError::SeveralStemcells {
+                wanted: self.in_words(),
+                configured: described(stemcells),
+            }),
+        }
+    }
+
+    fn fits(&self, stemcell: &protocol::Stemcell) -> bool {
+        match self {
+            Self::First => true,
+            Self::Os(os) => stemcell.os == *os,
+            Self::Name(name) => stemcell.name.as_ref() == Some(name),
+        }
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            Self::First => "at all".to_owned(),
+            Self::Os(os) => format!("of operating system `{os}`"),
+            Self::Name(name) => format!("named `{name}`"),
+        }
+    }
+}
+
+fn described(stemcells: &[protocol::Stemcell]) -> String {
+    if stemcells.is_empty() {
+        return "none".to_owned();
+    }
+    let all: Vec<_> = stemcells
+        .iter()
+        .map(|stemcell| {
+            let kind = stemcell.name.as_ref().unwrap_or(&stemcell.os);
+            format!("`{kind}/{}`", stemcell.version)
+        })
+        .collect();
+    all.join(", ")
 }

@@ -5,6 +5,7 @@ use odb_adapter_sdk::yaml;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::{DESCRIPTION, FolderError};
 use crate::near::NearNames;
 
 /// `adapter.yml`: what the folder declares about the service besides its templates (`docs/authors/templates.md`).
@@ -28,7 +29,6 @@ pub(crate) struct Description {
     pub(crate) labels: Map<String, Value>,
 }
 
-/// The requirements for every plan.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanNeeds {
@@ -54,7 +54,6 @@ impl Default for ParametersPolicy {
     }
 }
 
-/// The requirements for the release of a job.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReleaseNeed {
@@ -123,7 +122,6 @@ fn yes() -> bool {
     true
 }
 
-/// Where a secret's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Storage {
@@ -134,7 +132,6 @@ pub(crate) enum Storage {
     InManifest,
 }
 
-/// How a secret is generated.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "GenerationText")]
 pub(crate) enum Generation {
@@ -195,17 +192,9 @@ impl From<OneOrMany> for Locations {
     }
 }
 
-/// Why `adapter.yml` is not one.
-#[derive(Debug, thiserror::Error)]
-#[error("{location}: {message}")]
-pub(crate) struct DescriptionError {
-    location: String,
-    message: String,
-}
-
 impl Description {
-    pub(crate) fn read(text: &str) -> Result<Self, DescriptionError> {
-        let description: Option<Self> = yaml::from_str(text).map_err(DescriptionError::from)?;
+    pub(crate) fn read(text: &str) -> Result<Self, FolderError> {
+        let description: Option<Self> = yaml::from_str(text).map_err(|error| wrong(&error))?;
         Ok(description.unwrap_or_default())
     }
 
@@ -223,25 +212,23 @@ impl Description {
     }
 }
 
-impl From<yaml::Error> for DescriptionError {
-    /// The error of an unknown key names the most similar key first.
-    fn from(error: yaml::Error) -> Self {
-        let message = error
-            .message()
-            .strip_prefix("unknown field `")
-            .and_then(|rest| rest.split_once("`, expected "))
-            .map(|(key, expected)| {
-                let known = expected.split('`').skip(1).step_by(2);
-                format!("unknown key `{key}`; {}", NearNames::to(key, known))
-            });
-        let location = match (error.line(), error.column()) {
-            (Some(line), Some(column)) => format!("adapter.yml:{line}:{column}"),
-            _ => "adapter.yml".to_owned(),
-        };
-        Self {
-            location,
-            message: message.unwrap_or_else(|| error.message().to_owned()),
-        }
+/// The error of an unknown key names the most similar key first.
+fn wrong(error: &yaml::Error) -> FolderError {
+    let message = error
+        .message()
+        .strip_prefix("unknown field `")
+        .and_then(|rest| rest.split_once("`, expected "))
+        .map(|(key, expected)| {
+            let known = expected.split('`').skip(1).step_by(2);
+            format!("unknown key `{key}`; {}", NearNames::to(key, known))
+        });
+    let location = match (error.line(), error.column()) {
+        (Some(line), Some(column)) => format!("{DESCRIPTION}:{line}:{column}"),
+        _ => DESCRIPTION.to_owned(),
+    };
+    FolderError::Description {
+        location,
+        message: message.unwrap_or_else(|| error.message().to_owned()),
     }
 }
 

@@ -5,37 +5,37 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::description::Description;
-use super::schema::Schema;
-use super::schemas::Schemas;
+use super::schemas::{Schemas, shape};
 use crate::template::{KnownNames, Shape, of_bindings, of_dashboards, of_manifests};
 
-/// In templates that a manifest is made of.
 pub(super) fn in_manifests(
     description: &Description,
     settings: &Map<String, Value>,
     schemas: &Schemas,
 ) -> KnownNames {
-    let parameters = schemas.create.shape().or(schemas.update.shape());
+    let parameters = shape(&schemas.create).or(shape(&schemas.update));
     KnownNames {
-        values: Shape::of([
-            ("deployment_name", Shape::Open),
-            ("instance_id", Shape::Open),
-            ("releases", Shape::Open),
-            ("manifest_releases", Shape::Open),
-            ("stemcells", Shape::Open),
+        values: Shape::of_names([
+            "deployment_name",
+            "instance_id",
+            "releases",
+            "manifest_releases",
+            "stemcells",
+            "previous_manifest",
+            "request",
+            "context",
+            "previous_secrets",
+            "previous_configs",
+            "omit",
+        ])
+        .or(Shape::of([
             ("plan", plan(schemas)),
             ("previous_plan", plan(schemas)),
-            ("previous_manifest", Shape::Open),
-            ("request", Shape::Open),
             ("parameters", parameters),
-            ("context", Shape::Open),
-            ("previous_secrets", Shape::Open),
-            ("previous_configs", Shape::Open),
             ("uaa_client", uaa_client()),
             ("settings", Shape::of_names(settings.keys())),
             ("values", Shape::of_names(description.values.keys())),
-            ("omit", Shape::Open),
-        ]),
+        ])),
         functions: of_manifests(),
     }
 }
@@ -52,30 +52,30 @@ pub(super) fn in_locations(settings: &Map<String, Value>) -> KnownNames {
     }
 }
 
-/// In templates for bindings.
 pub(super) fn in_bindings(settings: &Map<String, Value>, schemas: &Schemas) -> KnownNames {
     KnownNames {
-        values: Shape::of([
-            ("binding_id", Shape::Open),
-            ("deployment_name", Shape::Open),
-            ("instance_id", Shape::Open),
-            ("bosh_vms", Shape::Open),
-            ("manifest", Shape::Open),
-            ("request", Shape::Open),
-            ("parameters", schemas.bind.shape()),
-            ("context", Shape::Open),
-            ("bind_resource", Shape::Open),
-            ("app_guid", Shape::Open),
-            ("secrets", Shape::Open),
-            ("dns_addresses", Shape::Open),
+        values: Shape::of_names([
+            "binding_id",
+            "deployment_name",
+            "instance_id",
+            "bosh_vms",
+            "manifest",
+            "request",
+            "context",
+            "bind_resource",
+            "app_guid",
+            "secrets",
+            "dns_addresses",
+            "omit",
+        ])
+        .or(Shape::of([
+            ("parameters", shape(&schemas.bind)),
             ("settings", Shape::of_names(settings.keys())),
-            ("omit", Shape::Open),
-        ]),
+        ])),
         functions: of_bindings(),
     }
 }
 
-/// In the template of a dashboard's address.
 pub(super) fn in_dashboards(settings: &Map<String, Value>, schemas: &Schemas) -> KnownNames {
     KnownNames {
         values: Shape::of([
@@ -102,10 +102,8 @@ pub(super) fn anywhere(known: [KnownNames; 3]) -> KnownNames {
 }
 
 fn plan(schemas: &Schemas) -> Shape {
-    let properties = schemas
-        .plan_properties
-        .as_ref()
-        .map_or(Shape::Open, Schema::shape);
+    let properties = schemas.plan_properties.as_ref();
+    let properties = properties.map_or(Shape::Open, shape);
     Shape::of([
         ("properties", properties),
         ("instance_groups", Shape::Open),

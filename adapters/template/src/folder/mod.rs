@@ -5,16 +5,11 @@
 //! | here | reading the complete folder |
 //! | `description` | `adapter.yml` |
 //! | `settings` | what operators override |
-//! | `schema`, `schemas` | `schemas/*.json` |
-//! | `kept_values` | whether values of `adapter.yml` match the schemas |
+//! | `schemas` | `schemas/*.json`, and whether values of `adapter.yml` match them |
 //! | `known` | the names that its templates may use |
-//! | `invocation` | which folder is served |
 
 mod description;
-mod invocation;
-mod kept_values;
 mod known;
-mod schema;
 mod schemas;
 mod settings;
 
@@ -22,19 +17,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use odb_adapter_sdk::parameters::UnusableSchema;
+use odb_adapter_sdk::{json, yaml};
 use serde_json::{Map, Value};
 
 pub(crate) use self::description::{
     Description, Encoding, Generation, KeptValue, ReleaseNeed, SecretDescription, Storage,
 };
-pub(crate) use self::invocation::Invocation;
-pub(crate) use self::schema::Schema;
 pub(crate) use self::schemas::Schemas;
 
-use self::description::DescriptionError;
-use self::kept_values::KeptValueError;
-use self::schemas::SchemasError;
-use self::settings::SettingsError;
 use crate::near::NearNames;
 use crate::template::{Engine, KnownNames, Template, TemplateError, TemplateKind};
 
@@ -78,14 +69,59 @@ pub(crate) enum FolderError {
         "`{DESCRIPTION}`: secrets `{first}` and `{second}` have one name for the broker; give one of them another `name`"
     )]
     EqualSecretNames { first: String, second: String },
+    #[error("{location}: {message}")]
+    Description { location: String, message: String },
+    #[error("could not read the settings `{}`", path.display())]
+    SettingsUnreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("`{}` is not a valid configuration: it must be a map of settings", path.display())]
+    SettingsNotYaml {
+        path: PathBuf,
+        #[source]
+        source: yaml::Error,
+    },
+    #[error("`{}` is not a valid configuration: unknown setting `{name}`; {near}", path.display())]
+    UnknownSetting {
+        path: PathBuf,
+        name: String,
+        near: NearNames,
+    },
+    #[error("`{}` is not a valid configuration: setting `{name}` must be {expected}", path.display())]
+    SettingOfAnotherType {
+        path: PathBuf,
+        name: String,
+        expected: &'static str,
+    },
+    #[error("`{}` is not a known schema; {near}", path.display())]
+    UnknownSchema { path: PathBuf, near: NearNames },
+    #[error("`{}` is not read: schemas are read from `{}`", path.display(), folder.display())]
+    MisplacedSchema { path: PathBuf, folder: PathBuf },
+    #[error("the schema of `{name}` is not JSON")]
+    SchemaNotJson {
+        name: String,
+        #[source]
+        source: json::Error,
+    },
     #[error(transparent)]
-    Description(#[from] DescriptionError),
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    #[error(transparent)]
-    Schemas(#[from] SchemasError),
-    #[error("{DESCRIPTION}")]
-    KeptValue(#[from] KeptValueError),
+    UnusableSchema(#[from] UnusableSchema),
+    #[error(
+        "{DESCRIPTION}: `values.{value}.parameter`: `{parameter}` is not in `schemas/{file}`; {near}"
+    )]
+    NoParameter {
+        value: String,
+        parameter: String,
+        file: &'static str,
+        near: NearNames,
+    },
+    #[error("{DESCRIPTION}: `values.{value}.default` does not fit `{name}` of `schemas/{file}`")]
+    Default {
+        value: String,
+        name: String,
+        file: &'static str,
+    },
     #[error(transparent)]
     Template(#[from] TemplateError),
 }
@@ -93,7 +129,6 @@ pub(crate) enum FolderError {
 /// Longest file that is read, in bytes.
 const LONGEST_FILE: u64 = 1024 * 1024;
 
-/// How deep templates may lie in the folder.
 const DEEPEST: usize = 4;
 
 impl Folder {
@@ -108,7 +143,7 @@ impl Folder {
         }
         let settings = settings::load(&description.settings, description.settings_file.as_deref())?;
         let schemas = Schemas::load(folder)?;
-        kept_values::check(&description, &schemas)?;
+        schemas.check_values(&description)?;
 
         let manifests = known::in_manifests(&description, &settings, &schemas);
         let bindings = known::in_bindings(&settings, &schemas);
@@ -182,54 +217,48 @@ fn in_description(
     known: &KnownNames,
     in_locations: &KnownNames,
 ) -> Vec<Template> {
-    let mut texts = BTreeMap::new();
-    let mut locations = BTreeMap::new();
-    let mut expressions = BTreeMap::new();
+    let mut templates = Vec::new();
+    let mut add = |key: String, text: &String, known: &KnownNames, kind| {
+        templates.push(Template {
+            name: item(&key),
+            text: text.clone(),
+            known: known.clone(),
+            kind,
+        });
+    };
     for (number, group) in description.plan.instance_groups.iter().enumerate() {
-        texts.insert(format!("plan.instance_groups[{number}]"), group);
+        let key = format!("plan.instance_groups[{number}]");
+        add(key, group, known, TemplateKind::Text);
     }
-    for (name, value) in &description.values {
-        for (number, location) in value.kept_at.0.iter().enumerate() {
-            locations.insert(format!("values.{name}.kept_at[{number}]"), location);
+    for (name, label) in &description.labels {
+        if let Value::String(text) = label {
+            add(format!("labels.{name}"), text, known, TemplateKind::Text);
+        }
+    }
+    let values = description.values.iter();
+    let values = values.map(|(name, value)| (format!("values.{name}"), &value.kept_at));
+    let secrets = description.secrets.iter();
+    let secrets = secrets.map(|(name, secret)| (format!("secrets.{name}"), &secret.kept_at));
+    for (key, kept_at) in values.chain(secrets) {
+        for (number, location) in kept_at.0.iter().enumerate() {
+            let key = format!("{key}.kept_at[{number}]");
+            add(key, location, in_locations, TemplateKind::Text);
         }
     }
     for (name, secret) in &description.secrets {
-        for (number, location) in secret.kept_at.0.iter().enumerate() {
-            locations.insert(format!("secrets.{name}.kept_at[{number}]"), location);
-        }
-        let members = [
+        for (member, expression) in [
             ("when", &secret.when),
             ("value", &secret.value),
             ("initial", &secret.initial),
             ("renew", &secret.renew),
-        ];
-        for (member, expression) in members {
+        ] {
             if let Some(expression) = expression {
-                expressions.insert(format!("secrets.{name}.{member}"), expression);
+                let key = format!("secrets.{name}.{member}");
+                add(key, expression, known, TemplateKind::Expression);
             }
         }
     }
-    for (name, label) in &description.labels {
-        if let Value::String(text) = label {
-            texts.insert(format!("labels.{name}"), text);
-        }
-    }
-    let template = |key: String, text: &String, known: &KnownNames, kind| Template {
-        name: item(&key),
-        text: text.clone(),
-        known: known.clone(),
-        kind,
-    };
-    let texts = texts
-        .into_iter()
-        .map(|(key, text)| template(key, text, known, TemplateKind::Text));
-    let locations = locations
-        .into_iter()
-        .map(|(key, text)| template(key, text, in_locations, TemplateKind::Text));
-    let expressions = expressions
-        .into_iter()
-        .map(|(key, text)| template(key, text, known, TemplateKind::Expression));
-    texts.chain(locations).chain(expressions).collect()
+    templates
 }
 
 /// The templates of a folder, by their path in it.
@@ -237,12 +266,8 @@ fn files(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(folder.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = folders.pop() {
-        let unreadable = |source| FolderError::Unreadable {
-            path: folder.clone(),
-            source,
-        };
-        for entry in fs::read_dir(&folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
+        for entry in fs::read_dir(&folder).map_err(unreadable(&folder))? {
+            let entry = entry.map_err(unreadable(&folder))?;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             let path = entry.path();
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
@@ -262,15 +287,16 @@ fn files(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
 }
 
 fn read(path: &Path) -> Result<String, FolderError> {
-    let unreadable = |source| FolderError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let length = fs::metadata(path).map_err(unreadable)?.len();
+    let length = fs::metadata(path).map_err(unreadable(path))?.len();
     if length > LONGEST_FILE {
         return Err(FolderError::TooLong {
             path: path.to_owned(),
         });
     }
-    fs::read_to_string(path).map_err(unreadable)
+    fs::read_to_string(path).map_err(unreadable(path))
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_owned();
+    |source| FolderError::Unreadable { path, source }
 }

@@ -4,47 +4,19 @@ use std::{env, fs, io};
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
+use super::FolderError;
 use crate::near::NearNames;
 use crate::template::kind;
 
 /// Names the file in which an operator overrides settings.
 const FILE_VARIABLE: &str = "SERVICE_ADAPTER_SETTINGS";
 
-/// Why the settings cannot be had. No message holds a value.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SettingsError {
-    #[error("could not read the settings `{}`", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` is not a valid configuration: it must be a map of settings", path.display())]
-    NotYaml {
-        path: PathBuf,
-        #[source]
-        source: yaml::Error,
-    },
-    #[error("`{}` is not a valid configuration: unknown setting `{name}`; {near}", path.display())]
-    Unknown {
-        path: PathBuf,
-        name: String,
-        near: NearNames,
-    },
-    #[error("`{}` is not a valid configuration: setting `{name}` must be {expected}", path.display())]
-    WrongType {
-        path: PathBuf,
-        name: String,
-        expected: &'static str,
-    },
-}
-
 /// The defaults of `adapter.yml`, overridden by an operator's file. The file that the environment names must exist; the
 /// file that the folder names is optional.
 pub(super) fn load(
     defaults: &Map<String, Value>,
     file: Option<&Path>,
-) -> Result<Map<String, Value>, SettingsError> {
+) -> Result<Map<String, Value>, FolderError> {
     let named = env::var_os(FILE_VARIABLE).map(PathBuf::from);
     let Some(path) = named.as_deref().or(file) else {
         return Ok(defaults.clone());
@@ -54,7 +26,7 @@ pub(super) fn load(
         Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
             Ok(defaults.clone())
         }
-        Err(source) => Err(SettingsError::Unreadable {
+        Err(source) => Err(FolderError::SettingsUnreadable {
             path: path.to_owned(),
             source,
         }),
@@ -65,16 +37,16 @@ fn overridden(
     defaults: &Map<String, Value>,
     path: &Path,
     text: &str,
-) -> Result<Map<String, Value>, SettingsError> {
+) -> Result<Map<String, Value>, FolderError> {
     let chosen: Option<Map<String, Value>> =
-        yaml::from_str(text).map_err(|source| SettingsError::NotYaml {
+        yaml::from_str(text).map_err(|source| FolderError::SettingsNotYaml {
             path: path.to_owned(),
             source,
         })?;
     let mut settings = defaults.clone();
     for (name, value) in chosen.unwrap_or_default() {
         let Some(default) = settings.get_mut(&name) else {
-            return Err(SettingsError::Unknown {
+            return Err(FolderError::UnknownSetting {
                 path: path.to_owned(),
                 near: NearNames::to(&name, defaults.keys()),
                 name,
@@ -83,7 +55,7 @@ fn overridden(
         // A default of null says nothing of the type.
         let is_right = default.is_null() || kind(default) == kind(&value);
         if !is_right {
-            return Err(SettingsError::WrongType {
+            return Err(FolderError::SettingOfAnotherType {
                 path: path.to_owned(),
                 name,
                 expected: kind(default),

@@ -8,17 +8,15 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tera::{Context, Tera};
 
-use super::error::TemplateError;
 use super::filters::{self, VALUE, VALUE_OR_NOTHING, percent_encoded};
 use super::functions;
 use super::names::{self, KnownNames};
 use super::rendered::{self, RenderedError};
 use super::scan::NameKind;
 use super::session::{Session, Stop};
-use super::source::Source;
+use super::source::{Source, TemplateError};
 use super::stand_in::FillError;
 
-/// How long one template may take.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// Most that one template may render, in bytes.
@@ -135,12 +133,10 @@ impl Engine {
         })
     }
 
-    /// Whether there is a template of that name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.sources.contains_key(name)
     }
 
-    /// Whether any template uses a value of that name.
     pub(crate) fn reads(&self, name: &str) -> bool {
         let names = self.sources.values().flat_map(|source| &source.scan.names);
         names
@@ -176,7 +172,6 @@ impl Engine {
         rendered::yaml(&text, &self.session.stand_ins()).map_err(not_readable(name))
     }
 
-    /// Renders JSON and reads it.
     pub(crate) fn json(
         &self,
         name: &str,

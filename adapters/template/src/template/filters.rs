@@ -8,11 +8,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use tera::{Kwargs, State, Tera, TeraResult};
 
-use super::error::TemplateError;
 use super::session::{Session, Stop};
-use super::source::Source;
+use super::source::{Source, TemplateError};
 use crate::near::NearNames;
-use crate::references::{self, may_refer};
+use crate::needs::{BEGIN, may_refer};
 
 /// Takes the value of an expression out of the text; nothing is an error.
 pub(crate) const VALUE: &str = "__value";
@@ -223,7 +222,7 @@ fn parsed(
 ) -> TeraResult<tera::Value> {
     // Escapes must not add characters that users may not send.
     let outcome = match outcome {
-        Ok(value) if may_refer(&value) && !text.contains(references::BEGIN) => {
+        Ok(value) if may_refer(&value) && !text.contains(BEGIN) => {
             Err("it has an escaped `((`".to_owned())
         }
         outcome => outcome,

@@ -13,10 +13,8 @@ use crate::near::NearNames;
 use crate::needs;
 use crate::path::ManifestPath;
 
-/// Functions of every template.
 const EVERYWHERE: [&str; 3] = ["misconfigured", "range", "refuse"];
 
-/// Functions of templates that a manifest is made of.
 pub(crate) fn of_manifests() -> BTreeSet<&'static str> {
     let own = [
         "has_instance_group",
@@ -29,7 +27,6 @@ pub(crate) fn of_manifests() -> BTreeSet<&'static str> {
     own.into_iter().chain(EVERYWHERE).collect()
 }
 
-/// Functions of templates for bindings.
 pub(crate) fn of_bindings() -> BTreeSet<&'static str> {
     let own = [
         "app_guid_required",
@@ -42,7 +39,6 @@ pub(crate) fn of_bindings() -> BTreeSet<&'static str> {
     own.into_iter().chain(EVERYWHERE).collect()
 }
 
-/// Functions of the template for a dashboard's address.
 pub(crate) fn of_dashboards() -> BTreeSet<&'static str> {
     EVERYWHERE.into_iter().chain(["deployed"]).collect()
 }
@@ -87,7 +83,6 @@ pub(super) fn register(tera: &mut Tera, session: &Arc<Session>) {
 
 type Answer = fn(&Session, &Kwargs) -> TeraResult<tera::Value>;
 
-/// The names of a function's arguments.
 #[derive(Clone, Copy)]
 struct Arguments {
     needed: &'static [&'static str],
@@ -252,7 +247,6 @@ pub(crate) fn holds_reference(text: &str) -> bool {
     references_in(text).next().is_some()
 }
 
-/// Whether a text of a manifest refers to a secret.
 fn is_reference(text: &str) -> bool {
     text.starts_with("((") && text.ends_with("))")
 }

@@ -1,8 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::TemplateError;
 use super::scan::{Name, NameKind};
-use super::source::Source;
+use super::source::{Source, TemplateError};
 use crate::near::NearNames;
 
 /// The members of a value, as far as they are known before it exists.
@@ -15,7 +14,6 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// A map of these keys with anything in them.
     pub(crate) fn of_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::Closed(
             names
@@ -25,7 +23,6 @@ impl Shape {
         )
     }
 
-    /// A map of these members.
     pub(crate) fn of<const N: usize>(members: [(&str, Shape); N]) -> Self {
         Self::Closed(
             members
@@ -35,7 +32,6 @@ impl Shape {
         )
     }
 
-    /// A type that accepts both.
     #[must_use]
     pub(crate) fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -54,7 +50,6 @@ impl Shape {
     }
 }
 
-/// The names that a template may use.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownNames {
     /// Values, as the members of a map.

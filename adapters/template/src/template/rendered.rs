@@ -39,7 +39,6 @@ pub(super) fn yaml(text: &str, stand_ins: &StandIns) -> Result<Option<Value>, Re
     Ok(stand_ins.fill(document, &is_whole, &is_merge)?)
 }
 
-/// JSON with values in it.
 pub(super) fn json(text: &str, stand_ins: &StandIns) -> Result<Option<Value>, RenderedError> {
     const BARE: char = '\u{e004}';
     let mut quoted = String::with_capacity(text.len());

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The relevant parts of a template.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// The text between double braces, without them: byte ranges in the source.
@@ -282,7 +281,6 @@ fn tokens<'s>(source: &'s str, start: usize, close: &str) -> (Vec<Token<'s>>, Ra
     (tokens, start..source.len(), source.len())
 }
 
-/// Length of a string with its quotation marks.
 fn literal_length(rest: &str, mark: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

@@ -4,8 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use odb_adapter_sdk::protocol::{Plan, Secrets, ServiceDeployment};
 use serde_json::Value;
 
-use super::error::TemplateError;
-use super::source::Location;
+use super::source::{Location, TemplateError};
 use super::stand_in::StandIns;
 use crate::path::ManifestPath;
 
@@ -16,7 +15,6 @@ pub(crate) struct Session {
     stop: Mutex<Option<Stop>>,
 }
 
-/// The data for functions.
 #[derive(Default)]
 pub(crate) struct Facts {
     pub(crate) deployment: Option<ServiceDeployment>,
@@ -43,7 +41,6 @@ pub(crate) enum SecretFacts {
     },
 }
 
-/// Why rendering stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The template refuses, with a text for the user.

@@ -12,7 +12,6 @@ const CLOSE: char = '\u{e001}';
 /// Encloses the number of the value that removes its key or element.
 const OMIT: char = '\u{e002}';
 
-/// The values behind the stand-ins of one process.
 pub(crate) struct StandIns {
     /// Makes the words of this process unlike those of any other; decimal, so that no filter for
     /// letters changes it.
@@ -37,7 +36,6 @@ pub(crate) enum FillError {
     OmitInText,
 }
 
-/// A piece of a text with stand-ins.
 enum Piece<'t> {
     Text(&'t str),
     StandIn(usize),
@@ -57,7 +55,6 @@ impl StandIns {
         self.word(self.values.len() - 1)
     }
 
-    /// The word for the value of a number.
     pub(crate) fn word(&self, number: usize) -> String {
         format!("{OPEN}{}.{number}{CLOSE}", self.nonce)
     }
@@ -89,7 +86,6 @@ impl StandIns {
         }
     }
 
-    /// How many values there are.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
@@ -130,7 +126,6 @@ impl StandIns {
         Ok(filled)
     }
 
-    /// The text with every stand-in rewritten.
     pub(crate) fn rewrite(&self, text: &str, rewrite: impl Fn(usize) -> String) -> String {
         let pieces = self.pieces(text).into_iter();
         pieces
@@ -141,7 +136,6 @@ impl StandIns {
             .collect()
     }
 
-    /// Whether a text contains a stand-in.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.pieces(text)
             .iter()
@@ -235,7 +229,6 @@ impl StandIns {
         pieces
     }
 
-    /// A value as part of a text.
     fn as_text(&self, value: &Value) -> Result<String, FillError> {
         match value {
             Value::String(text) if text.contains(&self.omit()) => Err(FillError::OmitInText),

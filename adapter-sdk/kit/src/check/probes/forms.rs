@@ -1,74 +1,61 @@
-use odb_adapter_sdk::protocol::Subcommand;
-use serde_json::Map;
-use serde_json::Value;
+use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
+use serde_json::{Map, json};
 
-use crate::check::adapter_request::{AdapterRequest, Generate, Shape};
+use super::Ordered;
 use crate::check::answers::{Generated, Outcome, Refused};
 use crate::check::difference::manifest_differences;
-use crate::check::probes::orders::Ordered;
 use crate::check::report::Area;
-use crate::check::rules::{Rule, calls};
-use crate::check::session::Session;
+use crate::check::request::{AdapterRequest, Shape, order};
+use crate::check::rules::{self, Rule};
+use crate::check::session::{Manners, Session};
 use crate::process::ProcessCall;
 
 /// Another form of the same request.
 #[derive(Clone, Copy)]
-pub(in crate::check) struct Form {
+pub(super) struct Form {
     /// Appended to the description of the request.
     how: &'static str,
     /// Is broken by an adapter that does not understand it.
     rule: &'static Rule,
-    wording: Wording,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wording {
-    Document(Shape),
-    Arguments,
+    /// On stdin; in arguments without one.
+    shape: Option<Shape>,
 }
 
 /// Documents that say the same as the one of the Go broker.
 const DOCUMENTS: [Form; 3] = [
     Form {
         how: "with the subcommand's section alone",
-        rule: &calls::OWN_SECTION_ONLY,
-        wording: Wording::Document(Shape::OwnSection),
+        rule: &rules::OWN_SECTION_ONLY,
+        shape: Some(Shape::OwnSection),
     },
     Form {
         how: "with unknown fields",
-        rule: &calls::UNKNOWN_FIELDS,
-        wording: Wording::Document(Shape::UnknownFields),
+        rule: &rules::UNKNOWN_FIELDS,
+        shape: Some(Shape::UnknownFields),
     },
     Form {
         how: "without what may be absent",
-        rule: &calls::ABSENT_MEMBERS,
-        wording: Wording::Document(Shape::WithoutOptionals),
+        rule: &rules::ABSENT_MEMBERS,
+        shape: Some(Shape::WithoutOptionals),
     },
 ];
 
 const ARGUMENTS: Form = Form {
     how: "in arguments",
-    rule: &calls::ARGUMENT_FORM,
-    wording: Wording::Arguments,
+    rule: &rules::ARGUMENT_FORM,
+    shape: None,
 };
 
 impl Form {
     /// Whether the request is in arguments, which have no room for secrets.
-    pub(in crate::check) fn is_arguments(self) -> bool {
-        self.wording == Wording::Arguments
-    }
-
-    fn call(self, adapter_request: &AdapterRequest) -> ProcessCall {
-        match self.wording {
-            Wording::Document(shape) => adapter_request.on_stdin(shape),
-            Wording::Arguments => adapter_request.in_arguments(),
-        }
+    pub(super) fn is_arguments(self) -> bool {
+        self.shape.is_none()
     }
 }
 
 /// All forms except the one that the check already uses for an adapter on stdin.
-pub(in crate::check) fn other_forms(session: &Session<'_>) -> Vec<Form> {
-    if !session.asks_on_stdin() {
+pub(super) fn other_forms(session: &Session<'_>) -> Vec<Form> {
+    if !session.on_stdin {
         return Vec::new();
     }
     let arguments = session.inputs.forms.arguments.then_some(ARGUMENTS);
@@ -76,100 +63,159 @@ pub(in crate::check) fn other_forms(session: &Session<'_>) -> Vec<Form> {
 }
 
 /// Asks for the same manifest in other ways.
-pub(in crate::check) fn check_forms(session: &mut Session<'_>, ordered: &Ordered) {
+pub(super) fn check_forms(session: &mut Session<'_>, ordered: &Ordered) {
     session.begin(Area::Forms);
-    let adapter_request = AdapterRequest::generate(&Generate::order(
-        session.inputs,
-        &ordered.plan,
-        &Map::new(),
-        Value::Null,
-    ));
+    let call = order(session.inputs, &ordered.plan, &Map::new());
+    let request = AdapterRequest::generate(call);
     for form in other_forms(session) {
         let purpose = format!("order {}", form.how);
-        let outcome = match form.wording {
-            Wording::Document(shape) => {
-                session.generate_as(&purpose, adapter_request.on_stdin(shape))
-            }
-            Wording::Arguments => session.generate_in_arguments(&purpose, &adapter_request),
+        let outcome = match form.shape {
+            Some(shape) => session.generate_as(&purpose, request.on_stdin(shape)),
+            None => session.generate_in_arguments(&purpose, &request),
         };
         match outcome {
-            Outcome::Answered(answer) if form.is_arguments() => {
-                check_bare_answer(session, ordered, &answer);
+            Outcome::Answered(answer) => check_answer(session, form, ordered, &answer),
+            Outcome::Refused(refused) => {
+                let name = Subcommand::GenerateManifest.name();
+                session.find_rejection(form.rule, name, &refused);
             }
-            Outcome::Answered(answer) => compare_forms(session, form.rule, ordered, &answer),
-            Outcome::Refused(refused) => form_refused(session, form.rule, &refused),
             Outcome::Broken => {}
         }
     }
 }
 
+/// Two answers to the same order differ in generated values and nothing else.
+fn check_answer(session: &mut Session<'_>, form: Form, ordered: &Ordered, answer: &Generated) {
+    let name = Subcommand::GenerateManifest.name();
+    if form.is_arguments() && answer.manifest.get("manifest").is_some() {
+        let detail = "stdout is a JSON object with the manifest in it; in this form it is the manifest itself";
+        session.find(form.rule, name, detail, answer.id);
+        return;
+    }
+    let differences = manifest_differences(&ordered.answer.manifest, &answer.manifest);
+    let wrong = differences
+        .into_iter()
+        .find(|difference| !ordered.generated.contains(&difference.location));
+    if let Some(difference) = wrong {
+        let rule = if form.is_arguments() {
+            &rules::FORMS_DIFFER
+        } else {
+            form.rule
+        };
+        let detail = format!("the answer is another: {difference}");
+        session.find(rule, name, detail, answer.id);
+    }
+}
+
 /// Sends the request of another subcommand in every form.
-pub(in crate::check) fn check_forms_of(
-    session: &mut Session<'_>,
-    adapter_request: &AdapterRequest,
-) {
+pub(super) fn check_forms_of(session: &mut Session<'_>, request: &AdapterRequest) {
     for form in other_forms(session) {
-        check_form_of(session, adapter_request, form);
+        check_form_of(session, request, form);
     }
 }
 
 /// Sends the request of another subcommand in a form, records a rejection as a finding of the form, and returns whether
 /// there was none.
-pub(in crate::check) fn check_form_of(
+pub(super) fn check_form_of(
     session: &mut Session<'_>,
-    adapter_request: &AdapterRequest,
+    request: &AdapterRequest,
     form: Form,
 ) -> bool {
-    let subcommand = adapter_request.subcommand();
+    let subcommand = request.subcommand();
     let purpose = format!("{subcommand} {}", form.how);
-    let call = form.call(adapter_request);
-    let refused = if subcommand == Subcommand::DeleteBinding {
+    let call = match form.shape {
+        Some(shape) => request.on_stdin(shape),
+        None => request.in_arguments(),
+    };
+    let refused: Option<Refused> = if subcommand == Subcommand::DeleteBinding {
         // Its answer says nothing.
         session.attempt(&purpose, subcommand, call).refused()
     } else {
         session.ask_as(&purpose, subcommand, call).refused()
     };
     if let Some(refused) = &refused {
-        form_refused(session, form.rule, refused);
+        session.find_rejection(form.rule, subcommand.name(), refused);
     }
     refused.is_none()
 }
 
-fn form_refused(session: &mut Session<'_>, rule: &'static Rule, refused: &Refused) {
-    let detail = session.rejection(refused);
-    let about = session
-        .subcommand_of(refused.id)
-        .map_or("", Subcommand::name);
-    session.find_failure(rule, about, detail, refused.id);
-}
-
-fn check_bare_answer(session: &mut Session<'_>, ordered: &Ordered, answer: &Generated) {
-    if answer.manifest.get("manifest").is_some() {
-        let detail = "stdout is a JSON object with the manifest in it; in this form it is the manifest itself";
-        session.find(
-            &calls::ARGUMENT_FORM,
-            "generate-manifest",
-            detail,
-            Some(answer.id),
-        );
-    } else {
-        compare_forms(session, &calls::FORMS_DIFFER, ordered, answer);
+/// Requests manifests and a binding with input that breaks the protocol. The adapter must not answer, and needs no text
+/// for users.
+pub(super) fn check_malformed(session: &mut Session<'_>, ordered: &Ordered) {
+    session.begin(Area::MalformedInput);
+    if !session.on_stdin {
+        session.skip("the adapter does not read stdin");
+        return;
+    }
+    let call = order(session.inputs, &ordered.plan, &Map::new());
+    let request = AdapterRequest::generate(call);
+    let subcommand = Subcommand::GenerateManifest;
+    let of = |document: &str| ProcessCall::document(subcommand, document);
+    let with_plan = |plan| request.on_stdin_with("plan", plan);
+    let inputs = [
+        ("an empty stdin", of("")),
+        (
+            "a document that is cut off",
+            of("{\"generate_manifest\": {"),
+        ),
+        ("a document that is not an object", of("[]\n")),
+        ("a document without the section", of("{}\n")),
+        (
+            "an object instead of a string",
+            with_plan(json!(ordered.plan.plan)),
+        ),
+        (
+            "a plan that is not JSON",
+            with_plan(json!("{\"instance_groups\": [")),
+        ),
+    ];
+    for (what, call) in inputs {
+        check_malformed_input(session, subcommand, what, call);
+    }
+    let bindings = session.inputs.bindings.as_ref();
+    if bindings.is_none_or(|cases| !cases.is_empty()) {
+        let subcommand = Subcommand::CreateBinding;
+        let call = ProcessCall::document(subcommand, "{\"create_binding\": {");
+        check_malformed_input(session, subcommand, "a binding that is cut off", call);
     }
 }
 
-/// Two answers to the same order differ in generated values and nothing else.
-fn compare_forms(
+fn check_malformed_input(
     session: &mut Session<'_>,
-    rule: &'static Rule,
-    ordered: &Ordered,
-    answer: &Generated,
+    subcommand: Subcommand,
+    what: &str,
+    call: ProcessCall,
 ) {
-    let differences = manifest_differences(&ordered.answer.manifest, &answer.manifest);
-    let wrong = differences
-        .into_iter()
-        .find(|difference| !ordered.generated.contains(&difference.location));
-    if let Some(difference) = wrong {
-        let detail = format!("the answer is another: {difference}");
-        session.find(rule, "generate-manifest", detail, Some(answer.id));
+    let Some(called) = session.call(Some(subcommand), what, call, Manners::Rough) else {
+        return;
+    };
+    if called.code == ExitCode::Success {
+        let detail = "it ends with 0";
+        session.find(&rules::MALFORMED_ACCEPTED, what, detail, called.id);
+    } else if called.stdout.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        let detail = session.user_text(called.id);
+        session.find(&rules::CALLER_ERROR_FOR_USER, "", detail, called.id);
+    }
+}
+
+/// Calls the adapter without a subcommand, and with an unknown one.
+pub(super) fn check_subcommands(session: &mut Session<'_>) {
+    session.begin(Area::Subcommands);
+    let unknown = "odb-adapter-check-unknown".to_owned();
+    for (what, arguments) in [
+        ("no subcommand", Vec::new()),
+        ("an unknown subcommand", vec![unknown]),
+    ] {
+        let call = ProcessCall {
+            arguments,
+            stdin: None,
+        };
+        let Some(called) = session.call(None, what, call, Manners::Rough) else {
+            continue;
+        };
+        if !matches!(called.code, ExitCode::Failure | ExitCode::Other(_)) {
+            let detail = format!("it ends with exit code {}", called.code.code());
+            session.find(&rules::ACCEPTS_ANY_SUBCOMMAND, what, detail, called.id);
+        }
     }
 }

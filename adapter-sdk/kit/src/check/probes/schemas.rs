@@ -1,21 +1,19 @@
-use jsonschema::{Draft, PatternOptions, Validator};
-use odb_adapter_sdk::protocol::ExitCode;
-use serde_json::{Map, Value};
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use odb_adapter_sdk::protocol::{Call, ExitCode, GeneratePlanSchemas};
+use serde_json::{Map, Value, json};
 
-use crate::check::adapter_request::{AdapterRequest, Generate};
+use super::Ordered;
+use super::forms::check_forms_of;
 use crate::check::answers::Outcome;
-use crate::check::probes::forms::check_forms_of;
-use crate::check::probes::orders::Ordered;
 use crate::check::report::Area;
-use crate::check::rules::schemas as rules;
-use crate::check::schema_samples::samples;
+use crate::check::request::{AdapterRequest, order};
+use crate::check::rules;
 use crate::check::session::{CallId, Session};
 use crate::inputs::{BindingOutcome, NamedPlan};
 
 /// The required value of `$schema`.
 const DRAFT: &str = "http://json-schema.org/draft-04/schema#";
 
-/// The locations of the three schemas in the answer.
 const LOCATIONS: [(&str, &str); 3] = [
     ("service_instance", "create"),
     ("service_instance", "update"),
@@ -23,9 +21,9 @@ const LOCATIONS: [(&str, &str); 3] = [
 ];
 
 /// The schemas of the first plan.
-pub(in crate::check) struct Schemas {
-    pub(in crate::check) id: CallId,
-    pub(in crate::check) create: Validator,
+pub(super) struct Schemas {
+    pub(super) id: CallId,
+    pub(super) create: Validator,
     update: Validator,
     bind: Validator,
     /// The schema of orders as a document.
@@ -33,30 +31,27 @@ pub(in crate::check) struct Schemas {
 }
 
 /// Requests the schemas of each plan and compares them with what the adapter accepts.
-pub(in crate::check) fn check_schemas(
-    session: &mut Session<'_>,
-    ordered: &[Ordered],
-) -> Option<Schemas> {
+pub(super) fn check_schemas(session: &mut Session<'_>, ordered: &[Ordered]) -> Option<Schemas> {
     session.begin(Area::PlanSchemas);
     let mut first = None;
     for (nth, ordered) in ordered.iter().enumerate() {
-        let adapter_request = AdapterRequest::generate_plan_schemas(&ordered.plan.document);
+        let call = GeneratePlanSchemas::new(ordered.plan.plan.clone());
+        let request = AdapterRequest(Call::GeneratePlanSchemas(Box::new(call)));
         let purpose = format!("schemas of plan `{}`", ordered.plan.name);
-        let (id, answer) = match session.ask(&purpose, &adapter_request) {
+        let (id, answer) = match session.ask(&purpose, &request) {
             Outcome::Answered(answer) => answer,
             Outcome::Refused(refused) if refused.code == ExitCode::NotImplemented => {
-                session.not_implemented("generate-plan-schemas");
+                session.skip("`generate-plan-schemas` is not implemented");
                 return None;
             }
             Outcome::Refused(refused) => {
-                let detail = session.rejection(&refused);
-                session.find_failure(&rules::SCHEMAS_FAIL, "", detail, refused.id);
+                session.find_rejection(&rules::SCHEMAS_FAIL, "", &refused);
                 continue;
             }
             Outcome::Broken => continue,
         };
         if nth == 0 {
-            check_forms_of(session, &adapter_request);
+            check_forms_of(session, &request);
         }
         let Some(schemas) = schemas(session, id, &answer) else {
             continue;
@@ -71,21 +66,18 @@ pub(in crate::check) fn check_schemas(
 }
 
 fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Schemas> {
-    let found = LOCATIONS.map(|(part, action)| {
+    let [create, update, bind] = LOCATIONS.map(|(part, action)| {
         let schema = &answer[part][action]["parameters"];
         let location = format!("{part}.{action}.parameters");
-        if !schema.is_object() {
-            session.find(
-                &rules::SCHEMA_MISSING,
-                &location,
-                format!("`{location}` is missing"),
-                Some(id),
-            );
-            return None;
-        }
-        if schema["$schema"] != DRAFT {
-            let detail = format!("`$schema` of `{location}` is missing or another");
-            session.find(&rules::SCHEMA_MISSING, &location, detail, Some(id));
+        let missing = if !schema.is_object() {
+            Some(format!("`{location}` is missing"))
+        } else if schema["$schema"] != DRAFT {
+            Some(format!("`$schema` of `{location}` is missing or another"))
+        } else {
+            None
+        };
+        if let Some(detail) = missing {
+            session.find(&rules::SCHEMA_MISSING, &location, detail, id);
             return None;
         }
         // Patterns come from outside. This engine evaluates every pattern in bounded time.
@@ -96,18 +88,12 @@ fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Sche
         match options.build(schema) {
             Ok(validator) => Some(validator),
             Err(error) => {
-                let at = error.instance_path().to_string();
-                let detail = if at.is_empty() {
-                    format!("`{location}`: {error}")
-                } else {
-                    format!("`{location}`, at `{at}`: {error}")
-                };
-                session.find(&rules::SCHEMA_INVALID, &location, detail, Some(id));
+                let detail = format!("`{location}`{}: {error}", at(&error));
+                session.find(&rules::SCHEMA_INVALID, &location, detail, id);
                 None
             }
         }
     });
-    let [create, update, bind] = found;
     Some(Schemas {
         id,
         create: create?,
@@ -117,16 +103,22 @@ fn schemas(session: &mut Session<'_>, id: CallId, answer: &Value) -> Option<Sche
     })
 }
 
+/// Where in a document an error is, for a sentence; empty for the document itself.
+fn at(error: &ValidationError<'_>) -> String {
+    match error.instance_path().as_str() {
+        "" => String::new(),
+        at => format!(", at `{at}`"),
+    }
+}
+
 /// Parameters that the inputs declare valid must be valid by the schema.
 fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &NamedPlan) {
     let inputs = session.inputs;
-    let is_of_plan = |named: Option<&str>| named.unwrap_or(&inputs.first_plan().name) == plan.name;
+    let is_of_plan =
+        |named: &Option<String>| named.as_ref().unwrap_or(&inputs.first_plan().name) == &plan.name;
     let mut documents = Vec::new();
-    for case in inputs
-        .parameters
-        .iter()
-        .filter(|case| is_of_plan(case.plan.as_deref()))
-    {
+    let cases = inputs.parameters.iter();
+    for case in cases.filter(|case| is_of_plan(&case.plan)) {
         let mut create = inputs.required_parameters.clone();
         create.extend(case.create.clone());
         documents.push(("orders", &schemas.create, create));
@@ -135,8 +127,7 @@ fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &N
         }
     }
     for case in inputs.bindings.iter().flatten() {
-        let is_valid = case.outcome == BindingOutcome::Created && is_of_plan(case.plan.as_deref());
-        if is_valid {
+        if case.outcome == BindingOutcome::Created && is_of_plan(&case.plan) {
             documents.push(("bindings", &schemas.bind, case.parameters.clone()));
         }
     }
@@ -144,20 +135,11 @@ fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &N
         let names: Vec<&str> = document.keys().map(String::as_str).collect();
         let names = names.join(", ");
         if let Err(error) = validator.validate(&document.clone().into()) {
-            let at = error.instance_path().to_string();
-            let location = if at.is_empty() {
-                String::new()
-            } else {
-                format!(", at `{at}`")
-            };
+            let about = format!("{what} {}", error.instance_path());
+            let location = at(&error);
             let detail =
                 format!("the schema for {what} refuses valid parameters ({names}){location}");
-            session.find(
-                &rules::SCHEMA_TOO_STRICT,
-                format!("{what} {at}"),
-                detail,
-                Some(schemas.id),
-            );
+            session.find(&rules::SCHEMA_TOO_STRICT, about, detail, schemas.id);
         }
     }
 }
@@ -165,28 +147,115 @@ fn check_valid_parameters(session: &mut Session<'_>, schemas: &Schemas, plan: &N
 /// Parameters that the schema accepts must be accepted: a document for each property without a valid value in the
 /// inputs.
 fn check_samples(session: &mut Session<'_>, schemas: &Schemas, ordered: &Ordered) {
-    let known: Vec<String> = session
-        .inputs
-        .valid_parameters()
-        .flat_map(|parameters| parameters.keys().cloned())
-        .collect();
+    let inputs = session.inputs;
     for (name, sample) in samples(&schemas.document) {
-        if known.contains(&name) {
+        let mut valid = inputs.valid_parameters();
+        if valid.any(|parameters| parameters.contains_key(&name)) {
             continue;
         }
         let parameters = Map::from_iter([(name.clone(), sample)]);
-        let mut document = session.inputs.required_parameters.clone();
+        let mut document = inputs.required_parameters.clone();
         document.extend(parameters.clone());
         if !schemas.create.is_valid(&document.into()) {
             continue;
         }
-        let asked = Generate::order(session.inputs, &ordered.plan, &parameters, Value::Null);
+        let call = order(inputs, &ordered.plan, &parameters);
         let purpose = format!("order with `{name}` as the schema has it");
-        if let Outcome::Refused(refused) =
-            session.generate(&purpose, &AdapterRequest::generate(&asked))
-        {
+        if let Outcome::Refused(refused) = session.generate(&purpose, call) {
             let detail = session.user_text(refused.id);
-            session.find(&rules::SCHEMA_TOO_LAX, name, detail, Some(refused.id));
+            session.find(&rules::SCHEMA_TOO_LAX, name, detail, refused.id);
         }
+    }
+}
+
+/// For each property of a schema a value that should be right. Those for which none can be made up
+/// are left out.
+fn samples(schema: &Value) -> Vec<(String, Value)> {
+    let properties = schema["properties"].as_object();
+    properties
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, property)| Some((name.clone(), sample(property)?)))
+        .collect()
+}
+
+fn sample(property: &Value) -> Option<Value> {
+    let given = ["default", "example"]
+        .into_iter()
+        .find_map(|key| property.get(key));
+    let listed = ["enum", "examples"]
+        .into_iter()
+        .find_map(|key| property[key].as_array()?.first());
+    if let Some(value) = given.or(listed) {
+        return Some(value.clone());
+    }
+    let kind = match &property["type"] {
+        Value::String(kind) => kind.as_str(),
+        Value::Array(kinds) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|kind| *kind != "null")?,
+        _ => return None,
+    };
+    match kind {
+        "boolean" => Some(true.into()),
+        "integer" | "number" => Some(number(property)),
+        // A text that must look like something cannot be made up.
+        "string" if property.get("pattern").is_some() || property.get("format").is_some() => None,
+        "string" => {
+            let length = property["minLength"].as_u64().unwrap_or(1).clamp(1, 4096);
+            Some("a".repeat(usize::try_from(length).ok()?).into())
+        }
+        "array" => {
+            let length = property["minItems"].as_u64().unwrap_or(0).min(64);
+            let item = || sample(&property["items"]);
+            (0..length)
+                .map(|_| item())
+                .collect::<Option<Vec<_>>>()
+                .map(Value::from)
+        }
+        "object" => {
+            let required = property["required"].as_array();
+            let members = required.into_iter().flatten().map(|name| {
+                let name = name.as_str()?;
+                Some((name.to_owned(), sample(&property["properties"][name])?))
+            });
+            members.collect::<Option<Map<_, _>>>().map(Value::from)
+        }
+        _ => None,
+    }
+}
+
+fn number(property: &Value) -> Value {
+    let least = match &property["minimum"] {
+        Value::Number(least) => least.as_i64().map_or(1, |least| {
+            least + i64::from(property["exclusiveMinimum"] == true)
+        }),
+        _ => 1,
+    };
+    let most = property["maximum"].as_i64().unwrap_or(i64::MAX);
+    match property["multipleOf"].as_i64().filter(|step| *step > 0) {
+        Some(step) => json!((least.max(1) + step - 1) / step * step),
+        None => json!(least.min(most)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_what_its_schema_takes() {
+        let schema = json!({"properties": {
+            "a": {"type": "integer", "minimum": 3},
+            "b": {"enum": ["x", "y"]},
+            "c": {"type": ["null", "string"], "minLength": 2},
+            "d": {"type": "string", "pattern": "^x"},
+            "e": {"type": "object", "required": ["f"], "properties": {"f": {"type": "boolean"}}},
+            "g": {"type": "array", "minItems": 1, "items": {"type": "number"}},
+        }});
+        let made: Map<String, Value> = samples(&schema).into_iter().collect();
+        let expected = json!({"a": 3, "b": "x", "c": "aa", "e": {"f": true}, "g": [1]});
+        assert_eq!(Value::from(made), expected);
     }
 }

@@ -19,9 +19,9 @@ fn inputs_of_broker(groups: &str) -> Result<Inputs, InputsError> {
 fn names_that_look_like_something_else_are_texts_as_they_are_for_brokers() {
     let group = "{name: y, vm_type: 1.10, instances: 1, networks: [n], azs: [on]}";
     let inputs = inputs_of_broker(&format!("[{group}]")).unwrap();
-    let group = &inputs.first_plan().document["instance_groups"][0];
-    assert_eq!(group["networks"], serde_json::json!(["n"]));
-    assert_eq!(group["azs"], serde_json::json!(["on"]));
+    let group = &json!(inputs.first_plan().plan)["instance_groups"][0];
+    assert_eq!(group["networks"], json!(["n"]));
+    assert_eq!(group["azs"], json!(["on"]));
     assert_eq!(group["name"], "y");
     assert_eq!(group["vm_type"], "1.10");
 }
@@ -33,9 +33,9 @@ fn a_plan_of_a_file_is_read_in_the_same_way() {
     let group = "{name: a, vm_type: b, instances: 1, networks: [n], azs: [z1], x: 1}";
     fs::write(&path, format!("instance_groups: [{group}]\ny: 2\n")).unwrap();
     let plan = plan_of_file(&path).unwrap();
-    let group = &plan.document["instance_groups"][0];
+    let group = &json!(plan.plan)["instance_groups"][0];
     assert_eq!(plan.name, "small");
-    assert_eq!(group["networks"], serde_json::json!(["n"]));
+    assert_eq!(group["networks"], json!(["n"]));
     assert_eq!(group["x"], 1);
 }
 
@@ -46,8 +46,8 @@ fn what_is_wrong_with_a_plan_is_reported_with_its_location() {
     let location = "service_catalog.plans[0].instance_groups[0].instances";
     assert!(error.to_string().contains(location), "{error}");
 
-    let document = serde_json::json!({"instance_groups": [{"name": ["a"]}]});
-    let error = NamedPlan::of_document("small".to_owned(), document).unwrap_err();
+    let document = json!({"instance_groups": [{"name": ["a"]}]});
+    let error = NamedPlan::of_document("small".to_owned(), &document).unwrap_err();
     assert!(
         error.to_string().ends_with("at `instance_groups[0].name`"),
         "{error}"

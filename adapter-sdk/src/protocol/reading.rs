@@ -1,6 +1,60 @@
-use std::fmt;
+//! How documents are read: what counts as absent, which unknown members are kept, how an invalid one is reported.
 
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+
+/// `null` for a list or a map.
+pub(super) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// `null` or the empty string for a text.
+pub(super) fn empty_as_none<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.filter(|text| !text.is_empty()))
+}
+
+/// The unknown keys of a document. Formatting shows the keys only.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(transparent, inline)]
+pub struct UnknownKeys(Map<String, Value>);
+
+impl Deref for UnknownKeys {
+    type Target = Map<String, Value>;
+
+    fn deref(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+impl DerefMut for UnknownKeys {
+    fn deref_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.0
+    }
+}
+
+impl From<Map<String, Value>> for UnknownKeys {
+    fn from(keys: Map<String, Value>) -> Self {
+        Self(keys)
+    }
+}
+
+impl fmt::Debug for UnknownKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
 
 /// A rule of the protocol that a document breaks, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

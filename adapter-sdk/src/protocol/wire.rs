@@ -1,74 +1,52 @@
-//! The parts of a call, as the texts on the wire. Errors name each by its path in the input.
+//! Calls as they travel: texts under the names of their members. Errors name each by its path in the input.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    BoshVms, ManifestText, NotRequestParameters, Plan, RequestParameters, Secrets,
-    ServiceDeployment, UaaClient, Violations,
+    BoshVms, CreateBinding, GenerateDashboardUrl, GenerateManifest, GeneratePlanSchemas,
+    ManifestText, NotRequestParameters, Plan, RequestParameters, Secrets, ServiceDeployment,
+    UaaClient, Violations,
 };
 use crate::json;
 
 /// Errors in the input of a call. No message contains a value of the input.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each error is")]
 pub enum InputError {
-    /// The complete document.
     #[error("the input is not a JSON object")]
     Document(#[source] json::Error),
-    /// A section of the document.
     #[error("`{path}` must be an object")]
-    NotAnObject {
-        /// Path in the input.
-        path: String,
-    },
-    /// A member of a section: objects travel as JSON text inside a string.
+    NotAnObject { path: String },
     #[error("`{path}` must be a string")]
-    NotAString {
-        /// Path in the input.
-        path: String,
-    },
-    /// Something that no call can do without.
+    NotAString { path: String },
     #[error("`{path}` is missing")]
-    Missing {
-        /// Path in the input.
-        path: String,
-    },
-    /// A text that is not the JSON it should be.
+    Missing { path: String },
     #[error("`{path}` cannot be read")]
     NotReadable {
-        /// Path in the input.
         path: String,
-        /// The underlying error.
         #[source]
         source: json::Error,
     },
-    /// A document that breaks rules of the protocol.
     #[error("`{path}` is not valid")]
     NotValid {
-        /// Path in the input.
         path: String,
-        /// The broken rules.
         #[source]
         source: Violations,
     },
-    /// Request parameters that are none.
     #[error("`{path}` is not valid")]
     NotRequestParameters {
-        /// Path in the input.
         path: String,
-        /// The underlying error.
         #[source]
         source: NotRequestParameters,
     },
 }
 
-/// A member of a call.
 pub(super) trait Part: Sized {
-    /// As it travels.
     fn text(&self) -> String;
 
     /// Reads the text, if present.
@@ -77,7 +55,6 @@ pub(super) trait Part: Sized {
 
 type Rules = fn(&Value) -> Result<(), Violations>;
 
-/// A member that travels as JSON in a text.
 trait Document: Serialize + DeserializeOwned {
     /// Rules that it must keep before it is decoded.
     const RULES: Option<Rules> = None;
@@ -201,3 +178,109 @@ fn decoded<T: Document>(text: &str, path: String) -> Result<T, InputError> {
     };
     decoded.map_err(|source| InputError::NotReadable { path, source })
 }
+
+/// A call as it travels: texts under the names of its members.
+pub(super) trait Wire: Sized {
+    /// All members, in the order of the document.
+    const MEMBERS: &'static [&'static str];
+
+    /// The members that old brokers pass as arguments, in their order.
+    const ORDER: &'static [Argument];
+
+    fn text(&self, member: &str) -> String;
+
+    fn read(texts: &Texts<'_>) -> Result<Self, InputError>;
+}
+
+/// A member that is passed as an argument, and its name in errors.
+pub(super) struct Argument {
+    pub(super) member: &'static str,
+    name: &'static str,
+}
+
+pub(super) enum Texts<'t> {
+    /// From a section of the document, which may be absent.
+    Section {
+        name: String,
+        members: Option<&'t Map<String, Value>>,
+    },
+    /// From arguments, at least as many as there are in the order.
+    List {
+        order: &'static [Argument],
+        values: Vec<&'t str>,
+    },
+}
+
+impl Texts<'_> {
+    fn part<T: Part>(&self, member: &str) -> Result<T, InputError> {
+        match self {
+            Self::Section { name, members } => {
+                let path = format!("{name}.{member}");
+                match members.and_then(|members| members.get(member)) {
+                    None | Some(Value::Null) => T::read(None, path),
+                    Some(Value::String(text)) => {
+                        T::read(Some(text.as_str()).filter(|text| !text.is_empty()), path)
+                    }
+                    Some(_) => Err(InputError::NotAString { path }),
+                }
+            }
+            Self::List { order, values } => {
+                let mut found = order.iter().zip(values);
+                match found.find(|(argument, _)| argument.member == member) {
+                    Some((argument, text)) => T::read(Some(text), argument.name.to_owned()),
+                    None => T::read(None, member.to_owned()),
+                }
+            }
+        }
+    }
+}
+
+/// Members in the order of the document; for arguments, with their names in errors; and, if it differs, the order in
+/// which the Go SDK finds their errors.
+macro_rules! travels {
+    ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+]) => {
+        travels!($call { $($member),+ } as [$($argument: $name),+] read { $($member),+ });
+    };
+    ($call:ty { $($member:ident),+ } as [$($argument:ident: $name:literal),+] read { $($next:ident),+ }) => {
+        impl Wire for $call {
+            const MEMBERS: &'static [&'static str] = &[$(stringify!($member)),+];
+            const ORDER: &'static [Argument] =
+                &[$(Argument { member: stringify!($argument), name: $name }),+];
+
+            fn text(&self, member: &str) -> String {
+                match member {
+                    $(stringify!($member) => self.$member.text(),)+
+                    _ => String::new(),
+                }
+            }
+
+            fn read(texts: &Texts<'_>) -> Result<Self, InputError> {
+                Ok(Self { $($next: texts.part(stringify!($next))?),+ })
+            }
+        }
+    };
+}
+
+travels!(GenerateManifest {
+    service_deployment, plan, previous_plan, previous_manifest, request_parameters, previous_secrets,
+    previous_configs, uaa_client
+} as [
+    service_deployment: "service deployment", plan: "plan", request_parameters: "request parameters",
+    previous_manifest: "previous manifest", previous_plan: "previous plan"
+] read {
+    service_deployment, plan, request_parameters, previous_manifest, previous_plan, previous_secrets,
+    previous_configs, uaa_client
+});
+
+travels!(CreateBinding {
+    binding_id, bosh_vms, manifest, request_parameters, secrets, dns_addresses
+} as [
+    binding_id: "binding id", bosh_vms: "BOSH VMs", manifest: "manifest",
+    request_parameters: "request parameters"
+]);
+
+travels!(GenerateDashboardUrl { instance_id, plan, manifest } as [
+    instance_id: "instance id", plan: "plan", manifest: "manifest"
+]);
+
+travels!(GeneratePlanSchemas { plan } as [plan: "--plan-json"]);

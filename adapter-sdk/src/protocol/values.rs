@@ -1,10 +1,128 @@
+//! Parts of a call that are more than JSON: manifests, secrets, the UAA client.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
 use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::UnknownKeys;
+use crate::manifest::Manifest;
 use crate::redaction::shows_only;
+use crate::schemas::texts;
+use crate::yaml;
+
+/// A BOSH manifest as YAML text, kept to the letter. Formatting does not show it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(
+    schema_with = "texts::generated_manifest",
+    description = "A BOSH manifest as YAML text."
+)]
+pub struct ManifestText(String);
+
+impl ManifestText {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, given up.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    /// The text read into the manifest model.
+    pub fn parse(&self) -> Result<Manifest, yaml::Error> {
+        yaml::from_str(&self.0)
+    }
+}
+
+impl From<String> for ManifestText {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for ManifestText {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl TryFrom<&Manifest> for ManifestText {
+    type Error = yaml::Error;
+
+    fn try_from(manifest: &Manifest) -> Result<Self, yaml::Error> {
+        yaml::to_string(manifest).map(Self)
+    }
+}
+
+impl fmt::Debug for ManifestText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ManifestText({} bytes)", self.0.len())
+    }
+}
+
+/// Secrets of a service instance by their reference as in the manifest, double
+/// parentheses included (`spec/contracts/adapter-protocol.md`, "Secrets going in").
+///
+/// Formatting shows the references only.
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(with = "BTreeMap<String, String>")]
+pub struct Secrets(BTreeMap<String, SecretString>);
+
+impl Secrets {
+    /// The value behind a reference such as `((admin_password))`.
+    pub fn expose(&self, reference: &str) -> Option<&str> {
+        self.0.get(reference).map(ExposeSecret::expose_secret)
+    }
+
+    /// Adds a value under its reference, replacing an earlier one.
+    pub fn insert(&mut self, reference: impl Into<String>, value: impl Into<SecretString>) {
+        self.0.insert(reference.into(), value.into());
+    }
+
+    /// The references, sorted.
+    pub fn references(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Whether there is no secret at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<R: Into<String>, V: Into<SecretString>> FromIterator<(R, V)> for Secrets {
+    fn from_iter<I: IntoIterator<Item = (R, V)>>(secrets: I) -> Self {
+        Self(
+            secrets
+                .into_iter()
+                .map(|(reference, value)| (reference.into(), value.into()))
+                .collect(),
+        )
+    }
+}
+
+impl Serialize for Secrets {
+    /// Writes the values: this is how the broker hands them to an adapter.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            self.0
+                .iter()
+                .map(|(reference, value)| (reference, value.expose_secret())),
+        )
+    }
+}
+
+impl<'de> Deserialize<'de> for Secrets {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        BTreeMap::<String, String>::deserialize(deserializer).map(Self::from_iter)
+    }
+}
 
 /// The UAA client of a service instance; lists are comma-separated
 /// (`spec/contracts/adapter-protocol.md`, "UAA client, VMs, DNS addresses").
