@@ -135,7 +135,7 @@ impl fmt::Debug for AdapterError {
 }
 
 /// An error and everything behind it, joined by colons.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -115,44 +115,50 @@ impl VersionOrder {
         if [version, other].contains(&"latest") {
             return Ok(None);
         }
-        let not_a_version = |version: &str, expected| ReleaseVersionError::NotAVersion {
-            release: release.to_owned(),
-            version: version.to_owned(),
-            expected,
+        let (compared, expected) = match self {
+            Self::MajorMinorDev => (
+                compared(MajorMinorDev::read, version, other),
+                "a number, with or without more",
+            ),
+            Self::Semantic => (
+                compared(without_build, version, other),
+                "a semantic version such as `1.2.3`",
+            ),
+            Self::Bosh => (
+                compared(BoshVersion::read, version, other),
+                "made of numbers",
+            ),
         };
-        match self {
-            Self::MajorMinorDev => {
-                let read = |version: &str| {
-                    MajorMinorDev::read(version)
-                        .ok_or_else(|| not_a_version(version, "a number, with or without more"))
-                };
-                Ok(Some(read(version)?.cmp(&read(other)?)))
-            }
-            Self::Semantic => {
-                let read = |version: &str| {
-                    semver::Version::parse(version)
-                        .map_err(|_| not_a_version(version, "a semantic version such as `1.2.3`"))
-                };
-                Ok(Some(read(version)?.cmp_precedence(&read(other)?)))
-            }
-            Self::Bosh => {
-                let read = |version: &str| {
-                    BoshVersion::read(version)
-                        .ok_or_else(|| not_a_version(version, "made of numbers"))
-                };
-                Ok(Some(read(version)?.cmp(&read(other)?)))
-            }
-        }
+        compared
+            .map(Some)
+            .map_err(|version| ReleaseVersionError::NotAVersion {
+                release: release.to_owned(),
+                version: version.to_owned(),
+                expected,
+            })
     }
+}
+
+/// The order of two versions, or the one that cannot be read.
+fn compared<'v, T: Ord>(
+    read: impl Fn(&str) -> Option<T>,
+    version: &'v str,
+    other: &'v str,
+) -> Result<Ordering, &'v str> {
+    let version = read(version).ok_or(version)?;
+    Ok(version.cmp(&read(other).ok_or(other)?))
+}
+
+/// Builds of one version are of no order.
+fn without_build(text: &str) -> Option<semver::Version> {
+    let mut version = semver::Version::parse(text).ok()?;
+    version.build = semver::BuildMetadata::EMPTY;
+    Some(version)
 }
 
 /// As much of a release's version as counts.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct MajorMinorDev {
-    major: u64,
-    minor: u64,
-    dev: u64,
-}
+struct MajorMinorDev([u64; 3]);
 
 impl MajorMinorDev {
     fn read(text: &str) -> Option<Self> {
@@ -165,7 +171,7 @@ impl MajorMinorDev {
             .strip_prefix("+dev.")
             .and_then(leading_number)
             .unwrap_or((0, rest));
-        Some(Self { major, minor, dev })
+        Some(Self([major, minor, dev]))
     }
 }
 

@@ -10,8 +10,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use serde::Serialize;
 
-use crate::error::chain;
-use crate::protocol::{AdapterInput, Call, ExitCode, Subcommand};
+use crate::protocol::{AdapterInput, Call, ExitCode, Subcommand, UnknownSubcommand};
 use crate::secrets::has_placeholders;
 use crate::{Adapter, AdapterError};
 
@@ -59,12 +58,16 @@ pub fn execute(
     stdout: &mut impl Write,
     stderr: &mut impl Write,
 ) -> ExitCode {
-    let outcome = outcome(adapter, arguments, stdin, stderr);
+    let outcome = match requested(adapter, arguments, stderr) {
+        Ok((subcommand, rest)) => answered(adapter, subcommand, rest, stdin, stderr)
+            .map_err(|error| (error.exit_code(subcommand), error)),
+        Err(error) => Err((ExitCode::Failure, error)),
+    };
     let (text, code) = match outcome {
         Ok(answer) => (answer, ExitCode::Success),
-        Err(failure) => {
-            log(stderr, &failure.for_operator);
-            (failure.for_user, failure.code)
+        Err((code, error)) => {
+            log(stderr, &error.operator_message());
+            (error.user_message().unwrap_or_default().to_owned(), code)
         }
     };
     match stdout
@@ -79,64 +82,39 @@ pub fn execute(
     }
 }
 
-/// Why there is no answer, ready to be printed.
-struct Failure {
-    code: ExitCode,
-    for_user: String,
-    for_operator: String,
-}
-
-impl Failure {
-    /// An error of the caller, which is not for the platform user.
-    fn of_the_caller(for_operator: impl Into<String>) -> Self {
-        Self {
-            code: ExitCode::Failure,
-            for_user: String::new(),
-            for_operator: for_operator.into(),
-        }
-    }
-
-    fn of_the_adapter(error: &AdapterError, subcommand: Subcommand) -> Self {
-        Self {
-            code: error.exit_code(subcommand),
-            for_user: error.user_message().unwrap_or_default().to_owned(),
-            for_operator: error.operator_message(),
-        }
-    }
-}
-
-fn outcome(
+/// The subcommand that is asked for, and the arguments after it.
+fn requested<'a>(
     adapter: &impl Adapter,
-    arguments: &[String],
+    arguments: &'a [String],
+    stderr: &mut impl Write,
+) -> Result<(Subcommand, &'a [String]), AdapterError> {
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(format!("no subcommand; {}", implemented(adapter)).into());
+    };
+    log(stderr, &format!("handling {name}"));
+    let subcommand = name
+        .parse()
+        .map_err(|error: UnknownSubcommand| format!("{error}; {}", implemented(adapter)))?;
+    Ok((subcommand, rest))
+}
+
+fn answered(
+    adapter: &impl Adapter,
+    subcommand: Subcommand,
+    rest: &[String],
     stdin: impl Read,
     stderr: &mut impl Write,
-) -> Result<String, Failure> {
-    let (name, rest) = arguments.split_first().ok_or_else(|| {
-        Failure::of_the_caller(format!("no subcommand; {}", implemented(adapter)))
-    })?;
-    log(stderr, &format!("handling {name}"));
-    let subcommand: Subcommand = name
-        .parse()
-        .map_err(|error| Failure::of_the_caller(format!("{error}; {}", implemented(adapter))))?;
+) -> Result<String, AdapterError> {
     if !adapter.subcommands().contains(&subcommand) {
-        return Err(Failure::of_the_adapter(
-            &AdapterError::not_implemented(),
-            subcommand,
-        ));
+        return Err(AdapterError::not_implemented());
     }
-    let form = if rest.is_empty() {
-        Form::Stdin
+    let (form, call) = if rest.is_empty() {
+        (Form::Stdin, call_from_stdin(subcommand, stdin)?)
     } else {
-        Form::Arguments
-    };
-    let call = match form {
-        Form::Stdin => call_from_stdin(subcommand, stdin)?,
-        Form::Arguments => Call::from_arguments(subcommand, rest)
-            .map_err(|error| Failure::of_the_caller(chain(&error)))?,
+        (Form::Arguments, Call::from_arguments(subcommand, rest)?)
     };
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(adapter, call, form)))
-        .unwrap_or_else(|payload| Err(panicked(payload)))
-        .map_err(|error| Failure::of_the_adapter(&error, subcommand))?;
+        .unwrap_or_else(|payload| Err(panicked(payload)))?;
     // As in the Go SDK, the manifest is returned nevertheless: for brokers without secrets it is one text.
     let is_bare_manifest = matches!(
         (form, subcommand),
@@ -165,18 +143,16 @@ fn implemented(adapter: &impl Adapter) -> String {
     format!("this adapter implements: {}", names.join(", "))
 }
 
-fn call_from_stdin(subcommand: Subcommand, stdin: impl Read) -> Result<Call, Failure> {
+fn call_from_stdin(subcommand: Subcommand, stdin: impl Read) -> Result<Call, AdapterError> {
     let mut document = String::new();
     let length = stdin
         .take(MAX_INPUT + 1)
         .read_to_string(&mut document)
-        .map_err(|error| Failure::of_the_caller(format!("could not read stdin: {error}")))?;
+        .map_err(|error| format!("could not read stdin: {error}"))?;
     if length as u64 > MAX_INPUT {
-        return Err(Failure::of_the_caller(format!(
-            "the input is longer than {MAX_INPUT} bytes"
-        )));
+        return Err(format!("the input is longer than {MAX_INPUT} bytes").into());
     }
-    AdapterInput::read(&document, subcommand).map_err(|error| Failure::of_the_caller(chain(&error)))
+    Ok(AdapterInput::read(&document, subcommand)?)
 }
 
 fn answer(adapter: &impl Adapter, call: Call, form: Form) -> Result<String, AdapterError> {

@@ -10,6 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::check::command::{self as check, CheckArguments};
+use crate::error::Chain;
 use crate::new::{self, NewArguments};
 use crate::run::{self, RunArguments};
 
@@ -60,19 +61,8 @@ pub fn main() -> ExitCode {
 
 /// Prints why a command could not be carried out, and gives its exit status. A failure to print is ignored.
 pub(crate) fn failed(start: &str, error: &dyn Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{start}: {}", chain(error));
+    let _ = writeln!(io::stderr(), "{start}: {}", Chain(error));
     ExitCode::from(2)
-}
-
-/// An error and its causes, joined by colons.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// `check` takes the adapter as an argument and `run` as an option, which is easily mixed up.

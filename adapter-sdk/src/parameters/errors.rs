@@ -156,20 +156,17 @@ impl ParameterErrors {
     }
 
     pub(super) fn report(&self, subject: Subject, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, all, no_such] = subject.words();
         let mut reported: Vec<String> = Vec::new();
         if !self.unsupported.is_empty() {
-            reported.push(format!(
-                "{}: {}",
-                subject.no_such(),
-                self.names_unsupported()
-            ));
+            reported.push(format!("{no_such}: {}", self.names_unsupported()));
             reported.extend(self.supported());
         }
         reported.extend(self.others.iter().take(REPORTED).map(|(location, what)| {
             if location.is_empty() {
-                format!("the {} {what}", subject.all())
+                format!("the {all} {what}")
             } else {
-                format!("{} `{location}` {what}", subject.one())
+                format!("{one} `{location}` {what}")
             }
         }));
         if self.others.len() > REPORTED {
@@ -215,25 +212,20 @@ impl ParameterErrors {
 }
 
 impl Subject {
-    /// In the words of the Go example adapters, which users know.
-    fn no_such(self) -> &'static str {
+    /// One of them, all of them, and the start of a list of unknown names: in the words of the Go example adapters,
+    /// which users know.
+    fn words(self) -> [&'static str; 3] {
         match self {
-            Self::Parameter => "unsupported parameter(s) for this service plan",
-            Self::PlanProperty => "unsupported plan properties",
-        }
-    }
-
-    fn one(self) -> &'static str {
-        match self {
-            Self::Parameter => "parameter",
-            Self::PlanProperty => "plan property",
-        }
-    }
-
-    fn all(self) -> &'static str {
-        match self {
-            Self::Parameter => "parameters",
-            Self::PlanProperty => "plan properties",
+            Self::Parameter => [
+                "parameter",
+                "parameters",
+                "unsupported parameter(s) for this service plan",
+            ],
+            Self::PlanProperty => [
+                "plan property",
+                "plan properties",
+                "unsupported plan properties",
+            ],
         }
     }
 }

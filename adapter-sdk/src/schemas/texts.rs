@@ -6,45 +6,26 @@ use serde_json::{Value, json};
 
 const DRAFT_4: &str = "http://json-schema.org/draft-04/schema#";
 
-/// A text without a specific format.
-pub(crate) fn plain(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": ["string", "null"]})
+/// Functions that schemas of members name (`schema_with`).
+macro_rules! texts {
+    ($($name:ident = $schema:expr;)*) => {
+        $(pub(crate) fn $name(_: &mut SchemaGenerator) -> Schema {
+            $schema
+        })*
+    };
 }
 
-pub(crate) fn service_deployment(_: &mut SchemaGenerator) -> Schema {
-    json_text(&reference("service-deployment"))
-}
-
-pub(crate) fn plan(_: &mut SchemaGenerator) -> Schema {
-    json_text(&reference("plan"))
-}
-
-pub(crate) fn plan_or_null(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("plan"))
-}
-
-pub(crate) fn request_parameters(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("request-parameters"))
-}
-
-pub(crate) fn previous_secrets(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("previous-secrets"))
-}
-
-pub(crate) fn previous_configs(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("previous-configs"))
-}
-
-pub(crate) fn uaa_client(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("uaa-client"))
-}
-
-pub(crate) fn bosh_vms(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("bosh-vms"))
-}
-
-pub(crate) fn dns_addresses(_: &mut SchemaGenerator) -> Schema {
-    json_text(&or_null("dns-addresses"))
+texts! {
+    plain = json_schema!({"type": ["string", "null"]});
+    service_deployment = json_text(&reference("service-deployment"));
+    plan = json_text(&reference("plan"));
+    plan_or_null = json_text(&or_null("plan"));
+    request_parameters = json_text(&or_null("request-parameters"));
+    previous_secrets = json_text(&or_null("previous-secrets"));
+    previous_configs = json_text(&or_null("previous-configs"));
+    uaa_client = json_text(&or_null("uaa-client"));
+    bosh_vms = json_text(&or_null("bosh-vms"));
+    dns_addresses = json_text(&or_null("dns-addresses"));
 }
 
 /// A manifest from the broker, empty if there is none.

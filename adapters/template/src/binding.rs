@@ -81,7 +81,7 @@ pub(crate) fn delete(folder: &Folder, call: &DeleteBinding) -> Result<(), Adapte
 fn prepared(folder: &Folder, call: &CreateBinding) -> Result<Map<String, Value>, AdapterError> {
     let manifest: Value = yaml::from_str(call.manifest.as_str())?;
     let omit = folder.engine.session.omit();
-    let context = context::of_binding(call, &manifest, &folder.settings, omit);
+    let context = context::of_binding(call, &manifest, &folder.settings, &omit);
     let locations = values::secret_locations(folder, &context)?;
     let mut facts = folder.engine.session.facts();
     facts.manifest = Some(manifest);

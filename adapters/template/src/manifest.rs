@@ -45,7 +45,7 @@ pub(crate) fn generate(
 
     let previous_document = previous.as_ref().map(|previous| &previous.document);
     let omit = folder.engine.session.omit();
-    let mut context = context::of_manifest(call, previous_document, &folder.settings, omit);
+    let mut context = context::of_manifest(call, previous_document, &folder.settings, &omit);
     {
         let mut facts = folder.engine.session.facts();
         facts.deployment = Some(call.service_deployment.clone());

@@ -9,7 +9,7 @@ use odb_adapter_sdk::secrets::Reference;
 use serde_json::Value;
 
 use crate::near::NearNames;
-use crate::path::ManifestPath;
+use crate::path::{ManifestPath, first_found};
 use crate::secrets::Decided;
 
 pub(crate) struct Made<'m> {
@@ -162,10 +162,7 @@ fn kept_secrets(made: &Made<'_>) -> Result<(), ManifestError> {
         let Some(reference) = reference else {
             continue;
         };
-        let found = locations
-            .iter()
-            .find_map(|location| location.find(made.document));
-        if found != Some(reference) {
+        if first_found(locations, Some(made.document)) != Some(reference) {
             return Err(ManifestError::SecretNotKept {
                 name: name.clone(),
                 location: locations

@@ -37,6 +37,18 @@ impl ManifestPath {
     }
 }
 
+/// The value at the first of these paths that has one; null counts as none.
+pub(crate) fn first_found<'v>(
+    paths: &[ManifestPath],
+    document: Option<&'v Value>,
+) -> Option<&'v Value> {
+    let document = document?;
+    paths
+        .iter()
+        .find_map(|path| path.find(document))
+        .filter(|value| !value.is_null())
+}
+
 impl FromStr for ManifestPath {
     type Err = NotAPath;
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::folder::{Encoding, Folder, Generation, SecretDescription, Storage, item};
-use crate::path::ManifestPath;
+use crate::path::{ManifestPath, first_found};
 use crate::template::{holds_reference, kind, scalar_text};
 
 #[derive(Default)]
@@ -41,14 +41,7 @@ pub(crate) fn decide(
     for (name, secret) in &folder.description.secrets {
         let wanted = Requests::of(folder, name, secret, context)?;
         let locations = locations.get(name).map(Vec::as_slice).unwrap_or_default();
-        let kept = before
-            .manifest
-            .and_then(|manifest| {
-                locations
-                    .iter()
-                    .find_map(|location| location.find(manifest))
-            })
-            .filter(|value| !value.is_null());
+        let kept = first_found(locations, before.manifest);
         let reference = match wanted {
             None => None,
             Some(wanted) => match secret.stored {

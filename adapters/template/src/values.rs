@@ -7,7 +7,7 @@ use odb_adapter_sdk::AdapterError;
 use serde_json::{Map, Value};
 
 use crate::folder::{Folder, KeptValue, item};
-use crate::path::{ManifestPath, NotAPath};
+use crate::path::{ManifestPath, NotAPath, first_found};
 use crate::template::RenderError;
 
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +34,7 @@ pub(crate) fn decide(
     for (name, kept) in &folder.description.values {
         let key = format!("values.{name}.kept_at");
         let locations = locations(folder, &key, kept.kept_at.0.len(), context)?;
-        let previous = previous_manifest
-            .and_then(|manifest| {
-                locations
-                    .iter()
-                    .find_map(|location| location.find(manifest))
-            })
-            .filter(|value| !value.is_null());
+        let previous = first_found(&locations, previous_manifest);
         let parameter = kept
             .parameter
             .as_ref()

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::difference::kind;
 use super::request::{AdapterRequest, PLATFORM, Shape, deployment_name};
-use super::rules;
+use super::rules::{self, Rule};
 use super::session::{CallId, Called, Manners, Session};
 use crate::broker::{self, made_up_vms, secrets_folder};
 use crate::process::ProcessCall;
@@ -206,6 +206,21 @@ impl Session<'_> {
                 configs: Map::new(),
             })
         })
+    }
+
+    /// The answer to a request that has to be answered; a rejection is a finding.
+    pub(super) fn expect<A>(
+        &mut self,
+        outcome: Outcome<A>,
+        rule: &'static Rule,
+        about: &str,
+    ) -> Option<A> {
+        match outcome {
+            Outcome::Answered(answer) => return Some(answer),
+            Outcome::Refused(refused) => self.find_rejection(rule, about, &refused),
+            Outcome::Broken => {}
+        }
+        None
     }
 
     /// The deployed state after an answer.

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Check, Report};
 use crate::command_line::failed;
+use crate::error::KitError;
 use crate::inputs::{Inputs, Sources};
 use crate::process::Program;
 
@@ -54,11 +55,11 @@ enum Output {
 pub(crate) fn execute(arguments: &CheckArguments) -> ExitCode {
     match check(arguments) {
         Ok(report) => print(&report, arguments.output),
-        Err(error) => failed("error", error.as_ref()),
+        Err(error) => failed("error", &error),
     }
 }
 
-fn check(arguments: &CheckArguments) -> Result<Report, Box<dyn std::error::Error>> {
+fn check(arguments: &CheckArguments) -> Result<Report, KitError> {
     let program = Program::at(&arguments.adapter)?;
     let sources = Sources {
         file: arguments.inputs.clone(),

@@ -135,9 +135,9 @@ impl Session<'_> {
         let mut finding = found.finding;
         let purpose = found.purpose.map(|purpose| format!("{purpose}: "));
         let detail = format!("{}{}", purpose.unwrap_or_default(), finding.detail);
-        let shown = |text: &str| beginning(self.secrets.redact(text));
-        finding.detail = shown(&detail);
-        finding.stderr = finding.stderr.as_deref().map(shown);
+        finding.detail = beginning(self.secrets.redact(&detail));
+        let stderr = finding.stderr.as_deref();
+        finding.stderr = stderr.map(|text| beginning(self.secrets.redact(text)));
         finding.call = found.call.map(|call| FindingCall {
             subcommand: self.records[call.0].subcommand,
             purpose: self.records[call.0].purpose.clone(),

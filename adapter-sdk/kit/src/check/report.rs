@@ -10,33 +10,25 @@ use super::rules::{Rule, Severity};
 /// The findings of a check. Displayed as text; its JSON has a stable shape.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Report {
-    /// The adapter, as it was named.
     pub adapter: PathBuf,
-    /// Whether there is no finding that is an error.
     pub passed: bool,
-    /// How many findings are errors.
     pub errors: usize,
-    /// How many findings are warnings.
     pub warnings: usize,
-    /// How often the adapter was called.
     pub calls: usize,
-    /// How long all calls together took.
     #[serde(rename = "duration_in_milliseconds", serialize_with = "milliseconds")]
     pub duration: Duration,
-    /// The checked areas, in order.
     pub areas: Vec<AreaReport>,
-    /// The findings, errors first.
     pub findings: Vec<Finding>,
 }
 
 /// One part of the check.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct AreaReport {
-    /// The area.
     pub name: Area,
-    /// How often the adapter was called for it.
     pub calls: usize,
     /// Why the check skipped it.
     pub skipped: Option<String>,
@@ -64,14 +56,11 @@ pub enum Area {
 /// One thing that is wrong.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Finding {
-    /// The rule's id, such as `K-02`.
     pub id: &'static str,
-    /// How bad it is.
     pub severity: Severity,
-    /// In which part of the check it was found first.
     pub area: Area,
-    /// The title of the rule.
     pub error: &'static str,
     /// Where and how, in this adapter. It contains no secrets.
     pub detail: String,
@@ -79,9 +68,7 @@ pub struct Finding {
     pub stderr: Option<String>,
     /// How often it was found.
     pub times: usize,
-    /// Why it matters.
     pub why: &'static str,
-    /// The remedy.
     pub remedy: &'static str,
     /// Section of `spec/contracts/adapter-protocol.md`.
     pub section: &'static str,
@@ -92,8 +79,8 @@ pub struct Finding {
 /// A call, and how to make it again.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct FindingCall {
-    /// The subcommand.
     #[serde(serialize_with = "name")]
     pub subcommand: Option<Subcommand>,
     /// The purpose of the call, such as `pending-changes check of plan small`.

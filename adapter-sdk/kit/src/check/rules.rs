@@ -4,16 +4,13 @@ use serde::Serialize;
 
 /// One thing that an adapter can do wrong. Two rules are the same if their ids are.
 #[derive(Debug)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Rule {
     /// Its name in reports, such as `K-02`. The name never changes.
     pub id: &'static str,
-    /// How bad it is.
     pub severity: Severity,
-    /// The title.
     pub error: &'static str,
-    /// Why it matters.
     pub why: &'static str,
-    /// The remedy.
     pub remedy: &'static str,
     /// Section of `spec/contracts/adapter-protocol.md` that the rule comes from.
     pub section: &'static str,

@@ -22,31 +22,22 @@ pub(super) struct KnownSecrets {
 impl KnownSecrets {
     /// Learns a secret: a text, a list, or a structured one with members that sound secret.
     pub(super) fn learn(&mut self, secret: &Value) {
-        match secret {
-            Value::String(text) => {
-                self.learn_text(text);
-                self.learn_within(secret);
-            }
-            Value::Array(items) => items.iter().for_each(|item| self.learn(item)),
-            Value::Object(members) => {
-                for (name, value) in members {
-                    if sounds_secret(name) {
-                        self.learn(value);
-                    } else {
-                        self.learn_within(value);
-                    }
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
+        self.search(secret, true);
     }
 
-    /// Collects the secrets within a value that is none itself: passwords of URIs, and members with names of secrets.
-    fn learn_within(&mut self, value: &Value) {
+    /// Of a value that is none itself, passwords of URIs and members with names of secrets are secrets.
+    fn search(&mut self, value: &Value, is_secret: bool) {
         match value {
-            Value::String(text) => passwords_of_uris(text).for_each(|text| self.learn_text(text)),
-            Value::Array(items) => items.iter().for_each(|item| self.learn_within(item)),
-            Value::Object(_) => self.learn(value),
+            Value::String(text) => {
+                if is_secret {
+                    self.learn_text(text);
+                }
+                passwords_of_uris(text).for_each(|text| self.learn_text(text));
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.search(item, is_secret)),
+            Value::Object(members) => members
+                .iter()
+                .for_each(|(name, value)| self.search(value, sounds_secret(name))),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }

@@ -130,34 +130,27 @@ impl From<DeploymentKeys> for Software {
 /// How an adapter treats unknown parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub enum UnknownParameters {
-    /// It refuses them, by name.
     #[default]
     Refused,
-    /// It passes over them.
     Ignored,
 }
 
 /// Valid parameters of an order. The choices must survive updates and upgrades without parameters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub struct ParameterCase {
-    /// The name in the report.
     pub name: Option<String>,
-    /// The plan to order; the first one unless it is named.
     pub plan: Option<String>,
-    /// Parameters of the order.
     #[serde(default)]
     pub create: Map<String, Value>,
-    /// The expected values by their locations in the manifest of the order.
     #[serde(default)]
     pub expect: Map<String, Value>,
-    /// Parameters of an update that follows.
     pub update: Option<Map<String, Value>>,
-    /// The expected values by their locations in the manifest of that update.
     #[serde(default)]
     pub expect_after_update: Map<String, Value>,
-    /// Parameters with secret values, which must not occur in manifests or logs.
     #[serde(default)]
     pub secrets: Vec<String>,
 }
@@ -165,22 +158,19 @@ pub struct ParameterCase {
 /// Parameters that have to be refused, with a text for the user.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub struct RefusedParameters {
-    /// The parameters.
     pub parameters: Map<String, Value>,
-    /// The plan to order; the first one unless it is named.
     pub plan: Option<String>,
-    /// Where they are refused.
     #[serde(default)]
     pub on: RefusedOn,
-    /// Text that the message for the user must contain.
     pub message: Option<String>,
 }
 
 /// Where parameters are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub enum RefusedOn {
     Create,
     Update,
@@ -191,55 +181,43 @@ pub enum RefusedOn {
 /// A change of plan.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub struct PlanChange {
-    /// The plan that was ordered.
     pub from: String,
-    /// The plan that is wanted.
     pub to: String,
-    /// How it ends.
     #[serde(default)]
     pub outcome: PlanChangeOutcome,
-    /// Text that the message for the user must contain, if it is rejected.
     pub message: Option<String>,
 }
 
 /// How a change of plan ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub enum PlanChangeOutcome {
-    /// With a manifest of the new plan.
     #[default]
     Accepted,
-    /// With a text for the user.
     Refused,
 }
 
 /// A binding.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub struct BindingCase {
-    /// The name in the report.
     pub name: Option<String>,
-    /// The plan of the instance; the first one unless it is named.
     pub plan: Option<String>,
-    /// Parameters of the request.
     #[serde(default)]
     pub parameters: Map<String, Value>,
-    /// The application; empty for none.
     #[serde(default = "application")]
     pub app_guid: String,
-    /// Addresses by instance group; made up from the manifest unless they are given.
     pub bosh_vms: Option<BoshVms>,
-    /// DNS addresses by name.
     #[serde(default)]
     pub dns_addresses: DnsAddresses,
-    /// How it ends.
     #[serde(default)]
     pub outcome: BindingOutcome,
-    /// Members that the credentials have to have.
     #[serde(default)]
     pub credentials: Vec<String>,
-    /// Text that the message for the user must contain, if it is rejected.
     pub message: Option<String>,
 }
 
@@ -266,27 +244,22 @@ fn application() -> String {
 /// How a binding ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub enum BindingOutcome {
-    /// With credentials.
     #[default]
     Created,
-    /// With 49: there is one already.
     Exists,
-    /// With 42: it needs an application.
     AppGuidRequired,
-    /// With 1 and a text for the user.
     Refused,
 }
 
 /// The deletion of a binding.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub struct UnbindingCase {
-    /// The binding's id.
     pub binding_id: String,
-    /// Addresses by instance group; made up from the manifest unless they are given.
     pub bosh_vms: Option<BoshVms>,
-    /// How it ends.
     #[serde(default)]
     pub outcome: UnbindingOutcome,
 }
@@ -294,10 +267,9 @@ pub struct UnbindingCase {
 /// How the deletion of a binding ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub enum UnbindingOutcome {
-    /// With 0.
     #[default]
     Removed,
-    /// With 41: there is none.
     NotFound,
 }

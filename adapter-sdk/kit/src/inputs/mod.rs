@@ -24,8 +24,8 @@ pub use self::file::{
     RefusedParameters, UnbindingCase, UnbindingOutcome, UnknownParameters,
 };
 pub use self::plan::NamedPlan;
+pub use self::read::Sources;
 pub(crate) use self::read::near;
-pub use self::read::{InputsError, Sources};
 
 /// Name of the file with the inputs: in the adapter's folder, beside the adapter or in one of the folders above it.
 pub const FILE_NAME: &str = "adapter-check.yml";
@@ -33,40 +33,27 @@ pub const FILE_NAME: &str = "adapter-check.yml";
 /// The inputs of an adapter.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "`docs/authors/check.md` explains the keys")]
 pub struct Inputs {
     /// The file that these come from, if there is one.
     pub file: Option<PathBuf>,
-    /// Releases to deploy with.
     pub releases: Vec<ServiceRelease>,
-    /// Stemcells to deploy with.
     pub stemcells: Vec<Stemcell>,
     /// The plans; there is at least one.
     pub plans: Vec<NamedPlan>,
-    /// Variables of the adapter's environment beside those that every broker hands on.
     pub environment: BTreeMap<String, OsString>,
-    /// The forms that the adapter understands.
     pub forms: Forms,
-    /// Whether the broker stores and resolves secrets.
     pub secure_manifests: bool,
-    /// The time for each call.
     pub deadline: Duration,
-    /// How the adapter treats unknown parameters.
     pub unknown_parameters: UnknownParameters,
-    /// Parameters that take values of any type.
     pub untyped_parameters: Vec<String>,
-    /// Locations in manifests where generated values may be plain, in the form of reports.
     pub plain_secrets: Vec<String>,
-    /// Parameters that every order needs.
     pub required_parameters: Map<String, Value>,
-    /// Valid parameters to try.
     pub parameters: Vec<ParameterCase>,
-    /// Parameters that have to be refused.
     pub refused_parameters: Vec<RefusedParameters>,
-    /// Changes of plan to try.
     pub plan_changes: Vec<PlanChange>,
     /// Bindings to try; `None` is one without parameters.
     pub bindings: Option<Vec<BindingCase>>,
-    /// Deletions of bindings to try beside those of the bindings.
     pub unbindings: Vec<UnbindingCase>,
 }
 
@@ -98,8 +85,10 @@ impl Inputs {
         )
     }
 
-    pub(crate) fn plan_names(&self) -> Vec<String> {
-        self.plans.iter().map(|plan| plan.name.clone()).collect()
+    /// For a sentence.
+    pub(crate) fn plan_names(&self) -> String {
+        let names = self.plans.iter().map(|plan| format!("`{}`", plan.name));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     pub(crate) fn valid_parameters(&self) -> impl Iterator<Item = &Map<String, Value>> {

@@ -2,6 +2,8 @@ use odb_adapter_sdk::protocol::{Plan, PlanInstanceGroup};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::error::KitError;
+
 /// A plan, as adapters get it, and its name, which they do not get.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -28,24 +30,17 @@ pub(super) struct CatalogPlan {
     pub(super) other: Map<String, Value>,
 }
 
-/// Why a broker would not pass this plan.
-#[derive(Debug, thiserror::Error)]
-#[error("plan `{name}` is not one that a broker hands to adapters: {error}")]
-pub struct PlanError {
-    name: String,
-    error: String,
-}
-
 impl NamedPlan {
-    pub(super) fn of_document(name: String, document: &Value) -> Result<Self, PlanError> {
+    pub(super) fn of_document(name: String, document: &Value) -> Result<Self, KitError> {
         match serde_path_to_error::deserialize(document) {
             Ok(plan) => Ok(Self { name, plan }),
             Err(error) => {
                 let location = at(error.path());
                 // Without values: properties may be secret.
                 let error = odb_adapter_sdk::json::Error::from(error.into_inner());
-                let error = format!("{error}{location}");
-                Err(PlanError { name, error })
+                Err(KitError::new(format!(
+                    "plan `{name}` is not one that a broker hands to adapters: {error}{location}"
+                )))
             }
         }
     }
@@ -57,7 +52,7 @@ impl CatalogPlan {
     pub(super) fn for_adapters(
         self,
         global_properties: &Map<String, Value>,
-    ) -> Result<NamedPlan, PlanError> {
+    ) -> Result<NamedPlan, KitError> {
         let mut properties = global_properties.clone();
         properties.extend(self.properties.unwrap_or_default());
         let errands = enabled_errands(self.lifecycle_errands.unwrap_or_default());

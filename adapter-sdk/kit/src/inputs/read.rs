@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 use odb_adapter_sdk::protocol::Plan;
 use odb_adapter_sdk::yaml;
@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 use super::file::{
     BrokerConfig, BrokerSettings, DeploymentKeys, Form, InputsFile, Software, Variable,
 };
-use super::plan::{CatalogPlan, NamedPlan, PlanError, at};
+use super::plan::{CatalogPlan, NamedPlan, at};
 use super::{FILE_NAME, Forms, Inputs};
+use crate::error::KitError;
 
 /// How far above an executable its package may be: Cargo's are two folders deep.
 const FOLDERS: usize = 3;
@@ -40,61 +41,6 @@ pub struct Sources {
     pub deadline: Option<Duration>,
 }
 
-/// Why there are no inputs.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the texts say what each error is")]
-pub enum InputsError {
-    #[error("could not read `{}`", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` is not {expected}{location}", path.display())]
-    NotValid {
-        path: PathBuf,
-        expected: &'static str,
-        /// As the end of a sentence.
-        location: String,
-        #[source]
-        source: yaml::Error,
-    },
-    #[error("`{}` has a plan that cannot be used", path.display())]
-    Plan {
-        path: PathBuf,
-        #[source]
-        source: PlanError,
-    },
-    #[error("unknown plan `{name}` in `{}`; available: {}", path.display(), names(known))]
-    UnknownPlan {
-        path: PathBuf,
-        name: String,
-        known: Vec<String>,
-    },
-    #[error("unknown plan `{}`: no file has this name; available in the inputs: {}", chosen.display(), names(known))]
-    NoSuchPlan { chosen: PathBuf, known: Vec<String> },
-    #[error("`{}` gives plan `{plan}` the key `{key}`; the keys are `name`, `properties`, `lifecycle_errands`, `instance_groups`, `update`", path.display())]
-    UnknownPlanKey {
-        path: PathBuf,
-        plan: String,
-        key: String,
-    },
-    #[error("`{}` gives {seconds} seconds for a call; give from 1 to {LONGEST_DEADLINE}", path.display())]
-    Deadline { path: PathBuf, seconds: u64 },
-    #[error(
-        "{missing} for the adapter's requests are missing; write them into `{FILE_NAME}` beside the adapter, or give {option}"
-    )]
-    Missing {
-        missing: &'static str,
-        option: &'static str,
-    },
-}
-
-fn names(names: &[String]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
-}
-
 /// The inputs in an adapter's folder, or beside an executable, or in one of the folders above.
 pub(crate) fn near(adapter: &Path) -> Option<PathBuf> {
     let adapter = std::path::absolute(adapter).ok()?;
@@ -107,12 +53,12 @@ pub(crate) fn near(adapter: &Path) -> Option<PathBuf> {
 
 impl Inputs {
     /// The inputs of the file in an adapter's folder, beside it or in one of the folders above it.
-    pub fn beside(adapter: &Path) -> Result<Self, InputsError> {
+    pub fn beside(adapter: &Path) -> Result<Self, KitError> {
         Self::of(adapter, &Sources::default())
     }
 
     /// The inputs of a file.
-    pub fn read(file: &Path) -> Result<Self, InputsError> {
+    pub fn read(file: &Path) -> Result<Self, KitError> {
         let sources = Sources {
             file: Some(file.to_owned()),
             ..Sources::default()
@@ -121,7 +67,7 @@ impl Inputs {
     }
 
     /// The inputs for an adapter from these sources.
-    pub fn of(adapter: &Path, sources: &Sources) -> Result<Self, InputsError> {
+    pub fn of(adapter: &Path, sources: &Sources) -> Result<Self, KitError> {
         let path = sources.file.clone().or_else(|| near(adapter));
         let file: InputsFile = match &path {
             Some(path) => read::<Option<InputsFile>>(path, "a file of inputs")?.unwrap_or_default(),
@@ -142,8 +88,10 @@ impl Inputs {
             stemcells,
         } = software(sources, file.service_deployment, broker_software)?;
         if let Some((plan, key)) = unknown_key(&file.plans) {
-            let (path, plan, key) = (named, plan.to_owned(), key.to_owned());
-            return Err(InputsError::UnknownPlanKey { path, plan, key });
+            return Err(KitError::new(format!(
+                "`{}` gives plan `{plan}` the key `{key}`; the keys are `name`, `properties`, `lifecycle_errands`, `instance_groups`, `update`",
+                named.display()
+            )));
         }
         let plans = for_adapters(&named, file.plans, &file.global_properties)?;
         let inputs = Self {
@@ -185,7 +133,7 @@ impl Inputs {
     }
 
     /// Keeps only these plans, if any is named, and removes the cases that need other plans.
-    fn with_plans_of(mut self, chosen: &[PathBuf]) -> Result<Self, InputsError> {
+    fn with_plans_of(mut self, chosen: &[PathBuf]) -> Result<Self, KitError> {
         if !chosen.is_empty() {
             let chosen = chosen.iter().map(|chosen| self.chosen_plan(chosen));
             let chosen: Vec<NamedPlan> = chosen.collect::<Result<_, _>>()?;
@@ -204,35 +152,33 @@ impl Inputs {
             }
         }
         if self.plans.is_empty() {
-            return Err(InputsError::Missing {
-                missing: "plans",
-                option: "`--broker-config` or `--plan`",
-            });
+            return Err(missing("plans", "`--broker-config` or `--plan`"));
         }
         Ok(self)
     }
 
-    fn chosen_plan(&self, chosen: &Path) -> Result<NamedPlan, InputsError> {
+    fn chosen_plan(&self, chosen: &Path) -> Result<NamedPlan, KitError> {
         if let Some(plan) = chosen.to_str().and_then(|name| self.plan(name)) {
             return Ok(plan.clone());
         }
         if chosen.is_file() || self.plans.is_empty() {
             return plan_of_file(chosen);
         }
-        Err(InputsError::NoSuchPlan {
-            chosen: chosen.to_owned(),
-            known: self.plan_names(),
-        })
+        Err(KitError::new(format!(
+            "unknown plan `{}`: no file has this name; available in the inputs: {}",
+            chosen.display(),
+            self.plan_names()
+        )))
     }
 
-    fn checked(self, path: &Path) -> Result<Self, InputsError> {
-        match self.unknown_plan().cloned() {
+    fn checked(self, path: &Path) -> Result<Self, KitError> {
+        match self.unknown_plan() {
             None => Ok(self),
-            Some(name) => Err(InputsError::UnknownPlan {
-                path: path.to_owned(),
-                name,
-                known: self.plan_names(),
-            }),
+            Some(name) => Err(KitError::new(format!(
+                "unknown plan `{name}` in `{}`; available: {}",
+                path.display(),
+                self.plan_names()
+            ))),
         }
     }
 
@@ -256,7 +202,7 @@ struct Broker {
 }
 
 impl Broker {
-    fn read(path: &Path) -> Result<Self, InputsError> {
+    fn read(path: &Path) -> Result<Self, KitError> {
         let config: BrokerConfig = read(path, "a broker's configuration")?;
         let global = config.service_catalog.global_properties.unwrap_or_default();
         Ok(Self {
@@ -271,23 +217,25 @@ fn software(
     sources: &Sources,
     keys: Option<DeploymentKeys>,
     broker: Option<Software>,
-) -> Result<Software, InputsError> {
+) -> Result<Software, KitError> {
     if let Some(path) = &sources.service_deployment {
         return read(path, "a service deployment");
     }
-    keys.map(Software::from)
-        .or(broker)
-        .ok_or(InputsError::Missing {
-            missing: "releases and stemcells",
-            option: "`--broker-config` or `--service-deployment`",
-        })
+    keys.map(Software::from).or(broker).ok_or_else(|| {
+        let option = "`--broker-config` or `--service-deployment`";
+        missing("releases and stemcells", option)
+    })
 }
 
-fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, InputsError> {
-    let text = fs::read_to_string(path).map_err(|source| InputsError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
+fn missing(missing: &str, option: &str) -> KitError {
+    KitError::new(format!(
+        "{missing} for the adapter's requests are missing; write them into `{FILE_NAME}` beside the adapter, or give {option}"
+    ))
+}
+
+fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, KitError> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| KitError::of_file("could not read", path, error))?;
     let mut location = String::new();
     let read = yaml::with_deserializer(&text, |document| {
         serde_path_to_error::deserialize(document).map_err(|error| {
@@ -295,11 +243,9 @@ fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, I
             error.into_inner()
         })
     });
-    read.map_err(|source| InputsError::NotValid {
-        path: path.to_owned(),
-        expected,
-        location,
-        source,
+    read.map_err(|error| {
+        let path = path.display();
+        KitError::because(format!("`{path}` is not {expected}{location}"), error)
     })
 }
 
@@ -315,26 +261,26 @@ fn for_adapters(
     path: &Path,
     plans: Vec<CatalogPlan>,
     global: &Map<String, Value>,
-) -> Result<Vec<NamedPlan>, InputsError> {
+) -> Result<Vec<NamedPlan>, KitError> {
     let plans = plans.into_iter().map(|plan| plan.for_adapters(global));
     plans.collect::<Result<_, _>>().map_err(unusable(path))
 }
 
-fn plan_of_file(path: &Path) -> Result<NamedPlan, InputsError> {
+fn plan_of_file(path: &Path) -> Result<NamedPlan, KitError> {
     let plan: Plan = read(path, "a plan")?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     NamedPlan::of_document(name.into_owned(), &json!(plan)).map_err(unusable(path))
 }
 
-fn unusable(path: &Path) -> impl FnOnce(PlanError) -> InputsError {
-    let path = path.to_owned();
-    |source| InputsError::Plan { path, source }
+fn unusable(path: &Path) -> impl FnOnce(KitError) -> KitError {
+    let message = format!("`{}` has a plan that cannot be used", path.display());
+    |error| KitError::because(message, error)
 }
 
 fn environment(
     folder: &Path,
     variables: BTreeMap<String, Variable>,
-) -> Result<BTreeMap<String, OsString>, InputsError> {
+) -> Result<BTreeMap<String, OsString>, KitError> {
     let value = |variable| match variable {
         Variable::Text(text) => Ok(text.into()),
         Variable::Flag(flag) => Ok(flag.to_string().into()),
@@ -344,7 +290,7 @@ fn environment(
             let path = folder.join(variable.file);
             match fs::canonicalize(&path) {
                 Ok(path) => Ok(path.into()),
-                Err(source) => Err(InputsError::Unreadable { path, source }),
+                Err(error) => Err(KitError::of_file("could not read", &path, error)),
             }
         }
     };
@@ -358,15 +304,15 @@ fn deadline(
     path: &Path,
     given: Option<Duration>,
     seconds: Option<u64>,
-) -> Result<Duration, InputsError> {
+) -> Result<Duration, KitError> {
     match (given, seconds) {
         (Some(given), _) => Ok(given),
         (None, None) => Ok(DEADLINE),
         (None, Some(seconds @ 1..=LONGEST_DEADLINE)) => Ok(Duration::from_secs(seconds)),
-        (None, Some(seconds)) => Err(InputsError::Deadline {
-            path: path.to_owned(),
-            seconds,
-        }),
+        (None, Some(seconds)) => Err(KitError::new(format!(
+            "`{}` gives {seconds} seconds for a call; give from 1 to {LONGEST_DEADLINE}",
+            path.display()
+        ))),
     }
 }
 

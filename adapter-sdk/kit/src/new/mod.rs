@@ -11,7 +11,6 @@ mod name;
 mod sdk;
 mod skeleton;
 
-use std::error::Error;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -20,10 +19,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::name::{AdapterName, NotAnAdapterName};
+use self::name::AdapterName;
 use self::sdk::Sdk;
 use self::skeleton::{File, Placeholders};
 use crate::command_line::failed;
+use crate::error::KitError;
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArguments {
@@ -39,27 +39,6 @@ pub(crate) struct NewArguments {
     sdk: Option<PathBuf>,
 }
 
-/// Why the adapter could not be created.
-#[derive(Debug, thiserror::Error)]
-enum NewAdapterError {
-    #[error("the folder cannot be that of an adapter")]
-    Name(#[source] NotAnAdapterName),
-    #[error("`{}` already exists; choose another name, or remove it first", .0.display())]
-    Exists(PathBuf),
-    #[error("could not make the folder `{}`", folder.display())]
-    MakeFolder {
-        folder: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("could not write `{}`", file.display())]
-    WriteFile {
-        file: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-}
-
 pub(crate) fn execute(arguments: &NewArguments) -> ExitCode {
     match make(arguments) {
         Ok(name) => {
@@ -67,7 +46,7 @@ pub(crate) fn execute(arguments: &NewArguments) -> ExitCode {
             let _ = io::stdout().write_all(how_to_go_on(arguments, &name).as_bytes());
             ExitCode::SUCCESS
         }
-        Err(error) => failed("odb-adapter", error.as_ref()),
+        Err(error) => failed("odb-adapter", &error),
     }
 }
 
@@ -85,7 +64,7 @@ fn how_to_go_on(arguments: &NewArguments, name: &AdapterName) -> String {
 }
 
 /// Creates the folder with all files. On an error nothing remains.
-fn make(arguments: &NewArguments) -> Result<AdapterName, Box<dyn Error>> {
+fn make(arguments: &NewArguments) -> Result<AdapterName, KitError> {
     let sdk = match (&arguments.sdk, arguments.template) {
         (_, true) => None,
         (Some(folder), false) => Some(Sdk::at(folder)?),
@@ -93,13 +72,15 @@ fn make(arguments: &NewArguments) -> Result<AdapterName, Box<dyn Error>> {
     };
     let folder = &arguments.folder;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let name: AdapterName = name.parse().map_err(NewAdapterError::Name)?;
-    fs::create_dir(folder).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => NewAdapterError::Exists(folder.clone()),
-        _ => NewAdapterError::MakeFolder {
-            folder: folder.clone(),
-            source,
-        },
+    let name: AdapterName = name
+        .parse()
+        .map_err(|error| KitError::because("the folder cannot be that of an adapter", error))?;
+    fs::create_dir(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => KitError::new(format!(
+            "`{}` already exists; choose another name, or remove it first",
+            folder.display()
+        )),
+        _ => KitError::of_file("could not make the folder", folder, error),
     })?;
     fill(folder, &name, sdk.as_ref()).inspect_err(|_| {
         // The original error is reported, not one of this clean-up.
@@ -108,21 +89,22 @@ fn make(arguments: &NewArguments) -> Result<AdapterName, Box<dyn Error>> {
     Ok(name)
 }
 
-fn fill(folder: &Path, name: &AdapterName, sdk: Option<&Sdk>) -> Result<(), NewAdapterError> {
+fn fill(folder: &Path, name: &AdapterName, sdk: Option<&Sdk>) -> Result<(), KitError> {
     let placeholders = Placeholders::new(name, sdk);
     let of_the_language = match sdk {
         Some(_) => skeleton::RUST,
         None => skeleton::TEMPLATES,
     };
+    let not_written = |path: &Path, error| KitError::of_file("could not write", path, error);
     for file in skeleton::SHARED.iter().chain(of_the_language) {
         let path = folder.join(placeholders.fill(file.path));
-        write(&path, file, &placeholders.fill(file.text))
-            .map_err(|source| NewAdapterError::WriteFile { file: path, source })?;
+        let written = write(&path, file, &placeholders.fill(file.text));
+        written.map_err(|error| not_written(&path, error))?;
     }
     // An adapter is built with the versions of crates that its SDK is tested with.
     if let Some(lock) = sdk.and_then(Sdk::lock) {
-        let file = folder.join("Cargo.lock");
-        fs::copy(lock, &file).map_err(|source| NewAdapterError::WriteFile { file, source })?;
+        let path = folder.join("Cargo.lock");
+        fs::copy(lock, &path).map_err(|error| not_written(&path, error))?;
     }
     Ok(())
 }

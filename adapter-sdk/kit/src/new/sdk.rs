@@ -1,50 +1,49 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use crate::error::KitError;
+
 /// The folder with the SDK in a checkout, for adapters that use it.
 pub(super) struct Sdk {
     /// Absolute.
     pub(super) folder: PathBuf,
 }
 
-/// Why there is no SDK.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NoSdk {
-    #[error("this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk")]
-    NotFound,
-    #[error("`{}` is not the SDK: it has no Cargo.toml of `odb-adapter-sdk`", .0.display())]
-    NotTheSdk(PathBuf),
-    #[error("`{}` has characters that are not allowed in Cargo.toml", .0.display())]
-    NotText(PathBuf),
-}
-
 impl Sdk {
-    pub(super) fn at(folder: &Path) -> Result<Self, NoSdk> {
-        let not_the_sdk = || NoSdk::NotTheSdk(folder.to_owned());
-        let folder = folder.canonicalize().map_err(|_| not_the_sdk())?;
-        if !is_the_sdk(&folder) {
-            return Err(not_the_sdk());
-        }
+    pub(super) fn at(folder: &Path) -> Result<Self, KitError> {
+        let canonical = folder.canonicalize().ok();
+        let Some(folder) = canonical.filter(|folder| is_the_sdk(folder)) else {
+            return Err(KitError::new(format!(
+                "`{}` is not the SDK: it has no Cargo.toml of `odb-adapter-sdk`",
+                folder.display()
+            )));
+        };
         let is_text = folder
             .to_str()
             .is_some_and(|text| !text.contains(['"', '\\']) && !text.contains(char::is_control));
-        if is_text {
-            Ok(Self { folder })
-        } else {
-            Err(NoSdk::NotText(folder))
+        if !is_text {
+            return Err(KitError::new(format!(
+                "`{}` has characters that are not allowed in Cargo.toml",
+                folder.display()
+            )));
         }
+        Ok(Self { folder })
     }
 
     /// The SDK of the checkout in which this executable was built.
-    pub(super) fn of_this_checkout() -> Result<Self, NoSdk> {
-        let executable = env::current_exe()
-            .and_then(fs::canonicalize)
-            .map_err(|_| NoSdk::NotFound)?;
-        let folder = executable
-            .ancestors()
+    pub(super) fn of_this_checkout() -> Result<Self, KitError> {
+        let executable = env::current_exe().and_then(fs::canonicalize).ok();
+        let ancestors = executable
+            .iter()
+            .flat_map(|executable| executable.ancestors());
+        let folder = ancestors
             .map(|ancestor| ancestor.join("adapter-sdk"))
             .find(|folder| is_the_sdk(folder))
-            .ok_or(NoSdk::NotFound)?;
+            .ok_or_else(|| {
+                KitError::new(
+                    "this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk",
+                )
+            })?;
         Self::at(&folder)
     }
 

@@ -6,15 +6,16 @@ mod program;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use std::{env, fmt, io};
+use std::{env, fmt};
 
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_process::{Capture, ChildProcess, Orphans, Outcome, ProcessError, is_inherited};
 
-pub use program::{Program, ProgramError};
+pub use program::Program;
+
+use crate::error::KitError;
 
 /// The longest answer that the broker takes unless its configuration says otherwise, in bytes.
 const LONGEST_STDOUT: usize = 8 * 1024 * 1024;
@@ -69,14 +70,6 @@ pub(crate) enum End {
     TooMuchOutput,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("could not start `{}`", executable.display())]
-pub(crate) struct StartError {
-    executable: PathBuf,
-    #[source]
-    source: io::Error,
-}
-
 impl ProcessCall {
     /// The stdin form, with a document that need not keep to the protocol (`spec/contracts/adapter-protocol.md`, "stdin
     /// form").
@@ -103,7 +96,7 @@ impl ProcessCall {
 
 impl AdapterProcess {
     /// Runs the adapter once, as a broker does: in `/`, as the leader of its own process group.
-    pub(crate) fn run(&self, call: &ProcessCall) -> Result<Ended, StartError> {
+    pub(crate) fn run(&self, call: &ProcessCall) -> Result<Ended, KitError> {
         let program = &self.program;
         let mut command = Command::new(program.executable());
         command
@@ -139,8 +132,8 @@ impl AdapterProcess {
                 ended.left_input_unread = outcome.left_input_unread;
             }
             Err(ProcessError::Start(source)) => {
-                let executable = program.executable().to_owned();
-                return Err(StartError { executable, source });
+                let failure = "could not start";
+                return Err(KitError::of_file(failure, program.executable(), source));
             }
             Err(ProcessError::Follow(_)) => {}
         }

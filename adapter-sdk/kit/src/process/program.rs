@@ -1,7 +1,8 @@
-use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+use crate::error::KitError;
 
 const TEMPLATE_FILE: &str = "adapter.yml";
 
@@ -20,36 +21,10 @@ pub struct Program {
     folder: Option<PathBuf>,
 }
 
-/// Why a path is no adapter.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the texts say what each error is")]
-pub enum ProgramError {
-    #[error("could not look at `{}`", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` is not executable; make it so with `chmod +x`", path.display())]
-    NotExecutable { path: PathBuf },
-    #[error("folder `{}` has no `{TEMPLATE_FILE}`, so it is not a template adapter", path.display())]
-    NoTemplates { path: PathBuf },
-    #[error("folder `{}` has no `{TEMPLATE_FILE}`; did you mean `{}`?", path.display(), meant.display())]
-    NoTemplatesHere { path: PathBuf, meant: PathBuf },
-    #[error(
-        "`{}` is a folder of templates, and `{TEMPLATE_ADAPTER}` is neither beside this executable nor in a folder of PATH",
-        path.display()
-    )]
-    NoTemplateAdapter { path: PathBuf },
-}
-
 impl Program {
     /// The adapter at a path: an executable file, or a folder of templates.
-    pub fn at(path: &Path) -> Result<Self, ProgramError> {
-        let unreadable = |source| ProgramError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
+    pub fn at(path: &Path) -> Result<Self, KitError> {
+        let unreadable = |source| KitError::of_file("could not look at", path, source);
         let absolute = fs::canonicalize(path).map_err(unreadable)?;
         if absolute.is_dir() {
             return Self::of_folder(path, absolute);
@@ -57,8 +32,10 @@ impl Program {
         // Called by the given name, because an adapter may read its own name.
         let executable = std::path::absolute(path).map_err(unreadable)?;
         if !is_executable(&executable) {
-            let path = path.to_owned();
-            return Err(ProgramError::NotExecutable { path });
+            return Err(KitError::new(format!(
+                "`{}` is not executable; make it so with `chmod +x`",
+                path.display()
+            )));
         }
         Ok(Self {
             executable,
@@ -66,23 +43,29 @@ impl Program {
         })
     }
 
-    fn of_folder(given: &Path, folder: PathBuf) -> Result<Self, ProgramError> {
+    fn of_folder(given: &Path, folder: PathBuf) -> Result<Self, KitError> {
         let meant = given.join(FOLDER_OF_NEW);
         if !folder.join(TEMPLATE_FILE).is_file() {
-            return Err(if meant.join(TEMPLATE_FILE).is_file() {
-                let path = given.to_owned();
-                ProgramError::NoTemplatesHere { path, meant }
+            return Err(KitError::new(if meant.join(TEMPLATE_FILE).is_file() {
+                let (given, meant) = (given.display(), meant.display());
+                format!("folder `{given}` has no `{TEMPLATE_FILE}`; did you mean `{meant}`?")
             } else {
-                ProgramError::NoTemplates { path: folder }
-            });
+                let folder = folder.display();
+                format!(
+                    "folder `{folder}` has no `{TEMPLATE_FILE}`, so it is not a template adapter"
+                )
+            }));
         }
-        match template_adapter() {
-            Some(executable) => Ok(Self {
-                executable,
-                folder: Some(folder),
-            }),
-            None => Err(ProgramError::NoTemplateAdapter { path: folder }),
-        }
+        let executable = template_adapter().ok_or_else(|| {
+            KitError::new(format!(
+                "`{}` is a folder of templates, and `{TEMPLATE_ADAPTER}` is neither beside this executable nor in a folder of PATH",
+                folder.display()
+            ))
+        })?;
+        Ok(Self {
+            executable,
+            folder: Some(folder),
+        })
     }
 
     /// The file that is run.

@@ -1,34 +1,27 @@
 use odb_adapter_sdk::protocol::Subcommand;
 
 use super::{Operation, RunArguments};
-
-/// Options that would be passed over.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum IdleOption {
-    #[error("`{option}` means nothing to `{subcommand}`")]
-    OfAnotherSubcommand {
-        option: &'static str,
-        subcommand: Subcommand,
-    },
-    #[error("`{option}` has no effect with `--document`, which is the complete request")]
-    BesideDocument { option: &'static str },
-    #[error("`{option}` needs the manifest that is deployed: give it with `--previous-manifest`")]
-    WithoutPreviousManifest { option: &'static str },
-}
+use crate::error::KitError;
 
 /// Rejects options that the subcommand does not use.
-pub(super) fn refuse(arguments: &RunArguments) -> Result<(), IdleOption> {
+pub(super) fn refuse(arguments: &RunArguments) -> Result<(), KitError> {
     let subcommand = arguments.subcommand;
     for (option, is_given, used_by) in options(arguments) {
         if is_given && arguments.document.is_some() {
-            return Err(IdleOption::BesideDocument { option });
+            return Err(KitError::new(format!(
+                "`{option}` has no effect with `--document`, which is the complete request"
+            )));
         }
         if is_given && !used_by.contains(&subcommand) {
-            return Err(IdleOption::OfAnotherSubcommand { option, subcommand });
+            return Err(KitError::new(format!(
+                "`{option}` means nothing to `{subcommand}`"
+            )));
         }
     }
     match without_previous_manifest(arguments) {
-        Some(option) => Err(IdleOption::WithoutPreviousManifest { option }),
+        Some(option) => Err(KitError::new(format!(
+            "`{option}` needs the manifest that is deployed: give it with `--previous-manifest`"
+        ))),
         None => Ok(()),
     }
 }

@@ -16,7 +16,6 @@ mod report;
 mod request;
 mod secrets;
 
-use std::error::Error;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -32,7 +31,8 @@ use self::masking::Masking;
 use self::report::Report;
 use self::request::Request;
 use crate::command_line::failed;
-use crate::inputs::{Inputs, InputsError, Sources, near};
+use crate::error::KitError;
+use crate::inputs::{Inputs, Sources, near};
 use crate::process::{AdapterProcess, Program};
 
 /// The arguments of `odb-adapter run`.
@@ -151,7 +151,7 @@ enum Output {
 pub(crate) fn execute(arguments: &RunArguments) -> ExitCode {
     let report = match ask(arguments) {
         Ok(report) => report,
-        Err(error) => return failed("odb-adapter", error.as_ref()),
+        Err(error) => return failed("odb-adapter", &error),
     };
     let text = match arguments.output {
         Output::Text => report.to_string(),
@@ -170,7 +170,7 @@ fn subcommands() -> impl TypedValueParser<Value = Subcommand> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Subcommand>())
 }
 
-fn ask(arguments: &RunArguments) -> Result<Report, Box<dyn Error>> {
+fn ask(arguments: &RunArguments) -> Result<Report, KitError> {
     // Without an adapter, errors in inputs do not matter.
     let program = Program::at(&arguments.adapter)?;
     idle::refuse(arguments)?;
@@ -196,7 +196,7 @@ fn ask(arguments: &RunArguments) -> Result<Report, Box<dyn Error>> {
 }
 
 /// A given document replaces the inputs, but the environment of existing inputs still applies.
-fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, InputsError> {
+fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, KitError> {
     let plan_file = arguments.plan.as_ref().map(PathBuf::from);
     let file = arguments.inputs.clone();
     let sources = Sources {
@@ -216,11 +216,11 @@ fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, InputsError> {
 }
 
 /// For its owner alone, since manifests may hold passwords.
-fn save(file: &Path, manifest: &str) -> Result<(), Box<dyn Error>> {
+fn save(file: &Path, manifest: &str) -> Result<(), KitError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options
         .open(file)
         .and_then(|mut file| file.write_all(manifest.as_bytes()))
-        .map_err(|error| format!("could not write `{}`: {error}", file.display()).into())
+        .map_err(|error| KitError::of_file("could not write", file, error))
 }

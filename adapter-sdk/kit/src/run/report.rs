@@ -10,7 +10,7 @@ use super::answer::{self, Answer, Explanation, Form, NoAnswer, objection};
 use super::masking::Masking;
 use super::request::{Request, deployable};
 use crate::check::difference::manifest_differences;
-use crate::command_line::chain;
+use crate::error::Chain;
 use crate::process::{End, Ended};
 
 #[derive(Serialize)]
@@ -190,7 +190,7 @@ fn as_yaml(document: &Value) -> String {
 
 fn explained(request: &Request, understood: Result<&Answer, &NoAnswer>) -> (Explanation, bool) {
     let why = match understood {
-        Err(error) => Some(chain(error)),
+        Err(error) => Some(Chain(error).to_string()),
         Ok(Answer::Manifest { document, .. }) => {
             let deployment = request.deployment.as_ref();
             deployment

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::fs;
+use std::path::Path;
 
 use odb_adapter_sdk::protocol::{
     AdapterArguments, AdapterInput, Call, CreateBinding, GenerateDashboardUrl, GenerateManifest,
@@ -14,8 +14,9 @@ use serde_json::{Map, Value};
 use super::answer::{Answer, Form};
 use super::{Operation, RunArguments};
 use crate::broker::{Platform, deployed, made_up_vms, secrets_folder};
+use crate::error::KitError;
 use crate::inputs::Inputs;
-use crate::process::{AdapterProcess, ProcessCall, StartError};
+use crate::process::{AdapterProcess, ProcessCall};
 
 const PLATFORM: Platform = Platform {
     service_id: "service-id",
@@ -40,71 +41,24 @@ pub(super) struct Request {
     pub(super) secrets: Vec<String>,
 }
 
-/// Why there is no request.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RequestError {
-    #[error("could not read `{}`", file.display())]
-    ReadFile {
-        file: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{what} cannot be read{}", hint(file.as_deref()))]
-    NotReadable {
-        what: String,
-        /// How to pass a file, if the text may name one.
-        file: Option<String>,
-        #[source]
-        source: yaml::Error,
-    },
-    #[error("the parameters are not a JSON object{}", hint(file.as_deref()))]
-    NoParameters {
-        /// How to pass a file, if the text may name one.
-        file: Option<String>,
-        #[source]
-        source: json::Error,
-    },
-    #[error("unknown plan `{name}`: no file has this name; available in the inputs: {plans}")]
-    NoSuchPlan { name: String, plans: String },
-    #[error(
-        "no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs"
-    )]
-    NoInputs,
-    #[error(
-        "the document is not the input of `{subcommand}` in the argument form: a JSON list of strings"
-    )]
-    NotArguments {
-        subcommand: Subcommand,
-        #[source]
-        source: json::Error,
-    },
-    #[error("could not ask for the manifest first")]
-    StartForManifest(#[source] StartError),
-    #[error(
-        "no manifest to continue with: the adapter {why}; run `generate-manifest`, or pass a manifest with --manifest"
-    )]
-    NoManifest { why: String },
-}
-
-fn hint(file: Option<&str>) -> String {
-    let hint = |file| format!("; a file is `{file}`");
-    file.map(hint).unwrap_or_default()
-}
-
 impl Request {
     /// The request of the command line. If it needs a manifest that is not given, the adapter generates one first.
     pub(super) fn new(
         arguments: &RunArguments,
         inputs: Option<&Inputs>,
         adapter: &AdapterProcess,
-    ) -> Result<Self, RequestError> {
+    ) -> Result<Self, KitError> {
         let subcommand = arguments.subcommand;
         if let Some(file) = &arguments.document {
             return Self::of_document(subcommand, &read(file)?);
         }
         let prompt = Prompt {
             arguments,
-            inputs: inputs.ok_or(RequestError::NoInputs)?,
+            inputs: inputs.ok_or_else(|| {
+                KitError::new(
+                    "no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs",
+                )
+            })?,
             adapter,
         };
         let call = match subcommand {
@@ -141,10 +95,14 @@ impl Request {
     }
 
     /// Reads a document that may violate the protocol, as far as it can be understood.
-    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, RequestError> {
+    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, KitError> {
         Ok(if document.trim_start().starts_with('[') {
-            let list: Vec<String> = json::from_str(document)
-                .map_err(|source| RequestError::NotArguments { subcommand, source })?;
+            let list: Vec<String> = json::from_str(document).map_err(|error| {
+                let message = format!(
+                    "the document is not the input of `{subcommand}` in the argument form: a JSON list of strings"
+                );
+                KitError::because(message, error)
+            })?;
             let call = Call::from_arguments(subcommand, &list).ok();
             let process = ProcessCall::arguments(subcommand, list);
             Self::of(subcommand, Form::Arguments, process, call.as_ref())
@@ -214,7 +172,7 @@ struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    fn generate_manifest(&self) -> Result<GenerateManifest, RequestError> {
+    fn generate_manifest(&self) -> Result<GenerateManifest, KitError> {
         let arguments = self.arguments;
         let previous = arguments.previous_manifest.as_deref();
         let previous = previous.map(read).transpose()?;
@@ -249,7 +207,7 @@ impl Prompt<'_> {
         Ok(call)
     }
 
-    fn binding(&self, request: RequestParameters) -> Result<CreateBinding, RequestError> {
+    fn binding(&self, request: RequestParameters) -> Result<CreateBinding, KitError> {
         let (manifest, secrets) = self.deployed()?;
         let vms = match &self.arguments.bosh_vms {
             Some(text) => given("the addresses of VMs", text)?,
@@ -264,7 +222,7 @@ impl Prompt<'_> {
     }
 
     /// The manifest that was given, else the one that the adapter makes for an order of the plan.
-    fn deployed(&self) -> Result<(ManifestText, Secrets), RequestError> {
+    fn deployed(&self) -> Result<(ManifestText, Secrets), KitError> {
         if let Some(file) = &self.arguments.manifest {
             return Ok(deployable(&read(file)?, &Map::new(), ""));
         }
@@ -276,7 +234,8 @@ impl Prompt<'_> {
         let document = AdapterInput::generate_manifest(&order).to_json();
         let call = ProcessCall::document(subcommand, document);
         let ended = self.adapter.run(&call);
-        let ended = ended.map_err(RequestError::StartForManifest)?;
+        let ended = ended
+            .map_err(|error| KitError::because("could not ask for the manifest first", error))?;
         let why = if ended.is_success() {
             match Answer::of(subcommand, Form::Stdin, &ended) {
                 Ok(Answer::Manifest { generated, .. }) => {
@@ -289,17 +248,19 @@ impl Prompt<'_> {
         } else {
             ended.end.to_string()
         };
-        Err(RequestError::NoManifest { why })
+        Err(KitError::new(format!(
+            "no manifest to continue with: the adapter {why}; run `generate-manifest`, or pass a manifest with --manifest"
+        )))
     }
 
-    fn plan(&self) -> Result<Plan, RequestError> {
+    fn plan(&self) -> Result<Plan, KitError> {
         match &self.arguments.plan {
             Some(plan) => self.plan_called(plan),
             None => Ok(self.inputs.first_plan().plan.clone()),
         }
     }
 
-    fn plan_called(&self, name: &str) -> Result<Plan, RequestError> {
+    fn plan_called(&self, name: &str) -> Result<Plan, KitError> {
         if let Some(named) = self.inputs.plan(name) {
             return Ok(named.plan.clone());
         }
@@ -307,26 +268,24 @@ impl Prompt<'_> {
         if file.is_file() {
             return parsed(&format!("the plan in `{name}`"), &read(file)?);
         }
-        let plans = self.inputs.plans.iter();
-        let plans: Vec<_> = plans.map(|plan| format!("`{}`", plan.name)).collect();
-        Err(RequestError::NoSuchPlan {
-            name: name.to_owned(),
-            plans: plans.join(", "),
-        })
+        Err(KitError::new(format!(
+            "unknown plan `{name}`: no file has this name; available in the inputs: {}",
+            self.inputs.plan_names()
+        )))
     }
 
-    fn parameters(&self) -> Result<Map<String, Value>, RequestError> {
+    fn parameters(&self) -> Result<Map<String, Value>, KitError> {
         match &self.arguments.parameters {
             None => Ok(Map::new()),
-            Some(text) => json::from_str(&text_or_file(text)?).map_err(|source| {
-                let file = file_meant(text);
-                RequestError::NoParameters { file, source }
+            Some(text) => json::from_str(&text_or_file(text)?).map_err(|error| {
+                let hint = file_hint(text);
+                KitError::because(format!("the parameters are not a JSON object{hint}"), error)
             }),
         }
     }
 
     /// Those that were given, over those that were made up.
-    fn secrets(&self, made_up: Secrets) -> Result<Secrets, RequestError> {
+    fn secrets(&self, made_up: Secrets) -> Result<Secrets, KitError> {
         let mut secrets = made_up;
         if let Some(file) = &self.arguments.secrets {
             let what = format!("the secrets in `{}`", file.display());
@@ -340,49 +299,38 @@ impl Prompt<'_> {
 }
 
 /// JSON or YAML, or the name of a file with it after an @.
-fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, RequestError> {
-    yaml::from_str(&text_or_file(text)?).map_err(|source| RequestError::NotReadable {
-        what: what.to_owned(),
-        file: file_meant(text),
-        source,
+fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, KitError> {
+    yaml::from_str(&text_or_file(text)?).map_err(|error| {
+        let hint = file_hint(text);
+        KitError::because(format!("{what} cannot be read{hint}"), error)
     })
 }
 
 /// How to pass a file, if the text is neither a file argument nor a JSON object. The text may be a secret unless it
 /// looks like a file name.
-fn file_meant(text: &str) -> Option<String> {
+fn file_hint(text: &str) -> String {
     if text.starts_with('@') || text.trim_start().starts_with('{') {
-        return None;
+        return String::new();
     }
     let path = Path::new(text);
     let extension = path.extension().and_then(OsStr::to_str);
     let is_a_name = path.is_file() || matches!(extension, Some("json" | "yml" | "yaml"));
-    Some(if is_a_name {
-        format!("@{text}")
-    } else {
-        "@FILE".to_owned()
-    })
+    let file = if is_a_name { text } else { "FILE" };
+    format!("; a file is `@{file}`")
 }
 
 /// YAML, of which JSON is a part.
-fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, RequestError> {
-    yaml::from_str(text).map_err(|source| RequestError::NotReadable {
-        what: what.to_owned(),
-        file: None,
-        source,
-    })
+fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, KitError> {
+    yaml::from_str(text).map_err(|error| KitError::because(format!("{what} cannot be read"), error))
 }
 
-fn text_or_file(text: &str) -> Result<String, RequestError> {
+fn text_or_file(text: &str) -> Result<String, KitError> {
     match text.strip_prefix('@') {
         Some(file) => read(Path::new(file)),
         None => Ok(text.to_owned()),
     }
 }
 
-fn read(file: &Path) -> Result<String, RequestError> {
-    fs::read_to_string(file).map_err(|source| RequestError::ReadFile {
-        file: file.to_owned(),
-        source,
-    })
+fn read(file: &Path) -> Result<String, KitError> {
+    fs::read_to_string(file).map_err(|error| KitError::of_file("could not read", file, error))
 }

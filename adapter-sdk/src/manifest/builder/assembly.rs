@@ -1,8 +1,6 @@
 use serde_json::Value;
 
-use super::{
-    Colocation, ManifestBuilder, ManifestBuilderError, Presence, StemcellChoice, WantedGroup,
-};
+use super::{ManifestBuilder, ManifestBuilderError, Presence, StemcellChoice, WantedGroup};
 use crate::manifest::{InstanceGroup, JobProperty, Manifest, Release, Stemcell, Update};
 use crate::protocol::{
     GenerateManifest, LifecycleErrand, LifecycleErrands, MaxInFlight, Plan, PlanUpdate,
@@ -11,31 +9,26 @@ use crate::protocol::{
 const DEFAULT_STEMCELL_ALIAS: &str = "default";
 
 pub(super) fn manifest(builder: ManifestBuilder<'_>) -> Result<Manifest, ManifestBuilderError> {
-    let ManifestBuilder {
-        call,
-        groups,
-        group_changes,
-        stemcells,
-        properties,
-        colocation,
-        errands_elsewhere,
-        default_update,
-        update_change,
-        variables,
-        tags,
-        features,
-        addons,
-    } = builder;
+    let call = builder.call;
     let deployment = &call.service_deployment;
-    groups_are_asked_for_once(&groups)?;
-    needed_groups_are_there(&groups, &call.plan)?;
-    let wanted: Vec<_> = groups.iter().map(|group| group.name.clone()).collect();
+    groups_are_asked_for_once(&builder.groups)?;
+    needed_groups_are_there(&builder.groups, &call.plan)?;
+    let wanted: Vec<_> = builder
+        .groups
+        .iter()
+        .map(|group| group.name.clone())
+        .collect();
 
-    let stemcells = manifest_stemcells(call, stemcells)?;
+    let stemcells = manifest_stemcells(call, builder.stemcells)?;
     let alias = stemcells.first().map(|stemcell| stemcell.alias.as_str());
-    let mut instance_groups = instance_groups(call, groups, colocation, alias.unwrap_or_default())?;
+    let mut instance_groups = instance_groups(
+        call,
+        builder.groups,
+        builder.colocates_errands,
+        alias.unwrap_or_default(),
+    )?;
     let is_left_out = |name: &str| wanted.iter().any(|wanted| wanted == name);
-    for (property, value) in properties {
+    for (property, value) in builder.properties {
         let property = property.as_ref();
         match find(&mut instance_groups, property.group) {
             Some(group) => set(group, property, value)?,
@@ -43,15 +36,15 @@ pub(super) fn manifest(builder: ManifestBuilder<'_>) -> Result<Manifest, Manifes
             None => return Err(property_of_no_job(property)),
         }
     }
-    for (name, change) in group_changes {
+    for (name, change) in builder.group_changes {
         match find(&mut instance_groups, &name) {
             Some(group) => change(group),
             None if is_left_out(&name) => {}
             None => return Err(ManifestBuilderError::ChangeOfNoGroup { group: name }),
         }
     }
-    let mut update = update(call.plan.update.as_ref(), default_update);
-    if let Some(change) = update_change {
+    let mut update = update(call.plan.update.as_ref(), builder.default_update);
+    if let Some(change) = builder.update_change {
         change(&mut update);
     }
     let manifest = Manifest {
@@ -60,14 +53,18 @@ pub(super) fn manifest(builder: ManifestBuilder<'_>) -> Result<Manifest, Manifes
         stemcells,
         instance_groups,
         update: Some(update),
-        addons: some_unless_empty(addons),
-        variables: some_unless_empty(variables),
-        tags: Some(tags).filter(|tags| !tags.is_empty()),
-        features,
+        addons: some_unless_empty(builder.addons),
+        variables: some_unless_empty(builder.variables),
+        tags: Some(builder.tags).filter(|tags| !tags.is_empty()),
+        features: builder.features,
         ..Manifest::default()
     };
     manifest_is_deployable(&manifest)?;
-    errands_are_there(&manifest, &call.plan.lifecycle_errands, &errands_elsewhere)?;
+    errands_are_there(
+        &manifest,
+        &call.plan.lifecycle_errands,
+        &builder.errands_elsewhere,
+    )?;
     Ok(manifest)
 }
 
@@ -88,7 +85,7 @@ fn manifest_stemcells(
 fn instance_groups(
     call: &GenerateManifest,
     mut wanted: Vec<WantedGroup>,
-    colocation: Colocation,
+    colocates_errands: bool,
     stemcell_alias: &str,
 ) -> Result<Vec<InstanceGroup>, ManifestBuilderError> {
     let releases = &call.service_deployment.releases;
@@ -106,7 +103,7 @@ fn instance_groups(
         for job in jobs {
             group.jobs.push(job.into_job(releases)?);
         }
-        if colocation == Colocation::AsThePlanSays {
+        if colocates_errands {
             colocate_errands(call, &mut group)?;
         }
         made.push(group);

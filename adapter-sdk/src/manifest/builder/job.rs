@@ -3,8 +3,7 @@ use serde_json::Value;
 
 use super::ManifestBuilderError;
 use crate::manifest::{
-    ConsumedLink, CustomProviderDefinition, Job, Link, ProvidedLink, SetPropertyError,
-    find_release_for_job,
+    ConsumedLink, CustomProviderDefinition, Job, Link, ProvidedLink, find_release_for_job,
 };
 use crate::protocol::ServiceRelease;
 use crate::redaction::shows_only;
@@ -13,26 +12,17 @@ use crate::redaction::shows_only;
 #[derive(Clone)]
 #[must_use]
 pub struct JobBuilder {
-    name: String,
-    release: Option<String>,
     job: Job,
-    error: Option<Error>,
-}
-
-/// An error in a setting of the job, reported when the manifest is built.
-#[derive(Clone)]
-enum Error {
-    Property(SetPropertyError),
-    NotAMap,
+    release: Option<String>,
+    /// The first error in a setting, reported when the manifest is built.
+    error: Option<ManifestBuilderError>,
 }
 
 impl JobBuilder {
     /// A job of the release that provides it.
     pub fn new(name: impl Into<String>) -> Self {
-        let name = name.into();
         Self {
-            job: Job::new(name.clone(), ""),
-            name,
+            job: Job::new(name, ""),
             release: None,
             error: None,
         }
@@ -46,8 +36,10 @@ impl JobBuilder {
 
     /// Sets a property by its JSON pointer, such as `/redis/password`.
     pub fn property(mut self, pointer: &str, value: impl Into<Value>) -> Self {
-        if let Err(error) = self.job.set_property(pointer, value) {
-            self.error.get_or_insert(Error::Property(error));
+        if let Err(source) = self.job.set_property(pointer, value) {
+            let job = self.job.name.clone();
+            self.error
+                .get_or_insert(ManifestBuilderError::JobProperty { job, source });
         }
         self
     }
@@ -62,11 +54,12 @@ impl JobBuilder {
 
     /// Sets all properties: anything that becomes a JSON object.
     pub fn properties(mut self, properties: impl Serialize) -> Self {
-        match serde_json::to_value(properties) {
-            Ok(Value::Object(properties)) => self.job.properties = Some(properties),
-            _ => {
-                self.error.get_or_insert(Error::NotAMap);
-            }
+        if let Ok(Value::Object(properties)) = serde_json::to_value(properties) {
+            self.job.properties = Some(properties);
+        } else {
+            let job = self.job.name.clone();
+            self.error
+                .get_or_insert(ManifestBuilderError::PropertiesNotAMap { job });
         }
         self
     }
@@ -106,23 +99,16 @@ impl JobBuilder {
 
     pub(super) fn into_job(self, releases: &[ServiceRelease]) -> Result<Job, ManifestBuilderError> {
         let Self {
-            name,
-            release,
             mut job,
+            release,
             error,
         } = self;
-        match error {
-            Some(Error::Property(source)) => {
-                return Err(ManifestBuilderError::JobProperty { job: name, source });
-            }
-            Some(Error::NotAMap) => {
-                return Err(ManifestBuilderError::PropertiesNotAMap { job: name });
-            }
-            None => {}
+        if let Some(error) = error {
+            return Err(error);
         }
         job.release = match release {
-            Some(release) => release_of_that_name(&name, release, releases)?,
-            None => find_release_for_job(&name, releases)?.name.clone(),
+            Some(release) => release_of_that_name(&job.name, release, releases)?,
+            None => find_release_for_job(&job.name, releases)?.name.clone(),
         };
         Ok(job)
     }
@@ -158,4 +144,4 @@ fn release_of_that_name(
 }
 
 // Properties may hold secrets and are not shown.
-shows_only!(JobBuilder { name });
+shows_only!(JobBuilder { job });

@@ -55,7 +55,8 @@ pub struct ManifestBuilder<'c> {
     group_changes: Vec<(String, Change<'c, InstanceGroup>)>,
     stemcells: Vec<(String, StemcellChoice)>,
     properties: Vec<(OwnedProperty, Value)>,
-    colocation: Colocation,
+    /// Whether lifecycle errands on instances of the service are added as jobs.
+    colocates_errands: bool,
     errands_elsewhere: Vec<String>,
     default_update: Update,
     update_change: Option<Change<'c, Update>>,
@@ -81,12 +82,6 @@ enum Presence {
     Errand,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Colocation {
-    ByAuthor,
-    AsThePlanSays,
-}
-
 struct OwnedProperty {
     group: String,
     job: String,
@@ -108,7 +103,7 @@ impl<'c> ManifestBuilder<'c> {
             group_changes: Vec::new(),
             stemcells: Vec::new(),
             properties: Vec::new(),
-            colocation: Colocation::ByAuthor,
+            colocates_errands: false,
             errands_elsewhere: Vec::new(),
             default_update: default_update(),
             update_change: None,
@@ -183,7 +178,7 @@ impl<'c> ManifestBuilder<'c> {
 
     /// Adds each lifecycle errand that the plan puts onto instances of a group as a job of it.
     pub fn colocate_errands(mut self) -> Self {
-        self.colocation = Colocation::AsThePlanSays;
+        self.colocates_errands = true;
         self
     }
 

@@ -139,13 +139,8 @@ impl Engine {
 
     pub(crate) fn reads(&self, name: &str) -> bool {
         let names = self.sources.values().flat_map(|source| &source.scan.names);
-        names
-            .filter(|used| used.kind == NameKind::Value)
-            .any(|used| {
-                used.segments
-                    .first()
-                    .is_some_and(|(first, _)| first == name)
-            })
+        let mut values = names.filter(|used| used.kind == NameKind::Value);
+        values.any(|used| matches!(used.segments.first(), Some((first, _)) if first == name))
     }
 
     /// The templates that nothing in the folder includes, apart from those with components.

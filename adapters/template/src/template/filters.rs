@@ -34,15 +34,12 @@ pub(super) fn register(
     session: &Arc<Session>,
     sources: &Arc<BTreeMap<String, Source>>,
 ) {
-    for (name, nothing) in [
-        (VALUE, Nothing::IsAError),
-        (VALUE_OR_NOTHING, Nothing::IsFine),
-    ] {
+    for (name, may_be_nothing) in [(VALUE, false), (VALUE_OR_NOTHING, true)] {
         let (session, sources) = (Arc::clone(session), Arc::clone(sources));
         tera.register_filter(
             name,
             move |value: tera::Value, kwargs: Kwargs, state: &State<'_>| {
-                taken_out(&session, &sources, nothing, value, &kwargs, state)
+                taken_out(&session, &sources, may_be_nothing, value, &kwargs, state)
             },
         );
     }
@@ -74,16 +71,10 @@ pub(super) fn register(
     });
 }
 
-#[derive(Clone, Copy)]
-enum Nothing {
-    IsAError,
-    IsFine,
-}
-
 fn taken_out(
     session: &Session,
     sources: &BTreeMap<String, Source>,
-    nothing: Nothing,
+    may_be_nothing: bool,
     value: tera::Value,
     kwargs: &Kwargs,
     state: &State<'_>,
@@ -93,50 +84,33 @@ fn taken_out(
         return Ok(value);
     }
     let value = if value.is_undefined() {
-        match nothing {
-            Nothing::IsFine => None,
-            Nothing::IsAError => {
-                let file = kwargs.must_get::<&str>("file")?;
-                let hole = kwargs.must_get::<usize>("hole")?;
-                return Err(session.stop(undefined(sources, file, hole, state)));
-            }
+        if !may_be_nothing {
+            let file = kwargs.must_get::<&str>("file")?;
+            let hole = kwargs.must_get::<usize>("hole")?;
+            return Err(session.stop(undefined(sources, file, hole, state)));
         }
+        None
     } else {
         Some(json_value(session, &value)?)
     };
     let mut stand_ins = session.stand_ins();
     if stand_ins.len() >= MOST_VALUES {
-        return Err(session.stop(Stop::Misconfigured {
-            message: format!("the templates put in more than {MOST_VALUES} values"),
-            for_user: None,
-        }));
+        let message = format!("the templates put in more than {MOST_VALUES} values");
+        return Err(session.stop(Stop::misconfigured(message)));
     }
     Ok(tera::Value::safe_string(&stand_ins.put(value)))
 }
 
 /// A value as JSON. A text of `{% set %}…{% endset %}` may contain stand-ins, which become text.
 fn json_value(session: &Session, value: &tera::Value) -> TeraResult<Value> {
-    let misconfigured = |message: String| {
-        session.stop(Stop::Misconfigured {
-            message,
-            for_user: None,
-        })
-    };
     let value = serde_json::to_value(value)
-        .map_err(|_| misconfigured("a number is too large for JSON".to_owned()))?;
-    match value {
-        Value::String(text) => {
-            let stand_ins = session.stand_ins();
-            if stand_ins.is_in(&text) {
-                let text = stand_ins.text(&text, str::to_owned);
-                text.map(Value::String)
-                    .map_err(|error| misconfigured(error.to_string()))
-            } else {
-                Ok(Value::String(text))
-            }
-        }
-        other => Ok(other),
-    }
+        .map_err(|_| session.stop(Stop::misconfigured("a number is too large for JSON")))?;
+    let Value::String(text) = value else {
+        return Ok(value);
+    };
+    let text = session.stand_ins().text(&text, str::to_owned);
+    text.map(Value::String)
+        .map_err(|error| session.stop(Stop::misconfigured(error.to_string())))
 }
 
 /// An expression without a value: reports which of its names is missing and which names exist.
@@ -150,10 +124,7 @@ fn undefined(
         .get(file)
         .and_then(|source| Some((source, source.expression(hole)?)))
     else {
-        return Stop::Misconfigured {
-            message: format!("`{file}`: an expression has no value"),
-            for_user: None,
-        };
+        return Stop::misconfigured(format!("`{file}`: an expression has no value"));
     };
     let advice = "ask with `is defined` or give `default(value=…)` where it may be missing";
     let missing = missing_name(expression, state);
@@ -232,10 +203,10 @@ fn parsed(
         (Err(_), Some(message)) => Err(session.stop(Stop::Refused {
             message: message.to_owned(),
         })),
-        (Err(error), None) => Err(session.stop(Stop::Misconfigured {
-            message: format!("a value is not valid {format}: {error}"),
-            for_user: None,
-        })),
+        (Err(error), None) => {
+            let message = format!("a value is not valid {format}: {error}");
+            Err(session.stop(Stop::misconfigured(message)))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use tera::{Kwargs, State, Tera, TeraResult};
 use super::session::{SecretFacts, Session, Stop};
 use crate::near::NearNames;
 use crate::needs;
-use crate::path::ManifestPath;
+use crate::path::{ManifestPath, first_found};
 
 const EVERYWHERE: [&str; 3] = ["misconfigured", "range", "refuse"];
 
@@ -44,12 +44,10 @@ pub(crate) fn of_dashboards() -> BTreeSet<&'static str> {
 }
 
 pub(super) fn register(tera: &mut Tera, session: &Arc<Session>) {
-    let mut function = |name, needed, optional, answer: Answer| {
+    let mut function = |name: &'static str, needed: Names, optional: Names, answer: Answer| {
         let session = Arc::clone(session);
-        let arguments = Arguments { needed, optional };
         tera.register_function(name, move |kwargs: Kwargs, _: &State<'_>| {
-            arguments
-                .check(name, &kwargs)
+            check_arguments(name, needed, optional, &kwargs)
                 .map_err(|message| wrong_call(&session, message))?;
             answer(&session, &kwargs)
         });
@@ -81,29 +79,28 @@ pub(super) fn register(tera: &mut Tera, session: &Arc<Session>) {
     });
 }
 
+type Names = &'static [&'static str];
+
 type Answer = fn(&Session, &Kwargs) -> TeraResult<tera::Value>;
 
-#[derive(Clone, Copy)]
-struct Arguments {
-    needed: &'static [&'static str],
-    optional: &'static [&'static str],
-}
-
-impl Arguments {
-    fn check(self, function: &str, kwargs: &Kwargs) -> Result<(), String> {
-        let given: BTreeSet<String> = kwargs.iter().map(|(name, _)| name.to_string()).collect();
-        let known = || self.needed.iter().chain(self.optional).copied();
-        if let Some(name) = given
-            .iter()
-            .find(|name| known().all(|known| known != **name))
-        {
-            let near = NearNames::to(name, known());
-            return Err(format!("`{function}` has no argument `{name}`; {near}"));
-        }
-        match self.needed.iter().find(|name| !given.contains(**name)) {
-            Some(name) => Err(format!("`{function}` needs `{name}`")),
-            None => Ok(()),
-        }
+fn check_arguments(
+    function: &str,
+    needed: Names,
+    optional: Names,
+    kwargs: &Kwargs,
+) -> Result<(), String> {
+    let given: BTreeSet<String> = kwargs.iter().map(|(name, _)| name.to_string()).collect();
+    let known = || needed.iter().chain(optional).copied();
+    if let Some(name) = given
+        .iter()
+        .find(|name| known().all(|known| known != **name))
+    {
+        let near = NearNames::to(name, known());
+        return Err(format!("`{function}` has no argument `{name}`; {near}"));
+    }
+    match needed.iter().find(|name| !given.contains(**name)) {
+        Some(name) => Err(format!("`{function}` needs `{name}`")),
+        None => Ok(()),
     }
 }
 
@@ -138,16 +135,12 @@ fn range(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
 
 fn previous(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
     let path = path(session, kwargs)?;
-    let facts = session.facts();
-    let manifest = facts.previous_manifest.as_ref();
-    Ok(found(manifest.and_then(|manifest| path.find(manifest))))
+    Ok(found(&path, session.facts().previous_manifest.as_ref()))
 }
 
 fn deployed(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
     let path = path(session, kwargs)?;
-    let facts = session.facts();
-    let manifest = facts.manifest.as_ref();
-    Ok(found(manifest.and_then(|manifest| path.find(manifest))))
+    Ok(found(&path, session.facts().manifest.as_ref()))
 }
 
 /// The value of a declared secret in this template: its reference while a manifest is generated, afterwards its value.
@@ -178,10 +171,7 @@ fn secret(session: &Session, kwargs: &Kwargs) -> TeraResult<tera::Value> {
             let Some(paths) = locations.get(&name) else {
                 return Err(unknown(locations.keys().collect()));
             };
-            let manifest = facts.manifest.as_ref();
-            let at_location = manifest
-                .and_then(|manifest| paths.iter().find_map(|path| path.find(manifest)))
-                .and_then(scalar_text);
+            let at_location = first_found(paths, facts.manifest.as_ref()).and_then(scalar_text);
             let value = at_location
                 .as_deref()
                 .and_then(|text| resolved_text(text, resolved.as_ref()));
@@ -332,6 +322,7 @@ fn optional_text(session: &Session, kwargs: &Kwargs, name: &str) -> TeraResult<O
     }
 }
 
-fn found(value: Option<&Value>) -> tera::Value {
+fn found(path: &ManifestPath, manifest: Option<&Value>) -> tera::Value {
+    let value = manifest.and_then(|manifest| path.find(manifest));
     value.map_or_else(tera::Value::undefined, tera::Value::from_serializable)
 }

@@ -65,6 +65,13 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
+    pub(super) fn misconfigured(message: impl Into<String>) -> Self {
+        Self::Misconfigured {
+            message: message.into(),
+            for_user: None,
+        }
+    }
+
     /// Adds the location of the error, if the reason does not have one and the reader needs it.
     pub(super) fn placed(self, location: Location) -> Self {
         match self {

@@ -150,19 +150,14 @@ fn check_with_uaa_client(session: &mut Session<'_>, ordered: &Ordered) {
     let name = format!("plan `{}` with a UAA client", ordered.plan.name);
     let mut call = order(session.inputs, &ordered.plan, &Map::new());
     call.uaa_client = Some(uaa_client(&secret));
-    match session.generate(&format!("order of {name}"), call) {
-        Outcome::Answered(answer) => {
-            let deployed = session.deploy(&answer, None);
-            let baseline = Baseline {
-                uaa_client: Some(uaa_client("")),
-                ..Baseline::of(&name, ordered, &deployed)
-            };
-            check_baseline(session, &baseline);
-        }
-        Outcome::Refused(refused) => {
-            session.find_rejection(&rules::PLAIN_ORDER_FAILS, &name, &refused);
-        }
-        Outcome::Broken => {}
+    let outcome = session.generate(&format!("order of {name}"), call);
+    if let Some(answer) = session.expect(outcome, &rules::PLAIN_ORDER_FAILS, &name) {
+        let deployed = session.deploy(&answer, None);
+        let baseline = Baseline {
+            uaa_client: Some(uaa_client("")),
+            ..Baseline::of(&name, ordered, &deployed)
+        };
+        check_baseline(session, &baseline);
     }
 }
 
@@ -172,12 +167,9 @@ pub(super) fn check_baseline(session: &mut Session<'_>, baseline: &Baseline<'_>)
     for step in [Step::PendingChanges, Step::Update, Step::Upgrade] {
         let purpose = format!("{} of {}", step.name(), baseline.name);
         let call = baseline.regeneration(session, step);
-        match session.generate(&purpose, call) {
-            Outcome::Answered(answer) => compare(session, step, baseline, &answer, &mut reported),
-            Outcome::Refused(refused) => {
-                session.find_rejection(&rules::REGENERATION_FAILS, "", &refused);
-            }
-            Outcome::Broken => {}
+        let outcome = session.generate(&purpose, call);
+        if let Some(answer) = session.expect(outcome, &rules::REGENERATION_FAILS, "") {
+            compare(session, step, baseline, &answer, &mut reported);
         }
     }
 }

@@ -40,12 +40,9 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
     let entered = entered(session, case);
     let plan = &ordered.plan;
     let call = order(session.inputs, plan, &case.create);
-    let answer = match session.generate(&format!("order with {name}"), call) {
-        Outcome::Answered(answer) => answer,
-        Outcome::Refused(refused) => {
-            return session.find_rejection(&rules::VALID_REFUSED, name, &refused);
-        }
-        Outcome::Broken => return,
+    let outcome = session.generate(&format!("order with {name}"), call);
+    let Some(answer) = session.expect(outcome, &rules::VALID_REFUSED, name) else {
+        return;
     };
     check_choices(session, &answer, plan, None, &entered, &case.expect);
     let deployed = session.deploy(&answer, None);
@@ -62,12 +59,9 @@ fn check_case(session: &mut Session<'_>, name: &str, case: &ParameterCase, order
         return;
     };
     let call = update(session.inputs, plan, plan, &deployed, parameters);
-    let updated = match session.generate(&format!("update with {name}"), call) {
-        Outcome::Answered(updated) => updated,
-        Outcome::Refused(refused) => {
-            return session.find_rejection(&rules::VALID_REFUSED, name, &refused);
-        }
-        Outcome::Broken => return,
+    let outcome = session.generate(&format!("update with {name}"), call);
+    let Some(updated) = session.expect(outcome, &rules::VALID_REFUSED, name) else {
+        return;
     };
     let expected = &case.expect_after_update;
     check_choices(session, &updated, plan, Some(&deployed), &entered, expected);
