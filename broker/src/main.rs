@@ -294,8 +294,8 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
         credentials: config.broker.credentials,
         timings: config.broker.timings,
         error_detail: config.broker.error_detail,
-        instance_fetching: config.broker.instance_fetching,
-        organization_and_space: config.broker.organization_and_space,
+        instances_retrievable: config.broker.instances_retrievable,
+        requires_organization_and_space: config.broker.requires_organization_and_space,
     };
     let (handle, serving) = server
         .run(app)

@@ -1,4 +1,7 @@
 //! The section `service_catalog`: the offering in the marketplace.
+//!
+//! Platforms have limits (`spec/contracts/osb-api.md` §12.3), and one error rejects the complete catalog, so they are
+//! checked here.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +13,12 @@ use super::{
     findings::AlreadyReported,
     plan::{self, Plan},
     plan_version::MaintenanceInfo,
-    platform_limits,
     section::{Found, Section, distinct},
 };
+
+const DESCRIPTION_CHARACTERS: usize = 10_000;
+const TAGS_CHARACTERS: usize = 2048;
+const REQUIREMENTS: [&str; 3] = ["syslog_drain", "route_forwarding", "volume_mount"];
 
 /// The one service offering of this broker.
 #[derive(Debug)]
@@ -87,40 +93,32 @@ impl Offering {
 }
 
 pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
-    let id = section
-        .required_text("id", "an id that never changes, best a UUID")
-        .and_then(|id| platform_limits::named(section, id));
-    let name = section
-        .required_text("service_name", "the name in the marketplace")
-        .and_then(|name| platform_limits::named(section, name));
-    let description = section
-        .required_text("service_description", "a sentence for the marketplace")
-        .and_then(|text| platform_limits::described(section, text));
-    let tags = platform_limits::tags(section);
-    let requires = platform_limits::requirements(section);
+    let id = name(section, "id", "an id that never changes, best a UUID");
+    let name = name(section, "service_name", "the name in the marketplace");
+    let description = description(section, "service_description");
+    let tags = tags(section);
+    let requires = requirements(section);
     let global = MaintenanceInfo::read(&section.section("maintenance_info"));
     let metadata = metadata(&section.section("metadata"));
     let dashboard_client = dashboard_client(&section.section("dashboard_client"));
     let global_quotas = global_quotas(&section.section("global_quotas"));
     let plans = plans(section, &global);
-    let bindable = section.flag("bindable", false);
-    let bindings_retrievable = section.flag("bindings_retrievable", false);
-    let plan_updatable = section.flag("plan_updatable", false);
+    let bindable = section.flag("bindable");
+    let bindings_retrievable = section.flag("bindings_retrievable");
+    let plan_updatable = section.flag("plan_updatable");
     for key in ["bindable", "plan_updatable"] {
         if !section.is_there(key) {
-            section.warning(
-                key,
-                ("is missing and counts as `false`", "say `true` or `false`"),
-            );
+            let wrong = "is missing and counts as `false`";
+            section.warning(key, (wrong, "say `true` or `false`"));
         }
     }
     let global_properties = section.free_map("global_properties");
     section.warn_unknown_keys();
     // Everything has been read, so that no error hides another.
     Some(Offering {
-        id: id?.value.into(),
-        name: name?.value,
-        description: description?.value,
+        id: id?.into(),
+        name: name?,
+        description: description?,
         bindable,
         bindings_retrievable,
         plan_updatable,
@@ -132,6 +130,50 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
         global_quotas: global_quotas?,
         plans: plans?,
     })
+}
+
+/// A required name or id: not only blanks.
+pub(super) fn name(section: &Section<'_>, key: &str, right: &str) -> Option<String> {
+    let found = section.required_text(key, right)?;
+    if found.value.trim().is_empty() {
+        return section.refuse_value(&found, ("is blank", "platforms refuse that"));
+    }
+    Some(found.value)
+}
+
+/// A required description.
+pub(super) fn description(section: &Section<'_>, key: &str) -> Option<String> {
+    let found = section.required_text(key, "a sentence for the marketplace")?;
+    let length = found.value.chars().count();
+    if length > DESCRIPTION_CHARACTERS {
+        let right = format!("platforms take {DESCRIPTION_CHARACTERS}");
+        return section.refuse_value(&found, (format!("has {length} characters"), right));
+    }
+    Some(found.value)
+}
+
+fn tags(section: &Section<'_>) -> Option<Vec<String>> {
+    let tags = section.plain_texts("tags");
+    let length: usize = tags.iter().map(|tag| tag.chars().count()).sum();
+    if length > TAGS_CHARACTERS {
+        let wrong = format!("have {length} characters together");
+        let right = format!("platforms take {TAGS_CHARACTERS}");
+        return section.refuse("tags", (wrong, right));
+    }
+    Some(tags)
+}
+
+/// The requirements of an offering on the platform.
+fn requirements(section: &Section<'_>) -> Option<Vec<String>> {
+    let found = section.texts("requires");
+    let mut known = Some(());
+    for wanted in &found {
+        if !REQUIREMENTS.contains(&wanted.value.as_str()) {
+            let right = format!("platforms know `{}`", REQUIREMENTS.join("`, `"));
+            known = section.refuse_value(wanted, (wanted.quoted(), right));
+        }
+    }
+    known.map(|()| found.into_iter().map(|wanted| wanted.value).collect())
 }
 
 fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
@@ -148,19 +190,14 @@ fn plans(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Vec<Plan>> {
 
 /// The specification has every id of a catalog be unique, offerings and plans together.
 fn differ_from_the_offering(offering: &Section<'_>, plans: &[Section<'_>]) -> Option<()> {
-    let Some(id) = offering.text("id") else {
-        return Some(());
-    };
+    let id = offering.plain_text("id");
     let mut all = Some(());
     for plan in plans {
         if let Some(found) = plan.text("plan_id")
-            && found.value == id.value
+            && Some(&found.value) == id.as_ref()
         {
-            let text = (
-                "is also `service_catalog.id`, the id of the service offering",
-                "give the plan an id of its own",
-            );
-            all = plan.refuse_value(&found, text);
+            let wrong = "is also `service_catalog.id`, the id of the service offering";
+            all = plan.refuse_value(&found, (wrong, "give the plan an id of its own"));
         }
     }
     all
@@ -201,10 +238,8 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
             metadata.insert(wire.to_owned(), text.into());
         }
     }
-    metadata.insert(
-        "shareable".to_owned(),
-        section.flag("shareable", false).into(),
-    );
+    let shareable = section.flag("shareable");
+    metadata.insert("shareable".to_owned(), shareable.into());
     metadata.extend(section.remaining());
     metadata
 }
@@ -215,19 +250,17 @@ fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, Al
     }
     let id = section.required_text("id", "the id of a UAA client");
     let secret = section.required_text("secret", "that client's secret");
-    let redirect_uri = section.required_text(
-        "redirect_uri",
-        "where a sign-on may return to, such as `https://dashboard.example.com`",
-    );
+    let right = "where a sign-on may return to, such as `https://dashboard.example.com`";
+    let redirect_uri = section.required_text("redirect_uri", right);
     section.warn_unknown_keys();
-    match (id, secret, redirect_uri) {
-        (Some(id), Some(secret), Some(redirect_uri)) => Ok(Some(DashboardClient {
-            id: id.value,
-            secret: secret.value.into(),
-            redirect_uri: redirect_uri.value,
-        })),
-        _ => Err(AlreadyReported),
-    }
+    let (Some(id), Some(secret), Some(redirect_uri)) = (id, secret, redirect_uri) else {
+        return Err(AlreadyReported);
+    };
+    Ok(Some(DashboardClient {
+        id: id.value,
+        secret: secret.value.into(),
+        redirect_uri: redirect_uri.value,
+    }))
 }
 
 fn global_quotas(section: &Section<'_>) -> Option<GlobalQuotas> {

@@ -1,14 +1,26 @@
-//! The section `cf`: where the Cloud Controller is and how to authenticate there.
+//! The section `cf`: where the Cloud Controller is, how to authenticate there, and the UAA client of each service instance
+//! (`spec/contracts/broker-behaviour.md` §3.10).
 
 use odb_clients::uaa::Grant;
 
 use super::{
-    address::{self, Address},
-    client_credentials,
-    client_definition::{self, ClientDefinition},
     findings::AlreadyReported,
-    section::Section,
+    section::{Found, Section, nearest},
+    upstreams::{self, Address},
 };
+
+/// The ways to ask for a token that a UAA knows.
+const GRANTS: [&str; 9] = [
+    "authorization_code",
+    "client_credentials",
+    "implicit",
+    "password",
+    "refresh_token",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    "urn:ietf:params:oauth:grant-type:saml2-bearer",
+    "urn:ietf:params:oauth:grant-type:token-exchange",
+    "user_token",
+];
 
 /// The Cloud Controller and its UAA.
 #[derive(Debug)]
@@ -25,17 +37,9 @@ pub struct CloudFoundry {
     pub credentials: Grant,
     /// The definition of each service instance's UAA client; without it instances have none.
     pub client_definition: Option<ClientDefinition>,
-    /// Whether the Cloud Controller is checked at the start.
-    pub checks: CloudFoundryChecks,
-}
-
-/// Whether the Cloud Controller is checked at the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CloudFoundryChecks {
-    /// Checks its version, the credentials, and that the configuration has every plan in use.
-    Run,
-    /// `broker.disable_cf_startup_checks` is set: the Cloud Controller is still used.
-    Skipped,
+    /// `broker.disable_cf_startup_checks` is set: the Cloud Controller is used, and not checked at the start for its
+    /// version, the credentials, and plans in use that the configuration lacks.
+    pub skips_checks: bool,
 }
 
 /// Whether an upstream's certificate is verified.
@@ -50,7 +54,7 @@ pub enum Verification {
 impl Verification {
     /// Verification is off if one of the sections turns it off; the types of all are checked.
     pub(super) fn read<'s, 'd: 's>(sections: impl IntoIterator<Item = &'s Section<'d>>) -> Self {
-        let is_off = |section: &Section<'_>| section.flag("disable_ssl_cert_verification", false);
+        let is_off = |section: &Section<'_>| section.flag("disable_ssl_cert_verification");
         let switches = sections.into_iter().map(is_off);
         if switches.fold(false, |any, is_off| any | is_off) {
             Self::Off
@@ -63,20 +67,16 @@ impl Verification {
 /// Reads `cf`. With `broker.disable_cf_startup_checks` it may be left out, or be unfinished: the Go broker does not
 /// look at it then. It may also be left out where `service_instances_api` lists the instances.
 pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, AlreadyReported> {
-    let broker = root.section("broker");
-    let section = root.section("cf");
-    let (skipped, run) = (CloudFoundryChecks::Skipped, CloudFoundryChecks::Run);
-    let checks = broker.choose("disable_cf_startup_checks", skipped, run);
+    let (broker, section) = (root.section("broker"), root.section("cf"));
+    let skips_checks = broker.flag("disable_cf_startup_checks");
     let is_listed_elsewhere = root.section("service_instances_api").has_value("url");
     if is_listed_elsewhere && !section.holds_a_value() {
         return Ok(None);
     }
-    if checks == CloudFoundryChecks::Skipped && !is_complete(&section) {
+    if skips_checks && !is_complete(&section) {
         if section.holds_a_value() {
-            client_definition::warn_unused(
-                &section.section("uaa"),
-                ("`cf` is not complete", "complete it"),
-            );
+            let why = ("`cf` is not complete", "complete it");
+            warn_unused_definition(&section.section("uaa"), why);
             section.warn_here((
                 "is not complete, and not used because `broker.disable_cf_startup_checks` is set",
                 "give `url`, `uaa.url` and credentials, or remove it",
@@ -87,7 +87,7 @@ pub(super) fn read(root: &Section<'_>) -> Result<Option<CloudFoundry>, AlreadyRe
     // The Go broker let each of the two hold for some calls (`spec/contracts/broker-behaviour.md` §9.37). Both are
     // read, so that both are held against their type.
     let verification = Verification::read([&broker, &section]);
-    cloud_foundry(&section, verification, checks)
+    cloud_foundry(&section, verification, skips_checks)
         .map(Some)
         .ok_or(AlreadyReported)
 }
@@ -107,7 +107,7 @@ fn is_complete(section: &Section<'_>) -> bool {
 fn cloud_foundry(
     section: &Section<'_>,
     verification: Verification,
-    checks: CloudFoundryChecks,
+    skips_checks: bool,
 ) -> Option<CloudFoundry> {
     let uaa = section.section("uaa");
     let (url, root_ca_cert, uaa_url) = servers(section, &uaa);
@@ -115,18 +115,12 @@ fn cloud_foundry(
         let text = ("conflicts with `client_credentials`", "give one of the two");
         section.refuse("user_credentials", text)
     });
-    let client_definition = match &credentials {
-        Some(Grant::Password { .. }) => {
-            client_definition::warn_unused(
-                &uaa,
-                (
-                    "only a client may administer clients",
-                    "give `authentication.client_credentials`",
-                ),
-            );
-            None
-        }
-        Some(Grant::ClientCredentials { .. }) | None => client_definition::read(&uaa),
+    let client_definition = if let Some(Grant::Password { .. }) = &credentials {
+        let right = "give `authentication.client_credentials`";
+        warn_unused_definition(&uaa, ("only a client may administer clients", right));
+        None
+    } else {
+        client_definition(&uaa)
     };
     uaa.warn_unknown_keys();
     section.warn_unknown_keys();
@@ -137,7 +131,7 @@ fn cloud_foundry(
         uaa_url: uaa_url?,
         credentials: credentials?,
         client_definition,
-        checks,
+        skips_checks,
     })
 }
 
@@ -146,18 +140,11 @@ pub(super) fn servers(
     section: &Section<'_>,
     uaa: &Section<'_>,
 ) -> (Option<Address>, Option<String>, Option<Address>) {
-    let url = address::required(
-        section,
-        "url",
-        "the address of the Cloud Controller, such as `https://api.example.com`",
-    );
+    let right = "the address of the Cloud Controller, such as `https://api.example.com`";
+    let url = Address::required(section, "url", right);
     let root_ca_cert = section.plain_text("root_ca_cert");
-    let uaa_url = address::required(
-        uaa,
-        "url",
-        "the address of its UAA, such as `https://uaa.example.com`",
-    );
-    (url, root_ca_cert, uaa_url)
+    let right = "the address of its UAA, such as `https://uaa.example.com`";
+    (url, root_ca_cert, Address::required(uaa, "url", right))
 }
 
 /// The credentials for a token. `both` is the finding if a client and a user are present; the client takes precedence.
@@ -176,13 +163,128 @@ pub(super) fn credentials(
         }
         (true, false) => {}
         (false, true) => {
-            let (username, password) = client_credentials::user(&user, "a user of the platform")?;
+            let (username, password) = upstreams::user(&user, "a user of the platform")?;
             return Some(Grant::Password { username, password });
         }
     }
-    let (client_id, client_secret) = client_credentials::read(&client, "a client of the UAA")?;
+    let (client_id, client_secret) = upstreams::client(&client, "a client of the UAA")?;
     Some(Grant::ClientCredentials {
         client_id,
         client_secret,
     })
+}
+
+/// The definition of a service instance's UAA client.
+///
+/// `ODB_SPACE_GUID` in scopes, resource ids and authorities is replaced by the GUID of the instance's space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientDefinition {
+    /// Its scopes for users.
+    pub scopes: Vec<String>,
+    /// Its own authorities.
+    pub authorities: Vec<String>,
+    /// How it may ask for tokens.
+    pub authorized_grant_types: Vec<String>,
+    /// The audience of its tokens.
+    pub resource_ids: Vec<String>,
+    /// Its name; the instance's name if absent.
+    pub name: Option<String>,
+    /// Whether it may do without its secret.
+    pub allow_public: bool,
+}
+
+impl ClientDefinition {
+    /// Whether it grants rights that only an administrator of clients may grant (`spec/contracts/platform-apis.md`
+    /// §1.5).
+    pub fn needs_an_administrator(&self) -> bool {
+        let gives_rights = !self.authorities.is_empty() || !self.scopes.is_empty();
+        gives_rights || self.has_grant("password")
+    }
+
+    /// Whether clients may ask for tokens in this way.
+    pub fn has_grant(&self, grant: &str) -> bool {
+        self.authorized_grant_types
+            .iter()
+            .any(|known| known == grant)
+    }
+}
+
+/// Reads `client_definition` of `cf.uaa`. It is there when one of its lists is.
+fn client_definition(uaa: &Section<'_>) -> Option<ClientDefinition> {
+    let section = uaa.section("client_definition");
+    let grants = section.text("authorized_grant_types");
+    let definition = ClientDefinition {
+        scopes: list(section.text("scopes").as_ref()),
+        authorities: list(section.text("authorities").as_ref()),
+        authorized_grant_types: list(grants.as_ref()),
+        resource_ids: list(section.text("resource_ids").as_ref()),
+        name: section.plain_text("name"),
+        allow_public: section.flag("allowpublic"),
+    };
+    section.warn_unknown_keys();
+    let lists = [
+        &definition.scopes,
+        &definition.authorities,
+        &definition.authorized_grant_types,
+        &definition.resource_ids,
+    ];
+    if lists.into_iter().all(Vec::is_empty) {
+        if section.holds_a_value() {
+            let wrong = "has neither `authorized_grant_types` nor `scopes`, `authorities` or `resource_ids`; no instance would get a UAA client";
+            section.warn_here((wrong, "give them or remove it"));
+        }
+        return None;
+    }
+    let Some(grants) = grants.filter(|_| !definition.authorized_grant_types.is_empty()) else {
+        let wrong = "is missing, and a UAA registers no client without";
+        let right = "give them, such as `client_credentials` or `authorization_code`";
+        return section.refuse("authorized_grant_types", (wrong, right));
+    };
+    check_grants(&section, &grants, &definition)?;
+    Some(definition)
+}
+
+/// Warns of a definition that is not used, with a remedy. The Go broker does not warn.
+fn warn_unused_definition(uaa: &Section<'_>, (why, remedy): (&str, &str)) {
+    let section = uaa.section("client_definition");
+    if section.holds_a_value() {
+        let wrong = format!("is not used, no service instance gets a UAA client: {why}");
+        section.warn_here((wrong, remedy));
+    }
+}
+
+fn check_grants(
+    section: &Section<'_>,
+    grants: &Found<String>,
+    definition: &ClientDefinition,
+) -> Option<()> {
+    let unknown = definition.authorized_grant_types.iter();
+    for grant in unknown.filter(|grant| !GRANTS.contains(&grant.as_str())) {
+        let right = match nearest(grant, GRANTS) {
+            Some(known) => format!("is `{known}` meant?"),
+            None => format!("known are {}", GRANTS.join(", ")),
+        };
+        let wrong = format!("has `{grant}`, which no UAA is known to take");
+        section.warn_value(grants, (wrong, right));
+    }
+    let has_credentials = definition.has_grant("client_credentials");
+    if definition.has_grant("implicit") && has_credentials {
+        let wrong = "has `implicit`, whose clients must not have a secret, and `client_credentials`, whose clients need one";
+        let text = (wrong, "a UAA refuses that, leave one of them out");
+        return section.refuse_value(grants, text);
+    }
+    if definition.allow_public && has_credentials {
+        let wrong = "has `client_credentials` beside `allowpublic`: the secret of a public client is known (`-`), so that anyone who knows an instance's id has its client's authorities";
+        section.warn_value(grants, (wrong, "leave one of them out"));
+    }
+    Some(())
+}
+
+fn list(found: Option<&Found<String>>) -> Vec<String> {
+    let text = found.map_or("", |found| found.value.as_str());
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

@@ -6,14 +6,13 @@ use odb_adapter_sdk::yaml::{self, Spanned};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A location in the file; line and column begin at one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A location in the file; line and column begin at one, and are zero where they are unknown.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) line: u64,
     pub(super) column: u64,
 }
 
-/// A value with its location.
 pub(super) type Located = Spanned<Node>;
 
 /// A value as YAML 1.1 resolves it.
@@ -74,10 +73,7 @@ impl Document {
             Node::List(_) | Node::Map(_) => None,
         }
     }
-}
 
-impl Document {
-    /// The characters of the file.
     pub(super) fn source(&self) -> &[char] {
         &self.source
     }
@@ -118,7 +114,6 @@ impl Document {
     }
 }
 
-/// The location of a value.
 pub(super) fn location<T>(node: &Spanned<T>) -> Location {
     Location {
         line: node.referenced.line(),
@@ -127,7 +122,6 @@ pub(super) fn location<T>(node: &Spanned<T>) -> Location {
 }
 
 impl Node {
-    /// The type in words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "empty",

@@ -13,18 +13,23 @@ use super::document::Location;
 /// An error or warning: file, location, key, what is wrong and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFinding {
-    file: PathBuf,
-    location: Option<Location>,
-    key: String,
-    message: Message,
+    /// The file.
+    pub file: PathBuf,
+    /// Line and column, both counted from one, where they are known.
+    pub location: Option<(u64, u64)>,
+    /// The full name of the key; empty for the complete file.
+    pub key: String,
+    /// What is wrong, as the rest of a sentence that begins with the key.
+    pub wrong: String,
+    /// What would be right; empty if it is obvious.
+    pub right: String,
     code: Option<Code>,
 }
 
 /// What is wrong, and what would be right unless it is obvious.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub(super) wrong: String,
-    pub(super) right: String,
+    right: String,
 }
 
 impl<W: Into<String>, R: Into<String>> From<(W, R)> for Message {
@@ -36,35 +41,16 @@ impl<W: Into<String>, R: Into<String>> From<(W, R)> for Message {
     }
 }
 
-impl From<String> for Message {
-    fn from(wrong: String) -> Self {
-        (wrong, "").into()
-    }
-}
-
-impl From<&str> for Message {
-    fn from(wrong: &str) -> Self {
-        (wrong, "").into()
-    }
-}
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.right.as_str() {
-            "" => f.write_str(&self.wrong),
-            right => write!(f, "{}; {right}", self.wrong),
-        }
-    }
-}
-
 impl ConfigFinding {
     /// A finding about the complete file.
     pub fn of_file(file: &Path, message: impl Into<Message>) -> Self {
+        let Message { wrong, right } = message.into();
         Self {
             file: file.to_owned(),
             location: None,
             key: String::new(),
-            message: message.into(),
+            wrong,
+            right,
             code: None,
         }
     }
@@ -72,10 +58,8 @@ impl ConfigFinding {
     /// The same with its own code.
     #[must_use]
     pub fn with_code(self, code: Code) -> Self {
-        Self {
-            code: Some(code),
-            ..self
-        }
+        let code = Some(code);
+        Self { code, ..self }
     }
 
     /// Its code, unless it is that of all errors in a file, [`Code::ConfigurationInvalid`].
@@ -83,47 +67,24 @@ impl ConfigFinding {
         self.code.filter(|code| *code != Code::ConfigurationInvalid)
     }
 
-    /// The file.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Line and column, both counted from one, where they are known.
-    pub fn location(&self) -> Option<(u64, u64)> {
-        self.location
-            .map(|location| (location.line, location.column))
-    }
-
-    /// The full name of the key; empty for the complete file.
-    pub fn key(&self) -> &str {
-        &self.key
-    }
-
     /// The key, the error and the expected value.
     pub fn text(&self) -> String {
-        if self.key.is_empty() {
-            self.message.to_string()
-        } else {
-            format!("`{}` {}", self.key, self.message)
+        let key = match self.key.as_str() {
+            "" => String::new(),
+            key => format!("`{key}` "),
+        };
+        match self.right.as_str() {
+            "" => format!("{key}{}", self.wrong),
+            right => format!("{key}{}; {right}", self.wrong),
         }
-    }
-
-    /// What is wrong, as the rest of a sentence that begins with the key.
-    pub fn wrong(&self) -> &str {
-        &self.message.wrong
-    }
-
-    /// What would be right; empty if it is obvious.
-    pub fn right(&self) -> &str {
-        &self.message.right
     }
 }
 
 impl fmt::Display for ConfigFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.file.display())?;
-        if let Some(location) = self.location {
-            write!(f, "{}:{}:", location.line, location.column)?;
+        if let Some((line, column)) = self.location {
+            write!(f, "{line}:{column}:")?;
         }
         write!(f, " {}", self.text())
     }
@@ -153,7 +114,6 @@ impl fmt::Display for InvalidConfig {
 /// A value was present but invalid; its errors are recorded.
 pub(super) struct AlreadyReported;
 
-/// Collects while the sections are read.
 pub(super) struct Problems {
     file: PathBuf,
     rejections: RefCell<Vec<ConfigFinding>>,
@@ -176,7 +136,7 @@ impl Problems {
         key: &str,
         message: impl Into<Message>,
     ) -> Option<T> {
-        let finding = self.finding(location, key, message.into());
+        let finding = self.finding(location, key, message);
         let mut rejections = self.rejections.borrow_mut();
         // A section that two readers look at is refused once.
         if !rejections.contains(&finding) {
@@ -185,34 +145,33 @@ impl Problems {
         None
     }
 
-    /// Records a warning.
     pub(super) fn warning(&self, location: Location, key: &str, message: impl Into<Message>) {
-        self.warnings
-            .borrow_mut()
-            .push(self.finding(location, key, message.into()));
+        let finding = self.finding(location, key, message);
+        self.warnings.borrow_mut().push(finding);
     }
 
-    /// Whether a location has an error.
     pub(super) fn are_refused_at(&self, location: Location) -> bool {
+        let location = Some((location.line, location.column));
         let rejections = self.rejections.borrow();
-        rejections
-            .iter()
-            .any(|rejection| rejection.location == Some(location))
+        rejections.iter().any(|error| error.location == location)
     }
 
-    /// The errors and the warnings.
     pub(super) fn into_parts(self) -> (Vec<ConfigFinding>, Vec<ConfigFinding>) {
         (self.rejections.into_inner(), self.warnings.into_inner())
     }
 
     /// A finding of a later step, after the file was read.
-    pub(super) fn finding(&self, location: Location, key: &str, message: Message) -> ConfigFinding {
+    pub(super) fn finding(
+        &self,
+        location: Location,
+        key: &str,
+        message: impl Into<Message>,
+    ) -> ConfigFinding {
+        let Location { line, column } = location;
         ConfigFinding {
-            file: self.file.clone(),
-            location: (location != Location::default()).then_some(location),
+            location: (location != Location::default()).then_some((line, column)),
             key: key.to_owned(),
-            message,
-            code: None,
+            ..ConfigFinding::of_file(&self.file, message)
         }
     }
 }

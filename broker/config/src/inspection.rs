@@ -1,15 +1,18 @@
 //! All findings of a configuration, and the parts that are valid.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
-    Excerpt, Reading, Sections, TlsFiles,
+    Adapter, Bosh, Broker, CloudFoundry, Config, CredHubAccess, Excerpt, Offering, RuntimeCredHub,
+    ServiceInstancesApi, ServiceSoftware, TlsFiles,
     document::{Document, Location, location},
-    excerpt,
-    findings::{ConfigFinding, Message, Problems},
-    keys::{self, KeyStatus, Kind},
+    excerpt::{self, Part},
+    findings::{AlreadyReported, ConfigFinding, Message, Problems},
+    keys::{FILES, KeyStatus, Keys},
     read,
-    scalars::{self, Part},
     section::{Context, Found, Paths, Section},
 };
 
@@ -26,7 +29,8 @@ pub struct Inspection {
     pub warnings: Vec<ConfigFinding>,
     /// Every trust root in the file.
     pub certificates: Vec<CertificateText>,
-    file: PathBuf,
+    /// The name of the file.
+    pub file: PathBuf,
     document: Option<Document>,
 }
 
@@ -39,22 +43,39 @@ pub struct CertificateText {
     pub pem: String,
 }
 
-/// Parses a file, or notes why that is not possible.
-pub(super) fn parse(source: &str, findings: &Problems) -> Option<Document> {
-    match Document::parse(source) {
-        Ok(document) => Some(document),
+/// Reads a file of these keys, unless a finding reports why that is impossible. `sections` follows "it must be a map".
+pub(super) fn read_map<T>(
+    source: &str,
+    (findings, paths): (&Problems, Paths),
+    (keys, sections): (&'static Keys, &str),
+    read: impl FnOnce(&Section<'_>) -> T,
+) -> (Option<T>, Option<Document>) {
+    let document = match Document::parse(source) {
+        Ok(document) => document,
         Err(error) => {
             let location = Location {
                 line: error.line().unwrap_or_default(),
                 column: error.column().unwrap_or_default(),
             };
-            let text = (
-                format!("the file cannot be read as YAML: {}", error.message()),
-                "fix it from this place on",
-            );
-            findings.refuse(location, "", text)
+            let wrong = format!("the file cannot be read as YAML: {}", error.message());
+            findings.refuse::<()>(location, "", (wrong, "fix it from this place on"));
+            return (None, None);
         }
-    }
+    };
+    let value = if let Some(kind) = document.is_no_map() {
+        // Then every key is missing; one finding is enough.
+        let right = format!("it must be a map{sections}");
+        let location = location(&document.root);
+        findings.refuse(location, "", (format!("the file is {kind}"), right))
+    } else {
+        let context = Context {
+            document: &document,
+            findings,
+            paths,
+        };
+        Some(read(&Section::root(context, keys)))
+    };
+    (value, Some(document))
 }
 
 impl Inspection {
@@ -71,44 +92,22 @@ impl Inspection {
         }
     }
 
-    /// The name of the file.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Checks the text of a configuration. `file` is its name in findings.
     pub fn of(file: &Path, source: &str, paths: Paths) -> Self {
         let findings = Problems::of(file);
-        let document = parse(source, &findings);
-        let (mut reading, mut certificates) = (Reading::default(), Vec::new());
-        if let Some(document) = &document {
-            let context = Context {
-                document,
-                findings: &findings,
-                paths,
-            };
-            if let Some(kind) = document.is_no_map() {
-                // Then every key is missing; one finding is enough.
-                let location = location(&document.root);
-                let text = (
-                    format!("the file is {kind}"),
-                    "it must be a map of sections such as `broker` and `bosh`",
-                );
-                findings.refuse::<()>(location, "", text);
-            } else {
-                let root = Section::root(context, &keys::ROOT);
-                reading = read(&root);
-                certificates = root
-                    .texts_below(|key| matches!(key.kind, Kind::Certificates))
-                    .into_iter()
-                    .map(|Found { key, value, .. }| CertificateText { key, pem: value })
-                    .collect();
-            }
-        }
+        let keys = (&FILES.broker, " of sections such as `broker` and `bosh`");
+        let (reading, document) = read_map(source, (&findings, paths), keys, |root| {
+            let (sections, tls) = read(root);
+            let certificates = root.certificates().into_iter();
+            let texts =
+                certificates.map(|Found { key, value, .. }| CertificateText { key, pem: value });
+            (sections, tls, texts.collect())
+        });
+        let (sections, tls, certificates) = reading.unwrap_or_default();
         let (errors, warnings) = findings.into_parts();
         Self {
-            sections: reading.sections,
-            tls: reading.tls,
+            sections,
+            tls,
             errors,
             warnings,
             certificates,
@@ -123,10 +122,10 @@ impl Inspection {
         let Some(document) = &self.document else {
             return Vec::new();
         };
-        scalars::all(document, &keys::ROOT)
+        excerpt::scalars(document, &FILES.broker)
             .into_iter()
             .filter(|scalar| {
-                let status = scalar.declared.map(|key| key.status);
+                let status = scalar.declared.map(|key| &key.status);
                 status.is_some_and(|status| !matches!(status, KeyStatus::Deprecated(_)))
             })
             .filter_map(|scalar| match scalar.part {
@@ -138,12 +137,103 @@ impl Inspection {
 
     /// The line of a finding, without secrets.
     pub fn excerpt(&self, finding: &ConfigFinding) -> Option<Excerpt> {
-        excerpt::of(self.document.as_ref()?, &keys::ROOT, finding)
+        excerpt::of(self.document.as_ref()?, &FILES.broker, finding)
     }
 
     /// A finding about the value of a key that is detected outside the file, with its location.
     pub fn finding(&self, key: &str, message: impl Into<Message>) -> ConfigFinding {
         let location = self.document.as_ref().map(|document| document.nearest(key));
         Problems::of(&self.file).finding(location.unwrap_or_default(), key, message.into())
+    }
+}
+
+/// The value of a part of the file.
+#[derive(Debug, Default)]
+pub enum Reported<T> {
+    /// All that is needed.
+    Right(T),
+    /// Nothing, without a finding.
+    Nothing,
+    /// It is invalid; the errors of the file have the reason.
+    #[default]
+    Wrong,
+}
+
+/// The sections of a configuration, right or wrong.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// How the broker listens, stops and treats its requests.
+    pub broker: Reported<Broker>,
+    /// The Director.
+    pub bosh: Reported<Bosh>,
+    /// The Director's CredHub, where secure manifests are on.
+    pub bosh_credhub: Reported<CredHubAccess>,
+    /// The Cloud Controller.
+    pub cloud_foundry: Reported<CloudFoundry>,
+    /// The source of service instances without a Cloud Controller. An invalid one counts as absent.
+    pub service_instances_api: Reported<ServiceInstancesApi>,
+    /// The CredHub of applications.
+    pub runtime_credhub: Reported<RuntimeCredHub>,
+    /// The service adapter.
+    pub adapter: Reported<Adapter>,
+    /// The releases and stemcells that adapters build manifests from.
+    pub software: Reported<ServiceSoftware>,
+    /// The offering in the marketplace.
+    pub offering: Reported<Arc<Offering>>,
+}
+
+impl<T> Reported<T> {
+    /// The value, if it is valid.
+    pub fn right(&self) -> Option<&T> {
+        match self {
+            Self::Right(reported) => Some(reported),
+            Self::Nothing | Self::Wrong => None,
+        }
+    }
+
+    /// A value that may be absent, but not invalid.
+    fn optional(self) -> Result<Option<T>, AlreadyReported> {
+        match self {
+            Self::Right(reported) => Ok(Some(reported)),
+            Self::Nothing => Ok(None),
+            Self::Wrong => Err(AlreadyReported),
+        }
+    }
+
+    fn required(self) -> Option<T> {
+        self.optional().ok()?
+    }
+}
+
+impl<T> From<Option<T>> for Reported<T> {
+    fn from(read: Option<T>) -> Self {
+        read.map_or(Self::Wrong, Self::Right)
+    }
+}
+
+impl<T> From<Result<Option<T>, AlreadyReported>> for Reported<T> {
+    fn from(read: Result<Option<T>, AlreadyReported>) -> Self {
+        match read {
+            Ok(Some(reported)) => Self::Right(reported),
+            Ok(None) => Self::Nothing,
+            Err(AlreadyReported) => Self::Wrong,
+        }
+    }
+}
+
+impl Sections {
+    /// All of them together, unless one is wrong that is needed.
+    pub fn complete(self) -> Option<Config> {
+        Some(Config {
+            broker: self.broker.required()?,
+            bosh: self.bosh.required()?,
+            bosh_credhub: self.bosh_credhub.optional().ok()?,
+            cloud_foundry: self.cloud_foundry.optional().ok()?,
+            service_instances_api: self.service_instances_api.optional().ok()?,
+            runtime_credhub: self.runtime_credhub.optional().ok()?,
+            adapter: self.adapter.required()?,
+            software: self.software.required()?,
+            offering: self.offering.required()?,
+        })
     }
 }

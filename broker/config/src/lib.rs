@@ -1,21 +1,12 @@
 //! The configuration files of the broker and the errands: `broker.yml` ⇒ a valid [`Config`].
 //!
 //! A file is read in two steps: `document` parses it into values with locations, then one reader for each section
-//! checks them and collects every error, because an operator's feedback loop is a deployment. Keys, coercions and
-//! checks are those of `spec/contracts/config-and-release.md` §1; the Go broker ignores our own keys
-//! (`docs/contributing/architecture.md`, "New keys").
+//! checks them and collects every error, because an operator's feedback loop is a deployment. `keys.yml` declares the
+//! keys. Coercions and checks are those of `spec/contracts/config-and-release.md` §1.
 
-mod adapter;
-mod address;
-mod bosh;
 mod broker;
 mod catalog;
-mod client_credentials;
-mod client_definition;
 mod cloud_foundry;
-mod credhub;
-mod deployment;
-mod dns_binding;
 mod document;
 pub mod errands;
 mod excerpt;
@@ -24,49 +15,33 @@ mod inspection;
 mod keys;
 mod plan;
 mod plan_version;
-mod platform_limits;
 mod reference;
-mod runtime_credhub;
-mod scalars;
 mod schema;
 mod section;
-mod sections;
-mod service_instances_api;
+mod software;
 mod timings;
+mod upstreams;
 
 use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
 
-use odb_adapter_sdk::protocol::LifecycleErrands;
-
 use section::Section;
 
-pub use adapter::{Adapter, AdapterForm, PlanSchemaSupport};
-pub use address::Address;
-pub use bosh::Bosh;
-pub use broker::{
-    BackupAgentBindings, BasicCredentials, BoshConfigs, Broker, ErrorDetail, InstanceFetching,
-    OrganizationAndSpace, PendingChanges, TlsFiles, UnchangedUpgrades, UsageReporting,
-};
+pub use broker::{BasicCredentials, BoshConfigs, Broker, ErrorDetail, TlsFiles};
 pub use catalog::{DashboardClient, GlobalQuotas, Offering};
-pub use client_definition::ClientDefinition;
-pub use cloud_foundry::{CloudFoundry, CloudFoundryChecks, Verification};
-pub use credhub::CredHubAccess;
-pub use deployment::ServiceSoftware;
-pub use dns_binding::DnsBinding;
+pub use cloud_foundry::{ClientDefinition, CloudFoundry, Verification};
 pub use excerpt::Excerpt;
 pub use findings::{ConfigFinding, InvalidConfig, Message};
-pub use inspection::{CertificateText, Inspection};
-pub use plan::{Plan, PlanQuotas, ResourceQuota, WatchTime};
+pub use inspection::{CertificateText, Inspection, Reported, Sections};
+pub use plan::{DnsBinding, Plan, PlanQuotas, ResourceQuota, WatchTime};
 pub use plan_version::{
     MaintenanceConflict, MaintenanceInfo, PlanVersion, check_maintenance_version,
 };
 pub use reference::markdown_reference;
-pub use runtime_credhub::RuntimeCredHub;
 pub use schema::json_schema;
 pub use section::Paths;
-pub use sections::{Reported, Sections};
-pub use service_instances_api::ServiceInstancesApi;
+pub use software::{Adapter, AdapterForm, ServiceSoftware};
 pub use timings::Timings;
+pub use upstreams::{Address, Bosh, CredHubAccess, RuntimeCredHub, ServiceInstancesApi};
 
 /// The complete configuration. Every value has been checked.
 #[derive(Debug)]
@@ -151,100 +126,72 @@ fn read_file(file: &Path) -> Result<String, LoadError> {
     })
 }
 
-/// Every section is read to its end before missing ones are reported, so that no error hides another.
-fn read(root: &Section<'_>) -> Reading {
+/// Every section is read to its end before missing ones are reported, so that no error hides another. Certificate and
+/// key of the broker are usable even if others are not.
+fn read(root: &Section<'_>) -> (Sections, Option<TlsFiles>) {
     let broker_section = root.section("broker");
-    let adapter_support = adapter::read_support(&broker_section);
+    let adapter_support = software::adapter_support(&broker_section);
     let tls = broker::tls(&broker_section.section("tls"));
     let broker = broker::read(&broker_section);
-    let bosh = bosh::read(&root.section("bosh"));
-    let bosh_credhub = credhub::read_of_director(root);
+    let bosh = upstreams::bosh(&root.section("bosh"));
+    let bosh_credhub = upstreams::bosh_credhub(root);
     let cloud_foundry = cloud_foundry::read(root);
-    let service_instances_api = service_instances_api::read(&root.section("service_instances_api"));
-    let runtime_credhub = runtime_credhub::read(&root.section("credhub"));
-    let adapter = adapter::read(&root.section("service_adapter"), adapter_support);
-    let software = deployment::read(&root.section("service_deployment"));
+    let api = root.section("service_instances_api");
+    let service_instances_api = upstreams::service_instances_api(&api);
+    let runtime_credhub = upstreams::runtime_credhub(&root.section("credhub"));
+    let adapter = software::adapter(&root.section("service_adapter"), adapter_support);
+    let software = software::deployment(&root.section("service_deployment"));
     let catalog = root.section("service_catalog");
     let offering = catalog::read(&catalog);
     root.warn_unknown_keys();
 
     if let Some(adapter) = &adapter {
-        dns_binding::refuse_in_arguments(&catalog, adapter.form);
+        plan::refuse_dns_in_arguments(&catalog, adapter.form);
         if let Ok(Some(cf)) = &cloud_foundry {
             warn_unused_client_definition(root, cf, adapter.form);
         }
     }
-    let has_cloud_foundry = !matches!(cloud_foundry, Ok(None));
-    let is_listed_elsewhere = root.section("service_instances_api").has_value("url");
-    if !has_cloud_foundry
-        && !is_listed_elsewhere
-        && let Some(limit) = catalog::first_limit(&catalog)
-    {
-        root.refuse_value::<(), _>(
-            &limit,
-            (
-                "cannot be enforced without a source of instances to count",
-                "configure `cf` or `service_instances_api`, or remove all quotas",
-            ),
-        );
+    let has_source = !matches!(cloud_foundry, Ok(None)) || api.has_value("url");
+    if !has_source && let Some(limit) = catalog::first_limit(&catalog) {
+        let wrong = "cannot be enforced without a source of instances to count";
+        let right = "configure `cf` or `service_instances_api`, or remove all quotas";
+        root.refuse_value::<(), _>(&limit, (wrong, right));
     }
     if let (Some(software), Some(offering)) = (&software, &offering) {
         warn_unknown_errands(&catalog, software, offering);
     }
     if let (Ok(credhub), Some(offering)) = (&runtime_credhub, &offering) {
-        runtime_credhub::check_catalog(credhub.as_ref(), &catalog, offering);
+        upstreams::check_catalog(credhub.as_ref(), &catalog, offering);
     }
-    Reading {
-        tls: tls.ok().flatten(),
-        sections: Sections {
-            broker: broker.into(),
-            bosh: bosh.into(),
-            bosh_credhub: bosh_credhub.into(),
-            cloud_foundry: cloud_foundry.into(),
-            service_instances_api: Ok(service_instances_api).into(),
-            runtime_credhub: runtime_credhub.into(),
-            adapter: adapter.into(),
-            software: software.into(),
-            offering: offering.map(Arc::new).into(),
-        },
-    }
-}
-
-/// The sections that could be read.
-#[derive(Default)]
-struct Reading {
-    tls: Option<TlsFiles>,
-    sections: Sections,
+    let sections = Sections {
+        broker: broker.into(),
+        bosh: bosh.into(),
+        bosh_credhub: bosh_credhub.into(),
+        cloud_foundry: cloud_foundry.into(),
+        service_instances_api: Ok(service_instances_api).into(),
+        runtime_credhub: runtime_credhub.into(),
+        adapter: adapter.into(),
+        software: software.into(),
+        offering: offering.map(Arc::new).into(),
+    };
+    (sections, tls.ok().flatten())
 }
 
 /// An errand that is not in the manifest fails each order after its deployment. Adapters may add errands, so an unknown
 /// name is a warning and no error.
 fn warn_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offering: &Offering) {
-    let jobs: BTreeSet<&str> = software
-        .releases
-        .iter()
-        .flat_map(|release| release.jobs.iter().map(String::as_str))
-        .collect();
+    let releases = software.releases.iter();
+    let jobs: BTreeSet<&String> = releases.flat_map(|release| &release.jobs).collect();
     for (section, plan) in catalog.sections("plans").iter().zip(&offering.plans) {
-        let LifecycleErrands {
-            post_deploy,
-            pre_delete,
-            ..
-        } = &plan.lifecycle_errands;
-        for errand in post_deploy.iter().chain(pre_delete) {
-            let is_group = plan
-                .instance_groups
-                .iter()
-                .any(|group| group.name == errand.name);
-            if !is_group && !jobs.contains(errand.name.as_str()) {
-                let text = (
-                    format!(
-                        "has the errand `{}`, which is neither an instance group of the plan nor a job of a release",
-                        errand.name
-                    ),
-                    "is that its name?",
+        let (errands, groups) = (&plan.lifecycle_errands, &plan.instance_groups);
+        for errand in errands.post_deploy.iter().chain(&errands.pre_delete) {
+            let name = &errand.name;
+            if !jobs.contains(name) && groups.iter().all(|group| group.name != *name) {
+                let wrong = format!(
+                    "has the errand `{name}`, which is neither an instance group of the plan nor a job of a release"
                 );
-                section.section("lifecycle_errands").warn_here(text);
+                let section = section.section("lifecycle_errands");
+                section.warn_here((wrong, "is that its name?"));
             }
         }
     }
@@ -254,9 +201,9 @@ fn warn_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offer
 fn warn_unused_client_definition(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
     if cf.client_definition.is_some() && form == AdapterForm::Arguments {
         let uaa = root.section("cf").section("uaa");
-        uaa.section("client_definition").warn_here(
-            ("gives each instance a UAA client that its adapter does not receive, because `broker.use_stdin` is off", "switch it on"),
-        );
+        let wrong = "gives each instance a UAA client that its adapter does not receive, because `broker.use_stdin` is off";
+        let section = uaa.section("client_definition");
+        section.warn_here((wrong, "switch it on"));
     }
 }
 

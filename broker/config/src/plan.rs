@@ -6,15 +6,19 @@ use odb_adapter_sdk::protocol::{
     LifecycleErrand, LifecycleErrands, MaxInFlight, MigratedFrom, PlanInstanceGroup, PlanUpdate,
 };
 use odb_api_types::ids::PlanId;
+use odb_clients::director::{AddressFilter, InstanceHealth};
 use serde_json::{Map, Value};
 
 use super::{
-    dns_binding::{self, DnsBinding},
+    catalog,
     findings::AlreadyReported,
-    plan_version::MaintenanceInfo,
-    platform_limits,
-    section::{Found, Section},
+    plan_version::{MaintenanceInfo, PlanVersion},
+    section::{Found, Section, distinct},
+    software::AdapterForm,
 };
+
+/// The limit of platforms (`spec/contracts/osb-api.md` §12.3).
+const MAINTENANCE_INFO_CHARACTERS: usize = 2000;
 
 /// A plan of the offering.
 #[derive(Debug)]
@@ -78,23 +82,29 @@ impl PlanQuotas {
     }
 }
 
+/// A DNS address that bindings of a plan need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DnsBinding {
+    /// The name of the address for the adapter.
+    pub name: String,
+    /// The name of the link in the manifest. It has to be shared.
+    pub link_provider: String,
+    /// The instance group whose job provides the link.
+    pub instance_group: String,
+    /// The criteria for the group's instances.
+    pub filter: AddressFilter,
+}
+
 pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Plan> {
-    let id = section
-        .required_text("plan_id", "an id that never changes, best a UUID")
-        .and_then(|id| platform_limits::named(section, id));
-    let name = section
-        .required_text("name", "the name in the marketplace")
-        .and_then(|name| platform_limits::named(section, name));
-    let description = section
-        .required_text("description", "a sentence for the marketplace")
-        .and_then(|text| platform_limits::described(section, text));
-    let maintenance_info = MaintenanceInfo::read(&section.section("maintenance_info")).over(global);
-    let publishable = platform_limits::maintenance_info(section, &maintenance_info);
+    let id = catalog::name(section, "plan_id", "an id that never changes, best a UUID");
+    let name = catalog::name(section, "name", "the name in the marketplace");
+    let description = catalog::description(section, "description");
+    let maintenance_info = maintenance_info(section, global);
     let quotas = quotas(&section.section("quotas"));
     let groups = instance_groups(section);
     let update = update(&section.section("update"));
     let errands = lifecycle_errands(&section.section("lifecycle_errands"));
-    let dns_bindings = dns_binding::read(section);
+    let dns_bindings = dns_bindings(section);
     let free = section.optional_flag("free").map(|found| found.value);
     let bindable = section.optional_flag("bindable").map(|found| found.value);
     let metadata = metadata(&section.section("metadata"));
@@ -102,9 +112,9 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
     section.warn_unknown_keys();
     // Everything has been read, so that no error hides another.
     Some(Plan {
-        id: id?.value.into(),
-        name: name?.value,
-        description: description?.value,
+        id: id?.into(),
+        name: name?,
+        description: description?,
         free,
         bindable,
         metadata,
@@ -114,15 +124,30 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
         update: update.ok()?,
         lifecycle_errands: errands?,
         dns_bindings: dns_bindings?,
-        maintenance_info: publishable.map(|()| maintenance_info)?,
+        maintenance_info: maintenance_info?,
     })
 }
 
+/// The version of a plan, which platforms must take as it is published.
+fn maintenance_info(section: &Section<'_>, global: &MaintenanceInfo) -> Option<MaintenanceInfo> {
+    let info = MaintenanceInfo::read(&section.section("maintenance_info")).over(global);
+    let version = PlanVersion::of(&info);
+    let published = serde_json::json!({
+        "version": version.as_ref().map(PlanVersion::as_str),
+        "description": info.description,
+    });
+    let length = published.to_string().chars().count();
+    if version.is_some() && length > MAINTENANCE_INFO_CHARACTERS {
+        let wrong = format!("has {length} characters as JSON");
+        let right =
+            format!("platforms take {MAINTENANCE_INFO_CHARACTERS}, so shorten the description");
+        return section.refuse("maintenance_info", (wrong, right));
+    }
+    Some(info)
+}
+
 /// A limit: absent is none, zero means that nothing may be created.
-pub(super) fn limit(
-    section: &Section<'_>,
-    key: &'static str,
-) -> Result<Option<u64>, AlreadyReported> {
+pub(super) fn limit(section: &Section<'_>, key: &str) -> Result<Option<u64>, AlreadyReported> {
     let Some(found) = section.number(key) else {
         return Ok(None);
     };
@@ -197,17 +222,13 @@ fn previous_name(section: &Section<'_>) -> Option<MigratedFrom> {
 }
 
 /// A count of VMs; absent is none.
-fn vm_count(section: &Section<'_>, key: &'static str) -> Option<u32> {
+fn vm_count(section: &Section<'_>, key: &str) -> Option<u32> {
     let Some(found) = section.number(key) else {
         return Some(0);
     };
-    match u32::try_from(found.value) {
-        Ok(count) => Some(count),
-        Err(_) => section.refuse_value(
-            &found,
-            (format!("is {}", found.value), "give a count of VMs"),
-        ),
-    }
+    let text = (format!("is {}", found.value), "give a count of VMs");
+    let count = u32::try_from(found.value).ok();
+    count.or_else(|| section.refuse_value(&found, text))
 }
 
 fn update(section: &Section<'_>) -> Result<Option<PlanUpdate>, AlreadyReported> {
@@ -228,11 +249,8 @@ fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
     if let Some(found) = &strategy
         && !["serial", "parallel"].contains(&found.value.as_str())
     {
-        let text = (
-            format!("is `{}`", found.value),
-            "Directors know `serial` and `parallel`",
-        );
-        section.warn_value(found, text);
+        let right = "Directors know `serial` and `parallel`";
+        section.warn_value(found, (found.quoted(), right));
     }
     section.warn_unknown_keys();
     let mut update = PlanUpdate::new(max_in_flight?);
@@ -245,7 +263,7 @@ fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
 }
 
 /// How long a Director watches VMs; empty where absent, for adapters may have a time of their own.
-fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
+fn watch_time(section: &Section<'_>, key: &str) -> Option<String> {
     let Some(found) = section.text(key) else {
         return Some(String::new());
     };
@@ -254,11 +272,8 @@ fn watch_time(section: &Section<'_>, key: &'static str) -> Option<String> {
         WatchTime::Unreadable => format!("is `{}`, which no Director takes", found.value),
         WatchTime::Reversed => format!("is `{}`, which ends before it begins", found.value),
     };
-    let text = (
-        wrong,
-        "give milliseconds, from and to, such as `30000-240000`",
-    );
-    section.refuse_value(&found, text)
+    let right = "give milliseconds, from and to, such as `30000-240000`";
+    section.refuse_value(&found, (wrong, right))
 }
 
 /// The meaning of a watch time for a Director.
@@ -322,9 +337,9 @@ fn lifecycle_errands(section: &Section<'_>) -> Option<LifecycleErrands> {
     Some(LifecycleErrands::new(post_deploy?, pre_delete?))
 }
 
-fn errands(section: &Section<'_>, key: &'static str) -> Option<Vec<LifecycleErrand>> {
+fn errands(section: &Section<'_>, key: &str) -> Option<Vec<LifecycleErrand>> {
     let errands = section.each(key, |errand| {
-        if errand.flag("disabled", false) {
+        if errand.flag("disabled") {
             return Some(None);
         }
         let name = errand.required_text("name", "the name of an errand in the manifest");
@@ -343,13 +358,8 @@ fn errands(section: &Section<'_>, key: &'static str) -> Option<Vec<LifecycleErra
 fn instance_selector(section: &Section<'_>, found: Found<String>) -> Option<String> {
     let parts: Vec<&str> = found.value.split('/').collect();
     if parts.len() > 2 || parts.iter().any(|part| part.is_empty()) {
-        return section.refuse_value(
-            &found,
-            (
-                format!("is `{}`", found.value),
-                "give `group` or `group/index-or-id`",
-            ),
-        );
+        let right = "give `group` or `group/index-or-id`";
+        return section.refuse_value(&found, (found.quoted(), right));
     }
     Some(found.value)
 }
@@ -378,4 +388,55 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
     }
     metadata.extend(section.remaining());
     metadata
+}
+
+fn dns_bindings(plan: &Section<'_>) -> Option<Vec<DnsBinding>> {
+    let bindings = plan.each("binding_with_dns", dns_binding);
+    let sections = plan.sections("binding_with_dns");
+    let names = distinct(&sections, "name", "adapters know each address by its name");
+    names.and(bindings)
+}
+
+fn dns_binding(section: &Section<'_>) -> Option<DnsBinding> {
+    let name = section.required_text("name", "what the adapter shall know the address by");
+    let link_provider =
+        section.required_text("link_provider", "the name of a shared link of the manifest");
+    let right = "the instance group that provides the link";
+    let instance_group = section.required_text("instance_group", right);
+    let filter = address_filter(&section.section("properties"));
+    section.warn_unknown_keys();
+    Some(DnsBinding {
+        name: name?.value,
+        link_provider: link_provider?.value,
+        instance_group: instance_group?.value,
+        filter: filter?,
+    })
+}
+
+fn address_filter(section: &Section<'_>) -> Option<AddressFilter> {
+    let azs = section.plain_texts("azs");
+    let status = section.text("status");
+    section.warn_unknown_keys();
+    let mut health = None;
+    if let Some(found) = status {
+        let mut all = InstanceHealth::ALL.into_iter();
+        health = all.find(|health| health.as_str() == found.value);
+        if health.is_none() {
+            let known = InstanceHealth::ALL.map(|health| format!("`{}`", health.as_str()));
+            let right = format!("give one of {}", known.join(", "));
+            return section.refuse_value(&found, (found.quoted(), right));
+        }
+    }
+    Some(AddressFilter { azs, health })
+}
+
+/// Arguments cannot contain DNS addresses (`spec/contracts/adapter-protocol.md` §1.2).
+pub(super) fn refuse_dns_in_arguments(catalog: &Section<'_>, form: AdapterForm) {
+    let plans = catalog.sections("plans");
+    for plan in plans.iter().filter(|_| form == AdapterForm::Arguments) {
+        if !plan.sections("binding_with_dns").is_empty() {
+            let wrong = "needs `broker.use_stdin`, which is false: adapters get no DNS addresses in arguments";
+            plan.refuse::<()>("binding_with_dns", (wrong, "set it to `true`"));
+        }
+    }
 }

@@ -57,11 +57,8 @@ impl MaintenanceInfo {
 /// Platforms reject a complete catalog because of one invalid version.
 fn semantic(section: &Section<'_>, version: Found<String>) -> Option<String> {
     if semver::Version::parse(&version.value).is_err() {
-        let text = (
-            format!("is `{}`", version.value),
-            "give a semantic version such as `1.2.3`",
-        );
-        return section.refuse_value(&version, text);
+        let right = "give a semantic version such as `1.2.3`";
+        return section.refuse_value(&version, (version.quoted(), right));
     }
     Some(version.value)
 }

@@ -1,9 +1,9 @@
 //! The reference of every key, for operators, in Markdown. It is generated from the declarations of the reader, and
 //! committed as `docs/operators/reference/configuration.md`.
 
-use std::{fmt::Write, ptr};
+use std::fmt::Write;
 
-use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, ROOT, errands};
+use super::keys::{FILES, Key, KeyStatus, Keys, Kind};
 
 /// A section with at least this many keys gets its own table.
 const LONG: usize = 9;
@@ -32,23 +32,24 @@ const ERRAND_FILES: &str = "
 One file serves all [errands](errands.md#configuration-file): each ignores the keys of the others.
 ";
 
-/// The keys of a file, and which errands read it.
-const ERRANDS: [(&str, &Keys); 5] = [
-    ("register-broker", &errands::REGISTER_BROKER),
-    ("deregister-broker", &errands::DEREGISTER_BROKER),
-    (
-        "delete-all-service-instances, delete-all-service-instances-and-deregister-broker",
-        &errands::DELETION,
-    ),
-    (
-        "upgrade-all-service-instances, recreate-all-service-instances",
-        &errands::FLEET,
-    ),
-    (
-        "orphan-deployments, collect-service-metrics, operation, cancel-operation",
-        &errands::BROKER_ONLY,
-    ),
-];
+fn errands() -> [(&'static str, &'static Keys); 5] {
+    [
+        ("register-broker", &FILES.register_broker),
+        ("deregister-broker", &FILES.deregister_broker),
+        (
+            "delete-all-service-instances, delete-all-service-instances-and-deregister-broker",
+            &FILES.deletion,
+        ),
+        (
+            "upgrade-all-service-instances, recreate-all-service-instances",
+            &FILES.fleet,
+        ),
+        (
+            "orphan-deployments, collect-service-metrics, operation, cancel-operation",
+            &FILES.broker_only,
+        ),
+    ]
+}
 
 /// The reference of `broker.yml` and of the errands' files.
 pub fn markdown_reference() -> String {
@@ -56,28 +57,31 @@ pub fn markdown_reference() -> String {
         text: PREFACE.to_owned() + BROKER_FILE,
         listed: None,
     };
-    for key in ROOT.iter() {
+    for key in FILES.broker.iter() {
         if let Some((keys, suffix)) = below(key) {
-            let address = format!("{}{suffix}", key.name);
-            page.table(&Table::of(address, key, keys, key.origin));
+            page.table(&Table::of(
+                format!("{}{suffix}", key.name),
+                key,
+                keys,
+                key.new,
+            ));
         }
     }
     page.text.push_str(ERRAND_FILES);
     page.listed = Some(Vec::new());
-    for (names, keys) in ERRANDS {
+    for (names, keys) in errands() {
         let first = names.split(',').next().unwrap_or(names);
         page.table(&Table {
             heading: names.to_owned(),
             address: first.to_owned(),
             what: "",
             keys,
-            origin: Origin::GoBroker,
+            new: false,
         });
     }
     page.text
 }
 
-/// The page so far.
 struct Page {
     text: String,
     /// In the files of the errands: the sections so far with their addresses. One with the same keys refers to the
@@ -85,24 +89,23 @@ struct Page {
     listed: Option<Vec<(&'static Keys, String)>>,
 }
 
-/// A section or file with its own table.
 struct Table {
     heading: String,
     /// The prefix of its keys' addresses, such as `broker`.
     address: String,
     what: &'static str,
     keys: &'static Keys,
-    origin: Origin,
+    new: bool,
 }
 
 impl Table {
-    fn of(address: String, key: &Key, keys: &'static Keys, origin: Origin) -> Self {
+    fn of(address: String, key: &'static Key, keys: &'static Keys, new: bool) -> Self {
         Self {
             heading: address.clone(),
             address,
-            what: key.what,
+            what: &key.what,
             keys,
-            origin,
+            new,
         }
     }
 }
@@ -112,28 +115,32 @@ struct Location<'a> {
     table: &'a Table,
     /// The prefix of addresses below the table's own, such as `tls.`.
     within: &'a str,
-    origin: Origin,
+    /// The section says that it is new, so its keys need not.
+    new: bool,
 }
 
 impl Page {
     /// A table, and then those of the long sections in it.
     fn table(&mut self, table: &Table) {
-        let heading = &table.heading;
-        // A text takes everything.
-        let _ = writeln!(self.text, "\n### {heading}\n");
-        if !table.what.is_empty() {
-            let new = match table.origin {
-                Origin::Added => " **New**, with every key.",
-                Origin::GoBroker => "",
-            };
-            let _ = writeln!(self.text, "{}{new}\n", table.what);
-        }
-        self.line("key | value | meaning");
-        self.line("---|---|---");
+        let new = if table.new {
+            " **New**, with every key."
+        } else {
+            ""
+        };
+        let what = match table.what {
+            "" => String::new(),
+            what => format!("{what}{new}\n\n"),
+        };
+        // Writing to a string does not fail.
+        let _ = write!(
+            self.text,
+            "\n### {}\n\n{what}key | value | meaning\n---|---|---\n",
+            table.heading
+        );
         let location = Location {
             table,
             within: "",
-            origin: table.origin,
+            new: table.new,
         };
         for section in self.keys(table.keys, &location) {
             self.table(&section);
@@ -148,16 +155,14 @@ impl Page {
                 self.row(key, location, None);
                 continue;
             };
-            let listed = self.listed.iter().flatten();
-            let first = listed
-                .into_iter()
-                .find(|(listed, _)| ptr::eq(*listed, keys));
-            let listed = first.map(|(_, address)| address.clone());
-            self.row(key, location, listed.as_deref());
-            if listed.is_some() {
+            let mut listed = self.listed.iter().flatten();
+            let first = listed.find(|(listed, _)| *listed == keys);
+            let first = first.map(|(_, address)| address.clone());
+            self.row(key, location, first.as_deref());
+            if first.is_some() {
                 continue;
             }
-            let origin = inherited(location.origin, key.origin);
+            let new = location.new || key.new;
             let within = format!("{}{}{suffix}", location.within, key.name);
             let address = format!("{}.{}{}", location.table.address, location.within, key.name);
             if let Some(listed) = &mut self.listed {
@@ -165,11 +170,11 @@ impl Page {
             }
             if keys.iter().count() >= LONG {
                 let address = format!("{}.{within}", location.table.address);
-                later.push(Table::of(address, key, keys, origin));
+                later.push(Table::of(address, key, keys, new));
             } else {
                 let location = Location {
                     within: &format!("{within}."),
-                    origin,
+                    new,
                     ..*location
                 };
                 later.extend(self.keys(keys, &location));
@@ -181,90 +186,67 @@ impl Page {
     /// A row. `listed` is the address of a section with the same keys.
     fn row(&mut self, key: &Key, location: &Location<'_>, listed: Option<&str>) {
         let address = format!("{}{}", location.within, key.name);
-        let row = format!(
-            "<a id=\"{table}.{address}\"></a>`{address}` | {values}{needed}{default} | {meaning}",
+        let required = if key.required { ", required" } else { "" };
+        let default = key.default.as_ref();
+        let default = default.map(|value| format!(" ({value})"));
+        let listed = listed.map(|first| format!(" Keys as in [`{first}`](#{first})."));
+        let _ = writeln!(
+            self.text,
+            "<a id=\"{table}.{address}\"></a>`{address}` | {values}{required}{default} | {meaning}{listed}",
             table = location.table.address,
-            values = values(&key.kind),
-            needed = match key.presence {
-                Presence::Required => ", required",
-                Presence::Optional => "",
-            },
-            default = default(key.default),
-            meaning = meaning(key, location.origin).replace('|', "\\|")
-                + &listed.map_or_else(String::new, |first| format!(
-                    " Keys as in [`{first}`](#{first})."
-                )),
+            values = values(key),
+            default = default.unwrap_or_default(),
+            meaning = meaning(key, location.new).replace('|', "\\|"),
+            listed = listed.unwrap_or_default(),
         );
-        self.line(&row);
-    }
-
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
     }
 }
 
 /// The keys below a key, and the text between its name and theirs besides the dot.
-fn below(key: &Key) -> Option<(&'static Keys, &'static str)> {
-    match key.kind {
-        Kind::Section(keys) => Some((keys, "")),
-        Kind::Sections(keys) => Some((keys, "[]")),
-        Kind::Named(keys) => Some((keys, ".NAME")),
-        _ => None,
-    }
+fn below(key: &'static Key) -> Option<(&'static Keys, &'static str)> {
+    let suffix = match key.kind {
+        Kind::Sections => "[]",
+        Kind::Named => ".NAME",
+        _ => "",
+    };
+    Some((key.keys.as_ref()?, suffix))
 }
 
-fn inherited(section: Origin, own: Origin) -> Origin {
-    match section {
-        Origin::Added => Origin::Added,
-        Origin::GoBroker => own,
-    }
+fn values(key: &Key) -> String {
+    let words: Vec<String> = key.words.iter().map(|word| format!("`{word}`")).collect();
+    let words = words.join(", ");
+    let name = match key.kind {
+        Kind::Choice => return words,
+        Kind::Choices => return format!("any of {words}"),
+        Kind::Number if key.least > 0 || key.most < u64::from(u32::MAX) => {
+            return format!("{} to {}", key.least, key.most);
+        }
+        Kind::Number => "number",
+        Kind::Text => "text",
+        Kind::Certificates => "certificates",
+        Kind::Flag => "boolean",
+        Kind::Texts => "texts",
+        Kind::VmCount => "number or percentage",
+        Kind::TextMap => "map of texts",
+        Kind::FreeMap => "map",
+        Kind::Amounts => "map of numbers",
+        Kind::Anything => "anything",
+        Kind::Section => "section",
+        Kind::Sections => "sections",
+        Kind::Named => "map of sections",
+    };
+    name.to_owned()
 }
 
-fn values(kind: &Kind) -> String {
-    match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Certificates => "certificates".to_owned(),
-        Kind::Choice(words) => quoted(words),
-        Kind::Number { least: 0, most } if *most >= u64::from(u32::MAX) => "number".to_owned(),
-        Kind::Number { least, most } => format!("{least} to {most}"),
-        Kind::Flag => "boolean".to_owned(),
-        Kind::Texts => "texts".to_owned(),
-        Kind::Choices(words) => format!("any of {}", quoted(words)),
-        Kind::VmCount => "number or percentage".to_owned(),
-        Kind::TextMap => "map of texts".to_owned(),
-        Kind::FreeMap => "map".to_owned(),
-        Kind::Amounts => "map of numbers".to_owned(),
-        Kind::Anything => "anything".to_owned(),
-        Kind::Section(_) => "section".to_owned(),
-        Kind::Sections(_) => "sections".to_owned(),
-        Kind::Named(_) => "map of sections".to_owned(),
-    }
-}
-
-fn quoted(words: &[&str]) -> String {
-    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    words.join(", ")
-}
-
-fn default(value: Option<DefaultValue>) -> String {
-    match value {
-        Some(DefaultValue::Number(number)) => format!(" ({number})"),
-        Some(DefaultValue::Flag(flag)) => format!(" ({flag})"),
-        None => String::new(),
-    }
-}
-
-fn meaning(key: &Key, section: Origin) -> String {
-    let mut meaning = key.what.to_owned();
-    // The section already says that it is new.
-    if (section, key.origin) == (Origin::GoBroker, Origin::Added) {
+fn meaning(key: &Key, section_is_new: bool) -> String {
+    let mut meaning = key.what.clone();
+    if key.new && !section_is_new {
         meaning.push_str(" **New.**");
     }
-    if key.is_secret {
+    if key.secret {
         meaning.push_str(" **Secret.**");
     }
-    match key.status {
+    match &key.status {
         KeyStatus::Deprecated(instead) => {
             let _ = write!(meaning, " Deprecated: {instead}.");
         }
@@ -281,8 +263,8 @@ mod tests {
     #[test]
     fn the_reference_has_every_key_of_every_file() {
         let page = markdown_reference();
-        expect_rows(&page, &ROOT, "");
-        for (names, keys) in ERRANDS {
+        expect_rows(&page, &FILES.broker, "");
+        for (names, keys) in errands() {
             let first = names.split(',').next().unwrap();
             expect_rows(&page, keys, first);
         }
@@ -291,7 +273,7 @@ mod tests {
     fn expect_rows(page: &str, keys: &'static Keys, section: &str) {
         for key in keys.iter() {
             let address = match section {
-                "" => key.name.to_owned(),
+                "" => key.name.clone(),
                 section => format!("{section}.{}", key.name),
             };
             let is_reported = page.contains(&format!("<a id=\"{address}\"></a>"))

@@ -6,10 +6,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{DefaultValue, Key, KeyStatus, Keys, Kind, Origin, Presence, ROOT};
+use super::keys::{FILES, Key, KeyStatus, Keys, Kind, UNLIMITED};
 
 /// The scalars that a text may be spelled as: `version: 1.10` is text, and `1.10` at that.
 const SCALAR: [&str; 3] = ["string", "number", "boolean"];
+
+const REQUIRED: bool = true;
+const OPTIONAL: bool = false;
 
 /// The JSON Schema of `broker.yml`.
 pub fn json_schema() -> Value {
@@ -21,7 +24,7 @@ pub fn json_schema() -> Value {
             "The configuration of the on-demand broker. A key with the value null is absent.",
         ),
     ]);
-    schema.extend(section(&ROOT, Presence::Required));
+    schema.extend(section(Some(&FILES.broker), REQUIRED));
     Value::Object(schema)
 }
 
@@ -29,20 +32,18 @@ fn entry(name: &str, value: impl Into<Value>) -> (String, Value) {
     (name.to_owned(), value.into())
 }
 
-fn section(keys: &Keys, presence: Presence) -> Map<String, Value> {
-    let mut schema = typed("object", presence);
+fn section(keys: Option<&Keys>, required: bool) -> Map<String, Value> {
+    let mut schema = typed("object", required);
+    let Some(keys) = keys else { return schema };
     let properties: Map<_, _> = keys
         .iter()
-        .map(|key| (key.name.to_owned(), described(key)))
-        .collect();
-    let required: Vec<&str> = keys
-        .iter()
-        .filter(|key| key.presence == Presence::Required)
-        .map(|key| key.name)
+        .map(|key| (key.name.clone(), described(key)))
         .collect();
     schema.extend([entry("properties", properties)]);
-    if !required.is_empty() {
-        schema.extend([entry("required", required)]);
+    let needed = keys.iter().filter(|key| key.required);
+    let needed: Vec<&str> = needed.map(|key| key.name.as_str()).collect();
+    if !needed.is_empty() {
+        schema.extend([entry("required", needed)]);
     }
     if !keys.lets_others_pass() {
         schema.extend([entry("additionalProperties", false)]);
@@ -51,19 +52,21 @@ fn section(keys: &Keys, presence: Presence) -> Map<String, Value> {
 }
 
 fn described(key: &Key) -> Value {
-    let mut schema = Map::from_iter([entry("description", explained(key))]);
-    schema.extend(value(&key.kind, key.presence));
-    if let Some(default) = key.default {
-        schema.extend([match default {
-            DefaultValue::Number(number) => entry("default", number),
-            DefaultValue::Flag(flag) => entry("default", flag),
-        }]);
+    let origin = if key.new {
+        " Not a key of the Go broker."
+    } else {
+        ""
+    };
+    let mut schema = Map::from_iter([entry("description", format!("{}{origin}", key.what))]);
+    schema.extend(value(key));
+    if let Some(default) = &key.default {
+        schema.extend([entry("default", default.clone())]);
     }
-    if key.is_secret {
+    if key.secret {
         schema.extend([entry("writeOnly", true)]);
     }
-    let deprecation = match key.status {
-        KeyStatus::Deprecated(instead) => Some(instead.to_owned()),
+    let deprecation = match &key.status {
+        KeyStatus::Deprecated(instead) => Some(instead.clone()),
         KeyStatus::OtherSpelling(of) => Some(format!("spell it `{of}`")),
         KeyStatus::Read | KeyStatus::ReadElsewhere => None,
     };
@@ -77,88 +80,78 @@ fn described(key: &Key) -> Value {
     Value::Object(schema)
 }
 
-fn explained(key: &Key) -> String {
-    match key.origin {
-        Origin::GoBroker => key.what.to_owned(),
-        Origin::Added => format!("{} Not a key of the Go broker.", key.what),
-    }
-}
-
-fn value(kind: &Kind, presence: Presence) -> Map<String, Value> {
-    match kind {
-        Kind::Text => text(presence),
-        Kind::Certificates => typed("string", presence),
-        Kind::Choice(words) => Map::from_iter([entry("enum", choice(words, presence))]),
-        Kind::Number { least, most } => {
-            let mut number = typed("integer", presence);
-            number.extend([entry("minimum", *least)]);
-            if *most < i64::MAX.cast_unsigned() {
-                number.extend([entry("maximum", *most)]);
+fn value(key: &Key) -> Map<String, Value> {
+    let (required, keys) = (key.required, key.keys.as_ref());
+    match key.kind {
+        Kind::Text => text(required),
+        Kind::Certificates => typed("string", required),
+        Kind::Choice => choice(&key.words, required),
+        Kind::Number => {
+            let mut number = typed("integer", required);
+            number.extend([entry("minimum", key.least)]);
+            if key.most < UNLIMITED {
+                number.extend([entry("maximum", key.most)]);
             }
             number
         }
-        Kind::Flag => typed("boolean", presence),
-        Kind::Texts => list(text(Presence::Optional), presence),
-        Kind::Choices(words) => {
-            let word = Map::from_iter([entry("enum", choice(words, Presence::Optional))]);
-            list(word, presence)
-        }
+        Kind::Flag => typed("boolean", required),
+        Kind::Texts => list(text(OPTIONAL), required),
+        Kind::Choices => list(choice(&key.words, OPTIONAL), required),
         Kind::VmCount => Map::from_iter([
-            entry("type", types(&["integer", "string"], presence)),
+            entry("type", types(&["integer", "string"], required)),
             entry("pattern", "[0-9]+%"),
             entry("minimum", 0),
         ]),
-        Kind::TextMap => map(text(Presence::Optional), presence),
-        Kind::FreeMap => typed("object", presence),
-        Kind::Amounts => map(Map::from_iter([entry("type", "number")]), presence),
+        Kind::TextMap => map(text(OPTIONAL), required),
+        Kind::FreeMap => typed("object", required),
+        Kind::Amounts => map(Map::from_iter([entry("type", "number")]), required),
         Kind::Anything => Map::new(),
-        Kind::Section(keys) => section(keys, presence),
-        Kind::Sections(keys) => list(section(keys, Presence::Optional), presence),
-        Kind::Named(keys) => map(section(keys, Presence::Optional), presence),
+        Kind::Section => section(keys, required),
+        Kind::Sections => list(section(keys, OPTIONAL), required),
+        Kind::Named => map(section(keys, OPTIONAL), required),
     }
 }
 
-fn typed(name: &str, presence: Presence) -> Map<String, Value> {
-    Map::from_iter([entry("type", types(&[name], presence))])
+fn typed(name: &str, required: bool) -> Map<String, Value> {
+    Map::from_iter([entry("type", types(&[name], required))])
 }
 
 /// An optional key may also be null, because the release renders unset properties as null.
-fn types(types: &[&str], presence: Presence) -> Value {
-    match (types, presence) {
-        ([one], Presence::Required) => json!(one),
-        (several, Presence::Required) => json!(several),
-        (several, Presence::Optional) => several.iter().chain(&["null"]).copied().collect(),
+fn types(types: &[&str], required: bool) -> Value {
+    match types {
+        [one] if required => json!(one),
+        several if required => json!(several),
+        several => several.iter().chain(&["null"]).copied().collect(),
     }
 }
 
-fn text(presence: Presence) -> Map<String, Value> {
-    let mut text = Map::from_iter([entry("type", types(&SCALAR, presence))]);
-    if presence == Presence::Required {
+fn text(required: bool) -> Map<String, Value> {
+    let mut text = Map::from_iter([entry("type", types(&SCALAR, required))]);
+    if required {
         text.extend([entry("minLength", 1)]);
     }
     text
 }
 
 /// An empty text counts as absent, too.
-fn choice(words: &[&str], presence: Presence) -> Value {
+fn choice(words: &[String], required: bool) -> Map<String, Value> {
     let words = words.iter().map(|word| json!(word));
-    match presence {
-        Presence::Required => words.collect(),
-        Presence::Optional => words.chain([json!(""), Value::Null]).collect(),
-    }
+    let absent = [json!(""), Value::Null].into_iter().filter(|_| !required);
+    let words: Value = words.chain(absent).collect();
+    Map::from_iter([entry("enum", words)])
 }
 
-fn list(item: Map<String, Value>, presence: Presence) -> Map<String, Value> {
-    let mut list = typed("array", presence);
+fn list(item: Map<String, Value>, required: bool) -> Map<String, Value> {
+    let mut list = typed("array", required);
     list.extend([entry("items", item)]);
-    if presence == Presence::Required {
+    if required {
         list.extend([entry("minItems", 1)]);
     }
     list
 }
 
-fn map(member: Map<String, Value>, presence: Presence) -> Map<String, Value> {
-    let mut map = typed("object", presence);
+fn map(member: Map<String, Value>, required: bool) -> Map<String, Value> {
+    let mut map = typed("object", required);
     map.extend([entry("additionalProperties", member)]);
     map
 }

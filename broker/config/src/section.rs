@@ -9,12 +9,16 @@
 mod unknown_keys;
 mod values;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
+
+use odb_adapter_sdk::yaml::Spanned;
+
+pub(super) use unknown_keys::nearest;
 
 use super::{
     document::{Document, Located, Location, Node, location},
     findings::{Message, Problems},
-    keys::{FREE, Key, Keys, Kind},
+    keys::{FREE, Key, Keys},
 };
 
 /// A map of the file, or the absence of one: then every key is absent.
@@ -24,21 +28,19 @@ pub(super) struct Section<'a> {
     location: Location,
     /// The key that is probably a typo of this section, if the section is absent.
     typo: Option<Typo>,
-    entries: &'a [(odb_adapter_sdk::yaml::Spanned<String>, Located)],
+    entries: &'a [(Spanned<String>, Located)],
     keys: &'static Keys,
 }
 
 /// An unknown key that is similar to a missing one.
 #[derive(Clone)]
 struct Typo {
-    /// The full name of the missing key.
     missing: String,
     written: String,
     meant: &'static str,
     location: Location,
 }
 
-/// The data that all sections of a file share.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) document: &'a Document,
@@ -62,8 +64,14 @@ pub(super) struct Found<T> {
     pub(super) key: String,
 }
 
+impl<T: fmt::Display> Found<T> {
+    /// The value as the end of a finding: "is `VALUE`".
+    pub(super) fn quoted(&self) -> String {
+        format!("is `{}`", self.value)
+    }
+}
+
 impl<T> Found<T> {
-    /// The location without the value.
     pub(super) fn location(self) -> Found<()> {
         Found {
             value: (),
@@ -74,7 +82,6 @@ impl<T> Found<T> {
 }
 
 impl<'a> Section<'a> {
-    /// The root of a file with these keys.
     pub(super) fn root(context: Context<'a>, keys: &'static Keys) -> Self {
         Self::read(context, String::new(), &context.document.root, keys)
     }
@@ -99,12 +106,10 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether a key is valid in this section.
     pub(super) fn declares(&self, key: &str) -> bool {
         self.keys.get(key).is_some()
     }
 
-    /// Whether paths lead anywhere from here.
     pub(super) fn paths(&self) -> Paths {
         self.context.paths
     }
@@ -122,12 +127,11 @@ impl<'a> Section<'a> {
     }
 
     /// Whether the key is present with a value other than null.
-    pub(super) fn is_there(&self, key: &'static str) -> bool {
+    pub(super) fn is_there(&self, key: &str) -> bool {
         self.node(key)
             .is_some_and(|node| !matches!(node.value, Node::Null))
     }
 
-    /// The full name of a key of this section.
     pub(super) fn key(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_owned()
@@ -139,37 +143,25 @@ impl<'a> Section<'a> {
     /// Records an error of a key, present or not.
     pub(super) fn refuse<T>(&self, key: &str, message: impl Into<Message>) -> Option<T> {
         let Some(typo) = self.typo_for(key) else {
-            let location = self.location_of(key);
-            return self
-                .context
-                .findings
-                .refuse(location, &self.key(key), message);
+            let (location, key) = (self.location_of(key), self.key(key));
+            return self.context.findings.refuse(location, &key, message);
         };
-        let Typo {
-            missing,
-            written,
-            meant,
-            location,
-        } = typo;
         // If the complete section is missing, only that is an error, not each key in it.
-        let wrong = if self.typo.is_some() {
-            "is missing".to_owned()
-        } else {
-            message.into().wrong
+        let wrong = match &self.typo {
+            Some(_) => "is missing".to_owned(),
+            None => message.into().wrong,
         };
-        let (line, column) = (location.line, location.column);
-        let text = (
-            wrong,
-            format!("write `{meant}` for `{written}` at {line}:{column}"),
-        );
-        self.context.findings.refuse(location, &missing, text)
+        let (Typo { written, meant, .. }, Location { line, column }) = (&typo, typo.location);
+        let right = format!("write `{meant}` for `{written}` at {line}:{column}");
+        let findings = self.context.findings;
+        findings.refuse(typo.location, &typo.missing, (wrong, right))
     }
 
     /// Records a warning about a key, present or not.
     pub(super) fn warning(&self, key: &str, message: impl Into<Message>) {
         // If the complete section is missing, that is reported instead.
         if self.typo.is_none() {
-            self.warn_key(key, self.location_of(key), message);
+            self.warn_at(self.location_of(key), &self.key(key), message);
         }
     }
 
@@ -182,14 +174,10 @@ impl<'a> Section<'a> {
             .map_or(self.location, |(name, _)| location(name))
     }
 
-    /// Records a warning about this section.
     pub(super) fn warn_here(&self, message: impl Into<Message>) {
-        self.context
-            .findings
-            .warning(self.location, &self.path, message);
+        self.warn_at(self.location, &self.path, message);
     }
 
-    /// This section as something that was found.
     pub(super) fn here(&self) -> Found<()> {
         Found {
             value: (),
@@ -198,26 +186,21 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Records a warning about a value.
     pub(super) fn warn_value<V>(&self, found: &Found<V>, message: impl Into<Message>) {
-        self.context
-            .findings
-            .warning(found.location, &found.key, message);
+        self.warn_at(found.location, &found.key, message);
     }
 
-    /// Records an error of a value.
     pub(super) fn refuse_value<T, V>(
         &self,
         found: &Found<V>,
         message: impl Into<Message>,
     ) -> Option<T> {
-        self.context
-            .findings
-            .refuse(found.location, &found.key, message)
+        let findings = self.context.findings;
+        findings.refuse(found.location, &found.key, message)
     }
 
     /// A section below this one; empty where absent.
-    pub(super) fn section(&self, key: &'static str) -> Self {
+    pub(super) fn section(&self, key: &str) -> Self {
         let keys = self.keys_of(key);
         match self.node(key) {
             Some(node) => Self::read(self.context, self.key(key), node, keys),
@@ -233,7 +216,7 @@ impl<'a> Section<'a> {
     }
 
     /// The members of a list of maps. Null members are left out.
-    pub(super) fn sections(&self, key: &'static str) -> Vec<Self> {
+    pub(super) fn sections(&self, key: &str) -> Vec<Self> {
         let keys = self.keys_of(key);
         self.items(key)
             .into_iter()
@@ -248,7 +231,7 @@ impl<'a> Section<'a> {
     /// Reads all members of a list of maps, so that no error hides another.
     pub(super) fn each<T>(
         &self,
-        key: &'static str,
+        key: &str,
         read: impl FnMut(&Self) -> Option<T>,
     ) -> Option<Vec<T>> {
         let members: Vec<Option<T>> = self.sections(key).iter().map(read).collect();
@@ -256,7 +239,7 @@ impl<'a> Section<'a> {
     }
 
     /// A map of maps, with the names in the file's order.
-    pub(super) fn named_sections(&self, key: &'static str) -> Vec<(String, Self)> {
+    pub(super) fn named_sections(&self, key: &str) -> Vec<(String, Self)> {
         let section = self.section(key);
         section
             .entries
@@ -269,33 +252,23 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    fn warn_key(&self, name: &str, location: Location, message: impl Into<Message>) {
-        self.context
-            .findings
-            .warning(location, &self.key(name), message);
+    fn warn_at(&self, location: Location, key: &str, message: impl Into<Message>) {
+        self.context.findings.warning(location, key, message);
     }
 
-    fn items(&self, key: &'static str) -> Vec<(usize, &'a Located)> {
-        match self.node(key) {
-            None => Vec::new(),
-            Some(node) => match &node.value {
-                Node::Null => Vec::new(),
-                Node::List(items) => items.iter().enumerate().collect(),
-                Node::Boolean(_)
-                | Node::Integer(_)
-                | Node::Large(_)
-                | Node::Float(_)
-                | Node::Text(_)
-                | Node::Map(_) => {
-                    self.wrong_kind::<()>(key, node, "a list");
-                    Vec::new()
-                }
-            },
+    fn items(&self, key: &str) -> Vec<(usize, &'a Located)> {
+        match self.node(key).map(|node| (node, &node.value)) {
+            None | Some((_, Node::Null)) => Vec::new(),
+            Some((_, Node::List(items))) => items.iter().enumerate().collect(),
+            Some((node, _)) => {
+                self.wrong_kind::<()>(&self.key(key), node, "a list");
+                Vec::new()
+            }
         }
     }
 
     /// Of a key given twice the last one counts, as for the Go broker.
-    fn node(&self, key: &'static str) -> Option<&'a Located> {
+    fn node(&self, key: &str) -> Option<&'a Located> {
         self.declaration(key);
         self.entries
             .iter()
@@ -304,19 +277,16 @@ impl<'a> Section<'a> {
             .map(|(_, node)| node)
     }
 
-    /// The declared keys below a key.
-    fn keys_of(&self, key: &'static str) -> &'static Keys {
-        match self.declaration(key).map(|key| key.kind) {
-            Some(Kind::Section(keys) | Kind::Sections(keys) | Kind::Named(keys)) => keys,
-            _ => &FREE,
-        }
+    fn keys_of(&self, key: &str) -> &'static Keys {
+        let declared = self.declaration(key);
+        declared.and_then(|key| key.keys.as_ref()).unwrap_or(&FREE)
     }
 
-    fn declaration(&self, key: &'static str) -> Option<&'static Key> {
+    fn declaration(&self, key: &str) -> Option<&'static Key> {
         let declared = self.keys.get(key);
         debug_assert!(
             declared.is_some(),
-            "`{}` is read and not declared: declare it in `config::keys`",
+            "`{}` is read and not declared: declare it in `keys.yml`",
             self.key(key)
         );
         declared
@@ -330,19 +300,19 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Records an error of a value of another type, by the full name of its key.
     fn wrong_kind<T>(&self, key: &str, node: &Located, right: &str) -> Option<T> {
         let text = (
             format!("is {}", node.value.kind()),
             format!("it must be {right}"),
         );
-        self.context
-            .findings
-            .refuse(location(node), &self.key(key), text)
+        let findings = self.context.findings;
+        findings.refuse(location(node), key, text)
     }
 }
 
 /// Reports sections with the same text under `key`; `why` is the reason.
-pub(super) fn distinct(sections: &[Section<'_>], key: &'static str, why: &str) -> Option<()> {
+pub(super) fn distinct(sections: &[Section<'_>], key: &str, why: &str) -> Option<()> {
     let mut known = BTreeSet::new();
     let mut all = Some(());
     for section in sections {

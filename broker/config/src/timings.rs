@@ -114,14 +114,11 @@ impl Default for Timings {
 pub(super) fn read(section: &Section<'_>) -> Option<Timings> {
     let usual = Timings::default();
     let seconds = |key| {
-        let found = section.number_within(key, " seconds");
-        found.map(|found| found.map(Duration::from_secs))
+        let found = section.number_or_default(key, " seconds");
+        found.map(Duration::from_secs)
     };
-    let count = |key, unit| {
-        let found = section.number_within(key, unit);
-        found.map(|found| found.and_then(|count| usize::try_from(count).ok()))
-    };
-    let budget = section.number_within(
+    let count = |key, unit| usize::try_from(section.number_or_default(key, unit)?).ok();
+    let budget = section.number_or_default(
         "request_budget_in_seconds",
         " seconds, for the platform gives up after 60",
     );
@@ -135,28 +132,21 @@ pub(super) fn read(section: &Section<'_>) -> Option<Timings> {
     let clean_up = seconds("clean_up_in_seconds");
     let failed_authentication = seconds("failed_authentication_in_seconds");
     section.warn_unknown_keys();
-    let request_budget = budget
-        .ok()?
-        .map_or(usual.request_budget, Duration::from_secs);
-    let request_body = slow_client.ok()?.unwrap_or(usual.request_body);
+    let (request_budget, request_body) = (Duration::from_secs(budget?), slow_client?);
     Some(Timings {
         request_budget,
         submission_reserve: usual.submission_reserve.min(request_budget / 4),
-        lost_answer: lost_answer.ok()?.unwrap_or(usual.lost_answer),
-        adapter_call: adapter_call.ok()?.unwrap_or(usual.adapter_call),
-        adapter_processes: processes.ok()?.unwrap_or(usual.adapter_processes),
-        adapter_answer: answer
-            .ok()?
-            .map_or(usual.adapter_answer, |answer| answer * MEBIBYTE),
-        adapter_log: log.ok()?.map_or(usual.adapter_log, |log| log * KIBIBYTE),
+        lost_answer: lost_answer?,
+        adapter_call: adapter_call?,
+        adapter_processes: processes?,
+        adapter_answer: answer? * MEBIBYTE,
+        adapter_log: log? * KIBIBYTE,
         request_head: usual.request_head.min(request_body),
         request_body,
         answer_unread: request_body,
-        connections: connections.ok()?.unwrap_or(usual.connections),
-        clean_up: clean_up.ok()?.unwrap_or(usual.clean_up),
-        failed_authentication: failed_authentication
-            .ok()?
-            .unwrap_or(usual.failed_authentication),
+        connections: connections?,
+        clean_up: clean_up?,
+        failed_authentication: failed_authentication?,
         ..usual
     })
 }

@@ -15,7 +15,7 @@ use actix_web::{
     middleware::from_fn,
     web::{self, Data},
 };
-use odb_config::{BasicCredentials, ErrorDetail, InstanceFetching, OrganizationAndSpace, Timings};
+use odb_config::{BasicCredentials, ErrorDetail, Timings};
 use odb_core::operations::{Lifecycle, Operations};
 use rustls::ServerConfig;
 
@@ -54,9 +54,9 @@ pub struct AppState {
     /// How much of an error users see.
     pub error_detail: ErrorDetail,
     /// Whether platforms may retrieve instances.
-    pub instance_fetching: InstanceFetching,
+    pub instances_retrievable: bool,
     /// Whether an order has to say for which organization and space it is.
-    pub organization_and_space: OrganizationAndSpace,
+    pub requires_organization_and_space: bool,
 }
 
 /// The address cannot be listened on.

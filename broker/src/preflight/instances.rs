@@ -1,7 +1,5 @@
 //! The sources of service instances, and the service instances API where it replaces a Cloud Controller.
 
-use std::time::Duration;
-
 use odb_api_types::code::Code;
 use odb_clients::{
     ConnectError,
@@ -9,23 +7,22 @@ use odb_clients::{
     http::{Call, Limits, Trust, address},
     service_instances_api::ServiceInstancesApi,
 };
-use odb_config::{CloudFoundryChecks, Config};
+use odb_config::Config;
 use odb_core::{
     finding::Finding,
-    operations::{CloudControllerSource, InstanceSource, InstanceSources, Operations},
+    operations::{CloudControllerSource, InstanceSource, InstanceSources},
 };
 use odb_redaction::Chain;
 
 use crate::preflight::{
     certificates::trust::Authorities,
     doctor::{
-        chart::Chart,
+        chart::{Chart, Probe, Subject},
         context::{Context, timed},
-        subject::{Probe, Subject},
     },
-    server::reach::Server,
+    server::Server,
     start::Checked,
-    uaa::diagnosis::is_unauthorized,
+    uaa::is_unauthorized,
 };
 
 /// Creates the sources of service instances, without a call.
@@ -46,17 +43,6 @@ pub(crate) fn of(
     }
 }
 
-/// Whether instances are counted before the first order.
-pub(crate) fn is_counted_at_start(config: &Config) -> bool {
-    let cloud_foundry = config.cloud_foundry.as_ref();
-    cloud_foundry.is_none_or(|cf| cf.checks != CloudFoundryChecks::Skipped)
-}
-
-/// Reads what quota checks need. An order that arrives earlier, or after a failure, reads it itself.
-pub(crate) async fn prepare(operations: &Operations, limit: Duration) {
-    operations.prepare_counting(&Call::within(limit)).await;
-}
-
 fn connect(
     api: &odb_config::ServiceInstancesApi,
     trust: &Trust,
@@ -73,17 +59,16 @@ pub(crate) fn service_instances_api(config: &Config) -> Checked<Option<ServiceIn
     };
     let trust = Authorities::of_instances_api(api).trust()?;
     let client = connect(api, &trust, Limits::default()).map_err(|error| {
-        let (key, found) = (
+        let (key, remedy) = (
             "service_instances_api.url",
-            "`service_instances_api` cannot be used",
+            "check its `url` and `authentication`",
         );
-        let remedy = "check its `url` and `authentication`";
+        let found = "`service_instances_api` cannot be used";
         Finding::error(Code::ConfigurationInvalid, key, found, remedy).because(&error)
     })?;
     Ok(Some(client))
 }
 
-/// Reads the list of the service instances API, if there is one.
 pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
     let Some(section) = &config.service_instances_api else {
         return Ok(());
@@ -108,7 +93,6 @@ pub(crate) async fn list(config: &Config) -> Result<(), Finding> {
     Err(Finding::error(Code::ServiceInstancesApi, key, found, remedy).because(&error))
 }
 
-/// Reads the list, the only route of the API.
 pub(crate) async fn look(context: &Context<'_>) -> Chart {
     let Some(api) = context.sections.service_instances_api.right() else {
         let why = "`service_instances_api` is not configured";
@@ -139,22 +123,22 @@ async fn look_into(api: &odb_config::ServiceInstancesApi, chart: &mut Chart) -> 
     };
     let call = chart.timeouts.call();
     let (listed, took) = timed(client.instances(&call, &[])).await;
-    match listed {
+    let error = match listed {
         Ok(instances) => {
             let text = format!("{} service instances", instances.len());
             chart.fine(Probe::List, took, text);
-            Some(())
+            return Some(());
         }
-        Err(error) => {
-            let (key, remedy) = if is_unauthorized(&error) {
-                let key = "service_instances_api.authentication.basic";
-                (key, "correct `service_instances_api.authentication.basic`")
-            } else {
-                let remedy = "see what the server at `service_instances_api.url` answers, and look at its log";
-                ("service_instances_api.url", remedy)
-            };
-            let finding = finding(Chain(&error).to_string(), key, remedy);
-            chart.failed(Probe::List, took, finding)
-        }
-    }
+        Err(error) => error,
+    };
+    let (key, remedy) = if is_unauthorized(&error) {
+        let key = "service_instances_api.authentication.basic";
+        (key, "correct `service_instances_api.authentication.basic`")
+    } else {
+        let remedy =
+            "see what the server at `service_instances_api.url` answers, and look at its log";
+        ("service_instances_api.url", remedy)
+    };
+    let finding = finding(Chain(&error).to_string(), key, remedy);
+    chart.failed(Probe::List, took, finding)
 }

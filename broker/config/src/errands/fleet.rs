@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, path::Path, time::Duration};
 
 use odb_rollout::FailureBudget;
 
-use super::{BrokerApi, CloudFoundryAccess, LoadError, Loaded, load, shared};
-use crate::{Address, address, keys::errands::FLEET, section::Section};
+use super::{BrokerApi, CloudFoundryAccess, LoadError, Loaded, broker_api, cloud_foundry, load};
+use crate::{Address, keys::FILES, section::Section};
 
 /// The configuration of the errands that operate on every service instance.
 #[derive(Debug)]
@@ -83,14 +83,14 @@ pub struct RunSettings {
 impl Fleet {
     /// Reads and checks a file.
     pub fn load(file: &Path) -> Result<Loaded<Self>, LoadError> {
-        load(file, &FLEET, read)
+        load(file, &FILES.fleet, read)
     }
 }
 
 pub(super) fn read(root: &Section<'_>) -> Option<Fleet> {
-    let broker_api = shared::broker_api(root);
-    let cloud_foundry = shared::cloud_foundry(root);
-    let maintenance_info_present = root.flag("maintenance_info_present", false);
+    let broker_api = broker_api(root);
+    let cloud_foundry = cloud_foundry(root);
+    let maintenance_info_present = root.flag("maintenance_info_present");
     let polling_interval = above_zero(root, "polling_interval", "pollingInterval");
     let attempt_interval = above_zero(root, "attempt_interval", "attemptInterval");
     let attempt_limit = above_zero(root, "attempt_limit", "attempt limit");
@@ -126,72 +126,64 @@ fn director(section: &Section<'_>) -> Option<DirectorAddress> {
     let url = section.text("url");
     section.warn_unknown_keys();
     Some(DirectorAddress {
-        url: address::of(section, url?)?,
+        url: Address::read(section, url?)?,
         root_ca_cert,
     })
 }
 
 fn run(section: &Section<'_>) -> Option<RunSettings> {
-    let budget = section.text("max_failures").map(|found| {
+    let max_failures = section.text("max_failures").map(|found| {
         let budget: Result<FailureBudget, _> = found.value.parse();
         budget.map_err(|error| {
-            let text = (format!("is `{}`", found.value), error.to_string());
+            let text = (found.quoted(), error.to_string());
             section.refuse_value::<(), _>(&found, text);
         })
     });
-    let seconds = |key| section.number_within(key, " seconds");
+    let seconds = |key| {
+        let found = section.number_within(key, " seconds");
+        found.map(|found| found.map(Duration::from_secs))
+    };
     let (health_timeout, answer_timeout) = (seconds("health_timeout"), seconds("answer_timeout"));
     let wave = section.number_within("wave", " instances");
-    let settings = RunSettings {
-        continues: section.flag("continue", false),
-        retries_failed: section.flag("retry_failed", false),
-        is_dry: section.flag("dry_run", false),
-        max_failures: None,
-        has_health_gate: section.flag("health_gate", false),
-        wave: None,
-        health_timeout: None,
-        answer_timeout: None,
+    section.warn_unknown_keys();
+    // The switches and lists come first: what is wrong below ends the reading.
+    Some(RunSettings {
+        continues: section.flag("continue"),
+        retries_failed: section.flag("retry_failed"),
+        is_dry: section.flag("dry_run"),
+        has_health_gate: section.flag("health_gate"),
         plans: section.plain_texts("plans"),
         organizations: section.plain_texts("organizations"),
         spaces: section.plain_texts("spaces"),
         instances: section.plain_texts("instances"),
         excluded: section.plain_texts("exclude"),
-    };
-    section.warn_unknown_keys();
-    Some(RunSettings {
-        max_failures: budget.transpose().ok()?,
+        max_failures: max_failures.transpose().ok()?,
         wave: wave.ok()?.and_then(|wave| u32::try_from(wave).ok()),
-        health_timeout: health_timeout.ok()?.map(Duration::from_secs),
-        answer_timeout: answer_timeout.ok()?.map(Duration::from_secs),
-        ..settings
+        health_timeout: health_timeout.ok()?,
+        answer_timeout: answer_timeout.ok()?,
     })
 }
 
 /// A required number above zero. The remedy is the Go errand's text, with its own name for the key.
-fn above_zero(root: &Section<'_>, key: &'static str, name: &str) -> Option<NonZeroUsize> {
+fn above_zero(root: &Section<'_>, key: &str, name: &str) -> Option<NonZeroUsize> {
     let right = format!("the {name} must be greater than zero");
-    let Some(found) = root.number(key) else {
-        return if root.has_value(key) {
-            None
-        } else {
-            root.refuse(key, ("is missing", right))
-        };
-    };
-    usize::try_from(found.value)
-        .ok()
-        .and_then(NonZeroUsize::new)
-        .or_else(|| root.refuse_value(&found, (format!("is {}", found.value), right)))
+    match root.number(key) {
+        None if root.has_value(key) => None,
+        None => root.refuse(key, ("is missing", right)),
+        Some(found) => {
+            let number = usize::try_from(found.value)
+                .ok()
+                .and_then(NonZeroUsize::new);
+            number.or_else(|| root.refuse_value(&found, (format!("is {}", found.value), right)))
+        }
+    }
 }
 
 fn canaries(root: &Section<'_>) -> Option<usize> {
     let Some(found) = root.number("canaries") else {
         return (!root.has_value("canaries")).then_some(0);
     };
-    usize::try_from(found.value).ok().or_else(|| {
-        let text = (
-            format!("is {}", found.value),
-            "the number of canaries cannot be negative",
-        );
-        root.refuse_value(&found, text)
-    })
+    let right = "the number of canaries cannot be negative";
+    let canaries = usize::try_from(found.value).ok();
+    canaries.or_else(|| root.refuse_value(&found, (format!("is {}", found.value), right)))
 }

@@ -1,16 +1,11 @@
-use std::{fs, path::Path, time::Duration};
+use std::fs;
 
 use secrecy::ExposeSecret;
 use tempfile::NamedTempFile;
 
-use odb_clients::uaa::Grant;
 use odb_rollout::FailureBudget;
 
 use super::*;
-use crate::{
-    Verification,
-    keys::errands::{BROKER_ONLY, DELETION, DEREGISTER_BROKER, FLEET, OF_ALL, REGISTER_BROKER},
-};
 
 fn errors<T: std::fmt::Debug>(read: Result<Loaded<T>, InvalidConfig>) -> Vec<String> {
     let findings = read.unwrap_err().findings;
@@ -22,15 +17,20 @@ fn warnings<T>(loaded: &Loaded<T>) -> Vec<String> {
 }
 
 fn fleet(source: &str) -> Result<Loaded<Fleet>, InvalidConfig> {
-    parse(Path::new("c.yml"), source, &FLEET, fleet::read)
+    parse(Path::new("c.yml"), source, &FILES.fleet, fleet::read)
 }
 
 fn register(source: &str) -> Result<Loaded<RegisterBroker>, InvalidConfig> {
-    parse(Path::new("c.yml"), source, &REGISTER_BROKER, register::read)
+    parse(
+        Path::new("c.yml"),
+        source,
+        &FILES.register_broker,
+        register_broker,
+    )
 }
 
 fn deletion(source: &str) -> Result<Loaded<Deletion>, InvalidConfig> {
-    parse(Path::new("c.yml"), source, &DELETION, deletion::read)
+    parse(Path::new("c.yml"), source, &FILES.deletion, super::deletion)
 }
 
 /// As the job of the release renders it on a foundation without Cloud Foundry.
@@ -347,23 +347,4 @@ fn a_key_that_no_errand_knows_is_remarked_upon() {
             "c.yml:26:1: `shoes` is not known and ignored; remove it",
         ]
     );
-}
-
-#[test]
-fn what_one_errand_knows_is_known_to_all() {
-    let files = [
-        &REGISTER_BROKER,
-        &DEREGISTER_BROKER,
-        &DELETION,
-        &FLEET,
-        &BROKER_ONLY,
-    ];
-    let mut known: Vec<_> = files
-        .iter()
-        .flat_map(|keys| keys.iter())
-        .map(|key| key.name)
-        .collect();
-    known.sort_unstable();
-    known.dedup();
-    assert_eq!(known, OF_ALL);
 }

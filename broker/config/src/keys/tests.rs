@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use odb_adapter_sdk::yaml;
 use serde_json::{Value, json};
 
-use super::{KeyStatus, Keys, Kind, Presence, ROOT};
+use super::{FILES, Key, KeyStatus, Keys, Kind, UNLIMITED};
 use crate::{Inspection, Paths, json_schema};
 
 /// Two configurations which together have every key; one alone could not, for some keys exclude each other.
@@ -14,9 +14,6 @@ const FULL: [&str; 2] = [
     include_str!("tests/full.yml"),
     include_str!("tests/full-otherwise.yml"),
 ];
-
-/// Keys that the schema cannot know to be wrong.
-const ANYTHING: &str = "anything";
 
 fn validator() -> Validator {
     jsonschema::validator_for(&json_schema()).unwrap()
@@ -30,7 +27,7 @@ fn full() -> [Value; 2] {
 fn errors(document: &Value) -> Vec<String> {
     let text = document.to_string();
     let inspection = Inspection::of(Path::new("broker.yml"), &text, Paths::OfAnother);
-    let keys = inspection.errors.iter().map(|error| error.key().to_owned());
+    let keys = inspection.errors.iter().map(|error| error.key.clone());
     keys.collect()
 }
 
@@ -48,72 +45,59 @@ fn is_blamed(key: &str, errors: &[String]) -> bool {
 struct Declared {
     pointer: String,
     name: String,
-    kind: &'static Kind,
-    presence: Presence,
-    status: KeyStatus,
+    key: &'static Key,
+}
+
+/// All keys of `broker.yml`.
+fn all() -> Vec<Declared> {
+    declared(&FILES.broker, "", "")
 }
 
 fn declared(keys: &'static Keys, pointer: &str, name: &str) -> Vec<Declared> {
     let mut all = Vec::new();
     for key in keys.iter() {
         let pointer = format!("{pointer}/{}", key.name);
-        let name = if name.is_empty() {
-            key.name.to_owned()
-        } else {
-            format!("{name}.{}", key.name)
+        let name = match name {
+            "" => key.name.clone(),
+            name => format!("{name}.{}", key.name),
         };
-        match &key.kind {
-            Kind::Section(keys) => all.extend(declared(keys, &pointer, &name)),
-            Kind::Sections(keys) => {
-                all.extend(declared(
-                    keys,
-                    &format!("{pointer}/0"),
-                    &format!("{name}[0]"),
-                ));
-            }
-            Kind::Named(keys) => {
-                all.extend(declared(
-                    keys,
-                    &format!("{pointer}/memory"),
-                    &format!("{name}.memory"),
-                ));
-            }
-            _ => {}
+        if let Some(keys) = &key.keys {
+            let (below, index) = match key.kind {
+                Kind::Sections => ("/0", "[0]"),
+                Kind::Named => ("/memory", ".memory"),
+                _ => ("", ""),
+            };
+            all.extend(declared(
+                keys,
+                &format!("{pointer}{below}"),
+                &format!("{name}{index}"),
+            ));
         }
-        all.push(Declared {
-            pointer,
-            name,
-            kind: &key.kind,
-            presence: key.presence,
-            status: key.status,
-        });
+        all.push(Declared { pointer, name, key });
     }
     all
 }
 
 /// A value that no such key can have.
-fn wrong(kind: &Kind) -> Value {
+fn wrong(kind: Kind) -> Value {
     match kind {
-        Kind::Text | Kind::Certificates | Kind::Choice(_) | Kind::Number { .. } | Kind::Flag => {
+        Kind::Text | Kind::Certificates | Kind::Choice | Kind::Number | Kind::Flag => {
             json!(["wrong"])
         }
         Kind::VmCount => json!(true),
-        Kind::Texts | Kind::Choices(_) | Kind::Sections(_) => json!("wrong"),
-        Kind::TextMap | Kind::FreeMap | Kind::Amounts | Kind::Section(_) | Kind::Named(_) => {
-            json!("wrong")
-        }
-        Kind::Anything => json!(ANYTHING),
+        _ => json!("wrong"),
     }
 }
 
-fn is_read(key: &Declared) -> bool {
-    matches!(key.status, KeyStatus::Read | KeyStatus::OtherSpelling(_))
+fn is_read(declared: &Declared) -> bool {
+    let status = &declared.key.status;
+    matches!(status, KeyStatus::Read | KeyStatus::OtherSpelling(_))
 }
 
 #[test]
 fn the_full_configurations_have_every_key_are_without_error_and_fit_the_schema() {
     let full = full();
-    let there: BTreeSet<String> = declared(&ROOT, "", "")
+    let there: BTreeSet<String> = all()
         .into_iter()
         .filter(|key| {
             full.iter()
@@ -121,7 +105,7 @@ fn the_full_configurations_have_every_key_are_without_error_and_fit_the_schema()
         })
         .map(|key| key.name)
         .collect();
-    let missing: Vec<_> = declared(&ROOT, "", "")
+    let missing: Vec<_> = all()
         .into_iter()
         .filter(|key| is_read(key) && !there.contains(&key.name))
         .map(|key| key.name)
@@ -140,8 +124,8 @@ fn the_full_configurations_have_every_key_are_without_error_and_fit_the_schema()
 #[test]
 fn every_key_is_read_a_wrong_kind_of_value_is_refused_by_reader_and_schema() {
     let (full, validator) = (full(), validator());
-    for key in declared(&ROOT, "", "").iter().filter(|key| is_read(key)) {
-        if matches!(key.kind, Kind::Anything) {
+    for key in all().iter().filter(|key| is_read(key)) {
+        if key.key.kind == Kind::Anything {
             continue;
         }
         let mut with_it = full
@@ -151,7 +135,7 @@ fn every_key_is_read_a_wrong_kind_of_value_is_refused_by_reader_and_schema() {
             .next()
             .expect("the full configurations are full")
             .clone();
-        *document.pointer_mut(&key.pointer).unwrap() = wrong(key.kind);
+        *document.pointer_mut(&key.pointer).unwrap() = wrong(key.key.kind);
 
         let reported = errors(&document);
         assert!(
@@ -166,7 +150,7 @@ fn every_key_is_read_a_wrong_kind_of_value_is_refused_by_reader_and_schema() {
 #[test]
 fn what_is_required_is_missed_by_reader_and_schema_and_nothing_else_is() {
     let (full, validator) = (full(), validator());
-    for key in declared(&ROOT, "", "") {
+    for key in all() {
         for mut document in full
             .iter()
             .filter(|document| document.pointer(&key.pointer).is_some())
@@ -175,7 +159,7 @@ fn what_is_required_is_missed_by_reader_and_schema_and_nothing_else_is() {
             *document.pointer_mut(&key.pointer).unwrap() = Value::Null;
 
             let is_fit = validator.is_valid(&document);
-            assert_eq!(is_fit, key.presence == Presence::Optional, "{}", key.name);
+            assert_eq!(is_fit, !key.key.required, "{}", key.name);
             if !is_fit {
                 let reported = errors(&document);
                 assert!(
@@ -191,10 +175,11 @@ fn what_is_required_is_missed_by_reader_and_schema_and_nothing_else_is() {
 #[test]
 fn bounds_hold_for_reader_and_schema_alike() {
     let (full, validator) = (full(), validator());
-    for key in declared(&ROOT, "", "").iter().filter(|key| is_read(key)) {
-        let Kind::Number { least, most } = key.kind else {
+    for key in all().iter().filter(|key| is_read(key)) {
+        let Key { least, most, .. } = key.key;
+        if key.key.kind != Kind::Number {
             continue;
-        };
+        }
         let document = full
             .iter()
             .find(|document| document.pointer(&key.pointer).is_some())
@@ -215,7 +200,7 @@ fn bounds_hold_for_reader_and_schema_alike() {
         };
         assert!(tried(i128::from(*least)), "{}", key.name);
         assert!(!tried(i128::from(*least) - 1), "{}", key.name);
-        if *most < i64::MAX.cast_unsigned() {
+        if *most < UNLIMITED {
             assert!(tried(i128::from(*most)), "{}", key.name);
             assert!(!tried(i128::from(*most) + 1), "{}", key.name);
         }
@@ -308,20 +293,9 @@ fn what_the_release_renders_where_nothing_is_set_fits_the_schema() {
 
 #[test]
 fn a_key_is_declared_once_and_explained_in_sentences() {
-    for key in declared(&ROOT, "", "") {
-        let twins = declared(&ROOT, "", "")
-            .into_iter()
-            .filter(|other| other.name == key.name);
-        assert_eq!(twins.count(), 1, "{}", key.name);
-    }
-    expect_explained(&ROOT);
-}
-
-fn expect_explained(keys: &'static Keys) {
-    for key in keys.iter() {
-        assert!(key.what.ends_with('.'), "{}: {}", key.name, key.what);
-        if let Kind::Section(keys) | Kind::Sections(keys) | Kind::Named(keys) = key.kind {
-            expect_explained(keys);
-        }
+    let mut names = BTreeSet::new();
+    for Declared { name, key, .. } in all() {
+        assert!(key.what.ends_with('.'), "{name}: {}", key.what);
+        assert!(names.insert(name), "{}", key.name);
     }
 }

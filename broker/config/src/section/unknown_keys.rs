@@ -3,7 +3,6 @@
 use super::{Section, Typo, has_value};
 use crate::{
     document::{Location, Node, location},
-    findings::Message,
     keys::{Key, KeyStatus, Kind},
 };
 
@@ -14,50 +13,43 @@ impl Section<'_> {
     /// Warns of unknown keys. The Go broker ignores them silently, so that a typo is hard to find.
     pub(crate) fn warn_unknown_keys(&self) {
         for (index, (name, node)) in self.entries.iter().enumerate() {
-            if self.entries[..index]
-                .iter()
-                .any(|(previous, _)| previous.value == name.value)
-            {
-                if self.keys.get(&name.value).is_some() || looks_like_a_key(&name.value) {
+            let (known, location) = (self.keys.get(&name.value), location(name));
+            let mut previous = self.entries[..index].iter();
+            if previous.any(|(previous, _)| previous.value == name.value) {
+                if known.is_some() || looks_like_a_key(&name.value) {
                     let text = (
                         "appears a second time, and the last one counts",
                         "remove one",
                     );
-                    self.warn_key(&name.value, location(name), text);
+                    self.warn_at(location, &self.key(&name.value), text);
                 } else {
                     let text = ("repeats a key, and the last one counts", "remove one");
-                    self.warn_anonymously(location(name), text);
+                    self.warn_at(location, &self.path, text);
                 }
             }
-            match self.keys.get(&name.value) {
-                Some(key) => self.warn_unused(key, location(name), &node.value),
-                None if self.keys.lets_others_pass()
-                    || self.keys.are_shared_with_readers_of(&name.value) => {}
-                None => self.warn_unknown(&name.value, location(name)),
+            if let Some(key) = known {
+                self.warn_unused(key, location, &node.value);
+            } else if self.keys.is_unknown(&name.value) {
+                self.warn_unknown(&name.value, location);
             }
         }
     }
 
     fn warn_unused(&self, key: &Key, location: Location, value: &Node) {
-        match (key.status, key.kind) {
-            (KeyStatus::Deprecated(instead), _) if has_value(value) => {
-                self.warn_key(key.name, location, ("is deprecated", instead));
+        let text = match (&key.status, value) {
+            (KeyStatus::Deprecated(instead), value) if has_value(value) => {
+                ("is deprecated".to_owned(), instead.clone())
             }
             // The program that reads it reports it only at run time.
-            (KeyStatus::ReadElsewhere, Kind::Choice(words)) => {
-                if let Node::Text(text) = value
-                    && !words.contains(&text.as_str())
-                {
-                    let words = words.join("`, `");
-                    self.warn_key(
-                        key.name,
-                        location,
-                        (format!("is `{text}`"), format!("give `{words}`")),
-                    );
-                }
+            (KeyStatus::ReadElsewhere, Node::Text(text))
+                if key.kind == Kind::Choice && !key.words.contains(text) =>
+            {
+                let words = key.words.join("`, `");
+                (format!("is `{text}`"), format!("give `{words}`"))
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.warn_at(location, &self.key(&key.name), text);
     }
 
     /// The key that is probably a typo of a missing one.
@@ -70,12 +62,10 @@ impl Section<'_> {
         }
         self.entries.iter().find_map(|(name, _)| {
             let written = &name.value;
-            let is_unknown = self.keys.get(written).is_none()
-                && !self.keys.lets_others_pass()
-                && !self.keys.are_shared_with_readers_of(written);
-            let (_, meant) = self
+            let is_typo = self.keys.is_unknown(written) && looks_like_a_key(written);
+            let meant = self
                 .nearest(written)
-                .filter(|(_, meant)| is_unknown && *meant == key && looks_like_a_key(written))?;
+                .filter(|meant| is_typo && *meant == key)?;
             Some(Typo {
                 missing: self.key(key),
                 written: written.clone(),
@@ -85,13 +75,8 @@ impl Section<'_> {
         })
     }
 
-    /// The known key that an unknown one seems to mean, and how far it is from it.
-    fn nearest(&self, name: &str) -> Option<(usize, &'static str)> {
-        self.keys
-            .iter()
-            .map(|known| (strsim::damerau_levenshtein(known.name, name), known.name))
-            .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
-            .min()
+    fn nearest(&self, name: &str) -> Option<&'static str> {
+        nearest(name, self.keys.iter().map(|known| known.name.as_str()))
     }
 
     fn warn_unknown(&self, name: &str, location: Location) {
@@ -99,31 +84,34 @@ impl Section<'_> {
         if self.context.findings.are_refused_at(location) {
             return;
         }
-        let nearest = self.nearest(name);
         // `password:x` without a blank is a key, and `x` must not be shown.
         let is_nameable = looks_like_a_key(name);
-        match nearest {
-            Some((_, known)) if is_nameable => {
-                let text = ("is not known and ignored", format!("is `{known}` meant?"));
-                self.warn_key(name, location, text);
-            }
-            None if is_nameable && !self.keys.hold_secrets() => {
-                self.warn_key(name, location, ("is not known and ignored", "remove it"));
-            }
+        let right = match self.nearest(name) {
+            Some(known) if is_nameable => format!("is `{known}` meant?"),
+            None if is_nameable && !self.keys.hold_secrets() => "remove it".to_owned(),
             Some(_) | None => {
                 let text = (
                     "has a key here that is not known and ignored",
                     "remove it, or see whether a blank is missing after its colon",
                 );
-                self.warn_anonymously(location, text);
+                return self.warn_at(location, &self.path, text);
             }
-        }
+        };
+        let text = ("is not known and ignored", right);
+        self.warn_at(location, &self.key(name), text);
     }
+}
 
-    /// Records a warning about a key without naming it.
-    fn warn_anonymously(&self, location: Location, message: impl Into<Message>) {
-        self.context.findings.warning(location, &self.path, message);
-    }
+/// The known word that an unknown one seems to mean.
+pub(crate) fn nearest<'w>(
+    unknown: &str,
+    known: impl IntoIterator<Item = &'w str>,
+) -> Option<&'w str> {
+    let distances = known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(known, unknown), known));
+    let near = distances.filter(|(distance, known)| *distance <= 1 + known.len() / 4);
+    near.min().map(|(_, known)| known)
 }
 
 /// Whether the name may be quoted: a text in the place of a key may be a secret.

@@ -17,33 +17,32 @@ const LONGEST_NUMBER: usize = 40;
 
 impl Section<'_> {
     /// Text; absent, null and empty are the same. Any scalar is read as it is spelled.
-    pub(crate) fn text(&self, key: &'static str) -> Option<Found<String>> {
+    pub(crate) fn text(&self, key: &str) -> Option<Found<String>> {
         let node = self.node(key)?;
         match self.context.document.spelling(node) {
             Some(text) if text.is_empty() => None,
             Some(text) => Some(self.found(key, node, text)),
-            None => self.wrong_kind(key, node, "text"),
+            None => self.wrong_kind(&self.key(key), node, "text"),
         }
     }
 
     /// Required text. `right` describes the expected value.
-    pub(crate) fn required_text(&self, key: &'static str, right: &str) -> Option<Found<String>> {
+    pub(crate) fn required_text(&self, key: &str, right: &str) -> Option<Found<String>> {
         let node = self.node(key);
         if node.is_some_and(|node| matches!(node.value, Node::List(_) | Node::Map(_))) {
             return self.text(key);
         }
+        let right = format!("give {right}");
         self.text(key).or_else(|| match node {
-            Some(node) => self.context.findings.refuse(
-                location(node),
-                &self.key(key),
-                ("is empty", format!("give {right}")),
-            ),
-            None => self.refuse(key, ("is missing", format!("give {right}"))),
+            Some(node) => {
+                let (findings, text) = (self.context.findings, ("is empty", right));
+                findings.refuse(location(node), &self.key(key), text)
+            }
+            None => self.refuse(key, ("is missing", right)),
         })
     }
 
-    /// The same without its location.
-    pub(crate) fn plain_text(&self, key: &'static str) -> Option<String> {
+    pub(crate) fn plain_text(&self, key: &str) -> Option<String> {
         self.text(key).map(|found| found.value)
     }
 
@@ -52,7 +51,7 @@ impl Section<'_> {
         clippy::cast_possible_truncation,
         reason = "that is how the Go broker reads a float"
     )]
-    pub(crate) fn number(&self, key: &'static str) -> Option<Found<i64>> {
+    pub(crate) fn number(&self, key: &str) -> Option<Found<i64>> {
         let node = self.node(key)?;
         match &node.value {
             Node::Null => None,
@@ -63,31 +62,25 @@ impl Section<'_> {
             Node::Float(value) if value.is_finite() => self.beyond_bounds(key, node),
             Node::Large(_) => self.beyond_bounds(key, node),
             Node::Boolean(_) | Node::Float(_) | Node::Text(_) | Node::List(_) | Node::Map(_) => {
-                self.wrong_kind(key, node, "a whole number without quotes")
+                self.wrong_kind(&self.key(key), node, "a whole number without quotes")
             }
         }
     }
 
     /// A number that is no `i64`, nor has any meaning here: as it is written.
-    fn beyond_bounds<T>(&self, key: &'static str, node: &Located) -> Option<T> {
+    fn beyond_bounds<T>(&self, key: &str, node: &Located) -> Option<T> {
         let spelling = self.context.document.spelling(node).unwrap_or_default();
         let written: String = spelling.chars().take(LONGEST_NUMBER).collect();
-        let right = match self.keys.get(key).map(|key| key.kind) {
-            Some(Kind::Number { least, most }) if i64::try_from(most).is_ok() => {
-                format!("give {least} to {most}")
-            }
-            _ => "give a whole number of at most 18 digits".to_owned(),
-        };
-        let text = (format!("is {written}"), right);
-        self.context
-            .findings
-            .refuse(location(node), &self.key(key), text)
+        let Key { least, most, .. } = self.declaration(key)?;
+        let text = (format!("is {written}"), format!("give {least} to {most}"));
+        let findings = self.context.findings;
+        findings.refuse(location(node), &self.key(key), text)
     }
 
     /// A number within the declared bounds, which may be absent. `unit` follows the bounds in the remedy.
     pub(crate) fn number_within(
         &self,
-        key: &'static str,
+        key: &str,
         unit: &str,
     ) -> Result<Option<u64>, AlreadyReported> {
         let Some(found) = self.number(key) else {
@@ -97,51 +90,49 @@ impl Section<'_> {
                 Ok(None)
             };
         };
-        let declared = self.keys.get(key).map(|key| key.kind);
-        let (least, most) = match declared {
-            Some(Kind::Number { least, most }) => (least, most),
-            _ => (0, u64::MAX),
-        };
+        let declared = self.declaration(key).ok_or(AlreadyReported)?;
+        let (least, most) = (declared.least, declared.most);
         match u64::try_from(found.value) {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
             _ => {
-                let text = (
-                    format!("is {}", found.value),
-                    format!("give {least} to {most}{unit}"),
-                );
-                self.refuse_value::<(), _>(&found, text);
+                let right = format!("give {least} to {most}{unit}");
+                self.refuse_value::<(), _>(&found, (format!("is {}", found.value), right));
                 Err(AlreadyReported)
             }
         }
     }
 
-    /// A boolean, `default` where absent.
-    pub(crate) fn flag(&self, key: &'static str, default: bool) -> bool {
-        self.optional_flag(key).map_or(default, |found| found.value)
+    /// The same, or the declared default where it is absent.
+    pub(crate) fn number_or_default(&self, key: &str, unit: &str) -> Option<u64> {
+        let given = self.number_within(key, unit).ok()?;
+        given.or_else(|| self.declaration(key)?.default.as_ref()?.as_u64())
     }
 
-    /// The choice of a switch that is off by default.
-    pub(crate) fn choose<T>(&self, key: &'static str, on: T, off: T) -> T {
-        if self.flag(key, false) { on } else { off }
+    /// A boolean; the declared default where it is absent.
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        let default = || self.declaration(key)?.default.as_ref()?.as_bool();
+        match self.optional_flag(key) {
+            Some(found) => found.value,
+            None => default().unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn choose<T>(&self, key: &str, on: T, off: T) -> T {
+        if self.flag(key) { on } else { off }
     }
 
     /// A boolean that may be left out on purpose.
-    pub(crate) fn optional_flag(&self, key: &'static str) -> Option<Found<bool>> {
+    pub(crate) fn optional_flag(&self, key: &str) -> Option<Found<bool>> {
         let node = self.node(key)?;
         match &node.value {
             Node::Null => None,
             Node::Boolean(value) => Some(self.found(key, node, *value)),
-            Node::Integer(_)
-            | Node::Large(_)
-            | Node::Float(_)
-            | Node::Text(_)
-            | Node::List(_)
-            | Node::Map(_) => self.wrong_kind(key, node, "`true` or `false`"),
+            _ => self.wrong_kind(&self.key(key), node, "`true` or `false`"),
         }
     }
 
     /// A list of texts. Null and empty members are left out.
-    pub(crate) fn texts(&self, key: &'static str) -> Vec<Found<String>> {
+    pub(crate) fn texts(&self, key: &str) -> Vec<Found<String>> {
         self.items(key)
             .into_iter()
             .filter_map(|(index, node)| {
@@ -153,71 +144,62 @@ impl Section<'_> {
                         location: location(node),
                         key,
                     }),
-                    None => {
-                        let text = (format!("is {}", node.value.kind()), "it must be text");
-                        self.context.findings.refuse(location(node), &key, text)
-                    }
+                    None => self.wrong_kind(&key, node, "text"),
                 }
             })
             .collect()
     }
 
-    /// The same without their locations.
-    pub(crate) fn plain_texts(&self, key: &'static str) -> Vec<String> {
+    pub(crate) fn plain_texts(&self, key: &str) -> Vec<String> {
         let found = self.texts(key).into_iter();
         found.map(|found| found.value).collect()
     }
 
     /// A map from text to text; scalars keep their spelling, anything nested is refused.
-    pub(crate) fn text_map(&self, key: &'static str) -> Vec<(String, String)> {
+    pub(crate) fn text_map(&self, key: &str) -> Vec<(String, String)> {
         let section = self.section(key);
         section
             .entries
             .iter()
             .filter_map(|(name, node)| {
-                let Some(value) = self.context.document.spelling(node) else {
-                    let text = (format!("is {}", node.value.kind()), "it must be text");
-                    return self.context.findings.refuse(
-                        location(node),
-                        &section.key(&name.value),
-                        text,
-                    );
-                };
-                Some((name.value.clone(), value))
+                let value = self.context.document.spelling(node);
+                let value = value.or_else(|| {
+                    let key = section.key(&name.value);
+                    self.wrong_kind(&key, node, "text")
+                });
+                Some((name.value.clone(), value?))
             })
             .collect()
     }
 
-    /// Every text below this section whose key matches; not those of free-form maps.
-    pub(crate) fn texts_below(&self, is_wanted: fn(&Key) -> bool) -> Vec<Found<String>> {
+    /// All certificates below this section.
+    pub(crate) fn certificates(&self) -> Vec<Found<String>> {
         let texts = self.keys.iter().map(|key| match key.kind {
-            Kind::Section(_) => self.section(key.name).texts_below(is_wanted),
-            Kind::Sections(_) => self
-                .sections(key.name)
-                .iter()
-                .flat_map(|section| section.texts_below(is_wanted))
-                .collect(),
-            _ if is_wanted(key) => self.text(key.name).into_iter().collect(),
+            Kind::Section => self.section(&key.name).certificates(),
+            Kind::Sections => {
+                let sections = self.sections(&key.name);
+                sections.iter().flat_map(Self::certificates).collect()
+            }
+            Kind::Certificates => self.text(&key.name).into_iter().collect(),
             _ => Vec::new(),
         });
         texts.flatten().collect()
     }
 
     /// A free-form map that passes through with its YAML types.
-    pub(crate) fn free_map(&self, key: &'static str) -> Map<String, Value> {
+    pub(crate) fn free_map(&self, key: &str) -> Map<String, Value> {
         let section = self.section(key);
         section.all_as_json()
     }
 
     /// A map from names to numbers. They pass through as they are.
-    pub(crate) fn amounts(&self, key: &'static str) -> Map<String, Value> {
+    pub(crate) fn amounts(&self, key: &str) -> Map<String, Value> {
         let section = self.section(key);
         for (name, node) in section.entries {
-            if !matches!(
-                node.value,
-                Node::Integer(_) | Node::Large(_) | Node::Float(_)
-            ) {
-                section.wrong_kind::<()>(&name.value, node, "a number without quotes");
+            let value = &node.value;
+            if !matches!(value, Node::Integer(_) | Node::Large(_) | Node::Float(_)) {
+                let key = section.key(&name.value);
+                section.wrong_kind::<()>(&key, node, "a number without quotes");
             }
         }
         section.all_as_json()
@@ -233,7 +215,7 @@ impl Section<'_> {
     }
 
     /// The value of a key as JSON, null where absent.
-    pub(crate) fn json(&self, key: &'static str) -> Option<Found<Value>> {
+    pub(crate) fn json(&self, key: &str) -> Option<Found<Value>> {
         let node = self.node(key)?;
         match node.value.to_json() {
             Value::Null => None,

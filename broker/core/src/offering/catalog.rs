@@ -1,7 +1,7 @@
 //! The catalog as platforms read it (`spec/contracts/broker-behaviour.md` §3.2, `spec/contracts/osb-api.md` §2).
 
 use odb_api_types::ids::{OfferingId, PlanId};
-use odb_config::{InstanceFetching, MaintenanceInfo, Offering, Plan, PlanVersion};
+use odb_config::{MaintenanceInfo, Offering, Plan, PlanVersion};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub enum CatalogError {
 }
 
 /// The complete catalog.
-pub fn catalog(offering: &Offering, schemas: &Schemas, instances: InstanceFetching) -> Value {
+pub fn catalog(offering: &Offering, schemas: &Schemas, instances_retrievable: bool) -> Value {
     let mut service = Map::new();
     let mut set = |key: &str, value: Value| service.insert(key.to_owned(), value);
     set("id", json!(offering.id));
@@ -33,7 +33,7 @@ pub fn catalog(offering: &Offering, schemas: &Schemas, instances: InstanceFetchi
     set("description", json!(offering.description));
     set("bindable", json!(offering.bindable));
     set("plan_updateable", json!(offering.plan_updatable));
-    if instances == InstanceFetching::Offered {
+    if instances_retrievable {
         set("instances_retrievable", json!(true));
     }
     if offering.bindings_retrievable {

@@ -6,7 +6,6 @@ use odb_api_types::{
     ids::{BindingId, InstanceId, OfferingId, PlanId},
 };
 use odb_clients::http::Call;
-use odb_config::BackupAgentBindings;
 use serde_json::Value;
 
 use super::{
@@ -73,9 +72,7 @@ impl Operations {
     ) -> Result<Bound, Refused> {
         self.check_in_catalog(&request.service, &request.plan)?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
-        if request.resource.for_backup_agent
-            && self.backup_agent_bindings == BackupAgentBindings::Refused
-        {
+        if request.resource.for_backup_agent && !self.backup_agent_bindings {
             return Err(Refused::BackupAgent);
         }
         let keeping = self.secure_bindings.as_ref();

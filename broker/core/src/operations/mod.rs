@@ -44,7 +44,7 @@ use odb_api_types::{
     ids::{InstanceId, OfferingId, PlanId, RequestId},
 };
 use odb_clients::http::{Call, Deadline};
-use odb_config::{BackupAgentBindings, Offering, Timings};
+use odb_config::{Offering, Timings};
 use odb_redaction::Chain;
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ pub struct Operations {
     counting: Option<Counting>,
     instance_counter: Option<InstanceCounter>,
     secure_bindings: Option<SecureBindings>,
-    backup_agent_bindings: BackupAgentBindings,
+    backup_agent_bindings: bool,
     lifecycle: Lifecycle,
     timings: Timings,
     locks: Locks,
@@ -94,7 +94,7 @@ pub struct BindingSettings {
     /// Where their credentials are kept; without, they go to the platform.
     pub secure: Option<SecureBindings>,
     /// Whether backup agents may bind.
-    pub backup_agents: BackupAgentBindings,
+    pub backup_agents: bool,
     /// How many bindings of one instance are created and deleted at once.
     pub concurrent_per_instance: NonZeroU32,
 }

@@ -39,10 +39,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 use odb_api_types::kind::OperationKind;
 use odb_clients::{credhub::CredHub, director::Director};
-use odb_config::{
-    BoshConfigs, Config, ErrorDetail, Offering, PendingChanges, ServiceSoftware, Timings,
-    UnchangedUpgrades,
-};
+use odb_config::{BoshConfigs, Config, ErrorDetail, Offering, ServiceSoftware, Timings};
 use odb_core::engine::KeptBindings;
 use tokio::{
     runtime::Handle,
@@ -71,8 +68,8 @@ pub struct BoshEngine {
     adapter: ServiceAdapter,
     software: Arc<ServiceSoftware>,
     offering: Arc<Offering>,
-    pending_changes: PendingChanges,
-    unchanged_upgrades: UnchangedUpgrades,
+    skips_pending_changes_check: bool,
+    skips_unchanged_upgrades: bool,
     targets: Arc<Targets>,
     runs: Runs,
     reconcilers: Reconcilers,
@@ -173,8 +170,8 @@ impl BoshEngine {
             adapter,
             software: Arc::new(config.software.clone()),
             offering,
-            pending_changes: config.broker.pending_changes,
-            unchanged_upgrades: config.broker.unchanged_upgrades,
+            skips_pending_changes_check: config.broker.skips_pending_changes_check,
+            skips_unchanged_upgrades: config.broker.skips_unchanged_upgrades,
             targets,
             runs,
             reconcilers: Reconcilers::new(runtime, stopping),

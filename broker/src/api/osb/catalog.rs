@@ -25,7 +25,7 @@ impl Catalog {
         let catalog = offering::catalog(
             operations.offering(),
             operations.schemas(),
-            app.instance_fetching,
+            app.instances_retrievable,
         );
         Self::new(catalog.to_string())
     }

@@ -6,7 +6,6 @@ use actix_web::{
     web::{Bytes, Path},
 };
 use odb_api_types::{code::Code, ids::InstanceId, kind::OperationKind};
-use odb_config::{InstanceFetching, OrganizationAndSpace};
 use odb_core::{
     engine::{Deleted, Started, Upgraded},
     operations::{
@@ -67,7 +66,7 @@ pub(super) async fn provision(
 ) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
     let request = order(instance.clone(), &query, incoming::body(body)?)?;
-    if run.app.organization_and_space == OrganizationAndSpace::Required {
+    if run.app.requires_organization_and_space {
         required(request.organization.clone(), "organization_guid")?;
         required(request.space.clone(), "space_guid")?;
     }
@@ -173,7 +172,7 @@ pub(super) async fn deprovision(
 
 /// Returns a service instance, if the catalog announces it. Parameters are not stored, and so not returned.
 pub(super) async fn fetch(run: Run, path: Path<String>) -> Result<HttpResponse, ApiError> {
-    if run.app.instance_fetching == InstanceFetching::NotOffered {
+    if !run.app.instances_retrievable {
         return Err(not_offered("GetInstance"));
     }
     let instance = incoming::instance_id(path.into_inner())?;

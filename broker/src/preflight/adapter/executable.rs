@@ -9,16 +9,15 @@ use std::{
 };
 
 use odb_api_types::code::Code;
-use odb_config::{Adapter, PlanSchemaSupport};
+use odb_config::Adapter;
 use odb_core::finding::Finding;
 use odb_engine_bosh::adapter::ServiceAdapter;
 
 use crate::preflight::{
-    adapter::schemas,
+    adapter,
     doctor::{
-        chart::Chart,
-        context::{Context, FILE_HAS_ERRORS, timed},
-        subject::{Probe, Subject},
+        chart::{Chart, Probe, Subject},
+        context::{BECAUSE_OF_ERRORS, Context, FILE_HAS_ERRORS, timed},
     },
 };
 
@@ -56,16 +55,16 @@ async fn schemas(
     environment: impl Iterator<Item = (OsString, OsString)>,
     chart: &mut Chart,
 ) {
-    if adapter.plan_schemas == PlanSchemaSupport::Disabled {
+    if !adapter.plan_schemas {
         return chart.not_asked(Probe::Schemas, "`broker.enable_plan_schemas` is off");
     }
     let (Some(offering), Some(broker)) = (context.offering(), context.sections.broker.right())
     else {
-        return chart.not_asked(Probe::Schemas, "because of the errors in the file");
+        return chart.not_asked(Probe::Schemas, BECAUSE_OF_ERRORS);
     };
     let process = ServiceAdapter::new(adapter, &broker.timings, environment);
     let limit = context.timeouts.work().deadline.remaining();
-    let asked = schemas::check(adapter, offering, limit, &process);
+    let asked = adapter::schemas(adapter, offering, limit, &process);
     let (outcome, took) = timed(asked).await;
     let Err(errors) = outcome else {
         let text = format!("of {} plans", offering.plans.len());
@@ -98,19 +97,15 @@ fn unusable(path: &Path) -> Option<(String, String)> {
         let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line).into_owned();
         let interpreter = line.split_whitespace().next().unwrap_or_default();
-        return (!Path::new(interpreter).is_file()).then(|| {
-            (
-                format!("its interpreter `{interpreter}` is not there"),
-                "install the interpreter on this machine, or correct the first line of the adapter"
-                    .to_owned(),
-            )
-        });
+        let wrong = format!("its interpreter `{interpreter}` is not there");
+        let remedy =
+            "install the interpreter on this machine, or correct the first line of the adapter";
+        let is_there = Path::new(interpreter).is_file();
+        return (!is_there).then(|| (wrong, remedy.to_owned()));
     }
     if !start.starts_with(ELF) {
-        return Some((
-            "it is neither an executable of this operating system nor a script with an interpreter (`#!`)".to_owned(),
-            format!("give an executable by `{KEY}`"),
-        ));
+        let wrong = "it is neither an executable of this operating system nor a script with an interpreter (`#!`)";
+        return Some((wrong.to_owned(), format!("give an executable by `{KEY}`")));
     }
     let machine = start
         .get(MACHINE)?
@@ -122,12 +117,9 @@ fn unusable(path: &Path) -> Option<(String, String)> {
         "aarch64" => 183,
         _ => return None,
     };
-    (machine != own).then(|| {
-        (
-            format!("it was built for another processor than this one (`{ARCH}`)"),
-            format!("give an adapter that was built for `{ARCH}`"),
-        )
-    })
+    let wrong = format!("it was built for another processor than this one (`{ARCH}`)");
+    let remedy = format!("give an adapter that was built for `{ARCH}`");
+    (machine != own).then_some((wrong, remedy))
 }
 
 fn start_of(path: &Path) -> io::Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use odb_api_types::code::Code;
-use odb_config::{Config, Plan, PlanSchemaSupport};
+use odb_config::{Config, Plan};
 use odb_core::{
     finding::Finding,
     offering::{ParametersOf, Schemas},
@@ -15,7 +15,7 @@ use odb_engine_bosh::{
 use serde_json::Map;
 
 use crate::preflight::{
-    adapter::schemas,
+    adapter,
     check::{Findings, in_one_clause},
 };
 
@@ -27,12 +27,12 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
         .buffered(config.broker.timings.adapter_processes)
         .collect()
         .await;
-    let schemas = if tried
-        .iter()
-        .flat_map(|tried| &tried.errors)
-        .any(is_rejection)
-    {
-        schemas_of(config, adapter).await
+    let mut errors = tried.iter().flat_map(|tried| &tried.errors);
+    let schemas = if errors.any(is_rejection) && config.adapter.plan_schemas {
+        // Errors in the schemas are reported elsewhere.
+        let limit = config.broker.timings.start_up;
+        let schemas = adapter::schemas(&config.adapter, &config.offering, limit, adapter).await;
+        schemas.unwrap_or_default()
     } else {
         Schemas::default()
     };
@@ -76,17 +76,6 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
 /// The adapter has ended with a failure, as it does when it misses a parameter.
 fn is_rejection(error: &TrialError) -> bool {
     matches!(error, TrialError::Adapter(AdapterError::Failed { .. }))
-}
-
-async fn schemas_of(config: &Config, adapter: &ServiceAdapter) -> Schemas {
-    if config.adapter.plan_schemas == PlanSchemaSupport::Disabled {
-        return Schemas::default();
-    }
-    let limit = config.broker.timings.start_up;
-    // Errors in the schemas are reported elsewhere.
-    schemas::check(&config.adapter, &config.offering, limit, adapter)
-        .await
-        .unwrap_or_default()
 }
 
 /// Whether the broker itself would refuse an order without parameters.

@@ -1,6 +1,5 @@
 //! Certificates: the broker's own, those of servers, and trust roots.
 
-pub(crate) mod of_file;
 pub(crate) mod of_server;
 pub(crate) mod own;
 pub(crate) mod trust;
@@ -17,7 +16,9 @@ fn days_left(end: Timestamp, now: Timestamp) -> Option<i64> {
     (days < NOTICE_DAYS).then_some(days)
 }
 
-/// The day, in UTC.
 fn day(time: Timestamp) -> Date {
     time.to_zoned(TimeZone::UTC).date()
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,11 +16,18 @@ use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
 
 use super::{
     day, days_left,
+    own::first_to_expire,
     trust::{Authorities, SystemStore},
 };
-use crate::preflight::{
-    doctor::{chart::Chart, context::TooSlow, subject::Probe},
-    server::reach::Server,
+use crate::{
+    api::OwnCertificate,
+    preflight::{
+        doctor::{
+            chart::{Chart, Probe},
+            context::TooSlow,
+        },
+        server::Server,
+    },
 };
 
 /// Reads a server's certificates in a handshake without verification, and then verifies them with the broker's trust
@@ -138,16 +145,10 @@ impl Authorities<'_> {
         )
     }
 
-    /// The names of the trusted authorities.
     fn names(&self) -> String {
-        let mut names: Vec<String> = self
-            .configured
-            .iter()
-            .map(|(key, pem)| {
-                let subjects = subjects(pem);
-                format!("`{key}` ({})", subjects.join(", "))
-            })
-            .collect();
+        let configured = self.configured.iter();
+        let names = configured.map(|(key, pem)| format!("`{key}` ({})", subjects(pem).join(", ")));
+        let mut names: Vec<String> = names.collect();
         if names.is_empty() || self.system == SystemStore::Beside {
             names.push("the operating system's authorities".to_owned());
         }
@@ -166,15 +167,10 @@ impl Authorities<'_> {
 /// The subjects of the certificates in a PEM text, each between back-ticks.
 fn subjects(pem: &str) -> Vec<String> {
     let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
-    certificates
-        .filter_map(|der| {
-            let (_, certificate) = x509_parser::parse_x509_certificate(&der).ok()?;
-            Some(format!("`{}`", certificate.subject()))
-        })
-        .collect()
+    let read = certificates.filter_map(|der| OwnCertificate::of(&der));
+    read.map(|known| format!("`{}`", known.subject)).collect()
 }
 
-/// The error, the remedy, and the key to check.
 fn explain(
     error: &rustls::Error,
     shown: &Shown,
@@ -191,51 +187,46 @@ fn explain(
     match reason {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             let (whose, end) = shown.ended(now);
+            let came = format!("the certificate of `{whose}` has ended on {end}");
             let remedy = "renew the server's certificate; if it has not expired, set the clock of this machine";
-            (
-                format!("the certificate of `{whose}` has ended on {end}"),
-                remedy.to_owned(),
-                of_the_server,
-            )
+            (came, remedy.to_owned(), of_the_server)
         }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
-            format!("{shown}: it begins in the future"),
-            "set the clock of this machine, or wait".to_owned(),
-            of_the_server,
-        ),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            let remedy = "set the clock of this machine, or wait";
+            let came = format!("{shown}: it begins in the future");
+            (came, remedy.to_owned(), of_the_server)
+        }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             let names = if shown.names.is_empty() {
                 "no name at all (a common name does not count)".to_owned()
             } else {
                 format!("`{}`", shown.names.join("`, `"))
             };
+            let came = format!("the certificate is for {names}, not for `{name}`");
             let correct = server.source.remedy();
-            (
-                format!("the certificate is for {names}, not for `{name}`"),
-                format!(
-                    "{correct} so that it has a name of the certificate, or have a certificate made for `{name}`"
-                ),
-                of_the_server,
-            )
+            let remedy = format!(
+                "{correct} so that it has a name of the certificate, or have a certificate made for `{name}`"
+            );
+            (came, remedy, of_the_server)
         }
         CertificateError::UnknownIssuer | CertificateError::UnknownRevocationStatus => {
             of_an_unknown_issuer(shown, server)
         }
         reason if is_of_a_namesake(reason) => of_an_unknown_issuer(shown, server),
-        reason if is_of_an_authority(reason) => (
-            format!("{shown}: it is that of an authority (`CA:TRUE`)"),
-            format!(
+        reason if is_of_an_authority(reason) => {
+            let came = format!("{shown}: it is that of an authority (`CA:TRUE`)");
+            let remedy = format!(
                 "give this very certificate by `{key}`, or have one made for the server without `CA:TRUE`"
-            ),
-            Some(key),
-        ),
-        _ => (
-            format!("{shown}: {error}"),
-            format!(
+            );
+            (came, remedy, Some(key))
+        }
+        _ => {
+            let came = format!("{shown}: {error}");
+            let remedy = format!(
                 "have a certificate made that clients of TLS take, or give the right authority by `{key}`"
-            ),
-            Some(key),
-        ),
+            );
+            (came, remedy, Some(key))
+        }
     }
 }
 
@@ -246,35 +237,33 @@ fn of_an_unknown_issuer(
     let (authorities, issuer) = (&server.authorities, &shown.top_issuer);
     let key = authorities.key;
     let (came, remedy) = if let Some(key) = authorities.namesake(issuer) {
-        (
-            format!("{shown}; `{key}` has an authority of that name, and it is another one"),
-            format!("give the present certificate of `{issuer}` by `{key}`: it has been replaced"),
-        )
+        let came = format!("{shown}; `{key}` has an authority of that name, and it is another one");
+        let remedy =
+            format!("give the present certificate of `{issuer}` by `{key}`: it has been replaced");
+        (came, remedy)
     } else {
-        let (cached, correct) = (authorities.names(), server.source.remedy());
-        (
-            format!("{shown}, which no trusted authority has signed; trusted are {cached}"),
-            format!("give the certificate of `{issuer}` by `{key}`, or {correct}"),
-        )
+        let (trusted, correct) = (authorities.names(), server.source.remedy());
+        let came = format!("{shown}, which no trusted authority has signed; trusted are {trusted}");
+        let remedy = format!("give the certificate of `{issuer}` by `{key}`, or {correct}");
+        (came, remedy)
     };
     (came, remedy, Some(key))
 }
 
-/// The content of a chain.
 struct Shown {
+    /// Those that can be read, the server's own first.
+    certificates: Vec<OwnCertificate>,
     subject: String,
     issuer: String,
-    /// The issuer of the last certificate.
     top_issuer: String,
     names: Vec<String>,
-    ends: Vec<(String, Timestamp)>,
 }
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`, issued by `{}`", self.subject, self.issuer)?;
-        match self.ends.first() {
-            Some((_, end)) => write!(f, ", until {}", day(*end)),
+        match self.certificates.first() {
+            Some(own) => write!(f, ", until {}", day(own.not_after)),
             None => Ok(()),
         }
     }
@@ -290,39 +279,29 @@ impl Shown {
         let own = read.first();
         let text = |name: Option<String>| name.unwrap_or_else(|| "unknown".to_owned());
         Self {
+            certificates: chain.iter().filter_map(OwnCertificate::of).collect(),
             subject: text(own.map(|own| own.subject().to_string())),
             issuer: text(own.map(|own| own.issuer().to_string())),
             top_issuer: text(read.last().map(|last| last.issuer().to_string())),
             names: own.map(names).unwrap_or_default(),
-            ends: read
-                .iter()
-                .filter_map(|certificate| {
-                    let end = certificate.validity().not_after.timestamp();
-                    let whose = certificate.subject().to_string();
-                    Some((whose, Timestamp::from_second(end).ok()?))
-                })
-                .collect(),
         }
     }
 
     /// The certificate that ends first, if that is soon.
     fn first_end(&self, now: Timestamp) -> Option<(&str, Date)> {
-        let (whose, end) = self.ends.iter().min_by_key(|(_, end)| *end)?;
-        days_left(*end, now).map(|_| (whose.as_str(), day(*end)))
+        let first = first_to_expire(&self.certificates)?;
+        let end = first.not_after;
+        days_left(end, now).map(|_| (first.subject.as_str(), day(end)))
     }
 
     /// The expired certificate; the server's own if that is unclear.
     fn ended(&self, now: Timestamp) -> (&str, String) {
-        let over = self.ends.iter().find(|(_, end)| *end < now);
-        over.or(self.ends.first()).map_or_else(
-            || {
-                (
-                    self.subject.as_str(),
-                    "a day that cannot be read".to_owned(),
-                )
-            },
-            |(whose, end)| (whose.as_str(), day(*end).to_string()),
-        )
+        let mut certificates = self.certificates.iter();
+        let over = certificates.find(|certificate| certificate.not_after < now);
+        match over.or(self.certificates.first()) {
+            Some(ended) => (&ended.subject, day(ended.not_after).to_string()),
+            None => (&self.subject, "a day that cannot be read".to_owned()),
+        }
     }
 }
 

@@ -1,30 +1,29 @@
-//! The broker's own certificate and key: read at the start, monitored later, and checked by `doctor`.
+//! The broker's own certificate and key: read at the start, monitored later, and checked by `check` and `doctor`.
 
-use std::time::Duration;
+use std::{io, path::Path, time::Duration};
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
-use odb_config::{Broker, Reported};
+use odb_config::{Broker, TlsFiles};
 use odb_core::{finding::Finding, metrics::metrics, operations::Lifecycle};
 use odb_redaction::Chain;
 
 use crate::{
-    api::{OldClients, OwnCertificate, OwnTls, load_tls},
+    api::{CertificateError, OldClients, OwnCertificate, OwnTls, load_tls, read_chain, read_key},
     preflight::{
         certificates::{day, days_left},
         doctor::{
-            chart::Chart,
+            chart::{Chart, Probe, Subject},
             context::{Context, FILE_HAS_ERRORS},
-            subject::{Probe, Subject},
         },
         start::Checked,
     },
 };
 
-const KEY: &str = "broker.tls.cert_file";
+const CERTIFICATE_KEY: &str = "broker.tls.cert_file";
+const KEY_KEY: &str = "broker.tls.key_file";
 const DAY: Duration = Duration::from_hours(24);
 
-/// Reads certificate and key where HTTPS is configured.
 pub(crate) fn check(broker: &Broker) -> Checked<Option<OwnTls>> {
     let tls = broker.tls.as_ref().map(load_tls).transpose();
     let tls = tls.map_err(|error| {
@@ -52,22 +51,18 @@ pub(crate) fn watch(tls: &OwnTls, lifecycle: &Lifecycle) {
         return;
     };
     let expiries = &metrics().certificates;
-    expiries.expires(KEY, first.not_after.as_second());
+    expiries.expires(CERTIFICATE_KEY, first.not_after.as_second());
     let stopping = lifecycle.stopping();
     lifecycle.runtime().spawn(async move {
-        loop {
+        let mut daily = tokio::time::interval(DAY);
+        while stopping.run_until_cancelled(daily.tick()).await.is_some() {
             for certificate in &chain {
                 warn_of(certificate, Timestamp::now());
-            }
-            tokio::select! {
-                () = tokio::time::sleep(DAY) => {}
-                () = stopping.cancelled() => return,
             }
         }
     });
 }
 
-/// The certificate of a chain that expires first, which limits the chain.
 pub(crate) fn first_to_expire(chain: &[OwnCertificate]) -> Option<&OwnCertificate> {
     chain.iter().min_by_key(|certificate| certificate.not_after)
 }
@@ -80,20 +75,20 @@ fn warn_of(certificate: &OwnCertificate, now: Timestamp) {
     if days < 0 {
         tracing::error!(
             code = %Code::CertificateExpiry, %subject, %expiry,
-            "a certificate in `{KEY}` has expired: clients do not connect any more; renew it and restart the broker (BOSH: \
+            "a certificate in `{CERTIFICATE_KEY}` has expired: clients do not connect any more; renew it and restart the broker (BOSH: \
              `tls.certificate` of the job, then deploy)"
         );
     } else {
         tracing::warn!(
             code = %Code::CertificateExpiry, %subject, %expiry, days,
-            "a certificate in `{KEY}` expires soon; renew it and restart the broker (BOSH: `tls.certificate` of the job, then deploy)"
+            "a certificate in `{CERTIFICATE_KEY}` expires soon; renew it and restart the broker (BOSH: `tls.certificate` of the job, then deploy)"
         );
     }
 }
 
 /// Reads certificate and key as a start does, for the doctor.
 pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
-    let Reported::Right(broker) = &context.sections.broker else {
+    let Some(broker) = context.sections.broker.right() else {
         return context.left_out(Subject::OwnCertificate, FILE_HAS_ERRORS);
     };
     let mut chart = context.chart(Subject::OwnCertificate);
@@ -105,32 +100,127 @@ pub(crate) fn look(context: &Context<'_>, now: Timestamp) -> Chart {
     let file = files.certificate.display();
     let finding = |code, came, remedy: &str| {
         let tried = format!("to read `{file}` and `{}`", files.key.display());
-        Finding::tried(code, Some(KEY), tried, came, remedy)
+        Finding::tried(code, Some(CERTIFICATE_KEY), tried, came, remedy)
     };
-    let tls = match load_tls(files) {
-        Ok(tls) => tls,
+    let loaded = load_tls(files);
+    match loaded.as_ref().map(|tls| first_to_expire(&tls.chain)) {
         Err(error) => {
-            let came = Chain(&error).to_string();
+            let came = Chain(error).to_string();
             let finding = finding(Code::Certificate, came, error.remedy());
             chart.found(Probe::Certificate, None, finding);
-            return chart;
         }
-    };
-    let Some(first) = first_to_expire(&tls.chain) else {
-        chart.fine(Probe::Certificate, None, format!("`{file}`"));
-        return chart;
-    };
-    let (subject, day) = (&first.subject, day(first.not_after));
-    if days_left(first.not_after, now).is_some() {
-        let came = format!("the certificate of `{subject}` in `{file}` ends on {day}");
-        let remedy = "put a new chain into that file, and restart the broker";
-        let finding = finding(Code::CertificateExpiry, came, remedy).warning();
-        chart.found(Probe::Certificate, None, finding);
-    } else {
-        let text = format!("`{subject}`, until {day}");
-        chart.fine(Probe::Certificate, None, text);
+        Ok(None) => chart.fine(Probe::Certificate, None, format!("`{file}`")),
+        Ok(Some(first)) => {
+            let (subject, day) = (&first.subject, day(first.not_after));
+            if days_left(first.not_after, now).is_some() {
+                let came = format!("the certificate of `{subject}` in `{file}` ends on {day}");
+                let remedy = "put a new chain into that file, and restart the broker";
+                let finding = finding(Code::CertificateExpiry, came, remedy).warning();
+                chart.found(Probe::Certificate, None, finding);
+            } else {
+                let text = format!("`{subject}`, until {day}");
+                chart.fine(Probe::Certificate, None, text);
+            }
+        }
     }
     chart
+}
+
+type Wrong = (String, &'static str);
+
+/// Checks the broker's own certificate and key: each on its own, so that neither hides the other, then together.
+pub(crate) fn of_own(files: &TlsFiles, now: Timestamp) -> Vec<Finding> {
+    let file = files.certificate.display();
+    let failed =
+        |key, (found, remedy): Wrong| Finding::error(Code::Certificate, key, found, remedy);
+    let warning = |found, remedy| {
+        Finding::error(Code::CertificateExpiry, CERTIFICATE_KEY, found, remedy).warning()
+    };
+    let mut findings = Vec::new();
+    let key = read_key(&files.key);
+    if let Err(error) = &key {
+        let remedy = "give that of the broker's certificate";
+        let wrong = unusable(&files.key, error, "private key", remedy);
+        findings.push(failed(KEY_KEY, wrong));
+    }
+    let chain = match read_chain(&files.certificate) {
+        Ok((_, chain)) => chain,
+        Err(error) => {
+            let remedy = "give the broker's certificate chain";
+            let wrong = unusable(&files.certificate, &error, "certificate", remedy);
+            findings.push(failed(CERTIFICATE_KEY, wrong));
+            return findings;
+        }
+    };
+    let Some((own, others)) = chain.split_first() else {
+        return findings;
+    };
+    let (begin, end) = (own.not_before, own.not_after);
+    let days = days_left(end, now);
+    if now < begin {
+        let begins = day(begin);
+        let wrong = (
+            format!("is `{file}`, whose certificate begins on {begins}, which is in the future"),
+            "correct the clock of this machine if it is slow; otherwise configure a certificate that is already valid",
+        );
+        findings.push(failed(CERTIFICATE_KEY, wrong));
+        return findings;
+    }
+    if days.is_some_and(|days| days < 0) {
+        let wrong = (
+            format!("is `{file}`, whose certificate expired on {}", day(end)),
+            "renew it (BOSH: `tls.certificate` of the job, then deploy)",
+        );
+        findings.push(failed(CERTIFICATE_KEY, wrong));
+        return findings;
+    }
+    if key.is_ok()
+        && let Some(wrong) = of_no_use_together(files)
+    {
+        findings.push(failed(KEY_KEY, wrong));
+    }
+    if days.is_some() {
+        let found = format!("is `{file}`, whose certificate expires on {}", day(end));
+        findings.push(warning(found, "renew it in time"));
+    }
+    // The other certificates in the file may be more than clients need.
+    if let Some(first) = first_to_expire(others)
+        && days_left(first.not_after, now).is_some()
+    {
+        let day = day(first.not_after);
+        let found = format!("is `{file}`, with a certificate in its chain that expires on {day}");
+        findings.push(warning(found, "renew the chain"));
+    }
+    findings
+}
+
+fn unusable(file: &Path, error: &CertificateError, what: &str, remedy: &'static str) -> Wrong {
+    let file = file.display();
+    let (why, remedy) = match error {
+        CertificateError::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            ("does not exist".to_owned(), "give a PEM file")
+        }
+        CertificateError::Unreadable { source, .. } => (
+            format!("cannot be read: {source}"),
+            "give a PEM file that the broker's user may read",
+        ),
+        _ => (format!("has no {what} in PEM form"), remedy),
+    };
+    (format!("is `{file}`, which {why}"), remedy)
+}
+
+fn of_no_use_together(files: &TlsFiles) -> Option<Wrong> {
+    let error = load_tls(files).err()?;
+    let cause = Chain(&error);
+    match &error {
+        // Its validity period was checked before.
+        CertificateError::NotYetValid { .. } | CertificateError::Expired { .. } => None,
+        CertificateError::Unusable { .. } => Some((
+            format!("is a key that does not go with the certificate: {cause}"),
+            "give that of the broker's certificate",
+        )),
+        _ => Some((format!("cannot be used: {cause}"), "check `broker.tls`")),
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,21 @@
 //! The trusted certificates of each upstream (`docs/contributing/security.md`).
 
+use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};
 use odb_config::{
-    Bosh, CloudFoundry, CredHubAccess, RuntimeCredHub, ServiceInstancesApi, Verification,
+    Bosh, CertificateText, CloudFoundry, CredHubAccess, Inspection, RuntimeCredHub,
+    ServiceInstancesApi, Verification,
 };
 use odb_core::finding::Finding;
+use odb_redaction::Chain;
+use rustls_pki_types::{CertificateDer, pem::PemObject};
 
-use crate::preflight::start::Checked;
+use super::{day, days_left};
+use crate::{api::OwnCertificate, preflight::start::Checked};
 
-/// The trusted certificates for a server.
+const UNUSABLE: &str = "give one or more in PEM form, or leave it out";
+
 #[derive(Clone, Debug)]
 pub(crate) struct Authorities<'a> {
     /// Those that are configured, and by which key.
@@ -40,12 +46,10 @@ impl<'a> Authorities<'a> {
         }
     }
 
-    /// The Director's CredHub and its UAA.
     pub(crate) fn of_directors_credhub(access: &'a CredHubAccess) -> Self {
         Self::verified([("bosh_credhub.root_ca_cert", &access.ca_certs)])
     }
 
-    /// The CredHub of applications and its UAA.
     pub(crate) fn of_runtime_credhub(section: &'a RuntimeCredHub) -> Self {
         Self::verified([
             ("credhub.ca_cert", &section.ca_cert),
@@ -53,7 +57,6 @@ impl<'a> Authorities<'a> {
         ])
     }
 
-    /// The Cloud Controller and its UAA.
     pub(crate) fn of_cloud_foundry(cf: &'a CloudFoundry) -> Self {
         Self {
             verification: cf.verification,
@@ -65,7 +68,6 @@ impl<'a> Authorities<'a> {
         }
     }
 
-    /// The service instances API.
     pub(crate) fn of_instances_api(api: &'a ServiceInstancesApi) -> Self {
         Self {
             verification: api.verification,
@@ -122,23 +124,43 @@ impl<'a> Authorities<'a> {
 }
 
 fn error(key: &'static str, source: &TrustError) -> Finding {
-    let code = Code::ConfigurationInvalid;
-    let finding = match source {
-        TrustError::NoSystemStore { .. } => Finding::error(
-            code,
-            key,
+    let is_in_file = !matches!(source, TrustError::NoSystemStore { .. });
+    let (found, remedy) = if is_in_file {
+        (format!("`{key}` has no usable certificate"), UNUSABLE)
+    } else {
+        (
             format!("there is no `{key}`, and the operating system has no trusted authorities"),
             "give the certificate of the authority there, or to the operating system (BOSH: `trusted_certs`)",
-        ),
-        _ => Finding {
-            is_in_file: true,
-            ..Finding::error(
-                code,
-                key,
-                format!("`{key}` has no usable certificate"),
-                "give one or more in PEM form, or leave it out",
-            )
-        },
+        )
     };
-    finding.because(source)
+    let finding = Finding::error(Code::ConfigurationInvalid, key, found, remedy);
+    Finding {
+        is_in_file,
+        ..finding.because(source)
+    }
+}
+
+pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for CertificateText { key, pem } in &inspection.certificates {
+        let finding =
+            |found, remedy| Finding::error(Code::ConfigurationInvalid, key.clone(), found, remedy);
+        if let Err(error) = Trust::only(pem) {
+            let found = format!("has no usable certificate: {}", Chain(&error));
+            findings.push(finding(found, UNUSABLE));
+            continue;
+        }
+        let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten();
+        for known in certificates.filter_map(|certificate| OwnCertificate::of(&certificate)) {
+            let end = known.not_after;
+            let (found, remedy) = match days_left(end, now) {
+                Some(..0) => ("expired", "give the one that came after it"),
+                Some(_) => ("expires", "renew it in time"),
+                None => continue,
+            };
+            let found = format!("has a certificate that {found} on {}", day(end));
+            findings.push(finding(found, remedy).warning());
+        }
+    }
+    findings
 }

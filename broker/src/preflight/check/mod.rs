@@ -1,28 +1,28 @@
 //! Checks a configuration without serving, and reports all errors at once.
 //!
-//! | file | contents |
-//! | --- | --- |
-//! | `snippet`, `report` | print the findings |
-//!
 //! [`odb_config`] checks the file, the probes of a start check adapter and upstreams, and `certificates` checks
 //! certificates.
 
 mod report;
-mod snippet;
+#[cfg(test)]
+mod tests;
 
 use std::{ffi::OsString, fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 use jiff::Timestamp;
 use odb_api_types::code::Code;
-use odb_config::{Config, ConfigFinding, Inspection, Paths, PlanSchemaSupport};
+use odb_config::{Config, ConfigFinding, Inspection, Paths};
 use odb_core::finding::{Finding, Severity};
 use odb_engine_bosh::{adapter::ServiceAdapter, has_reference, is_reference};
 
-use crate::preflight::{adapter::trial, certificates::of_file as certificates, start};
+use crate::preflight::{
+    adapter::trial,
+    certificates::{own, trust::of_roots},
+    start,
+};
 
-pub use report::Format;
+pub use report::{Colour, Format};
 pub(crate) use report::{count, finding_line, findings_json};
-pub use snippet::Colour;
 
 /// How much a check covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,11 @@ pub enum AdapterCalls {
     LeftOut,
 }
 
-/// The mode bit of a world-readable file.
 const READABLE_BY_OTHERS: u32 = 0o004;
 
 /// The result of a check.
 #[derive(Debug)]
 pub struct Findings {
-    /// The parsed file with its errors and warnings.
     pub(crate) inspection: Inspection,
     pub(crate) not_checked: Vec<&'static str>,
 }
@@ -58,10 +56,8 @@ pub struct Findings {
 impl Findings {
     /// There was nothing to look at.
     pub fn unreadable(file: &Path, error: &io::Error) -> Self {
-        let text = (
-            format!("cannot be read: {error}"),
-            "give the path of a configuration, or `-`",
-        );
+        let wrong = format!("cannot be read: {error}");
+        let text = (wrong, "give the path of a configuration, or `-`");
         Self {
             inspection: Inspection::unreadable(file, text),
             not_checked: vec!["everything else"],
@@ -70,7 +66,7 @@ impl Findings {
 
     /// The findings of a file alone, including its trust roots. No process is started and no upstream is called.
     pub(crate) fn of(inspection: Inspection, now: Timestamp) -> Self {
-        let of_roots = certificates::of_roots(&inspection, now);
+        let of_roots = of_roots(&inspection, now);
         let mut findings = Self {
             inspection,
             not_checked: Vec::new(),
@@ -79,7 +75,6 @@ impl Findings {
         findings
     }
 
-    /// Adds findings with their locations in the file.
     pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Finding>) {
         for finding in found {
             let key = finding.key.unwrap_or_default();
@@ -94,10 +89,9 @@ impl Findings {
         }
     }
 
-    /// In the order of the file.
     pub(crate) fn sorted(mut self) -> Self {
         for findings in [&mut self.inspection.errors, &mut self.inspection.warnings] {
-            findings.sort_by_key(|finding| finding.location().unwrap_or_default());
+            findings.sort_by_key(|finding| finding.location.unwrap_or_default());
         }
         self
     }
@@ -127,8 +121,8 @@ pub async fn check(
     let mut findings = Findings::of(inspection, now);
     findings.add(references(&findings.inspection));
     if paths == Paths::OfThisMachine {
-        let own = findings.inspection.tls.as_ref();
-        let of_own = own.map(|files| certificates::of_own(files, now));
+        let files = findings.inspection.tls.as_ref();
+        let of_own = files.map(|files| own::of_own(files, now));
         findings.add(of_own.unwrap_or_default());
         check_mode(file, &mut findings);
     }
@@ -155,13 +149,10 @@ fn references(inspection: &Inspection) -> Vec<Finding> {
     let found = texts.filter_map(|(key, text)| {
         if is_reference(&text) {
             let found = "is a reference in double parentheses, which nothing resolves";
-            Some(finding(key, found))
-        } else if has_reference(&text) {
-            let found = "has a reference in double parentheses, which nothing resolves";
-            Some(finding(key, found).warning())
-        } else {
-            None
+            return Some(finding(key, found));
         }
+        let found = "has a reference in double parentheses, which nothing resolves";
+        has_reference(&text).then(|| finding(key, found).warning())
     });
     found.collect()
 }
@@ -170,11 +161,8 @@ fn references(inspection: &Inspection) -> Vec<Finding> {
 fn check_mode(file: &Path, findings: &mut Findings) {
     let mode = fs::metadata(file).map(|found| found.permissions().mode());
     if mode.is_ok_and(|mode| mode & READABLE_BY_OTHERS != 0) {
-        let text = (
-            "the file has secrets and every user of this machine can read it",
-            "`chmod o-r` it",
-        );
-        let finding = ConfigFinding::of_file(file, text);
+        let wrong = "the file has secrets and every user of this machine can read it";
+        let finding = ConfigFinding::of_file(file, (wrong, "`chmod o-r` it"));
         findings.inspection.warnings.push(finding);
     }
 }
@@ -185,7 +173,7 @@ async fn check_what_runs(
     findings: &mut Findings,
 ) {
     if reach == Reach::File {
-        if config.adapter.plan_schemas == PlanSchemaSupport::Enabled {
+        if config.adapter.plan_schemas {
             let text = "the adapter's schemas of the plans";
             findings.not_checked.push(text);
         }
@@ -196,7 +184,7 @@ async fn check_what_runs(
         return;
     }
     if calls == AdapterCalls::LeftOut {
-        config.adapter.plan_schemas = PlanSchemaSupport::Disabled;
+        config.adapter.plan_schemas = false;
         let text = "the adapter's answers; `--adapter on` asks for them";
         findings.not_checked.push(text);
     }
@@ -208,9 +196,8 @@ async fn check_what_runs(
         findings.not_checked.push(text);
         start::examine_adapter(&config, variables).await
     };
-    let is_broken = examined
-        .iter()
-        .any(|finding| finding.code == Code::PlanSchemas);
+    let mut codes = examined.iter().map(|finding| finding.code);
+    let is_broken = codes.any(|code| code == Code::PlanSchemas);
     // Findings of the file itself have been added with their lines already.
     let seen_online = examined.into_iter().filter(|finding| !finding.is_in_file);
     findings.add(seen_online.map(as_of_a_start));
@@ -225,7 +212,6 @@ async fn check_what_runs(
     }
 }
 
-/// The finding as a start reports it.
 fn as_of_a_start(finding: Finding) -> Finding {
     let found = match finding.severity {
         Severity::Error => format!("fails: {}", in_one_clause(&finding)),

@@ -1,13 +1,11 @@
 //! The report of a check, for operators and for programs.
 
-use odb_config::ConfigFinding;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use odb_config::{ConfigFinding, Excerpt};
 use odb_core::finding::Severity;
 use serde_json::{Value, json};
 
-use crate::preflight::check::{
-    Findings,
-    snippet::{Colour, snippet},
-};
+use crate::preflight::check::Findings;
 
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +17,15 @@ pub enum Format {
     Snippets(Colour),
     /// One JSON document (`docs/operators/configure.md`).
     Json,
+}
+
+/// Whether a terminal gets colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// It does.
+    On,
+    /// It does not.
+    Off,
 }
 
 impl Findings {
@@ -45,7 +52,6 @@ impl Findings {
         lines.join("\n") + "\n"
     }
 
-    /// All errors, then all warnings.
     pub(crate) fn lines(
         &self,
         show: impl Fn(Severity, &ConfigFinding) -> String,
@@ -60,7 +66,7 @@ impl Findings {
     }
 
     pub(crate) fn file(&self) -> String {
-        self.inspection.file().display().to_string()
+        self.inspection.file.display().to_string()
     }
 
     fn json(&self) -> Value {
@@ -75,8 +81,7 @@ impl Findings {
     }
 }
 
-/// The name of a severity.
-pub(super) fn name(severity: Severity) -> &'static str {
+fn name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -85,8 +90,8 @@ pub(super) fn name(severity: Severity) -> &'static str {
 
 /// `FILE:LINE:COLUMN: SEVERITY: KEY what is wrong; what would be right [CODE]`.
 pub(crate) fn finding_line(severity: Severity, finding: &ConfigFinding) -> String {
-    let file = finding.file().display();
-    let location = match finding.location() {
+    let file = finding.file.display();
+    let location = match finding.location {
         Some((line, column)) => format!("{file}:{line}:{column}"),
         None => file.to_string(),
     };
@@ -95,16 +100,15 @@ pub(crate) fn finding_line(severity: Severity, finding: &ConfigFinding) -> Strin
     format!("{location}: {name}: {}{code}", finding.text())
 }
 
-/// Problems as a JSON document has them.
 pub(crate) fn findings_json(findings: &[ConfigFinding]) -> Value {
     let json = |finding: &ConfigFinding| {
-        let (line, column) = finding.location().unzip();
+        let (line, column) = finding.location.unzip();
         json!({
             "line": line,
             "column": column,
-            "key": finding.key(),
-            "wrong": finding.wrong(),
-            "right": finding.right(),
+            "key": finding.key,
+            "wrong": finding.wrong,
+            "right": finding.right,
             "code": finding.code().map(|code| code.to_string()),
         })
     };
@@ -115,4 +119,48 @@ pub(crate) fn findings_json(findings: &[ConfigFinding]) -> Value {
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
+}
+
+fn snippet(
+    severity: Severity,
+    finding: &ConfigFinding,
+    excerpt: Option<&Excerpt>,
+    colour: Colour,
+) -> String {
+    let level = match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let wrong = match finding.key.as_str() {
+        "" => finding.wrong.clone(),
+        key => format!("`{key}` {}", finding.wrong),
+    };
+    let title = level.with_name(name(severity)).primary_title(wrong);
+    let title = match finding.code() {
+        Some(code) => title.id(code.to_string()),
+        None => title,
+    };
+    let file = finding.file.to_string_lossy();
+    let group = Group::with_title(title);
+    let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    let group = if let Some(excerpt) = excerpt {
+        let marked = AnnotationKind::Primary.span(excerpt.marked.clone());
+        let snippet = Snippet::source(&excerpt.text).line_start(number(excerpt.line));
+        group.element(snippet.path(&*file).fold(false).annotation(marked))
+    } else {
+        let origin = Origin::path(&*file);
+        group.element(match finding.location {
+            Some((line, column)) => origin.line(number(line)).char_column(number(column)),
+            None => origin,
+        })
+    };
+    let group = match finding.right.as_str() {
+        "" => group,
+        right => group.element(Level::HELP.with_name("remedy").message(right)),
+    };
+    let renderer = match colour {
+        Colour::On => Renderer::styled(),
+        Colour::Off => Renderer::plain(),
+    };
+    renderer.render(&[group])
 }

@@ -2,31 +2,25 @@
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind,
     cloud_controller::{CloudController, SEES_ALL},
     http::{StatusCode, address},
-    uaa::{ClientRights, Grant, Token, TokenSource},
+    uaa::{ClientRights, Grant, Token},
 };
-use odb_config::{CloudFoundry, CloudFoundryChecks, Offering};
+use odb_config::{CloudFoundry, Offering};
 use odb_core::finding::Finding;
 use odb_redaction::Chain;
 
+use super::{code_of_plans, connect, plans_in_use};
 use crate::preflight::{
     certificates::trust::Authorities,
-    cloud_controller::connection as start,
     doctor::{
-        chart::Chart,
-        context::{Context, FILE_HAS_ERRORS, timed},
-        subject::{Probe, Subject},
+        chart::{Chart, Probe, Subject},
+        context::{BECAUSE_OF_ERRORS, Context, FILE_HAS_ERRORS, timed},
     },
-    server::{
-        answer::ask,
-        reach::{AddressSource, Server},
-    },
+    server::{AddressSource, Server},
     uaa::{
-        diagnosis::{self as uaa, Applicant, ApplicantKind},
-        grants::{Grants, Side},
-        rights::{CloudControllerRights, missing},
+        self, Applicant,
+        rights::{CloudControllerRights, Grants, Side, missing},
     },
 };
 
@@ -34,7 +28,6 @@ const CLIENT_KEY: &str = "cf.uaa.authentication.client_credentials";
 const PLANS_IN_USE: &str = "to find plans in use that are not offered";
 const USER_KEY: &str = "cf.uaa.authentication.user_credentials";
 
-/// Probes the Cloud Controller and its UAA, at the same time.
 pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let subjects = [Subject::CloudController, Subject::CloudControllerUaa];
     let section = &context.sections.cloud_foundry;
@@ -64,19 +57,19 @@ async fn look_into(
         of_uaa.not_asked(Probe::Answer, why);
         return None;
     };
-    let uaa = Server {
+    let uaa_server = Server {
         url: address::server(cf.uaa_url.as_written()).ok()?,
         source: AddressSource::Key("cf.uaa.url"),
         ..server.clone()
     };
-    of_uaa.uaa.url = Some(uaa.url.clone());
+    of_uaa.uaa.url = Some(uaa_server.url.clone());
     let limits = context.timeouts.limits();
-    let (client, _, tokens) = start::connect(cf, &server.trust, &limits).ok()?;
+    let (client, _, tokens) = connect(cf, &server.trust, &limits).ok()?;
     let applicant = applicant(cf);
-    let (ready, token) = tokio::join!(
-        look_at_controller(&server, &client, chart),
-        look_at_uaa(&uaa, (&tokens, applicant), of_uaa),
-    );
+    let (ready, token) = tokio::join!(look_at_controller(&server, &client, chart), async {
+        uaa::look(&uaa_server, of_uaa).await?;
+        uaa::token(&tokens, applicant, &uaa_server, of_uaa).await
+    });
     let Some(token) = token else {
         ready?;
         chart.not_asked(Probe::Rights, "no token");
@@ -95,26 +88,9 @@ async fn look_into(
 
 fn applicant(cf: &CloudFoundry) -> Applicant<'_> {
     match &cf.credentials {
-        Grant::ClientCredentials { client_id, .. } => Applicant {
-            kind: ApplicantKind::Client,
-            name: client_id,
-            key: CLIENT_KEY,
-        },
-        Grant::Password { username, .. } => Applicant {
-            kind: ApplicantKind::User,
-            name: username,
-            key: USER_KEY,
-        },
+        Grant::ClientCredentials { client_id, .. } => Applicant::Client(client_id, CLIENT_KEY),
+        Grant::Password { username, .. } => Applicant::User(username, USER_KEY),
     }
-}
-
-async fn look_at_uaa(
-    server: &Server<'_>,
-    (tokens, applicant): (&TokenSource, Applicant<'_>),
-    chart: &mut Chart,
-) -> Option<Token> {
-    uaa::look(server, chart).await?;
-    uaa::token(tokens, applicant, server, chart).await
 }
 
 /// Whether further requests are possible.
@@ -124,24 +100,18 @@ async fn look_at_controller(
     chart: &mut Chart,
 ) -> Option<()> {
     server.reach(chart).await?;
-    let answered = ask(server, &[], chart).await?;
-    let versions = client.api_versions(&chart.timeouts.work()).await.ok();
-    let spelled: Vec<String> = [
-        (
-            "version 3",
-            versions.as_ref().and_then(|all| all.v3.as_deref()),
-        ),
-        (
-            "version 2",
-            versions.as_ref().and_then(|all| all.v2.as_deref()),
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(api, version)| Some(format!("{api}: {}", version?)))
-    .collect();
-    let Some(versions) = versions.filter(|_| !spelled.is_empty()) else {
-        return answered.refute("Cloud Controller", server, chart);
+    let answered = server.ask(&[], chart).await?;
+    let versions = client.api_versions(&chart.timeouts.work()).await;
+    let versions = versions
+        .ok()
+        .filter(|all| all.v3.is_some() || all.v2.is_some());
+    let Some(versions) = versions else {
+        return server.refute(answered, "Cloud Controller", chart);
     };
+    let spelled = [("3", &versions.v3), ("2", &versions.v2)].into_iter();
+    let spelled =
+        spelled.filter_map(|(api, all)| Some(format!("version {api}: {}", all.as_ref()?)));
+    let spelled: Vec<String> = spelled.collect();
     let text = format!("Cloud Controller, {}", spelled.join(", "));
     chart.fine(Probe::Answer, answered.took, text);
     match versions.supported() {
@@ -150,22 +120,18 @@ async fn look_at_controller(
             Some(())
         }
         Err(error) => {
-            let finding = Finding::tried(
-                Code::CloudControllerTooOld,
-                Some("cf.url"),
-                "to find a supported version of its API",
-                Chain(&error).to_string(),
-                "upgrade the foundation: version 3.95 or 2.57 is the least",
-            );
+            let (code, came) = (Code::CloudControllerTooOld, Chain(&error).to_string());
+            let tried = "to find a supported version of its API";
+            let remedy = "upgrade the foundation: version 3.95 or 2.57 is the least";
+            let finding = Finding::tried(code, Some("cf.url"), tried, came, remedy);
             chart.failed(Probe::Version, None, finding)
         }
     }
 }
 
-/// The finding for missing scopes of a token.
 fn of_scopes(code: Code, applicant: Applicant<'_>, came: String, remedy: String) -> Finding {
     let tried = format!("the scopes of the token of {applicant}");
-    Finding::tried(code, Some(applicant.key), tried, came, remedy)
+    Finding::tried(code, Some(applicant.key()), tried, came, remedy)
 }
 
 fn update(context: &Context<'_>, applicant: Applicant<'_>, token: &Token) -> String {
@@ -173,10 +139,9 @@ fn update(context: &Context<'_>, applicant: Applicant<'_>, token: &Token) -> Str
         sections: context.sections,
         side: Side::Platform,
     };
-    grants.update(applicant.name, token)
+    grants.update(applicant.name(), token)
 }
 
-/// Compares the broker's read rights with its features.
 fn rights(
     token: &Token,
     context: &Context<'_>,
@@ -184,16 +149,15 @@ fn rights(
     chart: &mut Chart,
 ) -> CloudControllerRights {
     let rights = CloudControllerRights::of(token.scopes());
-    let give = match applicant.kind {
-        ApplicantKind::Client => format!(
+    let give = match applicant {
+        Applicant::Client(..) => format!(
             "give it the authority `cloud_controller.admin` (`{}`); `{}` is enough for the broker, not for the errands that \
              register or delete",
             update(context, applicant, token),
             SEES_ALL[1]
         ),
-        ApplicantKind::User => format!(
-            "put it into the group `cloud_controller.admin` (`uaac member add cloud_controller.admin {}`)",
-            applicant.name
+        Applicant::User(name, _) => format!(
+            "put it into the group `cloud_controller.admin` (`uaac member add cloud_controller.admin {name}`)"
         ),
     };
     let lacking = SEES_ALL.join("`, `");
@@ -281,14 +245,14 @@ async fn plans(
     chart: &mut Chart,
 ) {
     let Some(offering) = context.offering() else {
-        return chart.not_asked(Probe::Plans, "because of the errors in the file");
+        return chart.not_asked(Probe::Plans, BECAUSE_OF_ERRORS);
     };
-    if cf.checks == CloudFoundryChecks::Skipped {
+    if cf.skips_checks {
         let why = "`broker.disable_cf_startup_checks` is set";
         return chart.not_asked(Probe::Plans, why);
     }
     let call = context.timeouts.work();
-    let (outcome, took) = timed(start::plans_in_use(client, &call, offering)).await;
+    let (outcome, took) = timed(plans_in_use(client, &call, offering)).await;
     match outcome {
         Ok(gone) if gone.is_empty() => {
             let text = "every plan with service instances is offered";
@@ -301,16 +265,12 @@ async fn plans(
             }
         }
         Err(source) => {
-            let remedy = match source.kind {
-                FailureKind::Refused {
-                    status: StatusCode::UNAUTHORIZED,
-                    ..
-                } => {
-                    "it does not take the tokens of `cf.uaa.url`: give the UAA of this foundation (`cf curl /` names it)"
-                }
-                _ => "look at the log of the Cloud Controller",
+            let remedy = if source.status() == Some(StatusCode::UNAUTHORIZED) {
+                "it does not take the tokens of `cf.uaa.url`: give the UAA of this foundation (`cf curl /` names it)"
+            } else {
+                "look at the log of the Cloud Controller"
             };
-            let (code, key) = (start::code_of_plans(&source), Some("cf.uaa.url"));
+            let (code, key) = (code_of_plans(&source), Some("cf.uaa.url"));
             let came = Chain(&source).to_string();
             let finding = Finding::tried(code, key, PLANS_IN_USE, came, remedy);
             chart.found(Probe::Plans, took, finding);

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::join_all;
+use odb_api_types::code::Code;
 use odb_clients::{
     ConnectError, ServiceError,
     credhub::{Actor, CredHub, CredHubClient, CredHubVersion, CredentialName, PermittedOperation},
@@ -15,28 +16,23 @@ use odb_redaction::Chain;
 
 use crate::preflight::{
     certificates::trust::Authorities,
-    director::diagnosis as director,
+    director,
     doctor::{
-        chart::Chart,
+        chart::{Chart, Probe, Subject},
         context::{Context, timed},
-        subject::{Probe, Subject},
     },
-    server::{
-        answer::ask,
-        reach::{AddressSource, Server},
-    },
+    server::{AddressSource, Server},
     uaa::{
-        diagnosis::{self as uaa, Applicant, ApplicantKind, is_unauthorized},
-        grants::{Grants, Side},
+        self, Applicant, is_unauthorized,
         rights::{
-            CREDHUB_SCOPES, WITH_CREDENTIALS, WITH_SECRETS, missing, not_permitted, to_permit,
+            CREDHUB_SCOPES, Grants, Side, WITH_CREDENTIALS, WITH_SECRETS, missing, not_permitted,
+            to_permit,
         },
     },
 };
 
 const UNSEEN: &str = "no permission can be seen: there is none, or it lacks `read_acl`";
 
-/// The configuration of one of the two.
 struct Endpoint<'a> {
     context: &'a Context<'a>,
     side: Side,
@@ -44,18 +40,15 @@ struct Endpoint<'a> {
     address: (&'a Address, &'static str),
     authorities: Authorities<'a>,
     client: &'a CredHubClient,
-    /// The key of the client's credentials.
     key: &'static str,
     /// The key by which the authority of its UAA is given.
     uaa_authority: &'static str,
     /// The folder in which all brokers work.
     root: &'static str,
     needed: &'static [PermittedOperation],
-    /// The feature that needs it.
     feature: &'static str,
 }
 
-/// Probes the Director's CredHub and its UAA.
 pub(crate) async fn look_at_the_directors(context: &Context<'_>) -> Vec<Chart> {
     let (section, subject) = (&context.sections.bosh_credhub, Subject::DirectorCredHub);
     let switched_off = "`broker.enable_secure_manifests` is off";
@@ -85,7 +78,6 @@ pub(crate) async fn look_at_the_directors(context: &Context<'_>) -> Vec<Chart> {
     endpoint.look([subject, Subject::DirectorCredHubUaa]).await
 }
 
-/// Probes the CredHub of applications and its UAA.
 pub(crate) async fn look_at_that_of_applications(context: &Context<'_>) -> Vec<Chart> {
     let (section, subject) = (&context.sections.runtime_credhub, Subject::RuntimeCredHub);
     let section = match context.section(section, &[subject], "`credhub` is not configured") {
@@ -118,41 +110,40 @@ impl Endpoint<'_> {
         let (url, key) = (address::server(self.address.0.as_written()), self.address.1);
         let server = Server::configured(url, key, self.authorities.clone(), chart)?;
         server.reach(chart).await?;
-        let answered = ask(&server, &["info"], chart).await?;
+        let answered = server.ask(&["info"], chart).await?;
         let (call, limits) = (chart.timeouts.call(), chart.timeouts.limits());
         let (url, client) = (server.url.as_str(), self.client.clone());
         let credhub = match CredHub::connect(&call, url, &server.trust, client, limits).await {
             Ok(credhub) => credhub,
             Err(ConnectError::UaaAddress { source: error, .. }) => {
-                let finding = Finding::tried(
-                    chart.subject.unreachable(),
-                    None,
-                    "to read where its UAA is",
-                    Chain(&error).to_string(),
-                    "correct `credhub.authentication.uaa.url` in CredHub's own manifest",
-                );
+                let (code, came) = (chart.subject.unreachable(), Chain(&error).to_string());
+                let remedy = "correct `credhub.authentication.uaa.url` in CredHub's own manifest";
+                let finding = Finding::tried(code, None, "to read where its UAA is", came, remedy);
                 return chart.failed(Probe::Answer, answered.took, finding);
             }
-            Err(_) => return answered.refute("CredHub", &server, chart),
+            Err(_) => return server.refute(answered, "CredHub", chart),
         };
         let tokens = credhub.tokens();
-        let mut uaa = Server {
+        let mut uaa_server = Server {
             url: tokens.server(),
             source: AddressSource::Upstream {
                 who: chart.subject.names().0,
                 setting: "`credhub.authentication.uaa.url` in its manifest",
             },
-            ..server.clone()
+            ..server
         };
-        uaa.authorities.key = self.uaa_authority;
-        let text = format!("CredHub, whose tokens come from `{}`", uaa.authority());
+        uaa_server.authorities.key = self.uaa_authority;
+        let text = format!(
+            "CredHub, whose tokens come from `{}`",
+            uaa_server.authority()
+        );
         chart.fine(Probe::Answer, answered.took, text);
         chart.uaa.url = Some(tokens.server());
-        if uaa::look(&uaa, of_uaa).await.is_none() {
+        if uaa::look(&uaa_server, of_uaa).await.is_none() {
             chart.not_asked(Probe::Credentials, "its UAA cannot be reached");
             return None;
         }
-        let token = uaa::token(tokens, self.applicant(), &uaa, chart).await?;
+        let token = uaa::token(tokens, self.applicant(), &uaa_server, chart).await?;
         if !self.may_enter(&token, chart) {
             chart.not_asked(Probe::Version, "the token does not let us in");
             return None;
@@ -166,15 +157,15 @@ impl Endpoint<'_> {
     }
 
     fn applicant(&self) -> Applicant<'_> {
-        Applicant {
-            kind: ApplicantKind::Client,
-            name: &self.client.client_id,
-            key: self.key,
-        }
+        Applicant::Client(&self.client.client_id, self.key)
     }
 
     fn actor(&self) -> Actor {
         Actor::UaaClient(self.client.client_id.clone())
+    }
+
+    fn finding(&self, code: Code, tried: String, came: String, remedy: String) -> Finding {
+        Finding::tried(code, Some(self.key), tried, came, remedy)
     }
 
     fn may_enter(&self, token: &Token, chart: &mut Chart) -> bool {
@@ -187,13 +178,10 @@ impl Endpoint<'_> {
             side: self.side,
         };
         let (feature, update) = (self.feature, grants.update(&self.client.client_id, token));
-        let finding = Finding::tried(
-            chart.subject.credentials_code(),
-            Some(self.key),
-            format!("the scopes of the token of {}", self.applicant()),
-            format!("it lacks `{}`, which {feature} need", missing.join("`, `")),
-            format!("give it what it lacks (`{update}`)"),
-        );
+        let tried = format!("the scopes of the token of {}", self.applicant());
+        let came = format!("it lacks `{}`, which {feature} need", missing.join("`, `"));
+        let remedy = format!("give it what it lacks (`{update}`)");
+        let finding = self.finding(chart.subject.credentials_code(), tried, came, remedy);
         chart.found(Probe::Rights, None, finding);
         false
     }
@@ -223,13 +211,7 @@ impl Endpoint<'_> {
             (subject.unreachable(), remedy)
         };
         let tried = format!("to read from it as {}", self.applicant());
-        Finding::tried(
-            code,
-            Some(self.key),
-            tried,
-            Chain(error).to_string(),
-            remedy,
-        )
+        self.finding(code, tried, Chain(error).to_string(), remedy)
     }
 
     /// CredHub shows permissions to clients that may read them; to others it shows none.
@@ -249,24 +231,21 @@ impl Endpoint<'_> {
             let text = format!("`{}` below `{path}`", operations.join("`, `"));
             chart.fine(Probe::Rights, took, text);
             if self.side == Side::Director
-                && let Some(folder) = director::folder_of_variables(self.context).await
+                && let Some(folder) = director::diagnosis::folder_of_variables(self.context).await
             {
                 self.variables(credhub, folder, chart).await;
             }
             return Some(());
         }
         if permitted.is_empty() && keeps_no_permissions(credhub, chart).await {
-            chart.not_asked(
-                Probe::Rights,
-                "no permission can be seen, and names can: CredHub seems to keep none (`authorization.acls.enabled: false`)",
-            );
+            let why = "no permission can be seen, and names can: CredHub seems to keep none (`authorization.acls.enabled: false`)";
+            chart.not_asked(Probe::Rights, why);
             return Some(());
         }
         let feature = self.feature;
         let wanted = to_permit(self.needed, &permitted);
         let finding = if permitted.is_empty() {
-            let needed = not_permitted(self.needed, &permitted).join("`, `");
-            let came = format!("{UNSEEN}; {feature} need `{needed}`");
+            let came = format!("{UNSEEN}; {feature} need `{}`", lacking.join("`, `"));
             self.of_permissions(&path, came, &wanted, chart).warning()
         } else {
             let came = format!("it lacks `{}`, which {feature} need", lacking.join("`, `"));
@@ -337,13 +316,7 @@ impl Endpoint<'_> {
         let remedy = format!(
             "let an administrator of CredHub permit it: `credhub set-permission -p '{path}' -a {actor} -o {wanted}`"
         );
-        Finding::tried(
-            chart.subject.credentials_code(),
-            Some(self.key),
-            tried,
-            came,
-            remedy,
-        )
+        self.finding(chart.subject.credentials_code(), tried, came, remedy)
     }
 }
 

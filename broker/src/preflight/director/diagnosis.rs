@@ -1,4 +1,4 @@
-//! The Director and its UAA.
+//! The Director and its UAA, and the features of the Director that the enabled options need.
 
 use odb_api_types::code::Code;
 use odb_clients::{
@@ -8,26 +8,21 @@ use odb_clients::{
     http::StatusCode,
     uaa::Token,
 };
-use odb_config::{Bosh, BoshConfigs};
+use odb_config::{Bosh, BoshConfigs, Offering};
 use odb_core::finding::Finding;
 use odb_redaction::Chain;
 
+use super::{config_of_a_trial, open, version};
 use crate::preflight::{
     certificates::trust::Authorities,
-    director::{connection as start, features},
     doctor::{
-        chart::Chart,
-        context::{Context, FILE_HAS_ERRORS, timed},
-        subject::{Probe, Subject},
+        chart::{Chart, Probe, Subject},
+        context::{BECAUSE_OF_ERRORS, Context, FILE_HAS_ERRORS, timed},
     },
-    server::{
-        answer::ask,
-        reach::{AddressSource, Server},
-    },
+    server::{AddressSource, Server},
     uaa::{
-        diagnosis::{self as uaa, Applicant, ApplicantKind},
-        grants::{Grants, Side},
-        rights::DirectorRights,
+        self, Applicant,
+        rights::{DirectorRights, Grants, Side},
     },
 };
 
@@ -45,12 +40,11 @@ pub(crate) async fn folder_of_variables(context: &Context<'_>) -> Option<Credent
     let bosh = context.sections.bosh.right()?;
     let server = server_of(bosh, &mut context.chart(Subject::Director))?;
     let (call, limits) = (context.timeouts.call(), context.timeouts.limits());
-    let director = start::open(&call, bosh, &server.trust, limits).await.ok()?;
+    let director = open(&call, bosh, &server.trust, limits).await.ok()?;
     let info = director.info(&call).await.ok()?;
     format!("/{}", info.name).parse().ok()
 }
 
-/// Probes the Director, and its UAA if it has one.
 pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let subjects = [Subject::Director, Subject::DirectorUaa];
     let bosh = match context.section(&context.sections.bosh, &subjects, FILE_HAS_ERRORS) {
@@ -74,9 +68,9 @@ async fn look_into(
 ) -> Option<()> {
     let server = server_of(bosh, chart)?;
     server.reach(chart).await?;
-    let answered = ask(&server, &["info"], chart).await?;
+    let answered = server.ask(&["info"], chart).await?;
     let (call, limits) = (context.timeouts.work(), context.timeouts.limits());
-    let director = match start::open(&call, bosh, &server.trust, limits).await {
+    let director = match open(&call, bosh, &server.trust, limits).await {
         Ok(director) => director,
         Err(ConnectError::Info { source, .. })
             if matches!(
@@ -84,7 +78,7 @@ async fn look_into(
                 FailureKind::NotUnderstood { .. } | FailureKind::Refused { .. }
             ) =>
         {
-            return answered.refute("Director", &server, chart);
+            return server.refute(answered, "Director", chart);
         }
         Err(error) => {
             let finding = of_connection(&error, &server);
@@ -93,40 +87,32 @@ async fn look_into(
     };
     let info = match director.info(&context.timeouts.call()).await {
         Ok(info) if answered.answer.status() == StatusCode::OK => info,
-        Ok(_) | Err(_) => return answered.refute("Director", &server, chart),
+        Ok(_) | Err(_) => return server.refute(answered, "Director", chart),
     };
     let text = format!(
         "`{}`, {}, users of kind `{}`",
         info.name, info.version, info.authentication
     );
     chart.fine(Probe::Answer, answered.took, text);
-    features::version(&info, context.offering(), chart);
-    features::features(&info, context, chart);
+    compare_version(&info, context.offering(), chart);
+    features(&info, context, chart);
     match &bosh.credentials {
         Credentials::Basic { username, .. } => {
             of_uaa.not_asked(Probe::Answer, "the Director has its own users");
-            let applicant = Applicant {
-                kind: ApplicantKind::User,
-                name: username,
-                key: USER_KEY,
-            };
+            let applicant = Applicant::User(username, USER_KEY);
             identity(&director, applicant, &server, chart).await?;
             let text = "a user of the Director may do everything";
             chart.fine(Probe::Rights, None, text);
         }
         Credentials::Uaa { client_id, .. } => {
             debug_assert!(matches!(info.authentication, Authentication::Uaa { .. }));
-            let applicant = Applicant {
-                kind: ApplicantKind::Client,
-                name: client_id,
-                key: CLIENT_KEY,
-            };
+            let applicant = Applicant::Client(client_id, CLIENT_KEY);
             let token = token(&director, &server, applicant, of_uaa).await?;
             identity(&director, applicant, &server, chart).await?;
             rights(&token, &info, context, applicant, chart)?;
         }
     }
-    features::configs(&director, context, chart).await
+    configs(&director, context, chart).await
 }
 
 async fn token(
@@ -165,29 +151,27 @@ async fn identity(
             chart.fine(Probe::Credentials, took, format!("we are `{user}`"));
             return Some(());
         }
-        Ok(_) => (
-            "the Director does not know us".to_owned(),
-            Code::DirectorCredentials,
-            match applicant.kind {
-                ApplicantKind::User => format!(
-                    "correct `{}`: the Director's manifest has its users at `director.user_management.local.users`",
-                    applicant.key
+        Ok(_) => {
+            let remedy = match applicant {
+                Applicant::User(_, key) => format!(
+                    "correct `{key}`: the Director's manifest has its users at `director.user_management.local.users`"
                 ),
-                ApplicantKind::Client => {
+                Applicant::Client(..) => {
                     "see that the Director takes tokens of the UAA that it names: \
                      `director.user_management.uaa.public_key` in its manifest, and its clock"
                         .to_owned()
                 }
-            },
-        ),
-        Err(error) => (
-            Chain(&error).to_string(),
-            Code::DirectorUnreachable,
-            "look at the Director's log".to_owned(),
-        ),
+            };
+            let came = "the Director does not know us".to_owned();
+            (came, Code::DirectorCredentials, remedy)
+        }
+        Err(error) => {
+            let remedy = "look at the Director's log".to_owned();
+            (Chain(&error).to_string(), Code::DirectorUnreachable, remedy)
+        }
     };
     let tried = format!("`GET /info` of `{}` as {applicant}", server.authority());
-    let finding = Finding::tried(code, Some(applicant.key), tried, came, remedy);
+    let finding = Finding::tried(code, Some(applicant.key()), tried, came, remedy);
     chart.failed(Probe::Credentials, took, finding)
 }
 
@@ -228,7 +212,11 @@ fn rights(
         DirectorRights::Nothing => "may do nothing",
     };
     let keeps_configs = context.bosh_configs() == BoshConfigs::Enabled;
-    let needed: Vec<&str> = [
+    let has_errands = context.has_plan(|plan| {
+        let errands = &plan.lifecycle_errands;
+        !errands.post_deploy.is_empty() || !errands.pre_delete.is_empty()
+    });
+    let uses = [
         (true, "to deploy and to delete service instances"),
         (
             keeps_configs,
@@ -238,14 +226,10 @@ fn rights(
             context.has_dns_bindings(),
             "to make links (`binding_with_dns`)",
         ),
-        (
-            has_lifecycle_errands(context),
-            "to run errands (`lifecycle_errands`)",
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(is_needed, what)| is_needed.then_some(what))
-    .collect();
+        (has_errands, "to run errands (`lifecycle_errands`)"),
+    ];
+    let needed = uses.into_iter().filter(|(is_needed, _)| *is_needed);
+    let needed: Vec<&str> = needed.map(|(_, what)| what).collect();
     let came = format!(
         "it {has} there, having `{}`; `bosh.teams.TEAM.admin` is needed {}",
         scopes.join("`, `"),
@@ -255,31 +239,22 @@ fn rights(
         sections: context.sections,
         side: Side::Director,
     };
-    let update = grants.update(applicant.name, token);
+    let update = grants.update(applicant.name(), token);
     let remedy = format!("give it the authority `bosh.teams.TEAM.admin` (`{update}`)");
     chart.failed(Probe::Rights, None, finding(came, remedy))
 }
 
-fn has_lifecycle_errands(context: &Context<'_>) -> bool {
-    let offering = context.offering().into_iter();
-    let mut plans = offering.flat_map(|offering| &offering.plans);
-    plans.any(|plan| {
-        let errands = &plan.lifecycle_errands;
-        !errands.post_deploy.is_empty() || !errands.pre_delete.is_empty()
-    })
-}
-
 fn of_connection(error: &ConnectError, server: &Server<'_>) -> Finding {
     let (code, key, remedy) = match error {
-        ConnectError::OtherAuthentication { director, .. } => (
-            Code::DirectorCredentials,
-            "bosh.authentication",
-            if director == "uaa" {
-                "give `bosh.authentication.uaa.client_credentials` with a client of the Director's UAA".to_owned()
+        ConnectError::OtherAuthentication { director, .. } => {
+            let remedy = if director == "uaa" {
+                "give `bosh.authentication.uaa.client_credentials` with a client of the Director's UAA"
             } else {
-                "give `bosh.authentication.basic` with a user of the Director".to_owned()
-            },
-        ),
+                "give `bosh.authentication.basic` with a user of the Director"
+            };
+            let key = "bosh.authentication";
+            (Code::DirectorCredentials, key, remedy.to_owned())
+        }
         ConnectError::UnsendableCredentials { .. } => (
             Code::DirectorCredentials,
             "bosh.authentication",
@@ -290,17 +265,97 @@ fn of_connection(error: &ConnectError, server: &Server<'_>) -> Finding {
             "bosh.url",
             "correct `director.user_management.uaa.url` in the Director's manifest".to_owned(),
         ),
-        ConnectError::Client { .. } | ConnectError::Info { .. } => (
-            Code::DirectorUnreachable,
-            "bosh.url",
-            server.source.remedy(),
-        ),
+        ConnectError::Client { .. } | ConnectError::Info { .. } => {
+            let remedy = server.source.remedy();
+            (Code::DirectorUnreachable, "bosh.url", remedy)
+        }
     };
-    Finding::tried(
-        code,
-        Some(key),
-        format!("to get to know the Director at `{}`", server.authority()),
-        Chain(error).to_string(),
-        remedy,
-    )
+    let tried = format!("to get to know the Director at `{}`", server.authority());
+    Finding::tried(code, Some(key), tried, Chain(error).to_string(), remedy)
+}
+
+fn compare_version(info: &Info, offering: Option<&Offering>, chart: &mut Chart) {
+    let finding = |came, remedy: &str| {
+        let tried = "to compare its version with what is configured";
+        Finding::tried(Code::DirectorTooOld, Some("bosh.url"), tried, came, remedy)
+    };
+    let Some(offering) = offering else {
+        return chart.not_asked(Probe::Version, BECAUSE_OF_ERRORS);
+    };
+    let version = info.version.split_whitespace().next();
+    let version = version.unwrap_or(&info.version);
+    if let Err(came) = version::check(&info.version, offering) {
+        let remedy = "upgrade the Director, or leave out what needs more";
+        chart.found(Probe::Version, None, finding(came, remedy));
+    } else if version::joins_tasks(&info.version) {
+        let text = format!("{version} is enough for what is configured");
+        chart.fine(Probe::Version, None, text);
+    } else {
+        let came = format!(
+            "{version} is older than 261: the broker cannot resume operations whose answer is lost"
+        );
+        let finding = finding(came, "upgrade the Director").warning();
+        chart.found(Probe::Version, None, finding);
+    }
+}
+
+/// Checks the Director's own features for the enabled options.
+fn features(info: &Info, context: &Context<'_>, chart: &mut Chart) {
+    let mut fine = Vec::new();
+    if context.keeps_secrets() {
+        if info.config_server {
+            fine.push("it resolves references to its CredHub");
+        } else {
+            let finding = Finding::tried(
+                Code::NoDirectorCredHub,
+                Some("broker.enable_secure_manifests"),
+                "to see whether it has a CredHub (`features.config_server` of `GET /info`)",
+                "not configured: deployments whose manifests refer to secrets will fail",
+                "give the Director a CredHub (`director.config_server`), or unset `broker.enable_secure_manifests`",
+            );
+            chart.found(Probe::Features, None, finding);
+        }
+    }
+    if context.has_dns_bindings() {
+        if info.local_dns {
+            fine.push("BOSH DNS is on");
+        } else {
+            let finding = Finding::tried(
+                Code::DirectorTooOld,
+                Some("service_catalog.plans"),
+                "to see whether BOSH DNS is on (`features.local_dns` of `GET /info`)",
+                "it is off: plans with `binding_with_dns` cannot be bound",
+                "switch `director.local_dns.enabled` on, or leave `binding_with_dns` out",
+            );
+            chart.found(Probe::Features, None, finding.warning());
+        }
+    }
+    if !fine.is_empty() {
+        chart.fine(Probe::Features, None, fine.join("; "));
+    }
+}
+
+/// Configs are read with the same right with which they are written.
+async fn configs(director: &Director, context: &Context<'_>, chart: &mut Chart) -> Option<()> {
+    if context.bosh_configs() == BoshConfigs::Disabled {
+        chart.not_asked(Probe::Configs, "`broker.disable_bosh_configs` is set");
+        return Some(());
+    }
+    let (kind, name) = config_of_a_trial();
+    let call = chart.timeouts.call();
+    let (read, took) = timed(director.config_latest(&call, &kind, &name)).await;
+    let Err(error) = read else {
+        chart.fine(Probe::Configs, took, "can be read");
+        return Some(());
+    };
+    let remedy = match error.kind {
+        FailureKind::NotAllowed { .. } => {
+            "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if this is intended"
+        }
+        FailureKind::Refused { .. } => "upgrade the Director, or set `broker.disable_bosh_configs`",
+        _ => "look at the Director's log",
+    };
+    let (key, came) = (Some("bosh.authentication"), Chain(&error).to_string());
+    let finding = Finding::tried(Code::ConfigRights, key, "`GET /configs`", came, remedy);
+    chart.failed(Probe::Configs, took, finding.warning())
 }

@@ -6,23 +6,23 @@ use odb_config::Offering;
 /// The minimum that brokers like this one have always required. Stemcell 3262 came with it.
 const OLDEST: Needed = Needed {
     releases: &[(257, 0)],
-    what: "orders",
+    what: "orders need 257 or newer",
 };
 const OLDEST_STEMCELL: u64 = 3262;
 /// The first release that joins tasks by a context id, which is how the steps of an operation find each other.
 const WITH_LIFECYCLE_ERRANDS: Needed = Needed {
     releases: &[(261, 0)],
-    what: "the lifecycle errands of a plan",
+    what: "the lifecycle errands of a plan need 261 or newer",
 };
 /// The first release that runs errands on the instances of the service.
 const WITH_COLOCATED_ERRANDS: Needed = Needed {
     releases: &[(263, 0)],
-    what: "the lifecycle errands of a plan that run on chosen `instances`",
+    what: "the lifecycle errands of a plan that run on chosen `instances` need 263 or newer",
 };
 /// The first releases that give addresses of links to outsiders; both lines got it.
 const WITH_DNS_BINDINGS: Needed = Needed {
     releases: &[(266, 12), (267, 6)],
-    what: "the plans with `binding_with_dns`",
+    what: "the plans with `binding_with_dns` need 266.12 (of 267: 267.6) or newer",
 };
 
 /// A version, by how the Director's releases were numbered at the time.
@@ -34,7 +34,7 @@ enum DirectorVersion {
     Stemcell(u64),
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Needed {
     /// The first release that will do of each line that has one, the newest line last. Every later line will do.
     releases: &'static [(u64, u64)],
@@ -50,32 +50,8 @@ impl Needed {
             (None, None) => true,
         }
     }
-
-    fn is_the_oldest(self) -> bool {
-        self.releases == OLDEST.releases
-    }
-
-    /// `263`, or `266.12 (of 267: 267.6)`.
-    fn reported(self) -> String {
-        let release = |(major, minor): &(u64, u64)| match minor {
-            0 => major.to_string(),
-            minor => format!("{major}.{minor}"),
-        };
-        match self.releases {
-            [] => String::new(),
-            [first] => release(first),
-            [first, later @ ..] => {
-                let later: Vec<_> = later
-                    .iter()
-                    .map(|line| format!("of {}: {}", line.0, release(line)))
-                    .collect();
-                format!("{} ({})", release(first), later.join(", "))
-            }
-        }
-    }
 }
 
-/// Why a Director of this version does not support the offering, if so.
 pub(crate) fn check(version: &str, offering: &Offering) -> Result<(), String> {
     compare(version, needed(offering))
 }
@@ -96,11 +72,8 @@ fn needed(offering: &Offering) -> Needed {
         plans.flat_map(|errands| errands.post_deploy.iter().chain(&errands.pre_delete))
     };
     let is_colocated = |errand: &LifecycleErrand| !errand.instances.is_empty();
-    if offering
-        .plans
-        .iter()
-        .any(|plan| !plan.dns_bindings.is_empty())
-    {
+    let mut plans = offering.plans.iter();
+    if plans.any(|plan| !plan.dns_bindings.is_empty()) {
         WITH_DNS_BINDINGS
     } else if errands().any(is_colocated) {
         WITH_COLOCATED_ERRANDS
@@ -115,11 +88,10 @@ fn compare(version: &str, needed: Needed) -> Result<(), String> {
     let fine = match read(version) {
         Some(DirectorVersion::Release(major, minor)) => {
             // A Director built from its sources may be as new as can be, and cannot prove it.
-            let is_unnumbered = major == 0 && needed.is_the_oldest();
-            is_unnumbered || needed.is_met_by(major, minor)
+            (major == 0 && needed == OLDEST) || needed.is_met_by(major, minor)
         }
         Some(DirectorVersion::Stemcell(stemcell)) => {
-            needed.is_the_oldest() && stemcell >= OLDEST_STEMCELL
+            needed == OLDEST && stemcell >= OLDEST_STEMCELL
         }
         None => {
             return Err(format!(
@@ -127,15 +99,8 @@ fn compare(version: &str, needed: Needed) -> Result<(), String> {
             ));
         }
     };
-    if fine {
-        Ok(())
-    } else {
-        Err(format!(
-            "its version is `{version}`, but {} need {} or newer",
-            needed.what,
-            needed.reported()
-        ))
-    }
+    let wrong = || format!("its version is `{version}`, but {}", needed.what);
+    fine.then_some(()).ok_or_else(wrong)
 }
 
 /// `277.3.0 (3604d808)`, `260.1`, `269.0.0+dev.3` or, until 2016, `1.3262.3.0 (00000000)`.
@@ -158,10 +123,6 @@ fn number(part: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn is_enough(version: &str, needed: Needed) -> bool {
-        compare(version, needed).is_ok()
-    }
 
     #[test]
     fn what_is_configured_decides_how_new_a_director_has_to_be() {
@@ -193,7 +154,7 @@ mod tests {
                 WITH_COLOCATED_ERRANDS,
                 WITH_DNS_BINDINGS,
             ]
-            .map(|needed| is_enough(version, needed));
+            .map(|needed| compare(version, needed).is_ok());
             assert_eq!(found, enough, "{version}");
         }
     }

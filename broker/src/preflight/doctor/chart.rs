@@ -1,23 +1,130 @@
-//! The results for one subject: a row for each question, and findings.
+//! The subjects of an examination, and the results for each: a row for each probe.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use odb_core::finding::Finding;
+use odb_api_types::code::Code;
+use odb_core::finding::{Finding, Severity};
+use serde::Serialize;
 
-use super::{
-    context::Timeouts,
-    subject::{Probe, Subject},
-};
-use crate::preflight::uaa::foundation::Uaa;
+use crate::preflight::doctor::{context::Timeouts, foundation::Uaa};
 
-/// The result of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Director,
+    DirectorUaa,
+    DirectorCredHub,
+    DirectorCredHubUaa,
+    CloudController,
+    CloudControllerUaa,
+    RuntimeCredHub,
+    RuntimeCredHubUaa,
+    InstancesApi,
+    Adapter,
+    OwnCertificate,
+    Machine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Probe {
+    /// Its name has an address.
+    Name,
+    Connection,
+    Certificate,
+    /// It answers as expected.
+    Answer,
+    /// It is new enough.
+    Version,
+    /// The clock agrees with this machine's.
+    Clock,
+    /// It takes our credentials.
+    Credentials,
+    /// The client has the rights that the enabled features need.
+    Rights,
+    /// It supports the enabled features.
+    Features,
+    /// We may use its BOSH configs.
+    Configs,
+    /// It is of the foundation that it should be of.
+    Foundation,
+    /// All plans in use are offered.
+    Plans,
+    /// It can be started.
+    Executable,
+    /// It describes the parameters of its plans.
+    Schemas,
+    /// It lists the service instances.
+    List,
+}
+
+impl Subject {
+    /// How people call it, and how programs do.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Director => ("Director", "director"),
+            Self::DirectorUaa => ("Director's UAA", "director-uaa"),
+            Self::DirectorCredHub => ("Director's CredHub", "director-credhub"),
+            Self::DirectorCredHubUaa => ("UAA of the Director's CredHub", "director-credhub-uaa"),
+            Self::CloudController => ("Cloud Controller", "cloud-controller"),
+            Self::CloudControllerUaa => ("Cloud Controller's UAA", "cloud-controller-uaa"),
+            Self::RuntimeCredHub => ("runtime CredHub", "runtime-credhub"),
+            Self::RuntimeCredHubUaa => ("UAA of the runtime CredHub", "runtime-credhub-uaa"),
+            Self::InstancesApi => ("service instances API", "service-instances-api"),
+            Self::Adapter => ("service adapter", "service-adapter"),
+            Self::OwnCertificate => ("own certificate", "own-certificate"),
+            Self::Machine => ("this machine", "this-machine"),
+        }
+    }
+
+    /// The log's codes when it does not answer, and when it rejects the credentials.
+    fn codes(self) -> (Code, Code) {
+        match self {
+            Self::Director | Self::DirectorUaa => {
+                (Code::DirectorUnreachable, Code::DirectorCredentials)
+            }
+            Self::DirectorCredHub | Self::DirectorCredHubUaa => {
+                (Code::CredHubUnreachable, Code::CredHubCredentials)
+            }
+            Self::CloudController | Self::CloudControllerUaa => {
+                let unreachable = Code::CloudControllerUnreachable;
+                (unreachable, Code::CloudControllerCredentials)
+            }
+            Self::RuntimeCredHub | Self::RuntimeCredHubUaa => {
+                let unreachable = Code::RuntimeCredHubUnreachable;
+                (unreachable, Code::RuntimeCredHubCredentials)
+            }
+            Self::InstancesApi => (Code::ServiceInstancesApi, Code::ServiceInstancesApi),
+            Self::Adapter => (Code::AdapterStart, Code::AdapterStart),
+            Self::OwnCertificate => (Code::Certificate, Code::Certificate),
+            Self::Machine => (Code::Internal, Code::Internal),
+        }
+    }
+
+    pub(crate) fn unreachable(self) -> Code {
+        self.codes().0
+    }
+
+    pub(crate) fn credentials_code(self) -> Code {
+        self.codes().1
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.names().0)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// All is well.
     Fine(String),
-    /// Nothing, because it was skipped.
     NotAsked(String),
-    /// Something is amiss.
     Found(Finding),
 }
 
@@ -43,13 +150,24 @@ impl Row {
             Outcome::Found(finding) => Some(finding),
         }
     }
+
+    /// The result as a sign for people and a word for programs.
+    pub(crate) fn marks(&self) -> (&'static str, &'static str) {
+        match &self.outcome {
+            Outcome::Fine(_) => ("✓", "fine"),
+            Outcome::NotAsked(_) => ("–", "not-asked"),
+            Outcome::Found(finding) => match finding.severity {
+                Severity::Warning => ("⚠", "warning"),
+                Severity::Error => ("✗", "error"),
+            },
+        }
+    }
 }
 
-/// All findings about one subject, in the order of the probes.
+/// All results for one subject, in the order of the probes.
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) subject: Subject,
-    /// How long its steps may take.
     pub(crate) timeouts: Timeouts,
     pub(crate) rows: Vec<Row>,
     /// The difference of its clock to this machine's, in seconds.
@@ -82,12 +200,10 @@ impl Chart {
         self.row(probe, took.into(), Outcome::Fine(text.into()));
     }
 
-    /// The probe was skipped, with the reason.
     pub(crate) fn not_asked(&mut self, probe: Probe, why: impl Into<String>) {
         self.row(probe, None, Outcome::NotAsked(why.into()));
     }
 
-    /// Something is amiss.
     pub(crate) fn found(
         &mut self,
         probe: Probe,
@@ -109,10 +225,11 @@ impl Chart {
     }
 
     fn row(&mut self, probe: Probe, took: Option<Duration>, outcome: Outcome) {
-        self.rows.push(Row {
+        let row = Row {
             probe,
             took,
             outcome,
-        });
+        };
+        self.rows.push(row);
     }
 }

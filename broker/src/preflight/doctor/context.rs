@@ -3,18 +3,16 @@
 use std::{future::Future, time::Duration};
 
 use odb_clients::http::{Call, Deadline, Limits};
-use odb_config::{BoshConfigs, Offering, Reported, Sections};
+use odb_config::{BoshConfigs, Offering, Plan, Reported, Sections};
 use tokio::time::{Instant, timeout_at};
 
-use crate::preflight::doctor::{
-    chart::Chart,
-    subject::{Probe, Subject},
-};
+use crate::preflight::doctor::chart::{Chart, Probe, Subject};
 
 /// After this many steps that time out, the rest is skipped.
 const STEPS: u32 = 5;
 
 pub(crate) const FILE_HAS_ERRORS: &str = "not checked, because of the errors in the file";
+pub(crate) const BECAUSE_OF_ERRORS: &str = "because of the errors in the file";
 
 /// How long each step may take, and all of them together.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +21,10 @@ pub struct Timeouts {
     end: Deadline,
 }
 
-/// The time of a step was over.
 pub(crate) struct TooSlow {
     pub(crate) limit: Duration,
 }
 
-/// The configuration and the timeouts.
 pub(crate) struct Context<'a> {
     pub(crate) sections: &'a Sections,
     pub(crate) timeouts: Timeouts,
@@ -74,7 +70,6 @@ impl Timeouts {
     }
 }
 
-/// Measures how long something takes.
 pub(crate) async fn timed<T>(work: impl Future<Output = T>) -> (T, Duration) {
     let began = Instant::now();
     (work.await, began.elapsed())
@@ -85,7 +80,6 @@ impl Context<'_> {
         Chart::of(subject, self.timeouts)
     }
 
-    /// A subject that is not probed.
     pub(crate) fn left_out(&self, subject: Subject, why: &str) -> Chart {
         let mut chart = self.chart(subject);
         chart.not_asked(Probe::Answer, why);
@@ -117,10 +111,13 @@ impl Context<'_> {
         self.sections.bosh_credhub.right().is_some()
     }
 
+    pub(crate) fn has_plan(&self, is_wanted: fn(&Plan) -> bool) -> bool {
+        let plans = self.offering().map(|offering| &offering.plans);
+        plans.into_iter().flatten().any(is_wanted)
+    }
+
     pub(crate) fn has_dns_bindings(&self) -> bool {
-        let plans = self.offering().into_iter();
-        let mut plans = plans.flat_map(|offering| &offering.plans);
-        plans.any(|plan| !plan.dns_bindings.is_empty())
+        self.has_plan(|plan| !plan.dns_bindings.is_empty())
     }
 
     pub(crate) fn bosh_configs(&self) -> BoshConfigs {

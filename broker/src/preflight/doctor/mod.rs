@@ -3,8 +3,9 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `subject`, `chart`, `report` | the subjects, their results, and the report |
+//! | `chart`, `report` | the subjects and their results, and the report |
 //! | `context` | the configuration, and the timeouts of each step |
+//! | `clock`, `foundation` | comparisons of all upstreams |
 //!
 //! The probes themselves are in the folders beside this one.
 //!
@@ -12,9 +13,10 @@
 //! Scopes are read from tokens, and permissions from CredHub.
 
 pub(crate) mod chart;
+pub(crate) mod clock;
 pub(crate) mod context;
+pub(crate) mod foundation;
 mod report;
-pub(crate) mod subject;
 
 use std::{ffi::OsString, io, path::Path};
 
@@ -23,20 +25,12 @@ use odb_config::{Inspection, Paths};
 use odb_core::finding::{Finding, Severity};
 
 use self::{
-    chart::{Chart, Row},
+    chart::{Chart, Probe, Row, Subject},
     context::Context,
-    subject::{Probe, Subject},
 };
 use crate::preflight::{
-    adapter::executable as adapter,
-    certificates::own as own_certificate,
-    check::Findings,
-    cloud_controller::diagnosis as cloud_controller,
-    credhub::diagnosis as credhub,
-    director::diagnosis as director,
-    instances,
-    server::{clock, reach::are_the_same},
-    uaa::foundation,
+    adapter::executable, certificates::own, check::Findings, cloud_controller, credhub, director,
+    instances, server::are_the_same,
 };
 
 pub use context::Timeouts;
@@ -96,22 +90,21 @@ pub async fn examine(
         timeouts,
     };
     let (director, director_credhub, cloud_controller, runtime_credhub, api, adapter) = tokio::join!(
-        Box::pin(director::look(&context)),
-        Box::pin(credhub::look_at_the_directors(&context)),
-        Box::pin(cloud_controller::look(&context)),
-        Box::pin(credhub::look_at_that_of_applications(&context)),
+        Box::pin(director::diagnosis::look(&context)),
+        Box::pin(credhub::diagnosis::look_at_the_directors(&context)),
+        Box::pin(cloud_controller::diagnosis::look(&context)),
+        Box::pin(credhub::diagnosis::look_at_that_of_applications(&context)),
         Box::pin(instances::look(&context)),
-        Box::pin(adapter::look(&context, environment)),
+        Box::pin(executable::look(&context, environment)),
     );
-    let own = own_certificate::look(&context, now);
     let several = [
         director,
         director_credhub,
         cloud_controller,
         runtime_credhub,
+        vec![api, adapter, own::look(&context, now)],
     ];
     let mut charts: Vec<Chart> = several.into_iter().flatten().collect();
-    charts.extend([api, adapter, own]);
     foundation::compare(&mut charts);
     fold(&mut charts);
     clock::compare(&mut charts);
@@ -142,11 +135,7 @@ fn fold(charts: &mut Vec<Chart>) {
         let results = |subject| -> Option<Vec<_>> {
             let rows = chart(subject)?.rows.iter();
             let of_server = rows.filter(|row| is_of_server(row.probe));
-            Some(
-                of_server
-                    .map(|row| (row.probe, report::marks(row)))
-                    .collect(),
-            )
+            Some(of_server.map(|row| (row.probe, row.marks())).collect())
         };
         // If one upstream trusts it and the other does not, both are reported.
         if is_shared && results(first) == results(second) {

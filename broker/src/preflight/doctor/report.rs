@@ -10,8 +10,7 @@ use crate::preflight::{
     check::{Format, count, finding_line, findings_json},
     doctor::{
         Diagnosis,
-        chart::{Outcome, Row},
-        subject::Subject,
+        chart::{Row, Subject},
     },
 };
 
@@ -44,7 +43,7 @@ impl Diagnosis {
             ));
         }
         for (subject, row, finding) in self.findings() {
-            let (sign, code, probe) = (marks(row).0, finding.code, row.probe);
+            let (sign, code, probe) = (row.marks().0, finding.code, row.probe);
             lines.extend([
                 String::new(),
                 format!("{sign} {code} {subject}, {probe}"),
@@ -56,10 +55,10 @@ impl Diagnosis {
         let Inspection {
             errors, warnings, ..
         } = &self.configuration.inspection;
-        let wrong = count(self.count(Severity::Error) + errors.len(), "error");
-        let warning_count = count(self.count(Severity::Warning) + warnings.len(), "warning");
+        let errors = count(self.count(Severity::Error) + errors.len(), "error");
+        let warnings = count(self.count(Severity::Warning) + warnings.len(), "warning");
         let file = self.configuration.file();
-        lines.extend([String::new(), format!("{file}: {wrong}, {warning_count}")]);
+        lines.extend([String::new(), format!("{file}: {errors}, {warnings}")]);
         let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
         lines.join("\n") + "\n"
     }
@@ -83,7 +82,7 @@ impl Diagnosis {
 fn cells(subject: Subject, row: &Row) -> [String; 5] {
     let took = row.took.map(|took| format!("{} ms", milliseconds(took)));
     [
-        marks(row).0.to_owned(),
+        row.marks().0.to_owned(),
         subject.to_string(),
         row.probe.to_string(),
         took.unwrap_or_default(),
@@ -91,23 +90,11 @@ fn cells(subject: Subject, row: &Row) -> [String; 5] {
     ]
 }
 
-/// The result of a question, as a sign for people and a word for programs.
-pub(super) fn marks(row: &Row) -> (&'static str, &'static str) {
-    match &row.outcome {
-        Outcome::Fine(_) => ("✓", "fine"),
-        Outcome::NotAsked(_) => ("–", "not-asked"),
-        Outcome::Found(finding) => match finding.severity {
-            Severity::Warning => ("⚠", "warning"),
-            Severity::Error => ("✗", "error"),
-        },
-    }
-}
-
 fn row_json(subject: Subject, row: &Row) -> Value {
     json!({
         "upstream": subject.names().1,
         "probe": row.probe,
-        "result": marks(row).1,
+        "result": row.marks().1,
         "text": row.text(),
         "took_ms": row.took.map(milliseconds),
     })
@@ -115,7 +102,7 @@ fn row_json(subject: Subject, row: &Row) -> Value {
 
 fn finding_json((subject, row, finding): (Subject, &Row, &Finding)) -> Value {
     json!({
-        "severity": marks(row).1,
+        "severity": row.marks().1,
         "upstream": subject.names().1,
         "probe": row.probe,
         "code": finding.code.to_string(),

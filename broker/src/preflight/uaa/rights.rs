@@ -3,7 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use odb_clients::credhub::PermittedOperation;
+use odb_clients::{
+    cloud_controller::SEES_ALL,
+    credhub::PermittedOperation,
+    director::Credentials,
+    uaa::{ClientRights, Grant, Token},
+};
+use odb_config::Sections;
 
 /// The scopes for a CredHub; both are needed.
 pub(crate) const CREDHUB_SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
@@ -24,16 +30,13 @@ pub(crate) const WITH_CREDENTIALS: [PermittedOperation; 5] = [
     PermittedOperation::WriteAcl,
 ];
 
-/// The rights of a token's scopes at a Director.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DirectorRights {
     /// Everything, by this scope.
     Everything(String),
     /// All rights on the resources of these teams.
     Teams(Vec<String>),
-    /// To look.
     Reading,
-    /// Nothing.
     Nothing,
 }
 
@@ -67,26 +70,19 @@ impl DirectorRights {
 
 /// Whether the scopes are an administrator's at some Director, of everything or of a team.
 pub(crate) fn is_admin_at_a_director(scopes: &[String]) -> bool {
-    let whose = |scope: &String| {
-        scope
-            .strip_prefix("bosh")?
-            .strip_suffix(".admin")
-            .map(str::to_owned)
+    let whose = |scope: &String| -> Option<bool> {
+        let whose = scope.strip_prefix("bosh")?.strip_suffix(".admin")?;
+        Some(whose.is_empty() || whose.starts_with('.'))
     };
-    let mut found = scopes.iter().filter_map(whose);
-    found.any(|whose| whose.is_empty() || whose.starts_with('.'))
+    scopes.iter().filter_map(whose).any(|is_admin| is_admin)
 }
 
-/// The rights of a token at a Cloud Controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloudControllerRights {
-    /// Everything.
     Everything,
-    /// To look at everything.
     LooksAtAll,
     /// To look at the spaces in which the bearer has a role.
     LooksAtParts,
-    /// Nothing.
     Nothing,
 }
 
@@ -95,8 +91,7 @@ impl CloudControllerRights {
         let has = |wanted: &str| scopes.iter().any(|scope| scope == wanted);
         if has("cloud_controller.admin") {
             Self::Everything
-        } else if has("cloud_controller.admin_read_only") || has("cloud_controller.global_auditor")
-        {
+        } else if SEES_ALL.into_iter().any(has) {
             Self::LooksAtAll
         } else if has("cloud_controller.read") {
             Self::LooksAtParts
@@ -124,13 +119,88 @@ pub(crate) fn to_permit(
     wanted.iter().map(ToString::to_string).collect()
 }
 
-/// The same of operations.
 pub(crate) fn not_permitted(
     needed: &[PermittedOperation],
     permitted: &BTreeSet<PermittedOperation>,
 ) -> Vec<String> {
     let lacking = needed.iter().filter(|needed| !permitted.contains(needed));
     lacking.map(ToString::to_string).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Director,
+    Platform,
+}
+
+/// The authorities that one side's clients need at their UAA. `uaac client update` replaces the complete list, so every
+/// command has all that the client has and all that it lacks, for every upstream: the commands can be run in any order.
+#[derive(Clone, Copy)]
+pub(crate) struct Grants<'a> {
+    pub(crate) sections: &'a Sections,
+    pub(crate) side: Side,
+}
+
+impl Grants<'_> {
+    /// The command that adds the missing authorities to a client, and keeps those of its token.
+    pub(crate) fn update(self, client: &str, token: &Token) -> String {
+        // `uaa.none` means no authority.
+        let held = token.scopes().iter().map(String::as_str);
+        let mut authorities: Vec<&str> = held.filter(|scope| *scope != "uaa.none").collect();
+        let credhub = match self.side {
+            Side::Director => {
+                authorities.extend(self.lacking_at_the_director(client, token));
+                let access = self.sections.bosh_credhub.right();
+                access.map(|access| &access.client)
+            }
+            Side::Platform => {
+                authorities.extend(self.lacking_at_the_cloud_controller(client, token));
+                let section = self.sections.runtime_credhub.right();
+                section.map(|section| &section.client)
+            }
+        };
+        if credhub.is_some_and(|known| known.client_id == client) {
+            authorities.extend(missing(&CREDHUB_SCOPES, token.scopes()));
+        }
+        format!(
+            "uaac client update {client} --authorities {}",
+            authorities.join(",")
+        )
+    }
+
+    fn lacking_at_the_director(self, client: &str, token: &Token) -> Option<&'static str> {
+        let bosh = self.sections.bosh.right()?;
+        let is_needed = matches!(&bosh.credentials, Credentials::Uaa { client_id, .. } if client_id == client)
+            && !is_admin_at_a_director(token.scopes());
+        is_needed.then_some("bosh.teams.TEAM.admin")
+    }
+
+    fn lacking_at_the_cloud_controller(self, client: &str, token: &Token) -> Vec<&'static str> {
+        let mut lacking = Vec::new();
+        let Some(cf) = self.sections.cloud_foundry.right() else {
+            return lacking;
+        };
+        if !matches!(&cf.credentials, Grant::ClientCredentials { client_id, .. } if client_id == client)
+        {
+            return lacking;
+        }
+        match CloudControllerRights::of(token.scopes()) {
+            CloudControllerRights::Everything | CloudControllerRights::LooksAtAll => {}
+            CloudControllerRights::LooksAtParts | CloudControllerRights::Nothing => {
+                lacking.push("cloud_controller.admin");
+            }
+        }
+        if let Some(definition) = &cf.client_definition {
+            match ClientRights::of(token) {
+                ClientRights::All => {}
+                ClientRights::Limited if !definition.needs_an_administrator() => {}
+                ClientRights::Limited | ClientRights::Lacking | ClientRights::Unknown => {
+                    lacking.push("clients.admin");
+                }
+            }
+        }
+        lacking
+    }
 }
 
 #[cfg(test)]

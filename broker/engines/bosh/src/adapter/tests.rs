@@ -51,7 +51,7 @@ impl Script {
             path,
             environment: vec!["LISTED".to_owned()],
             form,
-            plan_schemas: odb_config::PlanSchemaSupport::Disabled,
+            plan_schemas: false,
             concurrent_bindings: std::num::NonZeroU32::MIN,
         };
         let environment = [

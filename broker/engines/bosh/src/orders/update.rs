@@ -2,7 +2,7 @@
 
 use odb_adapter_sdk::protocol::{RequestParameters, Secrets};
 use odb_api_types::{ids::PlanId, kind::OperationKind};
-use odb_config::{PendingChanges, Plan};
+use odb_config::Plan;
 use odb_core::engine::{Order, Started};
 use serde_json::Map;
 
@@ -36,7 +36,7 @@ pub(crate) async fn update(
         secrets: secrets_of(engine, order, &current).await?,
         ..previous(engine, plan, &current)
     };
-    if engine.pending_changes == PendingChanges::Refused {
+    if !engine.skips_pending_changes_check {
         check_pending_changes(engine, order, plan, previous.clone()).await?;
     }
     let mut prepared =

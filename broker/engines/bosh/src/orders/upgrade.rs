@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use odb_api_types::{code::Code, kind::OperationKind};
-use odb_config::UnchangedUpgrades;
 use odb_core::engine::{Order, Started, Upgraded};
 use odb_redaction::Chain;
 
@@ -37,7 +36,7 @@ pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgrad
     );
     let prepared =
         preparation::prepare(engine, order, OperationKind::Upgrade, Some(previous)).await?;
-    if engine.unchanged_upgrades == UnchangedUpgrades::Skipped
+    if engine.skips_unchanged_upgrades
         && let Some(stored) = in_place(&current, &prepared)
     {
         note_unchanged(engine, order, stored, &prepared.record).await?;

@@ -1,42 +1,42 @@
-//! A server: its name has an address, a connection can be opened, and its certificate is trusted.
+//! The common probes of servers: the name has an address, a connection can be opened, the certificate is trusted, and a
+//! public request is answered.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use futures_util::future::join_all;
-use odb_clients::http::{ClientError, Trust, Url, proxy_for};
+use jiff::Timestamp;
+use odb_clients::http::{
+    Answer, ClientError, HttpClient, Request, StatusCode, TransportError, Trust, Url, address,
+    header::{ACCEPT, DATE, HeaderValue},
+    proxy_for,
+};
 use odb_core::finding::Finding;
+use odb_redaction::Chain;
 use tokio::net::{TcpStream, lookup_host};
 
 use crate::preflight::{
     certificates::{of_server as certificate, trust::Authorities},
     doctor::{
-        chart::Chart,
-        context::{FILE_HAS_ERRORS, TooSlow},
-        subject::Probe,
+        chart::{Chart, Probe},
+        clock,
+        context::{FILE_HAS_ERRORS, TooSlow, timed},
     },
     start::Checked,
 };
 
-/// The address of a server, and its source.
 #[derive(Clone, Debug)]
 pub(crate) struct Server<'a> {
     pub(crate) url: Url,
     pub(crate) source: AddressSource,
     pub(crate) authorities: Authorities<'a>,
-    /// The trust roots of these settings.
     pub(crate) trust: Trust,
 }
 
-/// The origin of a server's address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AddressSource {
-    /// A key of our configuration.
     Key(&'static str),
-    /// Another server, by its own setting.
     Upstream {
-        /// Who.
         who: &'static str,
-        /// The setting to correct.
         setting: &'static str,
     },
 }
@@ -86,7 +86,6 @@ impl<'a> Server<'a> {
         self.url.port_or_known_default().unwrap_or_default()
     }
 
-    /// Host and port.
     pub(crate) fn authority(&self) -> String {
         authority(&self.url)
     }
@@ -133,18 +132,20 @@ impl<'a> Server<'a> {
                 None,
             ),
         };
-        let finding = Finding::tried(
-            chart.subject.unreachable(),
-            self.source.key(),
-            format!("to look up the name `{host}`"),
-            came,
-            format!(
-                "{}, or see that the name servers of this machine know the name (`/etc/resolv.conf`; names that end in `.bosh` \
-                 or `.internal` are known where BOSH DNS runs)",
-                self.source.remedy()
-            ),
+        let remedy = format!(
+            "{}, or see that the name servers of this machine know the name (`/etc/resolv.conf`; names that end in `.bosh` or \
+             `.internal` are known where BOSH DNS runs)",
+            self.source.remedy()
         );
+        let tried = format!("to look up the name `{host}`");
+        let finding = self.unreachable(chart, tried, came, remedy);
         chart.failed(Probe::Name, took, finding)
+    }
+
+    /// The finding of a probe that ends the examination of the server.
+    fn unreachable(&self, chart: &Chart, tried: String, came: String, remedy: String) -> Finding {
+        let code = chart.subject.unreachable();
+        Finding::tried(code, self.source.key(), tried, came, remedy)
     }
 
     /// All addresses are tried at once; the first that takes the connection counts.
@@ -168,31 +169,95 @@ impl<'a> Server<'a> {
                 }
             }
         }
-        let port = self.port();
+        let (port, correct) = (self.port(), self.source.remedy());
         let remedy = if slow {
             format!(
-                "let this machine through to port {port} there (firewall, security group, route), or {}",
-                self.source.remedy()
+                "let this machine through to port {port} there (firewall, security group, route), or {correct}"
             )
         } else {
-            format!(
-                "see that the {} runs and listens on port {port}, or {}",
-                chart.subject,
-                self.source.remedy()
-            )
+            let subject = chart.subject;
+            format!("see that the {subject} runs and listens on port {port}, or {correct}")
         };
-        let finding = Finding::tried(
-            chart.subject.unreachable(),
-            self.source.key(),
-            format!("to connect to `{}`", self.authority()),
-            failures.join("; "),
-            remedy,
-        );
+        let tried = format!("to connect to `{}`", self.authority());
+        let finding = self.unreachable(chart, tried, failures.join("; "), remedy);
         chart.failed(Probe::Connection, None, finding)
+    }
+
+    /// Asks for something that needs no credentials, and reads the server's clock on the way.
+    pub(crate) async fn ask(&self, path: &[&str], chart: &mut Chart) -> Option<Answered> {
+        let url = address::on(&self.url, path, &[]);
+        let asked = format!("`GET {}` of `{}`", url.path(), self.authority());
+        let request =
+            Request::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
+        let client = match HttpClient::new(&self.trust, chart.timeouts.limits()) {
+            Ok(client) => client,
+            Err(error) => {
+                let (came, remedy) = (Chain(&error).to_string(), self.source.remedy());
+                let finding = self.unreachable(chart, asked, came, remedy);
+                return chart.failed(Probe::Answer, None, finding);
+            }
+        };
+        let (clock, call) = (Timestamp::now(), chart.timeouts.call());
+        let (outcome, took) = timed(client.send(&call, &request)).await;
+        match outcome {
+            Ok(answer) => {
+                if let Some(date) = answer.header(&DATE) {
+                    chart.ahead = clock::ahead(date, clock, took);
+                }
+                Some(Answered {
+                    answer,
+                    took,
+                    asked,
+                })
+            }
+            Err(error) => {
+                let (came, remedy) = (Chain(&error).to_string(), self.remedy_of(&error));
+                let finding = self.unreachable(chart, asked, came, remedy);
+                chart.failed(Probe::Answer, took, finding)
+            }
+        }
+    }
+
+    pub(crate) fn remedy_of(&self, error: &TransportError) -> String {
+        let correct = self.source.remedy();
+        match error {
+            TransportError::TooSlow { .. } | TransportError::OutOfTime { .. } => {
+                "it takes connections and does not answer: look at its load and its log".to_owned()
+            }
+            TransportError::Handshake { .. } | TransportError::NotConnected { .. } => {
+                format!("see that it runs, or {correct}")
+            }
+            TransportError::Broken { .. } | TransportError::TooLong { .. } => {
+                format!("look at its log, and whether it is what it should be; else {correct}")
+            }
+        }
+    }
+
+    /// Notes that no such server gives this answer: another owner is there, or it is not well.
+    pub(crate) fn refute<T>(&self, answered: Answered, what: &str, chart: &mut Chart) -> Option<T> {
+        let status = answered.answer.status();
+        let came = if status == StatusCode::OK {
+            format!("an answer that no {what} gives")
+        } else {
+            format!("status {status}")
+        };
+        let remedy = if status.is_server_error() {
+            format!("look at the log of the {}", chart.subject)
+        } else {
+            let correct = self.source.remedy();
+            format!("see whether a {what} is there, or {correct}")
+        };
+        let finding = self.unreachable(chart, answered.asked, came, remedy);
+        chart.failed(Probe::Answer, answered.took, finding)
     }
 }
 
-/// Host and port of an address.
+pub(crate) struct Answered {
+    pub(crate) answer: Answer,
+    pub(crate) took: Duration,
+    asked: String,
+}
+
 pub(crate) fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port_or_known_default() {
@@ -223,7 +288,6 @@ fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
     None
 }
 
-/// Whether two addresses lead to the same host and port.
 pub(crate) fn are_the_same(one: &Url, other: &Url) -> bool {
     let end = |url: &Url| {
         let host = url.host_str().map(str::to_ascii_lowercase);

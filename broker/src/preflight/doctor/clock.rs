@@ -7,10 +7,7 @@ use jiff::{Timestamp, fmt::rfc2822};
 use odb_api_types::code::Code;
 use odb_core::finding::Finding;
 
-use crate::preflight::doctor::{
-    chart::Chart,
-    subject::{Probe, Subject},
-};
+use crate::preflight::doctor::chart::{Chart, Probe, Subject};
 
 /// The difference in seconds that is tolerated. Answers have complete seconds, and take time.
 const TOLERATED: i64 = 30;
@@ -40,39 +37,31 @@ pub(crate) fn compare(charts: &mut Vec<Chart>) {
         .filter(|ahead| (**ahead - middle).abs() <= AGREEING);
     let is_own = middle.abs() > TOLERATED && known.len() > 1 && agreeing.count() * 2 > known.len();
     let right = if is_own { middle } else { 0 };
+    let finding = |tried: &str, came, remedy| {
+        Finding::tried(Code::Clocks, None, tried, came, remedy).warning()
+    };
     for chart in charts.iter_mut() {
         let Some(ahead) = chart.ahead else { continue };
         if (ahead - right).abs() <= TOLERATED {
-            let text = if is_own {
-                format!("{}, as others", difference(ahead))
-            } else {
-                difference(ahead)
-            };
+            let others = if is_own { ", as others" } else { "" };
+            let text = format!("{}{others}", difference(ahead));
             chart.fine(Probe::Clock, None, text);
         } else {
-            let subject = chart.subject;
-            let finding = Finding::tried(
-                Code::Clocks,
-                None,
-                "to compare the time of its answer with this machine's",
-                difference(ahead),
-                format!(
-                    "set the clock of the {subject} (`chronyc tracking` there): validity of tokens and certificates depends on the clock of both machines"
-                ),
+            let tried = "to compare the time of its answer with this machine's";
+            let remedy = format!(
+                "set the clock of the {} (`chronyc tracking` there): validity of tokens and certificates depends on the clock of both machines",
+                chart.subject
             );
-            chart.found(Probe::Clock, None, finding.warning());
+            let finding = finding(tried, difference(ahead), remedy);
+            chart.found(Probe::Clock, None, finding);
         }
     }
     if is_own && let Some(timeouts) = charts.first().map(|chart| chart.timeouts) {
+        let tried = "to compare the time of the upstreams' answers with this machine's";
+        let came = format!("most of them agree, and are {}", difference(middle));
+        let remedy = "set the clock of this machine (`chronyc tracking`): it decides whether certificates are valid";
         let mut own = Chart::of(Subject::Machine, timeouts);
-        let finding = Finding::tried(
-            Code::Clocks,
-            None,
-            "to compare the time of the upstreams' answers with this machine's",
-            format!("most of them agree, and are {}", difference(middle)),
-            "set the clock of this machine (`chronyc tracking`): it decides whether certificates are valid",
-        );
-        own.found(Probe::Clock, None, finding.warning());
+        own.found(Probe::Clock, None, finding(tried, came, remedy.to_owned()));
         charts.push(own);
     }
 }

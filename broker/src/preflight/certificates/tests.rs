@@ -1,9 +1,9 @@
-use std::fs;
+use std::{fs, path::Path};
 
-use jiff::{civil::date, tz::TimeZone};
-use odb_config::Paths;
+use jiff::{Timestamp, civil::date, tz::TimeZone};
+use odb_config::{Inspection, Paths};
 
-use super::*;
+use super::own::of_own;
 use crate::preflight::check::Findings;
 
 /// A day in the spring of 2030, the date of the tests.
@@ -43,7 +43,7 @@ fn said(source: &str) -> (Vec<String>, Vec<String>) {
     let reported = |findings: Vec<odb_config::ConfigFinding>| {
         let findings = findings.iter();
         findings
-            .map(|finding| format!("{} {}", finding.key(), finding.wrong()))
+            .map(|finding| format!("{} {}", finding.key, finding.wrong))
             .collect()
     };
     (reported(errors), reported(warnings))
