@@ -10,7 +10,6 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::{
-    findings::AlreadyReported,
     plan::{self, Plan},
     plan_version::MaintenanceInfo,
     section::{Found, Section, distinct},
@@ -100,7 +99,8 @@ pub(super) fn read(section: &Section<'_>) -> Option<Offering> {
     let requires = requirements(section);
     let global = MaintenanceInfo::read(&section.section("maintenance_info"));
     let metadata = metadata(&section.section("metadata"));
-    let dashboard_client = dashboard_client(&section.section("dashboard_client"));
+    let dashboard_client = section.section("dashboard_client");
+    let dashboard_client = dashboard_client.optional(self::dashboard_client);
     let global_quotas = global_quotas(&section.section("global_quotas"));
     let plans = plans(section, &global);
     let bindable = section.flag("bindable");
@@ -244,40 +244,25 @@ fn metadata(section: &Section<'_>) -> Map<String, Value> {
     metadata
 }
 
-fn dashboard_client(section: &Section<'_>) -> Result<Option<DashboardClient>, AlreadyReported> {
-    if !section.holds_a_value() {
-        return Ok(None);
-    }
+fn dashboard_client(section: &Section<'_>) -> Option<DashboardClient> {
     let id = section.required_text("id", "the id of a UAA client");
     let secret = section.required_text("secret", "that client's secret");
     let right = "where a sign-on may return to, such as `https://dashboard.example.com`";
     let redirect_uri = section.required_text("redirect_uri", right);
     section.warn_unknown_keys();
-    let (Some(id), Some(secret), Some(redirect_uri)) = (id, secret, redirect_uri) else {
-        return Err(AlreadyReported);
-    };
-    Ok(Some(DashboardClient {
-        id: id.value,
-        secret: secret.value.into(),
-        redirect_uri: redirect_uri.value,
-    }))
+    Some(DashboardClient {
+        id: id?.value,
+        secret: secret?.value.into(),
+        redirect_uri: redirect_uri?.value,
+    })
 }
 
 fn global_quotas(section: &Section<'_>) -> Option<GlobalQuotas> {
-    let service_instances = plan::limit(section, "service_instance_limit");
-    let resources: Vec<_> = section
-        .named_sections("resources")
-        .into_iter()
-        .map(|(name, resource)| {
-            let limit = plan::limit(&resource, "limit");
-            resource.warn_unknown_keys();
-            // A missing limit blocks every plan with a cost, as with the Go broker.
-            Some((name, limit.ok()?.unwrap_or(0)))
-        })
-        .collect();
-    section.warn_unknown_keys();
+    // A missing limit blocks every plan with a cost, as with the Go broker.
+    let limit = |resource: &Section<'_>| Some(plan::limit(resource, "limit").ok()?.unwrap_or(0));
+    let (service_instances, resources) = plan::quotas(section, limit)?;
     Some(GlobalQuotas {
-        service_instances: service_instances.ok()?,
-        resources: resources.into_iter().collect::<Option<_>>()?,
+        service_instances,
+        resources,
     })
 }

@@ -27,20 +27,11 @@ pub struct Inspection {
     pub errors: Vec<ConfigFinding>,
     /// The warnings.
     pub warnings: Vec<ConfigFinding>,
-    /// Every trust root in the file.
-    pub certificates: Vec<CertificateText>,
+    /// Every trust root in the file: the full name of its key, and one or more certificates in PEM form.
+    pub certificates: Vec<(String, String)>,
     /// The name of the file.
     pub file: PathBuf,
     document: Option<Document>,
-}
-
-/// A key whose values are certificates in PEM form.
-#[derive(Debug)]
-pub struct CertificateText {
-    /// The full name of the key.
-    pub key: String,
-    /// The certificates.
-    pub pem: String,
 }
 
 /// Reads a file of these keys, unless a finding reports why that is impossible. `sections` follows "it must be a map".
@@ -99,9 +90,8 @@ impl Inspection {
         let (reading, document) = read_map(source, (&findings, paths), keys, |root| {
             let (sections, tls) = read(root);
             let certificates = root.certificates().into_iter();
-            let texts =
-                certificates.map(|Found { key, value, .. }| CertificateText { key, pem: value });
-            (sections, tls, texts.collect())
+            let certificates = certificates.map(|Found { key, value, .. }| (key, value));
+            (sections, tls, certificates.collect())
         });
         let (sections, tls, certificates) = reading.unwrap_or_default();
         let (errors, warnings) = findings.into_parts();

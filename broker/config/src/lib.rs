@@ -31,7 +31,7 @@ pub use catalog::{DashboardClient, GlobalQuotas, Offering};
 pub use cloud_foundry::{ClientDefinition, CloudFoundry, Verification};
 pub use excerpt::Excerpt;
 pub use findings::{ConfigFinding, InvalidConfig, Message};
-pub use inspection::{CertificateText, Inspection, Reported, Sections};
+pub use inspection::{Inspection, Reported, Sections};
 pub use plan::{DnsBinding, Plan, PlanQuotas, ResourceQuota, WatchTime};
 pub use plan_version::{
     MaintenanceConflict, MaintenanceInfo, PlanVersion, check_maintenance_version,
@@ -138,7 +138,8 @@ fn read(root: &Section<'_>) -> (Sections, Option<TlsFiles>) {
     let cloud_foundry = cloud_foundry::read(root);
     let api = root.section("service_instances_api");
     let service_instances_api = upstreams::service_instances_api(&api);
-    let runtime_credhub = upstreams::runtime_credhub(&root.section("credhub"));
+    let runtime_credhub = root.section("credhub");
+    let runtime_credhub = runtime_credhub.optional(upstreams::runtime_credhub);
     let adapter = software::adapter(&root.section("service_adapter"), adapter_support);
     let software = software::deployment(&root.section("service_deployment"));
     let catalog = root.section("service_catalog");

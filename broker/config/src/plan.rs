@@ -100,9 +100,9 @@ pub(super) fn read(section: &Section<'_>, global: &MaintenanceInfo) -> Option<Pl
     let name = catalog::name(section, "name", "the name in the marketplace");
     let description = catalog::description(section, "description");
     let maintenance_info = maintenance_info(section, global);
-    let quotas = quotas(&section.section("quotas"));
+    let quotas = plan_quotas(&section.section("quotas"));
     let groups = instance_groups(section);
-    let update = update(&section.section("update"));
+    let update = section.section("update").optional(update);
     let errands = lifecycle_errands(&section.section("lifecycle_errands"));
     let dns_bindings = dns_bindings(section);
     let free = section.optional_flag("free").map(|found| found.value);
@@ -158,26 +158,36 @@ pub(super) fn limit(section: &Section<'_>, key: &str) -> Result<Option<u64>, Alr
     Err(AlreadyReported)
 }
 
-fn quotas(section: &Section<'_>) -> Option<PlanQuotas> {
+/// The limit of service instances, and the resources of a plan or of all.
+pub(super) fn quotas<T>(
+    section: &Section<'_>,
+    resource: fn(&Section<'_>) -> Option<T>,
+) -> Option<(Option<u64>, BTreeMap<String, T>)> {
     let service_instances = limit(section, "service_instance_limit");
-    let resources: Vec<_> = section
-        .named_sections("resources")
-        .into_iter()
-        .map(|(name, resource)| Some((name, resource_quota(&resource)?)))
+    let resources = section.named_sections("resources").into_iter();
+    let resources: Vec<_> = resources
+        .map(|(name, section)| {
+            let read = resource(&section);
+            section.warn_unknown_keys();
+            Some((name, read?))
+        })
         .collect();
     section.warn_unknown_keys();
-    Some(PlanQuotas {
-        service_instances: service_instances.ok()?,
-        resources: resources.into_iter().collect::<Option<_>>()?,
-    })
+    let resources = resources.into_iter().collect::<Option<_>>()?;
+    Some((service_instances.ok()?, resources))
 }
 
-fn resource_quota(section: &Section<'_>) -> Option<ResourceQuota> {
-    let [quota_limit, cost] = ["limit", "cost"].map(|key| limit(section, key));
-    section.warn_unknown_keys();
-    Some(ResourceQuota {
-        limit: quota_limit.ok()?.unwrap_or(0),
-        cost: cost.ok()?.unwrap_or(0),
+fn plan_quotas(section: &Section<'_>) -> Option<PlanQuotas> {
+    let (service_instances, resources) = quotas(section, |resource| {
+        let [limit, cost] = ["limit", "cost"].map(|key| limit(resource, key));
+        Some(ResourceQuota {
+            limit: limit.ok()?.unwrap_or(0),
+            cost: cost.ok()?.unwrap_or(0),
+        })
+    })?;
+    Some(PlanQuotas {
+        service_instances,
+        resources,
     })
 }
 
@@ -231,15 +241,7 @@ fn vm_count(section: &Section<'_>, key: &str) -> Option<u32> {
     count.or_else(|| section.refuse_value(&found, text))
 }
 
-fn update(section: &Section<'_>) -> Result<Option<PlanUpdate>, AlreadyReported> {
-    if section.holds_a_value() {
-        update_block(section).map(Some).ok_or(AlreadyReported)
-    } else {
-        Ok(None)
-    }
-}
-
-fn update_block(section: &Section<'_>) -> Option<PlanUpdate> {
+fn update(section: &Section<'_>) -> Option<PlanUpdate> {
     let max_in_flight = max_in_flight(section);
     let canaries = vm_count(section, "canaries");
     let canary_watch_time = watch_time(section, "canary_watch_time");
@@ -343,12 +345,11 @@ fn errands(section: &Section<'_>, key: &str) -> Option<Vec<LifecycleErrand>> {
             return Some(None);
         }
         let name = errand.required_text("name", "the name of an errand in the manifest");
-        let instances = errand.texts("instances").into_iter();
-        let instances: Vec<_> = instances
-            .map(|found| instance_selector(errand, found))
-            .collect();
+        let selectors = errand.texts("instances").into_iter();
+        let selectors = selectors.map(|found| instance_selector(errand, found));
+        let selectors: Vec<Option<String>> = selectors.collect();
         errand.warn_unknown_keys();
-        let instances = instances.into_iter().collect::<Option<Vec<_>>>()?;
+        let instances = selectors.into_iter().collect::<Option<Vec<_>>>()?;
         Some(Some(LifecycleErrand::colocated(name?.value, instances)))
     });
     Some(errands?.into_iter().flatten().collect())
@@ -366,23 +367,21 @@ fn instance_selector(section: &Section<'_>, found: Found<String>) -> Option<Stri
 
 fn metadata(section: &Section<'_>) -> Map<String, Value> {
     let mut metadata = Map::new();
-    if let Some(found) = section.text("display_name") {
-        metadata.insert("displayName".to_owned(), found.value.into());
+    if let Some(name) = section.plain_text("display_name") {
+        metadata.insert("displayName".to_owned(), name.into());
     }
     let bullets = section.plain_texts("bullets");
     if !bullets.is_empty() {
         metadata.insert("bullets".to_owned(), bullets.into());
     }
-    let costs: Vec<Value> = section
-        .sections("costs")
-        .iter()
-        .map(|cost| {
-            let unit = cost.plain_text("unit").unwrap_or_default();
-            let amount = cost.amounts("amount");
-            cost.warn_unknown_keys();
-            serde_json::json!({ "amount": amount, "unit": unit })
-        })
-        .collect();
+    let costs = section.sections("costs");
+    let costs = costs.iter().map(|cost| {
+        let unit = cost.plain_text("unit").unwrap_or_default();
+        let amount = cost.amounts("amount");
+        cost.warn_unknown_keys();
+        serde_json::json!({ "amount": amount, "unit": unit })
+    });
+    let costs: Vec<Value> = costs.collect();
     if !costs.is_empty() {
         metadata.insert("costs".to_owned(), costs.into());
     }

@@ -17,7 +17,7 @@ pub(super) use unknown_keys::nearest;
 
 use super::{
     document::{Document, Located, Location, Node, location},
-    findings::{Message, Problems},
+    findings::{AlreadyReported, Message, Problems},
     keys::{FREE, Key, Keys},
 };
 
@@ -226,6 +226,18 @@ impl<'a> Section<'a> {
                 Self::read(self.context, path, node, keys)
             })
             .collect()
+    }
+
+    /// Reads a section that may be left out, but not be incomplete.
+    pub(super) fn optional<T>(
+        &self,
+        read: impl FnOnce(&Self) -> Option<T>,
+    ) -> Result<Option<T>, AlreadyReported> {
+        if self.holds_a_value() {
+            read(self).map(Some).ok_or(AlreadyReported)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Reads all members of a list of maps, so that no error hides another.

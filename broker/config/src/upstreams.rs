@@ -251,13 +251,8 @@ pub struct RuntimeCredHub {
     pub uaa_ca_cert: Option<String>,
 }
 
-/// Reads `credhub`. Any value switches it on, as with the Go broker, and then it has to be complete.
-pub(super) fn runtime_credhub(
-    section: &Section<'_>,
-) -> Result<Option<RuntimeCredHub>, AlreadyReported> {
-    if !section.holds_a_value() {
-        return Ok(None);
-    }
+/// Reads `credhub`, which any value switches on, as with the Go broker.
+pub(super) fn runtime_credhub(section: &Section<'_>) -> Option<RuntimeCredHub> {
     let url = Address::required(
         section,
         "api_url",
@@ -271,18 +266,15 @@ pub(super) fn runtime_credhub(
     let ca_cert = section.plain_text("ca_cert");
     let uaa_ca_cert = section.plain_text("internal_uaa_ca_cert");
     section.warn_unknown_keys();
-    let (Some(url), Some(client_id), Some(client_secret)) = (url, client_id, client_secret) else {
-        return Err(AlreadyReported);
-    };
-    Ok(Some(RuntimeCredHub {
-        url,
+    Some(RuntimeCredHub {
+        url: url?,
         client: CredHubClient {
-            client_id: client_id.value,
-            client_secret: client_secret.value.into(),
+            client_id: client_id?.value,
+            client_secret: client_secret?.value.into(),
         },
         ca_cert,
         uaa_ca_cert,
-    }))
+    })
 }
 
 /// Whether the section `credhub` and the catalog go together.

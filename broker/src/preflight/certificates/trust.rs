@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use odb_api_types::code::Code;
 use odb_clients::http::{Trust, TrustError};
 use odb_config::{
-    Bosh, CertificateText, CloudFoundry, CredHubAccess, Inspection, RuntimeCredHub,
-    ServiceInstancesApi, Verification,
+    Bosh, CloudFoundry, CredHubAccess, Inspection, RuntimeCredHub, ServiceInstancesApi,
+    Verification,
 };
 use odb_core::finding::Finding;
 use odb_redaction::Chain;
@@ -142,7 +142,7 @@ fn error(key: &'static str, source: &TrustError) -> Finding {
 
 pub(crate) fn of_roots(inspection: &Inspection, now: Timestamp) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for CertificateText { key, pem } in &inspection.certificates {
+    for (key, pem) in &inspection.certificates {
         let finding =
             |found, remedy| Finding::error(Code::ConfigurationInvalid, key.clone(), found, remedy);
         if let Err(error) = Trust::only(pem) {

@@ -8,8 +8,8 @@ use odb_api_types::code::Code;
 use odb_clients::{
     ConnectError, FailureKind,
     director::{
-        Config as BoshConfig, ConfigId, ConfigName, ConfigType, Credentials,
-        Director, Expected, Info, PutConfigError,
+        Config as BoshConfig, ConfigId, ConfigName, ConfigType, Credentials, Director, Expected,
+        Info, PutConfigError,
     },
     http::{Call, Limits, StatusCode, Trust},
 };
