@@ -1,5 +1,7 @@
 //! The sources of service instances, and the service instances API where it replaces a Cloud Controller.
 
+use std::error::Error;
+
 use odb_api_types::code::Code;
 use odb_clients::{
     ConnectError,
@@ -108,37 +110,32 @@ async fn look_into(api: &odb_config::ServiceInstancesApi, chart: &mut Chart) -> 
     let authorities = Authorities::of_instances_api(api);
     let server = Server::configured(url, "service_instances_api.url", authorities, chart)?;
     server.reach(chart).await?;
-    let finding = |came, key, remedy| {
-        let tried = format!("`GET {}`", api.url);
+    let finding = |error: &(dyn Error + 'static), key, remedy: &str| {
+        let (tried, came) = (format!("`GET {}`", api.url), Chain(error).to_string());
         Finding::tried(Code::ServiceInstancesApi, Some(key), tried, came, remedy)
     };
-    let client = match connect(api, &server.trust, chart.timeouts.limits()) {
-        Ok(client) => client,
-        Err(error) => {
-            let key = "service_instances_api.authentication";
-            let remedy = "correct `service_instances_api.authentication`";
-            let finding = finding(Chain(&error).to_string(), key, remedy);
-            return chart.failed(Probe::List, None, finding);
-        }
-    };
+    let connected = connect(api, &server.trust, chart.timeouts.limits());
+    let client = chart.unless_failed(Probe::List, None, connected, |error| {
+        let key = "service_instances_api.authentication";
+        finding(
+            &error,
+            key,
+            "correct `service_instances_api.authentication`",
+        )
+    })?;
     let call = chart.timeouts.call();
     let (listed, took) = timed(client.instances(&call, &[])).await;
-    let error = match listed {
-        Ok(instances) => {
-            let text = format!("{} service instances", instances.len());
-            chart.fine(Probe::List, took, text);
-            return Some(());
+    let instances = chart.unless_failed(Probe::List, took, listed, |error| {
+        if is_unauthorized(&error) {
+            let key = "service_instances_api.authentication.basic";
+            let remedy = "correct `service_instances_api.authentication.basic`";
+            return finding(&error, key, remedy);
         }
-        Err(error) => error,
-    };
-    let (key, remedy) = if is_unauthorized(&error) {
-        let key = "service_instances_api.authentication.basic";
-        (key, "correct `service_instances_api.authentication.basic`")
-    } else {
         let remedy =
             "see what the server at `service_instances_api.url` answers, and look at its log";
-        ("service_instances_api.url", remedy)
-    };
-    let finding = finding(Chain(&error).to_string(), key, remedy);
-    chart.failed(Probe::List, took, finding)
+        finding(&error, "service_instances_api.url", remedy)
+    })?;
+    let text = format!("{} service instances", instances.len());
+    chart.fine(Probe::List, took, text);
+    Some(())
 }

@@ -17,7 +17,7 @@ use tokio::net::{TcpStream, lookup_host};
 use crate::preflight::{
     certificates::{of_server as certificate, trust::Authorities},
     doctor::{
-        chart::{Chart, Probe},
+        chart::{Chart, Probe, Subject},
         clock,
         context::{FILE_HAS_ERRORS, TooSlow, timed},
     },
@@ -138,14 +138,20 @@ impl<'a> Server<'a> {
             self.source.remedy()
         );
         let tried = format!("to look up the name `{host}`");
-        let finding = self.unreachable(chart, tried, came, remedy);
+        let finding = self.unreachable(chart.subject, tried, came, remedy);
         chart.failed(Probe::Name, took, finding)
     }
 
     /// The finding of a probe that ends the examination of the server.
-    fn unreachable(&self, chart: &Chart, tried: String, came: String, remedy: String) -> Finding {
-        let code = chart.subject.unreachable();
-        Finding::tried(code, self.source.key(), tried, came, remedy)
+    fn unreachable(
+        &self,
+        subject: Subject,
+        tried: String,
+        came: String,
+        remedy: String,
+    ) -> Finding {
+        let (code, key) = (subject.unreachable(), self.source.key());
+        Finding::tried(code, key, tried, came, remedy)
     }
 
     /// All addresses are tried at once; the first that takes the connection counts.
@@ -179,7 +185,7 @@ impl<'a> Server<'a> {
             format!("see that the {subject} runs and listens on port {port}, or {correct}")
         };
         let tried = format!("to connect to `{}`", self.authority());
-        let finding = self.unreachable(chart, tried, failures.join("; "), remedy);
+        let finding = self.unreachable(chart.subject, tried, failures.join("; "), remedy);
         chart.failed(Probe::Connection, None, finding)
     }
 
@@ -189,33 +195,25 @@ impl<'a> Server<'a> {
         let asked = format!("`GET {}` of `{}`", url.path(), self.authority());
         let request =
             Request::get(url).header(ACCEPT, HeaderValue::from_static("application/json"));
-        let client = match HttpClient::new(&self.trust, chart.timeouts.limits()) {
-            Ok(client) => client,
-            Err(error) => {
-                let (came, remedy) = (Chain(&error).to_string(), self.source.remedy());
-                let finding = self.unreachable(chart, asked, came, remedy);
-                return chart.failed(Probe::Answer, None, finding);
-            }
-        };
+        let subject = chart.subject;
+        let unreachable = |came, remedy| self.unreachable(subject, asked.clone(), came, remedy);
+        let client = HttpClient::new(&self.trust, chart.timeouts.limits());
+        let client = chart.unless_failed(Probe::Answer, None, client, |error| {
+            unreachable(Chain(&error).to_string(), self.source.remedy())
+        })?;
         let (clock, call) = (Timestamp::now(), chart.timeouts.call());
         let (outcome, took) = timed(client.send(&call, &request)).await;
-        match outcome {
-            Ok(answer) => {
-                if let Some(date) = answer.header(&DATE) {
-                    chart.ahead = clock::ahead(date, clock, took);
-                }
-                Some(Answered {
-                    answer,
-                    took,
-                    asked,
-                })
-            }
-            Err(error) => {
-                let (came, remedy) = (Chain(&error).to_string(), self.remedy_of(&error));
-                let finding = self.unreachable(chart, asked, came, remedy);
-                chart.failed(Probe::Answer, took, finding)
-            }
+        let answer = chart.unless_failed(Probe::Answer, took, outcome, |error| {
+            unreachable(Chain(&error).to_string(), self.remedy_of(&error))
+        })?;
+        if let Some(date) = answer.header(&DATE) {
+            chart.ahead = clock::ahead(date, clock, took);
         }
+        Some(Answered {
+            answer,
+            took,
+            asked,
+        })
     }
 
     pub(crate) fn remedy_of(&self, error: &TransportError) -> String {
@@ -247,7 +245,7 @@ impl<'a> Server<'a> {
             let correct = self.source.remedy();
             format!("see whether a {what} is there, or {correct}")
         };
-        let finding = self.unreachable(chart, answered.asked, came, remedy);
+        let finding = self.unreachable(chart.subject, answered.asked, came, remedy);
         chart.failed(Probe::Answer, answered.took, finding)
     }
 }

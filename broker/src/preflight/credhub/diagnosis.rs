@@ -189,16 +189,12 @@ impl Endpoint<'_> {
     async fn version(&self, credhub: &CredHub, chart: &mut Chart) -> Option<CredHubVersion> {
         let call = chart.timeouts.call();
         let (version, took) = timed(credhub.version(&call)).await;
-        match version {
-            Ok(version) => {
-                chart.fine(Probe::Version, took, format!("CredHub {version}"));
-                Some(version)
-            }
-            Err(error) => {
-                let finding = self.refused(&error, chart.subject);
-                chart.failed(Probe::Version, took, finding)
-            }
-        }
+        let subject = chart.subject;
+        let version = chart.unless_failed(Probe::Version, took, version, |error| {
+            self.refused(&error, subject)
+        })?;
+        chart.fine(Probe::Version, took, format!("CredHub {version}"));
+        Some(version)
     }
 
     fn refused(&self, error: &ServiceError, subject: Subject) -> Finding {
@@ -295,13 +291,11 @@ impl Endpoint<'_> {
         let asked = folders.map(|folder| credhub.permitted_below(&call, folder, &actor));
         let (answers, took) = timed(join_all(asked)).await;
         let answers: Result<Vec<_>, _> = answers.into_iter().collect();
-        match answers {
-            Ok(permitted) => Some((permitted.into_iter().flatten().collect(), took)),
-            Err(error) => {
-                let finding = self.refused(&error, chart.subject);
-                chart.failed(Probe::Rights, took, finding)
-            }
-        }
+        let subject = chart.subject;
+        let permitted = chart.unless_failed(Probe::Rights, took, answers, |error| {
+            self.refused(&error, subject)
+        })?;
+        Some((permitted.into_iter().flatten().collect(), took))
     }
 
     fn of_permissions(

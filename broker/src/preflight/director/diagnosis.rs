@@ -344,18 +344,19 @@ async fn configs(director: &Director, context: &Context<'_>, chart: &mut Chart) 
     let (kind, name) = config_of_a_trial();
     let call = chart.timeouts.call();
     let (read, took) = timed(director.config_latest(&call, &kind, &name)).await;
-    let Err(error) = read else {
-        chart.fine(Probe::Configs, took, "can be read");
-        return Some(());
-    };
-    let remedy = match error.kind {
-        FailureKind::NotAllowed { .. } => {
-            "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if this is intended"
-        }
-        FailureKind::Refused { .. } => "upgrade the Director, or set `broker.disable_bosh_configs`",
-        _ => "look at the Director's log",
-    };
-    let (key, came) = (Some("bosh.authentication"), Chain(&error).to_string());
-    let finding = Finding::tried(Code::ConfigRights, key, "`GET /configs`", came, remedy);
-    chart.failed(Probe::Configs, took, finding.warning())
+    chart.unless_failed(Probe::Configs, took, read, |error| {
+        let remedy = match error.kind {
+            FailureKind::NotAllowed { .. } => {
+                "give the client `bosh.teams.TEAM.admin`, or set `broker.disable_bosh_configs` if this is intended"
+            }
+            FailureKind::Refused { .. } => {
+                "upgrade the Director, or set `broker.disable_bosh_configs`"
+            }
+            _ => "look at the Director's log",
+        };
+        let (key, came) = (Some("bosh.authentication"), Chain(&error).to_string());
+        Finding::tried(Code::ConfigRights, key, "`GET /configs`", came, remedy).warning()
+    })?;
+    chart.fine(Probe::Configs, took, "can be read");
+    Some(())
 }

@@ -224,6 +224,20 @@ impl Chart {
         None
     }
 
+    /// The result of a call, unless it has failed: then a probe ends with this finding.
+    pub(crate) fn unless_failed<T, E>(
+        &mut self,
+        probe: Probe,
+        took: impl Into<Option<Duration>>,
+        result: Result<T, E>,
+        finding: impl FnOnce(E) -> Finding,
+    ) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => self.failed(probe, took, finding(error)),
+        }
+    }
+
     fn row(&mut self, probe: Probe, took: Option<Duration>, outcome: Outcome) {
         let row = Row {
             probe,

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::preflight::{
     doctor::{
-        chart::{Chart, Probe},
+        chart::{Chart, Probe, Subject},
         context::timed,
     },
     server::Server,
@@ -98,13 +98,10 @@ pub(crate) async fn token(
 ) -> Option<Token> {
     let (clock, call) = (Timestamp::now(), chart.timeouts.call());
     let (outcome, took) = timed(tokens.token(&call)).await;
-    let token = match outcome {
-        Ok(token) => token,
-        Err(error) => {
-            let finding = refused(&error, applicant, uaa, chart);
-            return chart.failed(Probe::Credentials, took, finding);
-        }
-    };
+    let subject = chart.subject;
+    let token = chart.unless_failed(Probe::Credentials, took, outcome, |error| {
+        refused(&error, applicant, uaa, subject)
+    })?;
     let mut life = String::new();
     if let Some(claims) = token.claims() {
         let seconds = claims.expires_at.saturating_sub(claims.issued_at);
@@ -122,13 +119,10 @@ fn refused(
     error: &ServiceError,
     applicant: Applicant<'_>,
     uaa: &Server<'_>,
-    chart: &Chart,
+    subject: Subject,
 ) -> Finding {
     let (key, at) = (applicant.key(), uaa.authority());
-    let (rejected, unreachable) = (
-        chart.subject.credentials_code(),
-        chart.subject.unreachable(),
-    );
+    let (rejected, unreachable) = (subject.credentials_code(), subject.unreachable());
     let (code, remedy) = match &error.kind {
         FailureKind::Refused { name, .. } if name == "unauthorized_client" => {
             let remedy = match applicant {
