@@ -214,10 +214,6 @@ impl<'de> Visitor<'de> for AnyNode {
         Ok(Node::Text(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Node, E> {
-        Ok(Node::Text(value))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {

@@ -199,23 +199,17 @@ impl Keys {
 impl Key {
     /// A scalar, or a list of scalars, that this program or the release reads.
     pub(super) fn is_plain(&self) -> bool {
-        match self.kind {
+        matches!(
+            self.kind,
             Kind::Text
-            | Kind::Certificates
-            | Kind::Choice
-            | Kind::Number
-            | Kind::Flag
-            | Kind::Texts
-            | Kind::Choices
-            | Kind::VmCount => true,
-            Kind::TextMap
-            | Kind::FreeMap
-            | Kind::Amounts
-            | Kind::Anything
-            | Kind::Section
-            | Kind::Sections
-            | Kind::Named => false,
-        }
+                | Kind::Certificates
+                | Kind::Choice
+                | Kind::Number
+                | Kind::Flag
+                | Kind::Texts
+                | Kind::Choices
+                | Kind::VmCount
+        )
     }
 }
 

@@ -148,8 +148,13 @@ fn read(root: &Section<'_>) -> (Sections, Option<TlsFiles>) {
 
     if let Some(adapter) = &adapter {
         plan::refuse_dns_in_arguments(&catalog, adapter.form);
-        if let Ok(Some(cf)) = &cloud_foundry {
-            warn_unused_client_definition(root, cf, adapter.form);
+        let cf = cloud_foundry.as_ref().ok().and_then(Option::as_ref);
+        let has_clients = cf.is_some_and(|cf| cf.client_definition.is_some());
+        if has_clients && adapter.form == AdapterForm::Arguments {
+            let wrong = "gives each instance a UAA client that its adapter does not receive, because `broker.use_stdin` is off";
+            let uaa = root.section("cf").section("uaa");
+            let section = uaa.section("client_definition");
+            section.warn_here((wrong, "switch it on"));
         }
     }
     let has_source = !matches!(cloud_foundry, Ok(None)) || api.has_value("url");
@@ -195,16 +200,6 @@ fn warn_unknown_errands(catalog: &Section<'_>, software: &ServiceSoftware, offer
                 section.warn_here((wrong, "is that its name?"));
             }
         }
-    }
-}
-
-/// Warns of a client definition that no adapter can use.
-fn warn_unused_client_definition(root: &Section<'_>, cf: &CloudFoundry, form: AdapterForm) {
-    if cf.client_definition.is_some() && form == AdapterForm::Arguments {
-        let uaa = root.section("cf").section("uaa");
-        let wrong = "gives each instance a UAA client that its adapter does not receive, because `broker.use_stdin` is off";
-        let section = uaa.section("client_definition");
-        section.warn_here((wrong, "switch it on"));
     }
 }
 

@@ -110,15 +110,6 @@ impl Table {
     }
 }
 
-/// A section within the table of another one, or that one itself.
-struct Location<'a> {
-    table: &'a Table,
-    /// The prefix of addresses below the table's own, such as `tls.`.
-    within: &'a str,
-    /// The section says that it is new, so its keys need not.
-    new: bool,
-}
-
 impl Page {
     /// A table, and then those of the long sections in it.
     fn table(&mut self, table: &Table) {
@@ -137,66 +128,50 @@ impl Page {
             "\n### {}\n\n{what}key | value | meaning\n---|---|---\n",
             table.heading
         );
-        let location = Location {
-            table,
-            within: "",
-            new: table.new,
-        };
-        for section in self.keys(table.keys, &location) {
+        for section in self.rows(table.keys, &table.address, "", table.new) {
             self.table(&section);
         }
     }
 
-    /// Adds the rows of a section, and returns the long sections in it, which get tables of their own.
-    fn keys(&mut self, keys: &'static Keys, location: &Location<'_>) -> Vec<Table> {
+    /// Adds the rows of a section, and returns the long sections in it, which get tables of their own. `within` is the
+    /// prefix of its keys in the table, such as `tls.`; `is_new` that the section has been called new before.
+    fn rows(&mut self, keys: &'static Keys, table: &str, within: &str, is_new: bool) -> Vec<Table> {
         let mut later = Vec::new();
         for key in keys.iter() {
-            let Some((keys, suffix)) = below(key) else {
-                self.row(key, location, None);
+            let name = format!("{within}{}", key.name);
+            let below = below(key);
+            let mut listed = self.listed.iter().flatten();
+            let first = listed.find(|(listed, _)| below.is_some_and(|(keys, _)| *listed == keys));
+            let first = first.map(|(_, address)| address.clone());
+            self.row(key, table, &name, is_new, first.as_deref());
+            let Some((keys, suffix)) = below.filter(|_| first.is_none()) else {
                 continue;
             };
-            let mut listed = self.listed.iter().flatten();
-            let first = listed.find(|(listed, _)| *listed == keys);
-            let first = first.map(|(_, address)| address.clone());
-            self.row(key, location, first.as_deref());
-            if first.is_some() {
-                continue;
-            }
-            let new = location.new || key.new;
-            let within = format!("{}{}{suffix}", location.within, key.name);
-            let address = format!("{}.{}{}", location.table.address, location.within, key.name);
             if let Some(listed) = &mut self.listed {
-                listed.push((keys, address));
+                listed.push((keys, format!("{table}.{name}")));
             }
+            let (within, new) = (format!("{name}{suffix}"), is_new || key.new);
             if keys.iter().count() >= LONG {
-                let address = format!("{}.{within}", location.table.address);
-                later.push(Table::of(address, key, keys, new));
+                later.push(Table::of(format!("{table}.{within}"), key, keys, new));
             } else {
-                let location = Location {
-                    within: &format!("{within}."),
-                    new,
-                    ..*location
-                };
-                later.extend(self.keys(keys, &location));
+                later.extend(self.rows(keys, table, &format!("{within}."), new));
             }
         }
         later
     }
 
     /// A row. `listed` is the address of a section with the same keys.
-    fn row(&mut self, key: &Key, location: &Location<'_>, listed: Option<&str>) {
-        let address = format!("{}{}", location.within, key.name);
+    fn row(&mut self, key: &Key, table: &str, name: &str, is_new: bool, listed: Option<&str>) {
         let required = if key.required { ", required" } else { "" };
         let default = key.default.as_ref();
         let default = default.map(|value| format!(" ({value})"));
         let listed = listed.map(|first| format!(" Keys as in [`{first}`](#{first})."));
         let _ = writeln!(
             self.text,
-            "<a id=\"{table}.{address}\"></a>`{address}` | {values}{required}{default} | {meaning}{listed}",
-            table = location.table.address,
+            "<a id=\"{table}.{name}\"></a>`{name}` | {values}{required}{default} | {meaning}{listed}",
             values = values(key),
             default = default.unwrap_or_default(),
-            meaning = meaning(key, location.new).replace('|', "\\|"),
+            meaning = meaning(key, is_new).replace('|', "\\|"),
             listed = listed.unwrap_or_default(),
         );
     }
