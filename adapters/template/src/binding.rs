@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::folder::{BINDING, DASHBOARD, Folder, UNBINDING};
 use crate::near::NearNames;
+use crate::needs::Caused;
 use crate::template::SecretFacts;
 use crate::{context, needs, values};
 
@@ -22,44 +23,27 @@ const MEMBERS: [&str; 7] = [
     "metadata",
 ];
 
-/// Why a rendered text is no answer. No message holds a value.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BindingError {
-    #[error("`{BINDING}` must render a JSON object")]
-    NotAnObject,
-    #[error("`{BINDING}` renders `{name}`, which a binding does not have; {near}")]
-    Unknown { name: String, near: NearNames },
-    #[error("`{BINDING}` renders no binding")]
-    Shape(#[source] json::Error),
-    #[error("`{UNBINDING}` is for refusing only and must render nothing")]
-    Unbinding,
-    #[error("`{DASHBOARD}` must render one address that begins with `http://` or `https://`")]
-    NotAnAddress,
-}
-
 pub(crate) fn create(folder: &Folder, call: &CreateBinding) -> Result<Binding, AdapterError> {
     needs::parameters(&folder.schemas.bind, call.request_parameters.fields())?;
     needs::no_references(folder, &call.request_parameters)?;
     let context = prepared(folder, call)?;
-    let document = folder
-        .engine
-        .json(BINDING, &context)
-        .map_err(|error| folder.failed(error))?;
+    let document = folder.made(folder.engine.json(BINDING, &context))?;
     let Some(Value::Object(members)) = document else {
-        return Err(BindingError::NotAnObject.into());
+        let message = format!("`{BINDING}` must render a JSON object");
+        return Err(AdapterError::for_operator(message));
     };
-    if let Some(name) = members
-        .keys()
-        .find(|name| !MEMBERS.contains(&name.as_str()))
-    {
-        return Err(BindingError::Unknown {
-            name: name.clone(),
-            near: NearNames::to(name, MEMBERS),
-        }
-        .into());
+    let mut names = members.keys();
+    if let Some(name) = names.find(|name| !MEMBERS.contains(&name.as_str())) {
+        let near = NearNames::to(name, MEMBERS);
+        return Err(AdapterError::for_operator(format!(
+            "`{BINDING}` renders `{name}`, which a binding does not have; {near}"
+        )));
     }
     let text = Value::Object(members).to_string();
-    Ok(json::from_str(&text).map_err(BindingError::Shape)?)
+    Ok(json::from_str(&text).map_err(|source| Caused {
+        message: format!("`{BINDING}` renders no binding"),
+        source: source.into(),
+    })?)
 }
 
 /// Deletes nothing, as a template can reach nothing; it may refuse.
@@ -68,13 +52,12 @@ pub(crate) fn delete(folder: &Folder, call: &DeleteBinding) -> Result<(), Adapte
         return Ok(());
     }
     let context = prepared(folder, call)?;
-    let rendered = folder
-        .engine
-        .value(UNBINDING, &context)
-        .map_err(|error| folder.failed(error))?;
+    let rendered = folder.made(folder.engine.value(UNBINDING, &context))?;
     match rendered {
         Some(Value::String(text)) if text.trim().is_empty() => Ok(()),
-        _ => Err(BindingError::Unbinding.into()),
+        _ => Err(AdapterError::for_operator(format!(
+            "`{UNBINDING}` is for refusing only and must render nothing"
+        ))),
     }
 }
 
@@ -99,14 +82,13 @@ pub(crate) fn dashboard_url(
     let manifest: Value = yaml::from_str(call.manifest.as_str())?;
     folder.engine.session.facts().manifest = Some(manifest.clone());
     let context = context::of_dashboard(call, &manifest, &folder.settings);
-    let address = folder
-        .engine
-        .address(DASHBOARD, &context)
-        .map_err(|error| folder.failed(error))?;
+    let address = folder.made(folder.engine.address(DASHBOARD, &context))?;
     let has_scheme = address.starts_with("http://") || address.starts_with("https://");
     if has_scheme && !address.contains(char::is_whitespace) {
         Ok(DashboardUrl::new(address))
     } else {
-        Err(BindingError::NotAnAddress.into())
+        Err(AdapterError::for_operator(format!(
+            "`{DASHBOARD}` must render one address that begins with `http://` or `https://`"
+        )))
     }
 }

@@ -10,18 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::folder::{Folder, MANIFEST, Storage, item};
 use crate::manifest_check::{self, Made};
+use crate::needs::Caused;
 use crate::secrets::{self, Before};
 use crate::template::SecretFacts;
 use crate::{context, needs, values};
-
-/// Why a rendered manifest is none. No message holds a value.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotAManifest {
-    #[error("`{MANIFEST}` renders nothing")]
-    Nothing,
-    #[error("`{MANIFEST}` renders no BOSH manifest")]
-    Shape(#[source] json::Error),
-}
 
 pub(crate) fn generate(
     folder: &Folder,
@@ -64,12 +56,12 @@ pub(crate) fn generate(
     folder.engine.session.facts().secrets = SecretFacts::References(decided.references.clone());
 
     let document = folder
-        .engine
-        .yaml(MANIFEST, &context)
-        .map_err(|error| folder.failed(error))?
-        .ok_or(NotAManifest::Nothing)?;
-    let manifest: Manifest = serde_json::from_value(document.clone())
-        .map_err(|error| NotAManifest::Shape(error.into()))?;
+        .made(folder.engine.yaml(MANIFEST, &context))?
+        .ok_or_else(|| AdapterError::for_operator(format!("`{MANIFEST}` renders nothing")))?;
+    let manifest: Manifest = serde_json::from_value(document.clone()).map_err(|error| Caused {
+        message: format!("`{MANIFEST}` renders no BOSH manifest"),
+        source: json::Error::from(error).into(),
+    })?;
     let text = ManifestText::try_from(&manifest)?;
     manifest_check::check(&Made {
         call,
@@ -137,10 +129,7 @@ fn configs(
     let mut is_answered = false;
     for (kind, template) in folder.configs() {
         is_answered = true;
-        let rendered = folder
-            .engine
-            .yaml(template, context)
-            .map_err(|error| folder.failed(error))?;
+        let rendered = folder.made(folder.engine.yaml(template, context))?;
         let text = match rendered {
             None | Some(Value::Null) => continue,
             // A complete config of the user stays unchanged.
@@ -159,11 +148,9 @@ fn labels(
 ) -> Result<Map<String, Value>, AdapterError> {
     let mut labels = Map::new();
     for (name, label) in &folder.description.labels {
+        let key = item(&format!("labels.{name}"));
         let value = match label {
-            Value::String(_) => folder
-                .engine
-                .value(&item(&format!("labels.{name}")), context)
-                .map_err(|error| folder.failed(error))?,
+            Value::String(_) => folder.made(folder.engine.value(&key, context))?,
             other => Some(other.clone()),
         };
         labels.extend(value.map(|value| (name.clone(), value)));

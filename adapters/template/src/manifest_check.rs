@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::manifest::Manifest;
 use odb_adapter_sdk::protocol::GenerateManifest;
 use odb_adapter_sdk::secrets::Reference;
@@ -22,46 +23,11 @@ pub(crate) struct Made<'m> {
     pub(crate) decided: &'m Decided,
 }
 
-/// Errors in a manifest. No message contains a value of a property.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ManifestError {
-    #[error("the manifest must be named like the deployment, `{expected}`")]
-    Name { expected: String },
-    #[error("{what} `{name}` has version `{version}`: versions must be exact")]
-    NotExact {
-        what: &'static str,
-        name: String,
-        version: String,
-    },
-    #[error("the manifest has no `update` block, which the Director refuses")]
-    NoUpdate,
-    #[error(
-        "instance group `{group}` uses {what} `{name}`, which the manifest does not list; {near}"
-    )]
-    Unlisted {
-        group: String,
-        what: &'static str,
-        name: String,
-        near: NearNames,
-    },
-    #[error(
-        "placeholder `((odb_secret:{name}))` has no value: declare the secret in `adapter.yml`"
-    )]
-    PlaceholderWithoutValue { name: String },
-    #[error(
-        "{location} has the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
-    )]
-    PlaceholderElsewhere { location: String, name: String },
-    #[error("secret `{name}` must be at `{location}`, where `adapter.yml` declares it")]
-    SecretNotKept { name: String, location: String },
-    #[error("lifecycle errand `{errand}` is not in the manifest: {expected}")]
-    NoErrand { errand: String, expected: String },
-}
-
-pub(crate) fn check(made: &Made<'_>) -> Result<(), ManifestError> {
+/// No message contains a value of a property.
+pub(crate) fn check(made: &Made<'_>) -> Result<(), AdapterError> {
     name_and_versions(made)?;
     if made.manifest.update.is_none() {
-        return Err(ManifestError::NoUpdate);
+        return wrong("the manifest has no `update` block, which the Director refuses");
     }
     references(made)?;
     placeholders(made)?;
@@ -72,20 +38,22 @@ pub(crate) fn check(made: &Made<'_>) -> Result<(), ManifestError> {
 /// Checks other texts than the manifest, each with its name, which must not contain placeholders.
 pub(crate) fn without_placeholders(
     mut texts: impl Iterator<Item = (String, String)>,
-) -> Result<(), ManifestError> {
+) -> Result<(), AdapterError> {
     let found = texts.find_map(|(location, text)| {
-        let name = placeholder_names(&text).next()?.to_owned();
-        Some(ManifestError::PlaceholderElsewhere { location, name })
+        let name = placeholder_names(&text).next()?;
+        Some(format!(
+            "{location} has the placeholder `((odb_secret:{name}))`, which the broker replaces only in the manifest"
+        ))
     });
-    found.map_or(Ok(()), Err)
+    found.map_or(Ok(()), wrong)
 }
 
-fn name_and_versions(made: &Made<'_>) -> Result<(), ManifestError> {
+fn name_and_versions(made: &Made<'_>) -> Result<(), AdapterError> {
     let expected = &made.call.service_deployment.deployment_name;
     if made.manifest.name != *expected {
-        return Err(ManifestError::Name {
-            expected: expected.clone(),
-        });
+        return wrong(format!(
+            "the manifest must be named like the deployment, `{expected}`"
+        ));
     }
     let releases = made.manifest.releases.iter();
     let releases = releases.map(|release| ("release", &release.name, &release.version));
@@ -96,16 +64,14 @@ fn name_and_versions(made: &Made<'_>) -> Result<(), ManifestError> {
         .filter(|(_, _, version)| version.is_empty() || version.ends_with("latest"));
     match inexact.next() {
         None => Ok(()),
-        Some((what, name, version)) => Err(ManifestError::NotExact {
-            what,
-            name: name.clone(),
-            version: version.clone(),
-        }),
+        Some((what, name, version)) => wrong(format!(
+            "{what} `{name}` has version `{version}`: versions must be exact"
+        )),
     }
 }
 
 /// Jobs name releases, and groups stemcells, of the manifest.
-fn references(made: &Made<'_>) -> Result<(), ManifestError> {
+fn references(made: &Made<'_>) -> Result<(), AdapterError> {
     let releases: BTreeSet<&String> = made.manifest.releases.iter().map(|one| &one.name).collect();
     let stemcells: BTreeSet<&String> = made
         .manifest
@@ -122,12 +88,11 @@ fn references(made: &Made<'_>) -> Result<(), ManifestError> {
                 &stemcells
             };
             if !listed.contains(name) {
-                return Err(ManifestError::Unlisted {
-                    group: group.name.clone(),
-                    what,
-                    name: name.clone(),
-                    near: NearNames::to(name, listed.iter().copied()),
-                });
+                let group = &group.name;
+                let near = NearNames::to(name, listed.iter().copied());
+                return wrong(format!(
+                    "instance group `{group}` uses {what} `{name}`, which the manifest does not list; {near}"
+                ));
             }
         }
     }
@@ -135,7 +100,7 @@ fn references(made: &Made<'_>) -> Result<(), ManifestError> {
 }
 
 /// Each placeholder has a value now, or is one that a broker without secure manifests has left.
-fn placeholders(made: &Made<'_>) -> Result<(), ManifestError> {
+fn placeholders(made: &Made<'_>) -> Result<(), AdapterError> {
     let previous = made.call.previous_manifest.as_ref();
     let left: BTreeSet<&str> = previous
         .map(|manifest| placeholder_names(manifest.as_str()).collect())
@@ -144,9 +109,9 @@ fn placeholders(made: &Made<'_>) -> Result<(), ManifestError> {
         .filter(|name| !made.decided.entries.contains_key(*name) && !left.contains(name));
     match without.next() {
         None => Ok(()),
-        Some(name) => Err(ManifestError::PlaceholderWithoutValue {
-            name: name.to_owned(),
-        }),
+        Some(name) => wrong(format!(
+            "placeholder `((odb_secret:{name}))` has no value: declare the secret in `adapter.yml`"
+        )),
     }
 }
 
@@ -155,7 +120,7 @@ fn placeholder_names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A secret that is not found again would be made anew at each call.
-fn kept_secrets(made: &Made<'_>) -> Result<(), ManifestError> {
+fn kept_secrets(made: &Made<'_>) -> Result<(), AdapterError> {
     for (name, reference) in &made.decided.references {
         let locations = made.locations.get(name).map(Vec::as_slice);
         let locations = locations.unwrap_or_default();
@@ -163,20 +128,18 @@ fn kept_secrets(made: &Made<'_>) -> Result<(), ManifestError> {
             continue;
         };
         if first_found(locations, Some(made.document)) != Some(reference) {
-            return Err(ManifestError::SecretNotKept {
-                name: name.clone(),
-                location: locations
-                    .first()
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
-            });
+            let location = locations.first().map(ToString::to_string);
+            let location = location.unwrap_or_default();
+            return wrong(format!(
+                "secret `{name}` must be at `{location}`, where `adapter.yml` declares it"
+            ));
         }
     }
     Ok(())
 }
 
 /// An errand of its own is a job of a group; a colocated one is a job of the groups that it names.
-fn errands(made: &Made<'_>) -> Result<(), ManifestError> {
+fn errands(made: &Made<'_>) -> Result<(), AdapterError> {
     let errands = &made.call.plan.lifecycle_errands;
     for errand in errands.post_deploy.iter().chain(&errands.pre_delete) {
         let groups = &made.manifest.instance_groups;
@@ -195,11 +158,15 @@ fn errands(made: &Made<'_>) -> Result<(), ManifestError> {
                 .map(|instance| format!("the plan wants it colocated on `{instance}`"))
         };
         if let Some(expected) = missing {
-            return Err(ManifestError::NoErrand {
-                errand: errand.name.clone(),
-                expected,
-            });
+            let errand = &errand.name;
+            return wrong(format!(
+                "lifecycle errand `{errand}` is not in the manifest: {expected}"
+            ));
         }
     }
     Ok(())
+}
+
+fn wrong(message: impl Into<String>) -> Result<(), AdapterError> {
+    Err(AdapterError::for_operator(message.into()))
 }

@@ -1,5 +1,7 @@
 //! What is refused: plans, releases and stemcells that do not fit the service, and references in what users send.
 
+use std::error::Error;
+
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::manifest::{JobReleaseError, Manifest, find_release_for_job};
 use odb_adapter_sdk::parameters::Draft4Schema;
@@ -70,10 +72,7 @@ pub(crate) fn instance_groups(
 ) -> Result<(), AdapterError> {
     for number in 0..folder.description.plan.instance_groups.len() {
         let key = item(&format!("plan.instance_groups[{number}]"));
-        let name = folder
-            .engine
-            .value(&key, context)
-            .map_err(|error| folder.failed(error))?;
+        let name = folder.made(folder.engine.value(&key, context))?;
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
         if call.plan.instance_group(name).is_none() {
             let message = no_instance_group(name, &call.plan.instance_groups);
@@ -194,8 +193,9 @@ pub(crate) fn may_refer(value: &Value) -> bool {
 pub(crate) struct DoesNotFit(pub(crate) String);
 
 impl Folder {
-    pub(crate) fn failed(&self, error: RenderError) -> AdapterError {
-        match error {
+    /// What a template has made, or why it has not.
+    pub(crate) fn made<T>(&self, result: Result<T, RenderError>) -> Result<T, AdapterError> {
+        result.map_err(|error| match error {
             RenderError::Stopped(stop) => match stop {
                 Stop::Refused { message } => AdapterError::for_user(message),
                 Stop::Misconfigured { message, for_user } => {
@@ -209,13 +209,21 @@ impl Folder {
                 Stop::Error(error) => AdapterError::for_operator(error),
             },
             error => AdapterError::for_operator(error),
-        }
+        })
     }
 
     /// The same for requirements, with the folder's message for the user.
     pub(crate) fn unfit(&self, error: DoesNotFit) -> AdapterError {
         with_user_message(error.0, self.description.user_message.as_deref())
     }
+}
+
+/// A message for the operator, with its cause.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Caused {
+    pub(crate) message: String,
+    pub(crate) source: Box<dyn Error + Send + Sync>,
 }
 
 fn with_user_message(message: String, user_message: Option<&str>) -> AdapterError {

@@ -86,10 +86,7 @@ impl Requests {
                 return Ok(None);
             }
             let key = item(&format!("secrets.{name}.{member}"));
-            let value = folder
-                .engine
-                .value(&key, context)
-                .map_err(|error| folder.failed(error))?;
+            let value = folder.made(folder.engine.value(&key, context))?;
             Ok::<_, AdapterError>(value.filter(|value| !value.is_null()))
         };
         if secret.when.is_some() && !is_true(value_of("when", &secret.when)?.as_ref()) {

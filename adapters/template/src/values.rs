@@ -7,22 +7,8 @@ use odb_adapter_sdk::AdapterError;
 use serde_json::{Map, Value};
 
 use crate::folder::{Folder, KeptValue, item};
+use crate::needs::Caused;
 use crate::path::{ManifestPath, NotAPath, first_found};
-use crate::template::RenderError;
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum LocationError {
-    #[error(transparent)]
-    Render(#[from] RenderError),
-    #[error("`{key}` is not a path in a manifest")]
-    NotAPath {
-        key: String,
-        #[source]
-        source: NotAPath,
-    },
-    #[error("`{key}` must render a text")]
-    NotAText { key: String },
-}
 
 /// The value of each setting; those without a source are left out.
 pub(crate) fn decide(
@@ -60,16 +46,21 @@ pub(crate) fn locations(
     key: &str,
     count: usize,
     context: &Map<String, Value>,
-) -> Result<Vec<ManifestPath>, LocationError> {
+) -> Result<Vec<ManifestPath>, AdapterError> {
     let numbers = 0..count;
     numbers
         .map(|number| {
             let key = item(&format!("{key}[{number}]"));
             match folder.engine.value(&key, context)? {
-                Some(Value::String(text)) => text
-                    .parse()
-                    .map_err(|source| LocationError::NotAPath { key, source }),
-                _ => Err(LocationError::NotAText { key }),
+                Some(Value::String(text)) => {
+                    Ok(text.parse().map_err(|source: NotAPath| Caused {
+                        message: format!("`{key}` is not a path in a manifest"),
+                        source: source.into(),
+                    })?)
+                }
+                _ => Err(AdapterError::for_operator(format!(
+                    "`{key}` must render a text"
+                ))),
             }
         })
         .collect()
@@ -78,7 +69,7 @@ pub(crate) fn locations(
 pub(crate) fn secret_locations(
     folder: &Folder,
     context: &Map<String, Value>,
-) -> Result<BTreeMap<String, Vec<ManifestPath>>, LocationError> {
+) -> Result<BTreeMap<String, Vec<ManifestPath>>, AdapterError> {
     let secrets = folder.description.secrets.iter();
     secrets
         .map(|(name, secret)| {
