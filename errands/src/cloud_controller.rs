@@ -7,7 +7,7 @@ use odb_clients::{
     http::{ClientError, Departure, Limits, Observer, Service, TokenEvent, observe_calls},
     uaa::TokenSource,
 };
-use odb_config::errands::CloudFoundryAccess;
+use odb_config::CloudFoundry;
 
 use crate::{
     Console,
@@ -38,7 +38,7 @@ pub enum CloudControllerSetUpError {
 /// The Cloud Controller of a configuration. No request is sent yet. `console` prints every request and every token
 /// request in the text of the Go errands.
 pub fn connect(
-    config: &CloudFoundryAccess,
+    config: &CloudFoundry,
     console: &Console,
 ) -> Result<CloudController, CloudControllerSetUpError> {
     observe_calls(Box::leak(Box::new(RequestLog(console.clone()))));

@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, path::Path, time::Duration};
 
 use odb_rollout::FailureBudget;
 
-use super::{BrokerApi, CloudFoundryAccess, LoadError, Loaded, broker_api, cloud_foundry, load};
-use crate::{Address, keys::FILES, section::Section};
+use super::{BrokerApi, LoadError, Loaded, broker_api, cloud_foundry, load};
+use crate::{Address, CloudFoundry, keys::FILES, section::Section};
 
 /// The configuration of the errands that operate on every service instance.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Fleet {
     /// The broker.
     pub broker_api: BrokerApi,
     /// The Cloud Controller, unless the section is empty.
-    pub cloud_foundry: Option<CloudFoundryAccess>,
+    pub cloud_foundry: Option<CloudFoundry>,
     /// Whether the catalog has `maintenance_info`, from which the Cloud Controller knows what to upgrade.
     pub maintenance_info_present: bool,
     /// The pause between two polls of an operation.

@@ -8,13 +8,12 @@ mod tests;
 use std::{num::NonZeroUsize, path::Path, time::Duration};
 
 use odb_api_types::ids::OfferingId;
-use odb_clients::uaa::Grant;
 use secrecy::SecretString;
 
 pub use fleet::{DirectorAddress, Fleet, RunSettings};
 
 use super::{
-    Address, InvalidConfig, LoadError, Loaded, Paths, Verification, cloud_foundry,
+    Address, CloudFoundry, InvalidConfig, LoadError, Loaded, Paths, Verification, cloud_foundry,
     findings::{AlreadyReported, Problems},
     inspection::read_map,
     keys::{FILES, Keys},
@@ -65,21 +64,6 @@ pub struct BrokerApi {
     pub verification: Verification,
 }
 
-/// The Cloud Controller and its UAA, as an errand reaches them.
-#[derive(Debug)]
-pub struct CloudFoundryAccess {
-    /// The Cloud Controller's address.
-    pub url: Address,
-    /// The UAA's address.
-    pub uaa_url: Address,
-    /// A trust root beside the operating system's.
-    pub root_ca_cert: Option<String>,
-    /// Whether certificates of both are verified.
-    pub verification: Verification,
-    /// How to authenticate.
-    pub credentials: Grant,
-}
-
 /// The Go errands' message when one of the three is missing; ours adds the location.
 const BROKER_ACCESS: &str =
     "is missing: the brokerUsername, brokerPassword and brokerUrl are required to function";
@@ -112,14 +96,14 @@ fn broker_api(root: &Section<'_>) -> Option<BrokerApi> {
 }
 
 /// Reads `cf`, which must be there. Verification is also switched at the top of some files.
-fn required_cloud_foundry(root: &Section<'_>) -> Option<CloudFoundryAccess> {
+fn required_cloud_foundry(root: &Section<'_>) -> Option<CloudFoundry> {
     let text = ("is missing", "give `url`, `uaa.url` and credentials");
     let access = cloud_foundry(root).ok()?;
     access.or_else(|| root.refuse("cf", text))
 }
 
 /// Reads `cf`, which may be missing: a file that was rendered without one has all keys, with nulls.
-fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAccess>, AlreadyReported> {
+fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundry>, AlreadyReported> {
     let section = root.section("cf");
     let uaa = section.section("uaa");
     let is_empty =
@@ -139,12 +123,14 @@ fn cloud_foundry(root: &Section<'_>) -> Result<Option<CloudFoundryAccess>, Alrea
     uaa.warn_unknown_keys();
     section.warn_unknown_keys();
     let complete = || {
-        Some(CloudFoundryAccess {
+        Some(CloudFoundry {
             url: url?,
-            uaa_url: uaa_url?,
             root_ca_cert,
             verification,
+            uaa_url: uaa_url?,
             credentials: credentials?,
+            client_definition: None,
+            skips_checks: false,
         })
     };
     complete().map(Some).ok_or(AlreadyReported)
@@ -179,7 +165,7 @@ pub struct RegisterBroker {
     /// Where the Cloud Controller reaches the broker.
     pub broker_url: Address,
     /// The Cloud Controller.
-    pub cloud_foundry: CloudFoundryAccess,
+    pub cloud_foundry: CloudFoundry,
     /// The offering in the broker's catalog.
     pub offering: OfferingId,
     /// The access to each plan, in the order of the file.
@@ -212,7 +198,7 @@ pub enum PlanAccess {
 #[derive(Debug)]
 pub struct DeregisterBroker {
     /// The Cloud Controller.
-    pub cloud_foundry: CloudFoundryAccess,
+    pub cloud_foundry: CloudFoundry,
     /// The broker's name in the Cloud Controller, unless a flag gives it.
     pub broker_name: Option<String>,
 }
@@ -314,7 +300,7 @@ fn organizations(section: &Section<'_>) -> Vec<String> {
 #[derive(Debug)]
 pub struct Deletion {
     /// The Cloud Controller.
-    pub cloud_foundry: CloudFoundryAccess,
+    pub cloud_foundry: CloudFoundry,
     /// The broker's name in the Cloud Controller, unless a flag gives it.
     pub broker_name: Option<String>,
     /// The offering whose instances are deleted.

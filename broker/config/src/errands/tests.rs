@@ -3,6 +3,7 @@ use std::fs;
 use secrecy::ExposeSecret;
 use tempfile::NamedTempFile;
 
+use odb_clients::uaa::Grant;
 use odb_rollout::FailureBudget;
 
 use super::*;
