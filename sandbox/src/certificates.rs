@@ -27,7 +27,6 @@ const YEARS_VALID: i32 = 2;
 /// An address for documentation only (RFC 5737), at which no server of a sandbox can be.
 const OTHER_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-/// Signs the certificates of the servers.
 pub struct CertificateAuthority {
     name: String,
     /// The certificate, PEM.
@@ -58,28 +57,19 @@ pub struct ServerCertificate {
 /// A key or certificate could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// Making a key or signing failed.
     #[error("could not make a certificate for `{subject}`")]
     Make {
-        /// The common name.
         subject: String,
-        /// The underlying error.
         #[source]
         source: rcgen::Error,
     },
-    /// The saved authority is unusable.
     #[error("what was saved of the certificate authority `{subject}` is of no use")]
-    Unusable {
-        /// The common name.
-        subject: String,
-    },
-    /// The TLS library does not take the certificate.
+    Unusable { subject: String },
     #[error("could not set up TLS")]
     Tls(#[source] rustls::Error),
 }
 
 impl CertificateAuthority {
-    /// A new authority with a common name.
     pub fn new(name: &str) -> Result<Self, CertificateError> {
         let make = || {
             let (params, key) = (authority_params(name), new_key()?);
@@ -97,7 +87,6 @@ impl CertificateAuthority {
         })
     }
 
-    /// The authority that was saved.
     pub fn from_saved(saved: &SavedAuthority) -> Result<Self, CertificateError> {
         let unusable = || CertificateError::Unusable {
             subject: saved.name.clone(),

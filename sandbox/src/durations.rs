@@ -5,12 +5,10 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
-/// The text is no duration.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a duration with a unit, such as `1s`, `250ms` or `1h 30m`")]
 pub struct NotADuration;
 
-/// Reads one.
 pub fn parse(text: &str) -> Result<Duration, NotADuration> {
     let parsed: Result<SignedDuration, _> = text.parse();
     parsed
@@ -19,7 +17,6 @@ pub fn parse(text: &str) -> Result<Duration, NotADuration> {
         .ok_or(NotADuration)
 }
 
-/// Reads one of a document.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).map_err(D::Error::custom)

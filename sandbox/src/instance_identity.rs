@@ -21,7 +21,6 @@ use uuid::Uuid;
 const NAME: &str = "instanceIdentityCA";
 const YEARS_VALID: i32 = 2;
 
-/// Signs the certificates of apps.
 pub struct InstanceIdentity {
     /// The certificate, PEM.
     certificate: String,
@@ -29,7 +28,6 @@ pub struct InstanceIdentity {
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// The certificate of one app and its private key.
 pub struct AppCertificate {
     /// The certificate, PEM.
     pub certificate: String,
@@ -44,19 +42,15 @@ pub(crate) struct PeerCertificate(pub(crate) CertificateDer<'static>);
 /// A certificate could not be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceIdentityError {
-    /// Making a key or signing failed.
     #[error("could not make a certificate")]
     Make(#[source] rcgen::Error),
-    /// The saved text is no authority.
     #[error("could not read the saved certificate")]
     Read(#[source] rcgen::Error),
-    /// The TLS library does not take the certificate.
     #[error("could not trust the certificate")]
     Trust,
 }
 
 impl InstanceIdentity {
-    /// A new authority.
     pub fn new() -> Result<Self, InstanceIdentityError> {
         let make = || {
             let (params, key) = (authority(), new_key()?);
@@ -90,7 +84,6 @@ impl InstanceIdentity {
         &self.key
     }
 
-    /// A certificate for an app.
     pub fn app(&self, app: Uuid) -> Result<AppCertificate, InstanceIdentityError> {
         let mut params = dated(&Uuid::new_v4().to_string());
         params

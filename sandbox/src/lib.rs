@@ -17,6 +17,11 @@
 //! | [`dev_loop`] | a broker beside it, for authors of adapters |
 //! | [`commands`] | other commands for a running foundation |
 
+#![expect(
+    missing_docs,
+    reason = "the library serves the program and its tests alone"
+)]
+
 pub mod calls;
 pub mod certificates;
 pub mod cf;

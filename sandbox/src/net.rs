@@ -26,21 +26,13 @@ pub struct LoopbackNet {
 /// Why no net could be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Another process listens on the control port of the requested net.
     #[error("the net `{net}` is taken by another sandbox")]
-    Taken {
-        /// The net that was asked for.
-        net: NetAddress,
-    },
-    /// Every net is taken.
+    Taken { net: NetAddress },
     #[error("all {NETS} loopback nets are taken")]
     Exhausted,
-    /// The control port could not be bound, and not because it is taken.
     #[error("could not listen on `{address}`")]
     Listen {
-        /// The control address of the net.
         address: SocketAddr,
-        /// The underlying error.
         #[source]
         source: io::Error,
     },
@@ -91,7 +83,6 @@ pub struct NetAddress {
     third: u8,
 }
 
-/// The text is not a loopback net.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a net of the form `127.x.y.0` with x from {FIRST_SECOND_OCTET} to 255")]
 pub struct NotALoopbackNet(String);
@@ -145,7 +136,6 @@ impl NetAddress {
         self.socket(3, 8844)
     }
 
-    /// The address left free for the broker under test.
     pub fn broker(self) -> IpAddr {
         self.host(5).into()
     }

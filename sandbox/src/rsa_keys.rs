@@ -22,17 +22,10 @@ static KEPT: OnceLock<KeptKeys> = OnceLock::new();
 /// No RSA key can be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RsaKeyError {
-    /// No key could be generated or written as DER.
     #[error("could not generate an RSA key")]
     Generate,
-    /// The folder with the keys cannot be used.
     #[error("could not read or write the RSA key {}", file.display())]
-    File {
-        /// The file of the key.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { file: PathBuf, source: io::Error },
 }
 
 /// The keys in a folder. A process takes each of them once, in their order, and adds a new one where they end.

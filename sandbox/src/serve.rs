@@ -28,7 +28,6 @@ const CONNECTIONS: usize = 1024;
 const SECONDS_TO_STOP: u64 = 5;
 /// As long as nginx in front of a real Director.
 const IDLE_CONNECTION: Duration = Duration::from_secs(75);
-/// Clients share a busy machine with the sandbox.
 const SLOW_CLIENT: Duration = Duration::from_mins(1);
 
 /// The running servers. They stop with [`Servers::stop`]; dropping the value leaves them running.
@@ -41,15 +40,12 @@ pub struct Servers {
 /// The middleware of every request to a server.
 #[derive(Clone)]
 pub struct Passage {
-    /// The server.
     pub server: ServerName,
-    /// The faults of the server.
     pub faults: Faults,
     /// Where it is recorded.
     pub calls: Calls,
 }
 
-/// A server could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("could not serve {name} on `{address}`")]
 pub struct ServeError {

@@ -32,32 +32,24 @@ pub struct Call {
     pub number: CallNumber,
     /// When it arrived.
     pub at: Timestamp,
-    /// The server that was called.
     pub server: ServerName,
-    /// The method.
     pub method: String,
     /// The path, as it stood in the request.
     pub path: String,
     /// The query, without secrets; empty when there was none.
     pub query: String,
-    /// The client that the caller says it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The user for whom it calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The program that calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
-    /// The context id that a task is to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
-    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -65,10 +57,8 @@ pub enum Outcome {
     Pending,
     /// The server answered, perhaps with an injected fault.
     Answered {
-        /// Its status.
         status: u16,
     },
-    /// A fault dropped the connection.
     Dropped,
     /// The caller went away before there was an answer.
     Abandoned,

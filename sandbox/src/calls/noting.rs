@@ -16,7 +16,6 @@ use crate::faults::ServerName;
 /// Marks a request whose connection was cut.
 pub(crate) struct ConnectionCut;
 
-/// Records a request and its outcome.
 pub(crate) async fn note(
     calls: Calls,
     server: ServerName,

@@ -1,10 +1,12 @@
 //! The command line as types.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::value::RawValue;
 use url::Url;
+
+use super::error::CfError;
 
 /// Orders, binds and deletes services of a running sandbox, as the cf command line does.
 #[derive(Debug, Args)]
@@ -69,13 +71,13 @@ pub(super) enum CfCommand {
     /// Change parameters or plan of a service instance.
     UpdateService(UpdateService),
     /// Upgrade a service instance to the current version of its plan.
-    UpgradeService(UpgradeService),
+    UpgradeService(WholeInstance),
     /// Share a service instance with another space.
     ShareService(ShareService),
     /// Stop sharing a service instance with another space.
     UnshareService(ShareService),
     /// Delete a service instance.
-    DeleteService(DeleteService),
+    DeleteService(WholeInstance),
     /// Remove a service instance without a request to its broker.
     PurgeServiceInstance(NamedInstance),
     /// Bind an app to a service instance.
@@ -235,15 +237,7 @@ pub(super) struct UnbindService {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct UpgradeService {
-    /// The service instance's name.
-    pub(super) name: String,
-    #[command(flatten)]
-    pub(super) waiting: Waiting,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct DeleteService {
+pub(super) struct WholeInstance {
     /// The service instance's name.
     pub(super) name: String,
     #[command(flatten)]
@@ -311,4 +305,45 @@ pub(super) struct Polling {
 fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
     text.parse::<std::num::NonZeroU32>()
         .map(|seconds| Duration::from_secs(u64::from(seconds.get())))
+}
+
+/// Reads the argument of `-c`: a JSON object, or the name of a file that holds one. It is passed on letter by letter.
+pub(super) async fn parameters(argument: Option<String>) -> Result<Option<Box<RawValue>>, CfError> {
+    let Some(argument) = argument else {
+        return Ok(None);
+    };
+    let text = if argument.trim_start().starts_with('{') {
+        argument
+    } else {
+        let path = PathBuf::from(argument);
+        tokio::fs::read_to_string(&path)
+            .await
+            .map_err(|source| CfError::ReadParameters { path, source })?
+    };
+    object(&text)
+        .map(Some)
+        .map_err(|source| CfError::Parameters { source })
+}
+
+fn object(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text)?;
+    serde_json::from_str(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object;
+
+    #[test]
+    fn parameters_pass_letter_by_letter() {
+        let text = r#"{"maxclients": 1e2, "big": 12345678901234567890123}"#;
+        assert_eq!(object(text).unwrap().get(), text);
+    }
+
+    #[test]
+    fn only_an_object_is_taken_as_parameters() {
+        for text in ["[]", "1", "{", "{} {}", ""] {
+            assert!(object(text).is_err(), "{text}");
+        }
+    }
 }

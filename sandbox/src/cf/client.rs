@@ -1,20 +1,32 @@
-//! The connection to the Cloud Controller: tokens, calls, lists, errors.
+//! The Cloud Controller: trust, tokens, calls, lists, changes, errors.
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{Method, StatusCode};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use reqwest::{
+    Method, RequestBuilder, StatusCode,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION},
+};
+use rustls_pki_types::{CertificateDer, pem::PemObject};
 use secrecy::{ExposeSecret, SecretString};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+use thiserror::Error;
 use url::{Url, form_urlencoded};
 
-use super::arguments::Identity;
-use super::exchange::{Answer, ClientError, exchange, http_client};
-use super::foundation::{Foundation, User};
-use super::wire::{Included, Link, Page, SpaceGuid};
+use super::{
+    arguments::Identity,
+    foundation::{Foundation, User},
+};
 
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+const BODY_LIMIT: usize = 16 * 1024 * 1024;
 /// 5,000 resources where a page has the usual 50.
 const PAGE_LIMIT: usize = 100;
-
 /// The credentials of the cf command line at the UAA: client `cf` with an empty secret.
 const CF_CLIENT: &str = "Basic Y2Y6";
 
@@ -24,40 +36,78 @@ pub(super) struct Client {
     cloud_controller: Url,
     uaa: Url,
     user: User,
-    space: SpaceGuid,
+    /// The guid of the space in which services are ordered.
+    pub(super) space: String,
     token: Option<SecretString>,
 }
-
-/// The path of a job, below the Cloud Controller's address.
-#[derive(Clone, Debug)]
-pub(super) struct JobPath(String);
 
 /// The result of a change request.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// It is done.
     Done,
-    /// The Cloud Controller works on it.
-    Started(JobPath),
+    /// The Cloud Controller works on it, with a job at this address.
+    Started(String),
 }
 
 /// All pages of a list.
-#[derive(Debug)]
-pub(super) struct Listing<T> {
-    pub(super) resources: Vec<T>,
-    pub(super) included: Included,
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) resources: Vec<Value>,
+    included: Vec<Value>,
 }
 
 /// A query: names and values as they are meant, encoded on the way out.
 pub(super) type Query<'a> = &'a [(&'a str, &'a str)];
 
+/// A body with the parameters for a broker, which pass letter by letter.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a RawValue>,
+    #[serde(flatten)]
+    members: &'a Value,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    access_token: SecretString,
+}
+
+/// An answer, read to its end.
+struct Answer {
+    method: Method,
+    path: String,
+    status: StatusCode,
+    location: Option<String>,
+    body: Vec<u8>,
+}
+
 impl Client {
+    /// Trusts only the foundation's certificate authority.
     pub(super) async fn new(
         foundation: &Foundation,
         identity: Identity,
     ) -> Result<Self, ClientError> {
+        let build =
+            |source: Box<dyn std::error::Error + Send + Sync>| ClientError::Build { source };
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let tls = rustls::ClientConfig::builder_with_provider(provider.into())
+            .with_safe_default_protocol_versions()
+            .map_err(|source| build(source.into()))?
+            .with_root_certificates(trust_roots(&foundation.ca_certificate).await?)
+            .with_no_client_auth();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            // The sandbox lives on the loopback net, where no proxy can reach it.
+            .no_proxy()
+            .connect_timeout(CONNECT_LIMIT)
+            .timeout(CALL_LIMIT)
+            .user_agent(concat!("odb-sandbox-cf/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|source| build(source.into()))?;
         Ok(Self {
-            http: http_client(&foundation.ca_certificate).await?,
+            http,
             cloud_controller: foundation.cloud_controller.url.clone(),
             uaa: foundation.cloud_controller.uaa_url.clone(),
             user: foundation.cloud_controller.user(identity).clone(),
@@ -66,90 +116,54 @@ impl Client {
         })
     }
 
-    /// The space in which services are ordered.
-    pub(super) fn space(&self) -> &SpaceGuid {
-        &self.space
-    }
-
-    /// The name of the logged-in user.
     pub(super) fn user_name(&self) -> &str {
         &self.user.name
     }
 
-    /// Makes something that is there at once, and reads what was made.
-    pub(super) async fn make<T: DeserializeOwned>(
-        &mut self,
-        path: &str,
-        body: &(impl Serialize + Sync),
-    ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(|source| ClientError::Unwritable { source })?;
-        let url = self.url(path, &[]);
-        let answer = self.call(&Method::POST, url, Some(body)).await?;
-        if answer.status.is_success() {
-            answer.json()
-        } else {
-            Err(answer.refused())
-        }
-    }
-
     /// Reads one resource.
-    pub(super) async fn get<T: DeserializeOwned>(
-        &mut self,
-        path: &str,
-        query: Query<'_>,
-    ) -> Result<T, ClientError> {
-        let url = self.url(path, query);
+    pub(super) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
+        let url = self.url(path, &[]);
         self.get_url(url).await
     }
 
     /// Reads the first page of a list, for look-ups that want one hit.
-    pub(super) async fn first_page<T: DeserializeOwned>(
+    pub(super) async fn first_page(
         &mut self,
         path: &str,
         query: Query<'_>,
-    ) -> Result<Listing<T>, ClientError> {
-        let page: Page<T> = self.get(path, query).await?;
-        Ok(Listing {
-            resources: page.resources,
-            included: page.included,
-        })
+    ) -> Result<Listing, ClientError> {
+        let url = self.url(path, query);
+        let mut listing = Listing::default();
+        listing.append(self.get_url(url).await?);
+        Ok(listing)
     }
 
     /// Reads the resource behind a link.
     pub(super) async fn get_link<T: DeserializeOwned>(
         &mut self,
-        link: &Link,
+        href: &str,
     ) -> Result<T, ClientError> {
-        let url = self.below_base(&link.href);
-        self.get_url(url).await
-    }
-
-    /// Reads a job.
-    pub(super) async fn job<T: DeserializeOwned>(
-        &mut self,
-        job: &JobPath,
-    ) -> Result<T, ClientError> {
-        let url = self.below_base(&job.0);
+        let url = self.below_base(href);
         self.get_url(url).await
     }
 
     /// Reads all pages of a list.
-    pub(super) async fn list<T: DeserializeOwned>(
+    pub(super) async fn list(
         &mut self,
         path: &str,
         query: Query<'_>,
-    ) -> Result<Listing<T>, ClientError> {
-        let mut listing = Listing {
-            resources: Vec::new(),
-            included: Included::default(),
-        };
+    ) -> Result<Listing, ClientError> {
+        let mut listing = Listing::default();
         let mut url = self.url(path, query);
         for _ in 0..PAGE_LIMIT {
-            let mut page: Page<T> = self.get_url(url).await?;
-            listing.resources.append(&mut page.resources);
-            listing.included.append(page.included);
-            match page.pagination.next {
-                Some(next) => url = self.below_base(&next.href),
+            let page: Value = self.get_url(url).await?;
+            let next = page
+                .pointer("/pagination/next/href")
+                .and_then(Value::as_str);
+            let next = next.map(|next| self.below_base(next));
+            listing.append(page);
+            match next {
+                Some(next) => url = next,
                 None => return Ok(listing),
             }
         }
@@ -158,15 +172,17 @@ impl Client {
         })
     }
 
-    /// Sends a request with this path and query, and returns the body unchanged.
-    pub(super) async fn text(&mut self, path_and_query: &str) -> Result<Vec<u8>, ClientError> {
+    /// Reads any path with its query, and returns the body unchanged.
+    pub(super) async fn bytes(&mut self, path_and_query: &str) -> Result<Vec<u8>, ClientError> {
         let url = self.below_base(path_and_query);
-        let answer = self.call(&Method::GET, url, None).await?;
-        if answer.status.is_success() {
-            Ok(answer.body)
-        } else {
-            Err(answer.refused())
-        }
+        Ok(self.call(&Method::GET, url, None).await?.succeeded()?.body)
+    }
+
+    /// Makes something that is there at once, and reads what was made.
+    pub(super) async fn make(&mut self, path: &str, body: &Value) -> Result<Value, ClientError> {
+        let body = Some(body.to_string().into_bytes());
+        let answer = self.call(&Method::POST, self.url(path, &[]), body).await?;
+        answer.succeeded()?.json()
     }
 
     /// Asks for a change. Not repeated after a lost answer.
@@ -174,34 +190,49 @@ impl Client {
         &mut self,
         method: Method,
         path: &str,
-        body: Option<&(impl Serialize + Sync)>,
+        body: &Value,
     ) -> Result<Change, ClientError> {
-        self.change_with(method, path, &[], body).await
+        self.change_with(method, path, body, None).await
     }
 
-    /// The same with a query.
+    /// The same with parameters for a broker.
     pub(super) async fn change_with(
         &mut self,
         method: Method,
         path: &str,
-        query: Query<'_>,
-        body: Option<&(impl Serialize + Sync)>,
+        members: &Value,
+        parameters: Option<&RawValue>,
     ) -> Result<Change, ClientError> {
-        let body = body
-            .map(serde_json::to_vec)
-            .transpose()
-            .map_err(|source| ClientError::Unwritable { source })?;
-        let answer = self.call(&method, self.url(path, query), body).await?;
-        match answer.status {
-            StatusCode::ACCEPTED => match answer.location {
-                Some(job) => Ok(Change::Started(JobPath(job))),
-                None => Err(ClientError::NoJob {
-                    method,
-                    path: path.to_owned(),
-                }),
-            },
-            status if status.is_success() => Ok(Change::Done),
-            _ => Err(answer.refused()),
+        let body = Body {
+            parameters,
+            members,
+        };
+        let body =
+            serde_json::to_vec(&body).map_err(|source| ClientError::Unwritable { source })?;
+        self.send_change(method, self.url(path, &[]), Some(body))
+            .await
+    }
+
+    /// Deletes a resource. The path may have a query.
+    pub(super) async fn delete(&mut self, path: impl Display) -> Result<Change, ClientError> {
+        let url = self.below_base(&path.to_string());
+        self.send_change(Method::DELETE, url, None).await
+    }
+
+    async fn send_change(
+        &mut self,
+        method: Method,
+        url: Url,
+        body: Option<Vec<u8>>,
+    ) -> Result<Change, ClientError> {
+        let answer = self.call(&method, url, body).await?.succeeded()?;
+        match (answer.status, answer.location) {
+            (StatusCode::ACCEPTED, Some(job)) => Ok(Change::Started(job)),
+            (StatusCode::ACCEPTED, None) => Err(ClientError::NoJob {
+                method,
+                path: answer.path,
+            }),
+            _ => Ok(Change::Done),
         }
     }
 
@@ -209,15 +240,12 @@ impl Client {
     async fn get_url<T: DeserializeOwned>(&mut self, url: Url) -> Result<T, ClientError> {
         let mut repeats = 2;
         loop {
-            let error = match self.call(&Method::GET, url.clone(), None).await {
-                Ok(answer) if answer.status.is_success() => return answer.json(),
-                Ok(answer) => answer.refused(),
-                Err(error) => error,
-            };
-            if repeats == 0 || !error.is_transient() {
-                return Err(error);
+            let answer = self.call(&Method::GET, url.clone(), None).await;
+            match answer.and_then(Answer::succeeded) {
+                Ok(answer) => return answer.json(),
+                Err(error) if repeats == 0 || !error.is_transient() => return Err(error),
+                Err(_) => repeats -= 1,
             }
-            repeats -= 1;
         }
     }
 
@@ -314,7 +342,199 @@ impl Client {
     }
 }
 
+impl Listing {
+    fn append(&mut self, mut page: Value) {
+        if let Value::Array(resources) = page["resources"].take() {
+            self.resources.extend(resources);
+        }
+        self.included.push(page["included"].take());
+    }
+
+    /// The resource of a kind that came along under a guid, or the first one.
+    pub(super) fn included(&self, kind: &str, guid: Option<&str>) -> Option<&Value> {
+        let rows = self
+            .included
+            .iter()
+            .filter_map(|included| included[kind].as_array());
+        let mut rows = rows.flatten();
+        rows.find(|row| guid.is_none_or(|guid| row["guid"] == guid))
+    }
+}
+
+async fn trust_roots(path: &Path) -> Result<rustls::RootCertStore, ClientError> {
+    let unusable =
+        |source: Box<dyn std::error::Error + Send + Sync>| ClientError::UnusableCertificate {
+            path: path.to_owned(),
+            source,
+        };
+    let pem = tokio::fs::read(path)
+        .await
+        .map_err(|source| ClientError::ReadCertificate {
+            path: path.to_owned(),
+            source,
+        })?;
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        roots
+            .add(certificate.map_err(|source| unusable(source.into()))?)
+            .map_err(|source| unusable(source.into()))?;
+    }
+    if roots.is_empty() {
+        return Err(unusable("it holds no certificate".into()));
+    }
+    Ok(roots)
+}
+
+/// Sends a request and reads the complete answer, whatever its status.
+async fn exchange(
+    method: &Method,
+    url: &Url,
+    request: RequestBuilder,
+) -> Result<Answer, ClientError> {
+    let no_answer = |source: reqwest::Error| ClientError::NoAnswer {
+        method: method.clone(),
+        url: url.clone(),
+        // The enclosing error reports the address.
+        source: source.without_url(),
+    };
+    let mut response = request.send().await.map_err(no_answer)?;
+    let location = response.headers().get(LOCATION);
+    let location = location.and_then(|location| location.to_str().ok());
+    let mut answer = Answer {
+        method: method.clone(),
+        path: url.path().to_owned(),
+        status: response.status(),
+        location: location.map(str::to_owned),
+        body: Vec::new(),
+    };
+    while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
+        if answer.body.len() + chunk.len() > BODY_LIMIT {
+            return Err(ClientError::TooLarge {
+                method: answer.method,
+                path: answer.path,
+            });
+        }
+        answer.body.extend_from_slice(&chunk);
+    }
+    Ok(answer)
+}
+
+impl Answer {
+    fn json<T: DeserializeOwned>(self) -> Result<T, ClientError> {
+        serde_json::from_slice(&self.body).map_err(|source| ClientError::NotUnderstood {
+            method: self.method,
+            path: self.path,
+            source,
+        })
+    }
+
+    fn succeeded(self) -> Result<Self, ClientError> {
+        if self.status.is_success() {
+            return Ok(self);
+        }
+        let errors = serde_json::from_slice::<Errors>(&self.body).ok();
+        Err(ClientError::Refused {
+            method: self.method,
+            path: self.path,
+            status: self.status,
+            error: errors.and_then(|body| body.errors.into_iter().next()),
+        })
+    }
+}
+
 #[derive(Deserialize)]
-struct Token {
-    access_token: SecretString,
+struct Errors {
+    errors: Vec<ApiError>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ApiError {
+    pub(super) code: i64,
+    pub(super) title: String,
+    pub(super) detail: String,
+}
+
+/// Why the Cloud Controller could not be asked, or did not do what it was asked.
+#[derive(Debug, Error)]
+pub(super) enum ClientError {
+    #[error("could not read the certificate authority `{}`", path.display())]
+    ReadCertificate {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("`{}` is not a certificate authority to trust", path.display())]
+    UnusableCertificate {
+        path: PathBuf,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("could not set up TLS")]
+    Build {
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("no answer to {method} `{url}`")]
+    NoAnswer {
+        method: Method,
+        url: Url,
+        #[source]
+        source: reqwest::Error,
+    },
+    #[error("the UAA does not let `{user}` in (status {})", status.as_u16())]
+    LoginRefused { user: String, status: StatusCode },
+    #[error("{}", rejection(method, path, *status, error.as_ref()))]
+    Refused {
+        method: Method,
+        path: String,
+        status: StatusCode,
+        error: Option<ApiError>,
+    },
+    #[error("the answer to {method} `{path}` makes no sense")]
+    NotUnderstood {
+        method: Method,
+        path: String,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("the request could not be written as JSON")]
+    Unwritable {
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("the list `{path}` has too many pages")]
+    TooLong { path: String },
+    #[error("the answer to {method} `{path}` is larger than {BODY_LIMIT} bytes")]
+    TooLarge { method: Method, path: String },
+    #[error("{method} `{path}` was accepted without a job to follow")]
+    NoJob { method: Method, path: String },
+}
+
+/// The Cloud Controller's own message, if there is one: it is written for the user.
+fn rejection(method: &Method, path: &str, status: StatusCode, error: Option<&ApiError>) -> String {
+    let status = status.as_u16();
+    match error {
+        Some(error) => format!("{} ({}, status {status})", error.detail, error.title),
+        None => format!("{method} `{path}` was refused with status {status}"),
+    }
+}
+
+impl ClientError {
+    /// Whether the resource is not there, or not there for this user.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
+    }
+
+    /// Whether what was asked for is so already.
+    pub(super) fn says_already(&self) -> bool {
+        matches!(self, Self::Refused { error: Some(error), .. } if error.detail.contains(" already has "))
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::NoAnswer { source, .. } => !source.is_timeout(),
+            Self::Refused { status, .. } => status.is_server_error(),
+            _ => false,
+        }
+    }
 }

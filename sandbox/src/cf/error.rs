@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use reqwest::StatusCode;
 use thiserror::Error;
 
-use super::available::Available;
-use super::exchange::ClientError;
-use super::foundation::FoundationError;
-use super::job::JobError;
-use super::wire::JobOperation;
+use super::{
+    client::ClientError,
+    foundation::FoundationError,
+    job::{JobError, JobOperation},
+    lookup::Available,
+};
 
 /// Why a command failed.
 #[derive(Debug, Error)]
@@ -101,21 +102,7 @@ impl CfError {
             ),
             Self::NoInstance(..) => Some("`odb-sandbox cf services` lists the service instances of the space".into()),
             Self::NoApp(..) => Some("`odb-sandbox cf create-app NAME` makes one to bind to".into()),
-            Self::Foundation(FoundationError::Parse { .. })
-            | Self::NoBroker(_)
-            | Self::NoOrganization(..)
-            | Self::NoSpace(..)
-            | Self::AmbiguousOffering(_)
-            | Self::AmbiguousPlan { .. }
-            | Self::NoOtherPlan(..)
-            | Self::UserProvided(_)
-            | Self::NoKey { .. }
-            | Self::Parameters { .. }
-            | Self::ReadParameters { .. }
-            | Self::ReadPassword { .. }
-            | Self::EmptyPassword { .. }
-            | Self::NotAPath(_)
-            | Self::Print { .. } => None,
+            _ => None,
         }
     }
 }
@@ -148,15 +135,7 @@ fn client_hint(error: &ClientError) -> Option<String> {
             ),
             _ => None,
         },
-        ClientError::ReadCertificate { .. }
-        | ClientError::UnusableCertificate { .. }
-        | ClientError::Build { .. }
-        | ClientError::Refused { .. }
-        | ClientError::Unwritable { .. }
-        | ClientError::NotUnderstood { .. }
-        | ClientError::TooLong { .. }
-        | ClientError::TooLarge { .. }
-        | ClientError::NoJob { .. } => None,
+        _ => None,
     }
 }
 

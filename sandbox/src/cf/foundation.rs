@@ -8,7 +8,6 @@ use thiserror::Error;
 use url::Url;
 
 use super::arguments::Identity;
-use super::wire::SpaceGuid;
 
 /// The part of `foundation.json` that a user of the platform needs.
 #[derive(Debug, Deserialize)]
@@ -29,10 +28,9 @@ pub(super) struct CloudController {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Space {
-    pub(super) guid: SpaceGuid,
+    pub(super) guid: String,
 }
 
-/// A user of the foundation.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct User {
     pub(super) name: String,

@@ -1,14 +1,21 @@
 //! Follows an operation to its end: the Cloud Controller's job first, then what the broker says about the resource.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    time::{Duration, Instant},
+};
 
+use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
-use super::arguments::{Polling, Waiting};
-use super::client::{Change, Client};
-use super::exchange::ClientError;
-use super::screen::{Progress, Screen};
-use super::wire::{ApiError, Job, JobOperation, JobState, LastOperation, Operated};
+use super::{
+    Cf,
+    arguments::{Polling, Waiting},
+    client::{ApiError, Change, Client, ClientError},
+    output::Progress,
+};
 
 /// The sandbox is near and has nothing else to do; the cf command line asks every 3 s.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -35,65 +42,134 @@ pub(super) enum JobError {
     TimedOut { after: Duration },
 }
 
+#[derive(Debug, Deserialize)]
+struct Job {
+    operation: JobOperation,
+    state: JobState,
+    #[serde(default)]
+    errors: Vec<ApiError>,
+    #[serde(default)]
+    warnings: Vec<Warning>,
+    #[serde(default)]
+    links: BTreeMap<String, Link>,
+}
+
+/// The operations that have hints of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) enum JobOperation {
+    #[serde(rename = "service_instance.create")]
+    CreateInstance,
+    #[serde(rename = "service_instance.delete")]
+    DeleteInstance,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum JobState {
+    Processing,
+    Polling,
+    Complete,
+    Failed,
+}
+
+#[derive(Debug, Deserialize)]
+struct Warning {
+    detail: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Link {
+    href: String,
+}
+
+/// The last operation of a service instance or a binding; nothing where it is not known. Displayed as `create in
+/// progress`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LastOperation {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    state: Option<String>,
+    description: Option<String>,
+}
+
+impl LastOperation {
+    pub(super) fn of(resource: &Value) -> Self {
+        Self::deserialize(&resource["last_operation"]).unwrap_or_default()
+    }
+
+    /// Whether the broker is done with it.
+    fn has_ended(&self) -> bool {
+        matches!(self.state.as_deref(), Some("succeeded" | "failed"))
+    }
+
+    pub(super) fn description(&self) -> Option<&str> {
+        let text = self.description.as_deref().map(str::trim);
+        text.filter(|text| !text.is_empty())
+    }
+}
+
+impl fmt::Display for LastOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some(kind), Some(state)) = (self.kind.as_deref(), self.state.as_deref()) else {
+            return Ok(());
+        };
+        let kind = match kind {
+            "create" | "update" | "delete" => kind,
+            _ => "operation",
+        };
+        let state = match state {
+            "initial" => "accepted",
+            "in progress" | "succeeded" | "failed" => state,
+            _ => "in an unknown state",
+        };
+        write!(f, "{kind} {state}")
+    }
+}
+
 /// Polls a change as long as the arguments require, and prints its steps.
 pub(super) async fn follow(
-    client: &mut Client,
-    screen: &mut Screen,
+    cf: &mut Cf<'_>,
     change: Change,
     waiting: &Waiting,
 ) -> Result<Outcome, JobError> {
-    let until = if waiting.wait {
-        Until::Ended
-    } else {
-        Until::WithBroker
-    };
-    watch(client, screen, change, until, waiting.polling).await
+    watch(cf, change, waiting.wait, waiting.polling).await
 }
 
 /// Follows a change to its end, as commands about brokers always do.
 pub(super) async fn follow_to_end(
-    client: &mut Client,
-    screen: &mut Screen,
+    cf: &mut Cf<'_>,
     change: Change,
     polling: Polling,
 ) -> Result<(), JobError> {
-    watch(client, screen, change, Until::Ended, polling)
-        .await
-        .map(|_| ())
+    watch(cf, change, true, polling).await.map(drop)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    /// The operation has succeeded or failed.
-    Ended,
-    /// The broker has accepted it; cf CLI v8 goes no further without `--wait`.
-    WithBroker,
-}
-
+/// Without `to_the_end` it stops when the broker has accepted the operation, as cf CLI v8 does.
 async fn watch(
-    client: &mut Client,
-    screen: &mut Screen,
+    cf: &mut Cf<'_>,
     change: Change,
-    until: Until,
+    to_the_end: bool,
     polling: Polling,
 ) -> Result<Outcome, JobError> {
-    let job = match change {
-        Change::Done => return Ok(Outcome::Complete),
-        Change::Started(job) => job,
+    let Change::Started(job) = change else {
+        return Ok(Outcome::Complete);
     };
     let started = Instant::now();
-    let mut progress = screen.progress(started);
+    let mut progress = cf.screen.progress(started);
     let mut warned = 0;
     loop {
-        let now: Job = client.job(&job).await?;
+        let now: Job = cf.client.get_link(&job).await?;
         for warning in now.warnings.iter().skip(warned) {
             progress.step(&format!("warning: {}", warning.detail));
         }
         warned = warned.max(now.warnings.len());
-        let operation = last_operation(client, &now).await?;
+        let operation = last_operation(&mut cf.client, &now).await?;
         let ended = matches!(now.state, JobState::Complete | JobState::Failed);
         // An operation that has ended while the job is still running is the previous one.
-        if until == Until::Ended && operation.has_ended() == ended {
+        if to_the_end && operation.has_ended() == ended {
             report(&mut progress, &operation);
         }
         match now.state {
@@ -105,7 +181,7 @@ async fn watch(
                     description,
                 });
             }
-            JobState::Polling if until == Until::WithBroker => return Ok(Outcome::InProgress),
+            JobState::Polling if !to_the_end => return Ok(Outcome::InProgress),
             JobState::Polling | JobState::Processing => {}
         }
         if started.elapsed() > polling.timeout {
@@ -117,13 +193,18 @@ async fn watch(
     }
 }
 
-/// Reads the last operation of the resource. A resource that does not exist has none.
+/// Reads the last operation of the service instance or binding. A resource that does not exist has none.
 async fn last_operation(client: &mut Client, job: &Job) -> Result<LastOperation, ClientError> {
-    let Some(link) = job.operated() else {
+    let kinds = [
+        "service_instances",
+        "service_instance",
+        "service_credential_binding",
+    ];
+    let Some(link) = kinds.iter().find_map(|kind| job.links.get(*kind)) else {
         return Ok(LastOperation::default());
     };
-    match client.get_link::<Operated>(link).await {
-        Ok(resource) => Ok(resource.last_operation),
+    match client.get_link::<Value>(&link.href).await {
+        Ok(resource) => Ok(LastOperation::of(&resource)),
         Err(error) if error.is_not_found() => Ok(LastOperation::default()),
         Err(error) => Err(error),
     }
@@ -141,10 +222,12 @@ fn report(progress: &mut Progress<'_>, operation: &LastOperation) {
 /// The Cloud Controller's words. They lack the broker's when an asynchronous binding failed.
 fn description(errors: &[ApiError], operation: &LastOperation) -> String {
     let mut sentences: Vec<&str> = errors.iter().map(|error| error.detail.as_str()).collect();
-    if let Some(said) = operation.description()
-        && !sentences.iter().any(|sentence| sentence.contains(said))
+    if let Some(description) = operation.description()
+        && !sentences
+            .iter()
+            .any(|sentence| sentence.contains(description))
     {
-        sentences.push(said);
+        sentences.push(description);
     }
     if sentences.is_empty() {
         "the operation failed without a reason".to_owned()

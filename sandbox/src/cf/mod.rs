@@ -5,52 +5,47 @@
 //! where that helps a script: `--wait` prints every step that the broker reports, a name in use is an error, and an
 //! HTTP error of `curl` is a failure.
 //!
-//! ```text
-//! arguments    the command line as types
-//! foundation   the address of the Cloud Controller, and the user
-//! client       tokens, calls, lists, changes       exchange  one HTTP exchange: trust, limits, errors
-//! wire         the answers of the Cloud Controller parameters, table   input and output
-//! lookup       names to resources                  job       polls an operation to its end
-//! broker_commands  catalog_commands  access_commands  place_commands         one command group each: for operators,
-//! instance_commands  share_commands  binding_commands  key_commands  curl    and for users
-//! registration registers the broker that the sandbox itself runs
-//! screen       data to stdout, progress to stderr      error     errors with hints
-//! ```
+//! | module | contents |
+//! | --- | --- |
+//! | `arguments`, `output` | the command line as types; data to stdout, progress to stderr |
+//! | `client` | the Cloud Controller: trust, tokens, calls, lists, changes, errors |
+//! | `lookup`, `job` | names to resources; an operation to its end |
+//! | `brokers`, `places`, `instances`, `bindings` | one group of commands each |
+//! | `registration` | registers the broker that the sandbox itself runs |
+//! | `foundation`, `error` | address and users; errors with hints |
 
-mod access_commands;
 mod arguments;
-mod available;
-mod binding_commands;
-mod broker_commands;
-mod catalog_commands;
+mod bindings;
+mod brokers;
 mod client;
-mod curl;
 mod error;
-mod exchange;
 mod foundation;
-mod instance_commands;
+mod instances;
 mod job;
-mod key_commands;
 mod lookup;
-mod parameters;
-mod place_commands;
+mod output;
+mod places;
 mod registration;
-mod screen;
-mod share_commands;
-mod table;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use std::process::ExitCode;
+
+use serde_json::Value;
 
 pub use arguments::CfArgs;
 use arguments::CfCommand;
 use client::Client;
 use error::CfError;
 use foundation::Foundation;
+use output::Screen;
 pub(crate) use registration::{Registration, RegistrationError, make_known};
-use screen::Screen;
+
+/// What commands work with.
+struct Cf<'a> {
+    client: Client,
+    screen: &'a mut Screen,
+}
 
 /// Runs one command. Its data goes to stdout, progress to stderr.
 ///
@@ -84,56 +79,53 @@ fn report(ended: Result<(), CfError>, screen: &mut Screen) -> anyhow::Result<Exi
 
 async fn execute(args: CfArgs, screen: &mut Screen) -> Result<(), CfError> {
     let foundation = Foundation::read(&args.foundation).await?;
-    let client = &mut Client::new(&foundation, args.identity).await?;
+    let client = Client::new(&foundation, args.identity).await?;
+    let cf = &mut Cf { client, screen };
     match args.command {
-        CfCommand::CreateServiceBroker(broker) => {
-            broker_commands::create(client, screen, broker).await
-        }
-        CfCommand::UpdateServiceBroker(broker) => {
-            broker_commands::update(client, screen, broker).await
-        }
-        CfCommand::ServiceBrokers => broker_commands::list(client, screen).await,
-        CfCommand::DeleteServiceBroker(broker) => {
-            broker_commands::delete(client, screen, broker).await
-        }
-        CfCommand::ServiceAccess => access_commands::list(client, screen).await,
-        CfCommand::EnableServiceAccess(access) => {
-            access_commands::enable(client, screen, access).await
-        }
-        CfCommand::DisableServiceAccess(access) => {
-            access_commands::disable(client, screen, access).await
-        }
-        CfCommand::CreateOrg(order) => {
-            place_commands::create_organization(client, screen, order).await
-        }
-        CfCommand::CreateSpace(order) => place_commands::create_space(client, screen, order).await,
-        CfCommand::CreateApp(app) => place_commands::create_app(client, screen, app).await,
-        CfCommand::Marketplace => catalog_commands::marketplace(client, screen).await,
-        CfCommand::CreateService(order) => instance_commands::create(client, screen, order).await,
-        CfCommand::Services => instance_commands::list(client, screen).await,
-        CfCommand::Service(one) if one.guid => {
-            instance_commands::show_guid(client, screen, &one.name).await
-        }
-        CfCommand::Service(one) => instance_commands::show(client, screen, &one.name).await,
-        CfCommand::UpdateService(change) => instance_commands::update(client, screen, change).await,
-        CfCommand::UpgradeService(upgrade) => {
-            instance_commands::upgrade(client, screen, upgrade).await
-        }
-        CfCommand::ShareService(share) => share_commands::share(client, screen, share).await,
-        CfCommand::UnshareService(share) => share_commands::unshare(client, screen, share).await,
-        CfCommand::PurgeServiceInstance(instance) => {
-            instance_commands::purge(client, screen, &instance.name).await
-        }
-        CfCommand::BindService(order) => binding_commands::bind(client, screen, order).await,
-        CfCommand::UnbindService(order) => binding_commands::unbind(client, screen, order).await,
-        CfCommand::DeleteService(deletion) => {
-            instance_commands::delete(client, screen, deletion).await
-        }
-        CfCommand::CreateServiceKey(order) => key_commands::create(client, screen, order).await,
-        CfCommand::ServiceKey(key) => key_commands::show(client, screen, key).await,
-        CfCommand::DeleteServiceKey(deletion) => {
-            key_commands::delete(client, screen, deletion).await
-        }
-        CfCommand::Curl(request) => curl::run(client, screen, &request.path).await,
+        CfCommand::CreateServiceBroker(broker) => brokers::create(cf, broker).await,
+        CfCommand::UpdateServiceBroker(broker) => brokers::update(cf, broker).await,
+        CfCommand::ServiceBrokers => brokers::list(cf).await,
+        CfCommand::DeleteServiceBroker(broker) => brokers::delete(cf, broker).await,
+        CfCommand::ServiceAccess => brokers::list_access(cf).await,
+        CfCommand::EnableServiceAccess(access) => brokers::enable_access(cf, access).await,
+        CfCommand::DisableServiceAccess(access) => brokers::disable_access(cf, access).await,
+        CfCommand::CreateOrg(order) => places::create_organization(cf, &order.name).await,
+        CfCommand::CreateSpace(order) => places::create_space(cf, order).await,
+        CfCommand::CreateApp(app) => places::create_app(cf, &app.name).await,
+        CfCommand::Marketplace => instances::marketplace(cf).await,
+        CfCommand::CreateService(order) => instances::create(cf, order).await,
+        CfCommand::Services => instances::list(cf).await,
+        CfCommand::Service(one) => instances::show(cf, &one.name, one.guid).await,
+        CfCommand::UpdateService(change) => instances::update(cf, change).await,
+        CfCommand::UpgradeService(upgrade) => instances::upgrade(cf, upgrade).await,
+        CfCommand::ShareService(share) => instances::share(cf, share).await,
+        CfCommand::UnshareService(share) => instances::unshare(cf, share).await,
+        CfCommand::PurgeServiceInstance(instance) => instances::purge(cf, &instance.name).await,
+        CfCommand::BindService(order) => bindings::bind(cf, order).await,
+        CfCommand::UnbindService(order) => bindings::unbind(cf, order).await,
+        CfCommand::DeleteService(deletion) => instances::delete(cf, deletion).await,
+        CfCommand::CreateServiceKey(order) => bindings::create_key(cf, order).await,
+        CfCommand::ServiceKey(key) => bindings::show_key(cf, key).await,
+        CfCommand::DeleteServiceKey(deletion) => bindings::delete_key(cf, deletion).await,
+        CfCommand::Curl(request) => curl(cf, &request.path).await,
     }
+}
+
+/// Prints any path of the Cloud Controller.
+async fn curl(cf: &mut Cf<'_>, path: &str) -> Result<(), CfError> {
+    if !path.starts_with('/') {
+        return Err(CfError::NotAPath(path.to_owned()));
+    }
+    let answer = cf.client.bytes(path).await?;
+    cf.screen.print(&answer)
+}
+
+/// A text within a resource; empty where there is none.
+fn text<'a>(resource: &'a Value, pointer: &str) -> &'a str {
+    let found = resource.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
+}
+
+fn guid(resource: &Value) -> &str {
+    text(resource, "/guid")
 }

@@ -11,18 +11,18 @@ use std::{
 
 use reqwest::Method;
 use secrecy::SecretString;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    access_commands::{ADMIN, PUBLIC},
+    Cf,
     arguments::{Identity, Polling},
-    broker_commands,
-    client::{Client, Listing},
+    brokers::{self, ADMIN, PUBLIC},
+    client::Client,
     error::CfError,
     foundation::Foundation,
-    lookup,
-    screen::Screen,
-    wire::Plan,
+    guid, lookup,
+    output::Screen,
+    text,
 };
 
 /// How long the Cloud Controller may take to read the catalog.
@@ -32,26 +32,20 @@ const TIMEOUT: Polling = Polling {
 
 /// A broker as the Cloud Controller is to know it.
 pub(crate) struct Registration<'a> {
-    /// Its name in the foundation.
     pub(crate) name: &'a str,
     /// Where it listens.
     pub(crate) url: &'a str,
-    /// The user name that it expects.
     pub(crate) username: &'a str,
-    /// The password that it expects.
     pub(crate) password: &'a SecretString,
 }
 
-/// The result of a registration.
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
     /// The new plans, which are available to all organizations now.
     pub(crate) shown: Vec<String>,
-    /// The Cloud Controller's warnings about the catalog.
     pub(crate) warnings: Vec<String>,
 }
 
-/// The Cloud Controller does not know the broker, or not as it is now.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(crate) struct RegistrationError(#[from] CfError);
@@ -65,34 +59,33 @@ pub(crate) async fn make_known(
 ) -> Result<Registered, RegistrationError> {
     let foundation = Foundation::read(foundation).await.map_err(CfError::from)?;
     let client = Client::new(&foundation, Identity::Admin).await;
-    let client = &mut client.map_err(CfError::from)?;
+    let client = client.map_err(CfError::from)?;
     let stderr = Captured::default();
     let screen = &mut Screen::of(io::sink(), stderr.clone());
-    let before = match lookup::broker(client, registration.name).await {
+    let cf = &mut Cf { client, screen };
+    let mut before = BTreeSet::new();
+    match lookup::broker(&mut cf.client, registration.name).await {
         Ok(broker) => {
-            let plans = plans(client, &broker.guid.to_string()).await?;
-            broker_commands::correct(client, screen, registration, TIMEOUT).await?;
-            plans.iter().map(|plan| plan.guid.to_string()).collect()
+            let plans = plans(cf, &broker).await?;
+            brokers::correct(cf, registration, TIMEOUT).await?;
+            before.extend(plans.iter().map(|plan| guid(plan).to_owned()));
         }
-        Err(CfError::NoBroker(_)) => {
-            broker_commands::register(client, screen, registration, TIMEOUT).await?;
-            BTreeSet::new()
-        }
+        Err(CfError::NoBroker(_)) => brokers::register(cf, registration, TIMEOUT).await?,
         Err(error) => return Err(error.into()),
-    };
-    let broker = lookup::broker(client, registration.name).await?;
+    }
+    let broker = lookup::broker(&mut cf.client, registration.name).await?;
     let mut shown = Vec::new();
-    for plan in plans(client, &broker.guid.to_string()).await? {
-        let is_for_later = to_hide.contains(&plan.name);
-        if before.contains(&plan.guid.to_string()) || is_for_later || plan.visibility_type != ADMIN
-        {
+    for plan in plans(cf, &broker).await? {
+        let name = text(&plan, "/name");
+        let is_old = before.contains(guid(&plan));
+        if is_old || to_hide.contains(name) || text(&plan, "/visibility_type") != ADMIN {
             continue;
         }
-        let path = format!("/v3/service_plans/{}/visibility", plan.guid);
+        let path = format!("/v3/service_plans/{}/visibility", guid(&plan));
         let public = json!({"type": PUBLIC});
-        let change = client.change(Method::POST, &path, Some(&public)).await;
+        let change = cf.client.change(Method::POST, &path, &public).await;
         change.map_err(CfError::from)?;
-        shown.push(plan.name);
+        shown.push(name.to_owned());
     }
     Ok(Registered {
         shown,
@@ -100,10 +93,9 @@ pub(crate) async fn make_known(
     })
 }
 
-async fn plans(client: &mut Client, broker: &str) -> Result<Vec<Plan>, CfError> {
-    let query = [("service_broker_guids", broker)];
-    let plans: Listing<Plan> = client.list("/v3/service_plans", &query).await?;
-    Ok(plans.resources)
+async fn plans(cf: &mut Cf<'_>, broker: &Value) -> Result<Vec<Value>, CfError> {
+    let query = [("service_broker_guids", guid(broker))];
+    Ok(cf.client.list("/v3/service_plans", &query).await?.resources)
 }
 
 /// Collects the messages of a command; only warnings matter here.

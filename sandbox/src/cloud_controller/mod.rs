@@ -37,16 +37,13 @@ pub use generation::ApiGeneration;
 pub use key_credentials::SERVICE_KEY_CLIENT;
 pub use model::ServiceQuota;
 pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
-pub use settings::{
-    CloudControllerSettings, KnownUser, OrganizationSettings, RateLimits, SpaceSettings,
-};
+pub use settings::{CloudControllerSettings, KnownUser, OrganizationSettings, SpaceSettings};
 
 use crate::{
     credhub::CredHub,
     store::{Store, StoreError},
     uaa::{TokenVerifier, Uaa},
 };
-use api::RequestCounts;
 use behaviour::SharedBehaviour;
 use broker_client::BrokerClient;
 use model::{OrganizationKey, SpaceKey, State};
@@ -63,7 +60,6 @@ struct Inner {
     uaa: Uaa,
     credhub: CredHub,
     broker_client: BrokerClient,
-    counts: RequestCounts,
     runtime: Handle,
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -72,10 +68,8 @@ struct Inner {
 /// A Cloud Controller could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum CloudControllerError {
-    /// It has no client for brokers.
     #[error("could not set up the Cloud Controller's broker client")]
     BrokerClient(#[source] BrokerClientError),
-    /// The saved tables cannot be read.
     #[error("could not read the Cloud Controller's tables")]
     State(#[source] StoreError),
 }
@@ -83,9 +77,7 @@ pub enum CloudControllerError {
 /// An organization and a space of it, as the state knows them.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Name and guid of the organization.
     pub organization: (String, String),
-    /// Name and guid of the space.
     pub space: (String, String),
 }
 
@@ -117,7 +109,6 @@ impl CloudController {
             uaa: uaa.clone(),
             credhub,
             broker_client,
-            counts: RequestCounts::default(),
             runtime,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

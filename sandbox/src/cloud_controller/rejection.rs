@@ -14,7 +14,6 @@ pub(crate) struct ErrorEntry {
     pub(crate) detail: String,
 }
 
-/// A rejected request. The text is the answer to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub(crate) struct Rejection {
@@ -30,9 +29,6 @@ pub(crate) enum ErrorKind {
     NotAuthorized,
     OrganizationSuspended,
     FeatureDisabled,
-    RateLimitExceeded,
-    AddressRateLimitExceeded,
-    BrokerRateLimitExceeded,
     NotFound,
     ResourceNotFound,
     MessageParseError,
@@ -65,7 +61,6 @@ pub(crate) enum ErrorKind {
 
 impl ErrorKind {
     fn parts(self) -> (StatusCode, u32, &'static str) {
-        const TOO_MANY: StatusCode = StatusCode::TOO_MANY_REQUESTS;
         const UNAVAILABLE: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
         const UNPROCESSABLE: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
         match self {
@@ -74,9 +69,6 @@ impl ErrorKind {
             Self::NotAuthorized => (StatusCode::FORBIDDEN, 10003, "CF-NotAuthorized"),
             Self::OrganizationSuspended => (StatusCode::FORBIDDEN, 10017, "CF-OrgSuspended"),
             Self::FeatureDisabled => (StatusCode::FORBIDDEN, 330_002, "CF-FeatureDisabled"),
-            Self::RateLimitExceeded => (TOO_MANY, 10013, "CF-RateLimitExceeded"),
-            Self::AddressRateLimitExceeded => (TOO_MANY, 10014, "CF-IPBasedRateLimitExceeded"),
-            Self::BrokerRateLimitExceeded => (TOO_MANY, 10016, "CF-ServiceBrokerRateLimitExceeded"),
             Self::NotFound => (StatusCode::NOT_FOUND, 10000, "CF-NotFound"),
             Self::ResourceNotFound => (StatusCode::NOT_FOUND, 10010, "CF-ResourceNotFound"),
             Self::MessageParseError => (StatusCode::BAD_REQUEST, 1001, "CF-MessageParseError"),
@@ -166,7 +158,6 @@ impl ErrorKind {
         }
     }
 
-    /// The error with the text for the client.
     pub(crate) fn with(self, detail: impl Into<String>) -> Rejection {
         Rejection {
             kind: self,

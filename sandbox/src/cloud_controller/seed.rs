@@ -12,16 +12,13 @@ use super::{
     },
 };
 
-/// A service instance to be.
 #[derive(Clone, Debug)]
 pub struct SeededInstance {
     /// Its guid, which the broker knows as the service instance id.
     pub guid: Uuid,
     /// Its name, which is free in its space.
     pub name: String,
-    /// The guid of its space.
     pub space: String,
-    /// The guid of its plan.
     pub plan: String,
     /// The version that it was made with or upgraded to. Without one it is its plan's.
     pub maintenance_version: Option<String>,
@@ -42,7 +39,6 @@ pub enum SeededState {
     CreateFailed(String),
     /// The broker is creating it; this is what it last said.
     Creating(String),
-    /// It was changed or upgraded.
     Updated,
     /// It could not be changed, for this reason.
     UpdateFailed(String),
@@ -57,40 +53,25 @@ pub enum SeededState {
 /// A plan of which instances can be seeded.
 #[derive(Clone, Debug)]
 pub struct SeedablePlan {
-    /// Its guid.
     pub guid: String,
-    /// Its name.
     pub name: String,
-    /// The id that the broker gave it.
     pub catalog_id: String,
-    /// The name of its offering.
     pub offering: String,
-    /// The id that the broker gave its offering.
     pub offering_catalog_id: String,
-    /// The version that its new instances are made with.
     pub maintenance_version: Option<String>,
 }
 
 /// Instances cannot be seeded. None of them has been.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// There is no such space.
     #[error("there is no space `{0}`")]
     NoSpace(String),
-    /// There is no such plan.
     #[error("there is no service plan `{0}`")]
     NoPlan(String),
-    /// There is an instance with that guid.
     #[error("there is a service instance `{0}` already")]
     GuidTaken(Uuid),
-    /// There is an instance with that name.
     #[error("the space `{space}` has a service instance `{name}` already")]
-    NameTaken {
-        /// The guid of the space.
-        space: String,
-        /// The name.
-        name: String,
-    },
+    NameTaken { space: String, name: String },
 }
 
 impl CloudController {

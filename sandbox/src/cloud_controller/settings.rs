@@ -1,6 +1,6 @@
 //! The settings of a Cloud Controller.
 
-use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,7 +10,6 @@ use super::model::{
 };
 use super::{behaviour::BrokerBehaviour, generation::ApiGeneration};
 
-/// The settings of a Cloud Controller.
 #[derive(Clone, Debug)]
 pub struct CloudControllerSettings {
     /// Its base URL: `https://host:port`.
@@ -23,39 +22,19 @@ pub struct CloudControllerSettings {
     pub organizations: Vec<OrganizationSettings>,
     /// The users that the UAA has from the beginning. Others become known with their first token.
     pub users: Vec<KnownUser>,
-    /// The rate limits. A real Cloud Controller has none by default.
-    pub rate_limits: Option<RateLimits>,
-    /// How many requests of one user may be with brokers at the same time (`max_concurrent_service_broker_requests`).
-    /// Without it there is no limit.
-    pub concurrent_broker_requests: Option<NonZeroU32>,
     /// How it deals with brokers.
     pub brokers: BrokerBehaviour,
 }
 
-/// A user of the UAA.
 #[derive(Clone, Debug)]
 pub struct KnownUser {
-    /// The name to log in with.
     pub name: String,
-    /// The id that the UAA gave the user.
     pub id: String,
-}
-
-/// The rate limits (`rate_limiter`).
-#[derive(Clone, Copy, Debug)]
-pub struct RateLimits {
-    /// Requests of one user in one interval.
-    pub general: u32,
-    /// Requests without a token from one address in one interval.
-    pub unauthenticated: u32,
-    /// After what time counting begins anew.
-    pub reset_interval: Duration,
 }
 
 /// An organization that is there from the beginning.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct OrganizationSettings {
-    /// Its name.
     pub name: String,
     /// The names of the users who manage it.
     #[serde(default)]
@@ -66,14 +45,12 @@ pub struct OrganizationSettings {
     /// How much may be ordered in all its spaces together.
     #[serde(default)]
     pub quota: ServiceQuota,
-    /// Its spaces.
     pub spaces: Vec<SpaceSettings>,
 }
 
 /// A space that is there from the beginning.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct SpaceSettings {
-    /// Its name.
     pub name: String,
     /// How much may be ordered there.
     #[serde(default)]
@@ -125,31 +102,37 @@ impl CloudControllerSettings {
             organization.quota = wanted.quota;
             let guid = organization.guid.clone();
             tables.organizations.insert(guid.clone(), organization);
-            let mut give = |kind, names: &BTreeSet<String>, location: RoleScope| {
-                for name in names {
-                    let role = Role::new(kind, UserName::new(name), location.clone());
-                    tables.roles.insert(role.guid.clone(), role);
-                }
-            };
             let here = RoleScope::Organization(guid.clone());
-            give(RoleKind::OrganizationUser, &wanted.members(), here.clone());
+            give(tables, RoleKind::OrganizationUser, &wanted.members(), &here);
             give(
+                tables,
                 RoleKind::OrganizationManager,
                 &wanted.managers,
-                here.clone(),
+                &here,
             );
-            give(RoleKind::OrganizationAuditor, &wanted.auditors, here);
+            give(
+                tables,
+                RoleKind::OrganizationAuditor,
+                &wanted.auditors,
+                &here,
+            );
             for wanted in &wanted.spaces {
                 let mut space = Space::new(guid.clone(), wanted.name.clone());
                 space.quota = wanted.quota;
                 let here = RoleScope::Space(space.guid.clone());
-                give(RoleKind::SpaceDeveloper, &wanted.developers, here.clone());
-                give(RoleKind::SpaceManager, &wanted.managers, here.clone());
-                give(RoleKind::SpaceAuditor, &wanted.auditors, here.clone());
-                give(RoleKind::SpaceSupporter, &wanted.supporters, here);
+                give(tables, RoleKind::SpaceDeveloper, &wanted.developers, &here);
+                give(tables, RoleKind::SpaceManager, &wanted.managers, &here);
+                give(tables, RoleKind::SpaceAuditor, &wanted.auditors, &here);
+                give(tables, RoleKind::SpaceSupporter, &wanted.supporters, &here);
                 tables.spaces.insert(space.guid.clone(), space);
             }
         }
+    }
+}
+
+fn give(tables: &mut Tables, kind: RoleKind, users: &BTreeSet<String>, location: &RoleScope) {
+    for user in users {
+        tables.add_role(Role::new(kind, UserName::new(user), location.clone()));
     }
 }
 

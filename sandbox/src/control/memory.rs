@@ -15,7 +15,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The memory of this process.
     pub async fn of_this_process() -> io::Result<Self> {
         let status = tokio::fs::read_to_string("/proc/self/status").await?;
         let value = |name: &str| {

@@ -45,7 +45,6 @@ use crate::{
 };
 use rejection::Rejection;
 
-/// The state of the control API.
 #[derive(Clone)]
 pub struct Control {
     foundation: Value,
@@ -60,7 +59,6 @@ pub struct Control {
 pub struct Controls {
     /// How its servers are made to fail.
     pub faults: Faults,
-    /// The recorded calls of the servers.
     pub calls: Calls,
     /// The Director, whose tasks can be made to fail.
     pub director: Director,
@@ -68,7 +66,6 @@ pub struct Controls {
     pub cpi: Cpi,
     /// The Cloud Controller, in which fleets are seeded.
     pub cloud_controller: CloudController,
-    /// The pattern for deployments of fleets.
     pub fleet: FleetPattern,
     /// The Director's UAA, whose tokens can be withdrawn.
     pub bosh_uaa: Uaa,
@@ -76,7 +73,6 @@ pub struct Controls {
     pub cf_uaa: Uaa,
     /// The Director's CredHub, unless it has none.
     pub credhub: Option<CredHub>,
-    /// The CredHub of applications.
     pub runtime_credhub: CredHub,
 }
 

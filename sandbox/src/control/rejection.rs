@@ -8,16 +8,12 @@ use serde_json::json;
 /// The control API does not do it, and why.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Rejection {
-    /// The request makes no sense.
     #[error("{0}")]
     Bad(String),
-    /// There is no such route.
     #[error("there is no such route; `docs/authors/sandbox.md` lists them")]
     NoRoute,
-    /// The request names an object that does not exist.
     #[error("there is no {what} `{name}`")]
     NotFound { what: &'static str, name: String },
-    /// It does not go together with what is there.
     #[error("{0}")]
     Conflict(String),
 }

@@ -21,14 +21,12 @@ pub struct Lease {
     lent: Arc<Mutex<Lent>>,
 }
 
-/// This address cannot be lent.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{address}` is not an address of this pool, or in use")]
 pub struct NotToBeLent {
     address: Ipv4Addr,
 }
 
-/// Every address of the pool is in use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("all {size} addresses of the pool are in use")]
 pub struct NoAddressLeft {
@@ -61,7 +59,6 @@ impl AddressPool {
         Self::new(Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 255, 255, 254))
     }
 
-    /// Lends this very address.
     pub fn lend_exactly(&self, address: Ipv4Addr) -> Result<Lease, NotToBeLent> {
         let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
         let bits = address.to_bits();
@@ -99,7 +96,6 @@ impl AddressPool {
 }
 
 impl Lease {
-    /// The address that is lent.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }

@@ -20,13 +20,9 @@ use super::{
 /// A disk that belongs to no instance any more, as a Director lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanedDisk {
-    /// Its id.
     pub disk_cid: DiskCid,
-    /// Its size in MiB.
     pub size: u64,
-    /// The availability zone of its instance.
     pub az: Option<String>,
-    /// The deployment that it belonged to.
     pub deployment_name: String,
     /// The instance that it belonged to, `group/id`.
     pub instance_name: String,
@@ -34,12 +30,9 @@ pub struct OrphanedDisk {
     pub orphaned_at: Timestamp,
 }
 
-/// To whom a disk belonged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskOwner {
-    /// The availability zone of the instance.
     pub az: Option<String>,
-    /// The deployment.
     pub deployment_name: String,
     /// The instance, `group/id`.
     pub instance_name: String,
@@ -48,13 +41,10 @@ pub struct DiskOwner {
 /// A disk cannot be made, changed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
-    /// There is no such disk.
     #[error("there is no disk `{0}`")]
     NoSuchDisk(DiskCid),
-    /// There is no such VM.
     #[error("there is no VM `{0}`")]
     NoSuchVm(VmCid),
-    /// The disk is attached to a VM.
     #[error("disk `{disk}` is attached to VM `{vm}`")]
     Attached {
         /// Which disk.
@@ -62,7 +52,6 @@ pub enum DiskError {
         /// To which VM.
         vm: VmCid,
     },
-    /// The VM has a disk already.
     #[error("VM `{vm}` has a disk `{disk}`")]
     Occupied {
         /// Which VM.
@@ -70,13 +59,11 @@ pub enum DiskError {
         /// Which disk.
         disk: DiskCid,
     },
-    /// A file or folder is in the way.
     #[error("could not prepare the disk")]
     File(#[source] VmError),
 }
 
 impl Cpi {
-    /// Creates a disk of this size in MiB.
     pub fn create_disk(&self, size: u64) -> DiskCid {
         let disk = DiskCid::from(format!("disk-{}", Uuid::new_v4()));
         let row = DiskRow { size, orphan: None };

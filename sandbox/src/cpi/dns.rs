@@ -9,7 +9,6 @@ use std::{collections::BTreeMap, net::Ipv4Addr, str::FromStr};
 
 const DOMAIN: &str = "bosh";
 
-/// A name that BOSH DNS could be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoshName {
     instance: Option<String>,
@@ -19,7 +18,6 @@ pub struct BoshName {
     health: HealthFilter,
 }
 
-/// The location of an instance in its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
     /// Any group that has the number.
@@ -52,31 +50,21 @@ enum HealthFilter {
 /// An instance on one of its networks, as a Director reports it to BOSH DNS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DnsRecord {
-    /// The instance's id.
     pub instance: String,
-    /// The instance group.
     pub group: String,
-    /// The network.
     pub network: String,
-    /// The deployment.
     pub deployment: String,
-    /// Its index within the group.
     pub index: u64,
-    /// The number that the Director gave the availability zone.
     pub az_number: Option<u64>,
-    /// The number that the Director gave the instance.
     pub instance_number: Option<u64>,
-    /// The number that the Director gave the network.
     pub network_number: Option<u64>,
     /// The numbers that the Director gave the group, and the links that it provides.
     pub group_numbers: Vec<u64>,
-    /// The address of the name.
     pub address: Ipv4Addr,
     /// Whether the instance does its work.
     pub healthy: bool,
 }
 
-/// The text is no name that BOSH DNS would answer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a name of BOSH DNS, such as `q-s0.GROUP.NETWORK.DEPLOYMENT.bosh`")]
 pub struct NotABoshName(String);

@@ -96,7 +96,6 @@ pub enum Processes {
 pub enum Shutdown {
     /// They are stopped. Those of a state that is kept are started again at the next start.
     StopProcesses,
-    /// They live on. The next start takes them over.
     LeaveProcesses,
 }
 
@@ -107,7 +106,6 @@ pub struct Count {
     pub vms: usize,
     /// Disks, the orphaned included.
     pub disks: usize,
-    /// Processes that are kept running.
     pub processes: usize,
 }
 
@@ -132,7 +130,6 @@ struct Inner {
     revived: Notify,
 }
 
-/// The processes that are kept running.
 type Supervised = HashMap<VmCid, BTreeMap<ProcessKey, Supervisor>>;
 
 impl Cpi {

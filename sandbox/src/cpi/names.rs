@@ -37,7 +37,6 @@ macro_rules! text_types {
 pub(crate) use text_types;
 
 text_types! {
-    /// Names a job of the catalog.
     pub struct JobName;
     /// Names a process of a job, as monit would list it.
     pub struct ProcessName;

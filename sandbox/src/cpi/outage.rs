@@ -6,7 +6,6 @@ use super::{
     table::{Condition, Wanted},
 };
 
-/// There is no VM of this id.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no VM `{0}`")]
 pub struct NoSuchVm(pub VmCid);

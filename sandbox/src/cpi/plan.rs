@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{JobName, ProcessName, Program, Requirements, Script, StopSignal};
 
-/// One job on one VM.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct JobPlan {
     pub(super) name: JobName,
@@ -17,7 +16,6 @@ pub(super) struct JobPlan {
     pub(super) errand: Option<Program>,
 }
 
-/// One long-lived process.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ProcessPlan {
     pub(super) name: ProcessName,
@@ -66,7 +64,6 @@ impl JobPlan {
         }
     }
 
-    /// Names this process of the job.
     pub(super) fn key(&self, process: &ProcessPlan) -> ProcessKey {
         ProcessKey {
             job: self.name.clone(),

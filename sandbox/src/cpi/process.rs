@@ -38,7 +38,6 @@ pub(super) struct ProcessIdentity {
     boot: String,
 }
 
-/// A process group.
 #[derive(Clone, Copy)]
 struct Group(Pid);
 
@@ -132,7 +131,6 @@ impl Process {
         }
     }
 
-    /// Lets the process live on by itself.
     pub(super) fn let_go(mut self) {
         self.let_go = true;
     }
@@ -199,7 +197,6 @@ impl Group {
 }
 
 impl KilledOnDrop {
-    /// The group that a child leads.
     pub(super) fn of(child: &Child) -> io::Result<Self> {
         Group::of(child).map(Self)
     }

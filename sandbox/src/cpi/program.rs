@@ -24,34 +24,25 @@ pub(super) struct Programs {
     user: Option<JobUser>,
 }
 
-/// Starts the programs of one job on one VM.
 #[derive(Clone)]
 pub(super) struct Launcher {
     pub(super) programs: Arc<Programs>,
     pub(super) requirements: Requirements,
-    /// The folder of the job on its VM.
     pub(super) folder: PathBuf,
 }
 
 /// A job's program cannot be called.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
-    /// It is not installed.
     #[error("the program '{program}' is not on the PATH{}", remedy(.packages))]
     Missing {
-        /// The program.
         program: String,
-        /// The Debian packages that would bring it.
         packages: Vec<String>,
     },
-    /// The program rejects root, and there is no other user to run it as.
     #[error(
         "it refuses to run as root: name another user with `--job-user`, such as `--job-user {candidate}`"
     )]
-    RefusesRoot {
-        /// A user that this machine has.
-        candidate: &'static str,
-    },
+    RefusesRoot { candidate: &'static str },
 }
 
 impl Programs {

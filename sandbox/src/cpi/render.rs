@@ -12,14 +12,12 @@ use super::{
     plan::{JobPlan, ProcessPlan},
 };
 
-/// The variables of a job's templates.
 #[derive(Serialize)]
 pub struct JobContext {
     /// The declared properties, with defaults.
     pub properties: Value,
     /// The links that the job consumes, by name.
     pub links: Value,
-    /// The VM's address.
     pub address: Ipv4Addr,
     /// Which instance this is.
     pub instance: InstanceFacts,
@@ -27,25 +25,20 @@ pub struct JobContext {
     pub job: JobFolder,
     /// The folder for data: persistent when the VM has a disk.
     pub data: String,
-    /// The deployment's name.
     pub deployment: String,
 }
 
 /// Which instance a job runs on.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstanceFacts {
-    /// The instance group.
     pub group: String,
-    /// The index within the group.
     pub index: u32,
-    /// The instance's id.
     pub id: String,
 }
 
 /// Where a job's files are.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobFolder {
-    /// Absolute path.
     pub folder: String,
 }
 
@@ -66,16 +59,12 @@ pub(super) struct RenderedFile {
 /// A job does not fit its context. The message names template and place, never values.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// A template uses what is not there, or is no template.
     #[error("Error filling in template '{template}'")]
     Template {
-        /// Which.
         template: String,
-        /// Why.
         #[source]
         source: Box<tera::Error>,
     },
-    /// The port of a process is none.
     #[error("The port of process '{process}' is not a number from 1 to 65535")]
     Port {
         /// Which process.
@@ -83,7 +72,6 @@ pub enum RenderError {
     },
 }
 
-/// Renders a job for one instance.
 pub fn render(job: &Arc<Job>, context: &JobContext) -> Result<RenderedJob, RenderError> {
     let context = Context::from_serialize(context).map_err(|source| RenderError::Template {
         template: job.name.to_string(),
@@ -118,7 +106,6 @@ pub fn render(job: &Arc<Job>, context: &JobContext) -> Result<RenderedJob, Rende
 }
 
 impl RenderedJob {
-    /// The job's name.
     pub fn name(&self) -> &JobName {
         &self.plan.name
     }

@@ -26,31 +26,18 @@ const DELETED: &[u8] = b" (deleted)";
 /// Something of an earlier sandbox could not be ended or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ResidualProcessError {
-    /// A process is still there after it was killed.
     #[error("process `{pid}` of `{owner}` does not end")]
-    StillThere {
-        /// Its pid.
-        pid: i32,
-        /// The job that it belongs to.
-        owner: PathBuf,
-    },
-    /// A process may not be killed.
+    StillThere { pid: i32, owner: PathBuf },
     #[error("could not kill process `{pid}` of `{owner}`")]
     Kill {
-        /// Its pid.
         pid: i32,
-        /// The job that it belongs to.
         owner: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A file or folder cannot be read or removed.
     #[error("could not clear `{path}`")]
     Folder {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

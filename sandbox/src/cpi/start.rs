@@ -21,14 +21,10 @@ use super::{
 };
 use crate::store::{Store, StoreError};
 
-/// The settings of a CPI.
 #[derive(Clone, Debug)]
 pub struct CpiSettings {
-    /// The jobs that VMs can run.
     pub catalog: JobCatalog,
-    /// The folder for VMs and disks.
     pub folder: PathBuf,
-    /// The addresses for VMs.
     pub addresses: AddressPool,
     /// Whether VMs have processes.
     pub processes: Processes,
@@ -41,33 +37,25 @@ pub struct CpiSettings {
 /// The CPI cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum CpiError {
-    /// The state folder cannot be made or used.
     #[error("could not use the folder `{folder}`")]
     Folder {
-        /// Which.
         folder: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The saved state cannot be read.
     #[error("could not read which VMs there are")]
     Store(#[from] StoreError),
-    /// Processes of an earlier sandbox could not be ended.
     #[error("could not clean up after an earlier sandbox")]
     Residues(#[from] ResidualProcessError),
-    /// A VM of an earlier sandbox has an address that cannot be had now.
     #[error(
         "could not give VM `{vm}` its address back; start with the same net, with or without processes as before"
     )]
     Address {
         /// Which VM.
         vm: VmCid,
-        /// Why.
         #[source]
         source: NotToBeLent,
     },
-    /// Processes cannot run as the user that was asked for.
     #[error("processes cannot run as the job user")]
     User(#[from] JobUserError),
 }

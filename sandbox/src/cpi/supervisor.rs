@@ -33,7 +33,6 @@ const LONGEST_LOG: u64 = 4 * 1024 * 1024;
 pub enum ProcessState {
     /// It was started and is not ready yet.
     Starting,
-    /// It does its work.
     Running,
     /// It ended by itself, or does not get ready.
     Failing,
@@ -41,7 +40,6 @@ pub enum ProcessState {
     Stopped,
 }
 
-/// The observed state of a process.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) state: ProcessState,
@@ -49,7 +47,6 @@ pub(super) struct Observed {
     pub(super) since: Instant,
 }
 
-/// The process to be kept running.
 pub(super) struct Ward {
     pub(super) vm: VmCid,
     pub(super) key: ProcessKey,
@@ -65,7 +62,6 @@ pub(super) struct Ward {
 pub(super) enum Order {
     /// It is asked to end, and killed when it does not.
     Stop,
-    /// It is killed.
     Kill,
     /// It lives on by itself, for a later sandbox to find.
     LetGo,
@@ -88,7 +84,6 @@ pub(super) enum WardError {
 }
 
 impl Supervisor {
-    /// Starts the process and keeps it running.
     pub(super) async fn start(ward: Ward, runtime: &Handle) -> Result<Self, WardError> {
         let process = ward.start(runtime).await?;
         Ok(Self::over(ward, Some(process), runtime))

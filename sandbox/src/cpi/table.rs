@@ -23,14 +23,12 @@ pub(super) struct VmTable(Mutex<Rows<VmCid, VmRow>>);
 /// The disks that were created and not deleted.
 pub(super) struct DiskTable(Mutex<Rows<DiskCid, DiskRow>>);
 
-/// A VM.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct VmRow {
     pub(super) agent_id: Uuid,
     pub(super) created_at: Timestamp,
     pub(super) address: Ipv4Addr,
     pub(super) disk: Option<DiskCid>,
-    /// The jobs that its agent received.
     pub(super) jobs: Vec<JobPlan>,
     pub(super) wanted: Wanted,
     pub(super) condition: Condition,
@@ -41,7 +39,6 @@ pub(super) struct VmRow {
     pub(super) lease: Option<Arc<Lease>>,
 }
 
-/// The desired state of a VM's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Wanted {
     Stopped,
@@ -65,7 +62,6 @@ struct KnownProcess {
     identity: ProcessIdentity,
 }
 
-/// A disk.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct DiskRow {
     /// In MiB.
@@ -83,7 +79,6 @@ impl VmTable {
         look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The state of one VM.
     pub(super) fn find(&self, vm: &VmCid) -> Option<VmRow> {
         self.read(|rows| rows.get(vm).cloned())
     }
@@ -173,7 +168,6 @@ impl DiskTable {
         look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the table.
     pub(super) fn with<T>(&self, use_them: impl FnOnce(&mut Rows<DiskCid, DiskRow>) -> T) -> T {
         let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let used = use_them(&mut rows);

@@ -22,10 +22,8 @@ pub enum JobUserError {
     /// `/etc/passwd` cannot be read.
     #[error("could not read /etc/passwd")]
     Unreadable(#[source] io::Error),
-    /// Only root may start processes as another owner.
     #[error("running as `{0}` takes root")]
     NotRoot(String),
-    /// The user may not pass through a folder above its VMs.
     #[error("the job user cannot enter `{0}`; allow others to search it (chmod o+x)")]
     NoEntry(PathBuf),
 }
@@ -62,7 +60,6 @@ impl JobUser {
         })
     }
 
-    /// Gives a file or folder to this user.
     pub(super) fn own(self, path: &Path) -> io::Result<()> {
         std::os::unix::fs::chown(path, Some(self.uid), Some(self.gid))
     }

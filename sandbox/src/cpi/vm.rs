@@ -26,7 +26,6 @@ const PRIVATE_FOLDER: u32 = 0o700;
 pub struct Vm {
     /// Its id, the name of its folder.
     pub cid: VmCid,
-    /// The id of its agent.
     pub agent_id: Uuid,
     /// When it was reserved.
     pub created_at: Timestamp,
@@ -38,26 +37,20 @@ pub struct Vm {
 /// A VM or what belongs to it cannot be made, changed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    /// There is no address for it.
     #[error("no address for another VM")]
     Address(#[from] NoAddressLeft),
-    /// A file or folder is in the way.
     #[error("could not {action} `{path}`")]
     File {
-        /// The attempted action.
         action: &'static str,
         /// On what.
         path: PathBuf,
-        /// Why it failed.
         #[source]
         source: io::Error,
     },
-    /// Processes that its jobs left running do not end.
     #[error("could not end what runs on VM `{vm}`")]
     Residues {
         /// Which VM.
         vm: VmCid,
-        /// Why.
         #[source]
         source: ResidualProcessError,
     },

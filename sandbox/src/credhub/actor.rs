@@ -22,7 +22,6 @@ impl Actor {
         Self(format!("uaa-user:{id}"))
     }
 
-    /// An app that shows its instance identity certificate.
     pub fn app(guid: Uuid) -> Self {
         Self(format!("mtls-app:{guid}"))
     }

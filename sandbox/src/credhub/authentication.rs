@@ -78,7 +78,6 @@ fn session(request: &HttpRequest) -> Result<Session, AuthenticationRejection> {
     Ok(credhub.session(actor))
 }
 
-/// The app that a certificate names.
 fn app(certificate: &[u8]) -> Result<Actor, AuthenticationRejection> {
     let (_, certificate) =
         X509Certificate::from_der(certificate).map_err(|_| AuthenticationRejection::NotAnApp)?;

@@ -10,7 +10,6 @@ use super::{generate::StringParameters, name::CredentialName, ssh, user_hash};
 /// One version of a credential. Holds secrets, hence no `Debug`; it is serialised for the state alone.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Version {
-    /// The credential that it is a version of.
     pub(super) credential: Uuid,
     pub(super) name: CredentialName,
     /// Orders all versions of all credentials by age.
@@ -56,7 +55,6 @@ pub(super) struct CertificateSecret {
     pub(super) certificate: String,
     /// PEM.
     pub(super) private_key: Option<String>,
-    /// The credential that is its authority.
     pub(super) ca_name: Option<CredentialName>,
     pub(super) origin: Origin,
 }
@@ -76,7 +74,6 @@ pub(super) struct KeyPairSecret {
     pub(super) private_key: Option<String>,
 }
 
-/// The types of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CredentialType {
     Value,

@@ -9,7 +9,6 @@ use super::rejection::Rejection;
 pub(super) struct Members(Map<String, Value>);
 
 impl Members {
-    /// Reads an object.
     pub(super) fn read(body: &Bytes) -> Result<Self, Rejection> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(members)) => Ok(Self(members)),
@@ -31,7 +30,6 @@ impl Members {
         self.0.shift_remove(name).filter(|value| !value.is_null())
     }
 
-    /// Takes a text out.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Rejection> {
         match self.take(name) {
             None => Ok(None),
@@ -46,7 +44,6 @@ impl Members {
         Ok(self.text(name)?.filter(|text| !text.is_empty()))
     }
 
-    /// Takes a flag out.
     pub(super) fn flag(&mut self, name: &str) -> Result<Option<bool>, Rejection> {
         match self.take(name) {
             None => Ok(None),
@@ -60,7 +57,6 @@ impl Members {
         }
     }
 
-    /// Takes a number out.
     pub(super) fn number(&mut self, name: &str) -> Result<Option<u64>, Rejection> {
         match self.take(name) {
             None => Ok(None),
@@ -70,7 +66,6 @@ impl Members {
         }
     }
 
-    /// Takes a list of texts out.
     pub(super) fn texts(&mut self, name: &str) -> Result<Vec<String>, Rejection> {
         let items = match self.take(name) {
             None => return Ok(Vec::new()),
@@ -89,7 +84,6 @@ impl Members {
         self.0.keys().next().cloned()
     }
 
-    /// Rejects unknown members.
     pub(super) fn end(self) -> Result<(), Rejection> {
         self.unknown()
             .map_or(Ok(()), |name| Err(Rejection::UnknownMember(name)))

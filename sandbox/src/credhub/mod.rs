@@ -119,7 +119,6 @@ impl CredHub {
         })
     }
 
-    /// Mounts the API.
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(web::Data::new(self.clone()));
         api::routes(app);
@@ -140,7 +139,6 @@ impl CredHub {
         self.with(|state| state.behaviour.writing = writing);
     }
 
-    /// The session of this actor.
     pub(crate) fn session(&self, actor: Actor) -> Session {
         Session::new(self.clone(), actor)
     }

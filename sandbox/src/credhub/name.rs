@@ -15,16 +15,12 @@ pub struct CredentialName(String);
 /// Why a text is no name for a new credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// There is nothing after the first slash.
     #[error("the name is empty")]
     Missing,
-    /// Two slashes follow each other, or the last character is one.
     #[error("the name has a slash where none may be")]
     Slash,
-    /// A character is none of those allowed.
     #[error("the name has a character that is not allowed")]
     Character,
-    /// More than 1024 characters.
     #[error("the name is longer than {MAXIMUM_LENGTH} characters")]
     TooLong,
 }

@@ -11,19 +11,13 @@ use super::{
 };
 use crate::store::{Rows, Store, StoreError};
 
-/// The operations of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// To see values and to find names.
     Read,
-    /// To set and to generate.
     Write,
-    /// To delete.
     Delete,
-    /// To see permissions.
     ReadAcl,
-    /// To give and to take permissions.
     WriteAcl,
 }
 
@@ -44,11 +38,8 @@ pub struct PermissionPath(String);
 /// The permission of one actor below one path. There is at most one for each pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permission {
-    /// Where.
     pub path: PermissionPath,
-    /// Who.
     pub actor: Actor,
-    /// What.
     pub operations: BTreeSet<Operation>,
 }
 
@@ -135,12 +126,10 @@ impl Permissions {
             .collect()
     }
 
-    /// The permission with this id.
     pub(super) fn get(&self, id: Uuid) -> Option<&Permission> {
         self.rows.get(&id)
     }
 
-    /// The permission of this actor for exactly this path.
     pub(super) fn find(&self, actor: &Actor, path: &PermissionPath) -> Option<(Uuid, &Permission)> {
         let id = *self.ids.get(&(actor.clone(), path.clone()))?;
         Some((id, self.rows.get(&id)?))
@@ -167,7 +156,6 @@ impl Permissions {
         self.rows.save();
     }
 
-    /// Takes a permission away.
     pub(super) fn remove(&mut self, id: Uuid) -> Option<Permission> {
         let removed = self.rows.remove(&id)?;
         self.ids

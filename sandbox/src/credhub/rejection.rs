@@ -219,7 +219,6 @@ pub(crate) enum CertificateRejection {
     InvalidKey,
 }
 
-/// Errors in a permission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PermissionRejection {
     #[error(
@@ -265,7 +264,6 @@ pub(crate) enum PermissionRejection {
 }
 
 impl Rejection {
-    /// The HTTP status of the error.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NoSuchCredential | Self::NoSuchAuthority => StatusCode::NOT_FOUND,

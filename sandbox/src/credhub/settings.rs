@@ -7,7 +7,6 @@ use super::{actor::Actor, permissions::Permission};
 /// The default version of a CredHub, which determines its behaviour.
 pub const VERSION: Version = Version::new(2, 15, 20);
 
-/// One CredHub.
 #[derive(Clone, Debug)]
 pub struct CredHubSettings {
     /// Which of a foundation's two it is.
@@ -26,7 +25,6 @@ pub struct CredHubSettings {
 /// Which CredHub of a foundation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one beside the Director.
     Bosh,
     /// The one beside the Cloud Controller, which apps ask.
     Runtime,

@@ -22,7 +22,6 @@ pub(super) struct PublicKey {
 }
 
 impl PublicKey {
-    /// The public half of a pair.
     pub(super) fn of(pair: &RsaPair, comment: String) -> Option<Self> {
         let info = pair.public_info();
         let (_, info) = SubjectPublicKeyInfo::from_der(&info).ok()?;
@@ -42,7 +41,6 @@ impl PublicKey {
         })
     }
 
-    /// Reads a line.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (algorithm, rest) = line.trim().split_once(' ')?;
         let (key, comment) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -54,7 +52,6 @@ impl PublicKey {
         })
     }
 
-    /// The length of an RSA key.
     pub(super) fn bits(&self) -> Option<usize> {
         let mut rest = self.key.as_slice();
         let mut part = [].as_slice();

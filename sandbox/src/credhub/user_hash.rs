@@ -7,7 +7,6 @@ const SALT_LENGTH: usize = 8;
 /// Crypt's own digits of base 64.
 const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A new salt.
 pub(super) fn salt() -> String {
     let mut random = rand::rng();
     (0..SALT_LENGTH)

@@ -20,7 +20,6 @@ pub(super) struct Vault {
     last_sequence: u64,
 }
 
-/// The result of a search.
 pub(super) struct Found {
     pub(super) name: CredentialName,
     pub(super) created_at: Timestamp,
@@ -47,7 +46,6 @@ impl Vault {
         })
     }
 
-    /// The version with this id.
     pub(super) fn version(&self, id: Uuid) -> Option<&Version> {
         self.versions.get(&id)
     }
@@ -93,7 +91,6 @@ impl Vault {
         self.found(holding.map(|(_, ids)| ids))
     }
 
-    /// Adds a version.
     pub(super) fn add(
         &mut self,
         name: &CredentialName,

@@ -12,13 +12,10 @@ use super::executables::{ExecutableError, Executables};
 /// Owner may read and execute, as the broker demands.
 const READ_AND_EXECUTE: u32 = 0o500;
 
-/// The file that makes a folder an adapter.
 const DESCRIPTION: &str = "adapter.yml";
 
-/// The adapter that serves folders of templates.
 const SERVER: &str = "template-service-adapter";
 
-/// An adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Adapter {
     Executable(PathBuf),
@@ -54,7 +51,6 @@ pub(super) enum AdapterError {
 }
 
 impl Adapter {
-    /// The adapter at a path.
     pub(super) fn find(path: &Path, executables: &Executables) -> Result<Self, AdapterError> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let found = fs::metadata(&path).map_err(|source| AdapterError::Missing {
@@ -137,7 +133,6 @@ fn is_executable(mode: u32) -> bool {
     mode & READ_AND_EXECUTE == READ_AND_EXECUTE
 }
 
-/// One word of a shell's command.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

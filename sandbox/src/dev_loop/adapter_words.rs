@@ -10,7 +10,6 @@ const LINES: usize = 200;
 /// The prefix of the codes of adapter failures (`docs/operators/reference/errors.md`).
 const FAILURES: &str = "ODB-30";
 
-/// The broker's log message for an answered request.
 const ANSWERED: &str = "request answered";
 
 /// The adapters' lines in requests without an answer yet.

@@ -23,7 +23,6 @@ use super::{log::Log, tied};
 /// How long the start may take: the start-up checks ask all upstreams, and adapters for their schemas.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// The pause between two attempts to reach it.
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// How long it may take to end beyond what it allows its requests.

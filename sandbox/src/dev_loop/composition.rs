@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
-/// A value and its path of keys.
 pub(super) struct Supply {
     pub(super) path: &'static [&'static str],
     pub(super) value: Value,
@@ -24,7 +23,6 @@ pub(super) enum Precedence {
 /// A `broker.yml` for the broker.
 #[derive(Clone, Debug)]
 pub(super) struct Composition {
-    /// The file for the broker. It holds secrets.
     pub(super) text: String,
     /// The same as a value.
     pub(super) document: Value,
@@ -179,7 +177,6 @@ impl Lines {
     }
 }
 
-/// The key that begins a section of the document.
 fn key_at_the_margin(line: &str) -> Option<&str> {
     let first = line.chars().next()?;
     if first.is_whitespace() {

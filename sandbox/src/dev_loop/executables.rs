@@ -11,7 +11,6 @@ pub(super) struct Executables {
     folders: Vec<PathBuf>,
 }
 
-/// An executable is in none of the folders.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no `{name}` beside `odb-sandbox` or on the PATH; build or install it")]
 pub(super) struct ExecutableError {
@@ -19,7 +18,6 @@ pub(super) struct ExecutableError {
 }
 
 impl Executables {
-    /// Those of this process.
     pub(super) fn of_process() -> Self {
         let own = env::current_exe().ok();
         let beside = own.as_deref().and_then(Path::parent).map(Path::to_owned);

@@ -11,7 +11,6 @@ use secrecy::{ExposeSecret, SecretString};
 use super::DevLoopError;
 use crate::foundation::{FileError, random_secret, write_for_owner};
 
-/// Its name in the state folder.
 pub(crate) const NAME: &str = "broker";
 
 /// A folder, and the password by which the platform knows the broker, which stays the same over restarts.
@@ -41,7 +40,6 @@ impl Folder {
         &self.password
     }
 
-    /// The file of the running broker.
     pub(super) fn broker_file(&self) -> PathBuf {
         self.path.join("broker.yml")
     }
@@ -51,7 +49,6 @@ impl Folder {
         self.path.join("next-broker.yml")
     }
 
-    /// The file for the operator's errands.
     pub(super) fn errands_file(&self) -> PathBuf {
         self.path.join("errands.yml")
     }
@@ -65,7 +62,6 @@ impl Folder {
         self.path.join("service-adapter")
     }
 
-    /// Writes a file of the folder in one step.
     pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), FileError> {
         debug_assert!(file.starts_with(&self.path));
         write_for_owner(file, text)

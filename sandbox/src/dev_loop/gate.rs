@@ -59,7 +59,6 @@ impl Gate {
         Ok(Self { state, porter })
     }
 
-    /// Notifies waiting and future connections.
     pub(super) fn set(&self, state: GateState) {
         self.state.send_replace(state);
     }

@@ -85,7 +85,6 @@ impl Log {
         &self.path
     }
 
-    /// A new broker starts to log.
     pub(super) fn begin(&self) {
         let mut inner = self.inner();
         inner.last.clear();
@@ -176,7 +175,6 @@ impl Inner {
     }
 }
 
-/// The lines of a stream.
 struct Lines<R> {
     output: BufReader<R>,
     /// Whether the last piece did not end its line.

@@ -55,34 +55,24 @@ use crate::foundation::FileError;
 /// A dev loop cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum DevLoopError {
-    /// The folder for the broker's files cannot be made.
     #[error("could not make the folder `{}`", folder.display())]
     Folder {
-        /// Which.
         folder: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A file in it cannot be written.
     #[error("could not write to the state folder")]
     File(#[source] FileError),
-    /// The broker's log cannot be written.
     #[error("could not open the broker's log")]
     Log(#[source] io::Error),
-    /// The foundation leaves no address free for it.
     #[error("the foundation has no address for the broker")]
     Address(#[source] AddrParseError),
-    /// The broker's address cannot be used.
     #[error("could not listen at `{address}`, where the broker is to be")]
     Gate {
-        /// Where.
         address: SocketAddr,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The files cannot be watched.
     #[error("could not watch the author's files")]
     Watch(#[source] notify::Error),
 }

@@ -20,12 +20,10 @@ pub(super) struct Restarts {
 }
 
 impl Restarts {
-    /// A broker came up.
     pub(super) fn came_up(&mut self, now: Instant) {
         self.up = Some(now);
     }
 
-    /// The broker has ended.
     pub(super) fn ended(&mut self, now: Instant) {
         let up = self.up.take();
         if up.is_some_and(|up| now.saturating_duration_since(up) >= WELL) {

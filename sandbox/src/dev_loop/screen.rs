@@ -2,7 +2,6 @@
 
 use std::{error::Error, io::Write};
 
-/// Prints a line. A failure to print is ignored.
 pub(super) fn report(line: &str) {
     let _ = writeln!(std::io::stderr(), "broker: {line}");
 }
@@ -14,7 +13,6 @@ pub(super) fn report_all<T: AsRef<str>>(lines: &[T]) {
     }
 }
 
-/// An error and its causes in one line.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -27,7 +27,6 @@ use crate::{
     foundation::{FileError, Foundation},
 };
 
-/// The broker's name at the Cloud Controller.
 const NAME: &str = "broker";
 
 /// A broker, if one runs, and what stays when another takes its place.
@@ -170,7 +169,6 @@ impl<'f> Service<'f> {
 }
 
 impl Down {
-    /// Prints the state for the author.
     pub(super) fn report(&self) {
         report(&chain(self));
         if let Self::Ended(ended) = self {

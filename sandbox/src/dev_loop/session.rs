@@ -64,13 +64,11 @@ enum Unusable {
     Adapter(#[source] io::Error),
     #[error("could not check it")]
     Inspection(#[source] InspectionError),
-    /// All that is wrong with it, each with its place.
     #[error("{}", errors.join("; "))]
     Faults {
         errors: Vec<String>,
         /// Whether the adapter did not do what it should.
         is_adapters: bool,
-        /// The adapter's stderr.
         adapter_words: Vec<String>,
     },
 }

@@ -14,7 +14,6 @@ pub(super) const PORT: u16 = 8080;
 /// Where it listens, behind the gate.
 pub(super) const PORT_BEHIND: u16 = 8081;
 
-/// The name that the platform authenticates with.
 pub(super) const USERNAME: &str = "broker";
 
 /// How long requests in progress may take when the broker is to end, in seconds.
@@ -23,7 +22,6 @@ pub(super) const SHUTDOWN_TIMEOUT: u64 = 10;
 /// Sections of a `broker.yml` for another platform than this one.
 pub(super) const LEFT_OUT: [&str; 1] = ["service_instances_api"];
 
-/// The sources of the values.
 pub(super) struct Dependencies<'a> {
     pub(super) description: &'a Description,
     /// The certificate of the authority, in PEM.

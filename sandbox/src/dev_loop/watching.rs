@@ -26,11 +26,9 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Folders deeper than this are not searched.
 const DEPTH: usize = 8;
 
-/// The author's files.
 #[derive(Clone, Debug)]
 pub(super) struct Materials {
     pub(super) broker_file: PathBuf,
-    /// An executable or a folder.
     pub(super) adapter: PathBuf,
     /// Folders with jobs; not all need to be there.
     pub(super) jobs: Vec<PathBuf>,
@@ -46,7 +44,6 @@ pub(super) struct Look {
     jobs: Traces,
 }
 
-/// The changes between two snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) broker_file: bool,

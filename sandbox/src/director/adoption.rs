@@ -13,9 +13,7 @@ use crate::cpi::{CallError, DiskError, StartError, Vm, VmError};
 /// A deployment as a deploy would have left it.
 #[derive(Clone, Debug)]
 pub struct SeededDeployment {
-    /// Its name.
     pub name: String,
-    /// The teams that it belongs to.
     pub teams: Vec<String>,
     /// The text of its manifest; none when its first deploy has failed.
     pub manifest: Option<String>,
@@ -23,14 +21,12 @@ pub struct SeededDeployment {
     pub releases: Vec<(String, String)>,
     /// Name and version of each stemcell.
     pub stemcells: Vec<(String, String)>,
-    /// Its instance groups.
     pub groups: Vec<SeededGroup>,
 }
 
 /// An instance group of a [`SeededDeployment`].
 #[derive(Clone, Debug)]
 pub struct SeededGroup {
-    /// Its name.
     pub name: String,
     /// Whether its instances have VMs.
     pub kind: SeededGroupKind,
@@ -38,7 +34,6 @@ pub struct SeededGroup {
     pub instances: u32,
     /// The availability zone of all of them.
     pub az: Option<String>,
-    /// The VM type.
     pub vm_type: Option<String>,
     /// The size of each persistent disk in MiB; none without disks.
     pub disk_size: Option<u64>,
@@ -58,33 +53,26 @@ pub enum SeededGroupKind {
 /// A deployment cannot be adopted.
 #[derive(Debug, thiserror::Error)]
 pub enum AdoptError {
-    /// There is a deployment of this name.
     #[error("there is a deployment `{0}` already")]
     Taken(String),
-    /// It cannot have all its VMs.
     #[error("could not make a VM of deployment `{deployment}`")]
     Vm {
         /// Which deployment.
         deployment: String,
-        /// Why.
         #[source]
         source: VmError,
     },
-    /// A VM cannot have its disk.
     #[error("could not attach a disk of deployment `{deployment}`")]
     Disk {
         /// Which deployment.
         deployment: String,
-        /// Why.
         #[source]
         source: DiskError,
     },
-    /// A VM does not come up.
     #[error("could not start a VM of deployment `{deployment}`")]
     Start {
         /// Which deployment.
         deployment: String,
-        /// Why.
         #[source]
         source: CallError<StartError>,
     },

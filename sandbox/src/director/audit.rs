@@ -20,7 +20,6 @@ pub(super) struct Audit {
 /// Something that was done, or begun.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AuditRecord {
-    /// The record of its beginning.
     parent: Option<EventId>,
     pub(super) timestamp: Timestamp,
     pub(super) user: String,
@@ -46,7 +45,6 @@ pub(super) struct Deed {
     context: Value,
 }
 
-/// The author of an action.
 pub(super) struct Doer<'a> {
     pub(super) user: &'a str,
     pub(super) task: Option<TaskId>,
@@ -54,7 +52,6 @@ pub(super) struct Doer<'a> {
 }
 
 impl Audit {
-    /// The records in this store.
     pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
         Ok(Self {
             records: Mutex::new(Rows::open(store, "director_events")?),
@@ -118,7 +115,6 @@ impl Audit {
 }
 
 impl AuditRecord {
-    /// Unknown members are omitted.
     fn view(&self, id: EventId) -> Value {
         let mut shown = json!({
             "id": id.to_string(),
@@ -142,7 +138,6 @@ impl AuditRecord {
 }
 
 impl Deed {
-    /// An action on an object of this type.
     pub(super) fn new(action: &'static str, object_type: impl Into<String>) -> Self {
         Self {
             parent: None,
@@ -167,7 +162,6 @@ impl Deed {
         self
     }
 
-    /// The record of its beginning.
     pub(super) fn after(mut self, beginning: EventId) -> Self {
         self.parent = Some(beginning);
         self
@@ -179,7 +173,6 @@ impl Deed {
         self
     }
 
-    /// Adds context to the record.
     pub(super) fn with(mut self, context: Value) -> Self {
         self.context = context;
         self

@@ -24,7 +24,6 @@ struct Table {
     index: BTreeMap<(String, String), Vec<ConfigId>>,
 }
 
-/// One version of a config.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Config {
     pub(super) id: ConfigId,
@@ -35,7 +34,6 @@ pub(super) struct Config {
     created_at: Timestamp,
 }
 
-/// A version to be.
 pub(super) struct NewConfig {
     pub(super) kind: String,
     pub(super) name: String,
@@ -62,13 +60,11 @@ pub(super) struct ConfigFilter {
     pub(super) owners: Owners,
 }
 
-/// The owners of the configs to select.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Owners {
     /// All owners.
     #[default]
     All,
-    /// Those of these teams.
     Teams(BTreeSet<TeamName>),
     /// These teams, and configs without an owner.
     TeamsAndUnowned(BTreeSet<TeamName>),
@@ -89,7 +85,6 @@ pub(super) struct ConfigView {
 }
 
 impl Configs {
-    /// The configs in this store.
     pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
         let versions: Rows<ConfigId, Config> = Rows::open(store, "director_configs")?;
         let mut index: BTreeMap<_, Vec<ConfigId>> = BTreeMap::new();

@@ -27,7 +27,6 @@ struct Row(Arc<Deployment>);
 /// A deployment. It exists from the first call to deploy it, so "exists" does not mean "was deployed".
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Deployment {
-    /// The teams that it belongs to.
     pub(super) teams: Vec<TeamName>,
     /// The manifest of the last complete and successful deploy, unchanged.
     pub(super) manifest: Option<String>,
@@ -44,7 +43,6 @@ pub(super) struct Deployment {
     pub(super) errand_successes: BTreeMap<String, Digest>,
 }
 
-/// A release or stemcell in use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct NameVersion {
     pub(super) name: String,
@@ -75,7 +73,6 @@ pub(super) struct Instance {
     pub(super) address: Option<Ipv4Addr>,
 }
 
-/// The lifecycle of an instance group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Lifecycle {
     /// Its instances have VMs all the time.
@@ -84,7 +81,6 @@ pub(super) enum Lifecycle {
     Errand,
 }
 
-/// The desired state of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum InstanceState {
@@ -103,7 +99,6 @@ pub(super) enum Attention {
     Ignored,
 }
 
-/// A persistent disk in use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PersistentDisk {
     pub(super) cid: DiskCid,
@@ -112,7 +107,6 @@ pub(super) struct PersistentDisk {
     pub(super) cloud_properties: Value,
 }
 
-/// The specification of a VM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct InstanceSpec {
     pub(super) vm_type: Option<String>,
@@ -125,7 +119,6 @@ pub(super) struct InstanceSpec {
 pub(super) struct Digest(Vec<u8>);
 
 impl Deployments {
-    /// The deployments in this store.
     pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
         Ok(Self {
             rows: Mutex::new(Rows::open(store, "director_deployments")?),
@@ -210,14 +203,12 @@ impl Deployments {
         });
     }
 
-    /// Forgets an instance.
     pub(super) fn remove_instance(&self, name: &DeploymentName, id: InstanceId) {
         self.update(name, |row| {
             row.instances.retain(|instance| instance.id != id);
         });
     }
 
-    /// Forgets a deployment.
     pub(super) fn remove(&self, name: &DeploymentName) {
         self.with(|rows| rows.remove(name));
     }
@@ -278,7 +269,6 @@ impl Instance {
         self.attention == Attention::Ignored
     }
 
-    /// The addresses of its VM.
     pub(super) fn ips(&self) -> Vec<Ipv4Addr> {
         match &self.vm {
             None => Vec::new(),
@@ -298,7 +288,6 @@ impl Instance {
 }
 
 impl InstanceState {
-    /// The state's name on the wire.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Started => "started",

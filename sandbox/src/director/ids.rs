@@ -8,13 +8,11 @@ use uuid::Uuid;
 use crate::cpi::text_types;
 
 text_types! {
-    /// Names a deployment.
     pub(super) struct DeploymentName;
     /// Names a team, whose members share their deployments and configs.
     pub(super) struct TeamName;
     /// A client's context id of its request, `""` without one (header `X-Bosh-Context-Id`).
     pub(super) struct ContextId;
-    /// Names an instance group of a deployment.
     pub(super) struct GroupName;
 }
 
@@ -33,7 +31,6 @@ pub(super) struct ConfigId(u64);
 #[serde(transparent)]
 pub(super) struct EventId(u64);
 
-/// Identifies an instance. It outlives the instance's VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct InstanceId(Uuid);
@@ -42,7 +39,6 @@ impl TaskId {
     /// The id before that of the first task.
     pub(super) const NONE: Self = Self(0);
 
-    /// The id of the next task.
     pub(super) fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -62,7 +58,6 @@ impl EventId {
     /// The id before that of the first record.
     pub(super) const NONE: Self = Self(0);
 
-    /// The id of the next record.
     pub(super) fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -83,12 +78,10 @@ impl ConfigId {
     /// The id before that of the first config.
     pub(super) const NONE: Self = Self(0);
 
-    /// The id of the next config.
     pub(super) fn next(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// Reads the id in a path or a body.
     pub(super) fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
     }

@@ -158,7 +158,6 @@ impl Director {
         self.inner.faults.clear_all();
     }
 
-    /// The current uploads.
     pub fn uploads(&self) -> Arc<Uploads> {
         self.inner.uploads.current()
     }
@@ -178,7 +177,6 @@ impl Director {
         self.inner.names_in_cloud_configs(list)
     }
 
-    /// Mounts the Director's API.
     pub fn configure(&self, cfg: &mut web::ServiceConfig) {
         api::mount(self, cfg);
     }

@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 /// Why a text is no YAML for the Director.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum YamlError {
-    /// Psych names the document after the file that it comes from, of which there is none.
     #[error(
         "(<unknown>): found character that cannot start any token while scanning for the next token at line {line} column {column}"
     )]
@@ -15,7 +14,6 @@ pub(super) enum YamlError {
     Other(#[from] yaml::Error),
 }
 
-/// Reads the one document of a text.
 pub(super) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     match leading_tab(text) {
         Some((line, column)) => Err(YamlError::Tab { line, column }),

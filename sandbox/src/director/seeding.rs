@@ -6,22 +6,16 @@ use crate::cpi::VmCid;
 /// A config as a client would post it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededConfig {
-    /// Its type.
     pub kind: String,
-    /// Its name.
     pub name: String,
-    /// Its content.
     pub content: String,
-    /// The team that it belongs to.
     pub team: Option<String>,
 }
 
-/// A VM of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployedVm {
     /// The instance: `group/id`.
     pub instance: String,
-    /// The id of its VM.
     pub vm: VmCid,
 }
 

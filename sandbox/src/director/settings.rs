@@ -24,11 +24,8 @@ pub struct DirectorSettings {
     pub config_server: ConfigServer,
     /// Whether its VMs resolve names of the domain `bosh`.
     pub local_dns: bool,
-    /// The proxy in front of it.
     pub front_end: FrontEnd,
-    /// Releases that deployments can use.
     pub releases: Vec<UploadedRelease>,
-    /// Stemcells that deployments can use.
     pub stemcells: Vec<UploadedStemcell>,
     /// The cloud config named `default`: `azs`, `vm_types`, `networks`, `disk_types`, `vm_extensions`. There is none
     /// if this is `null`.
@@ -40,19 +37,15 @@ pub struct DirectorSettings {
 /// Where the users of a Director come from. It believes one kind of credentials and refuses the other.
 #[derive(Clone, Debug, Default)]
 pub enum UserManagement {
-    /// They bring tokens of the UAA.
     #[default]
     Uaa,
     /// The Director knows them itself, and each of them may do everything.
     Local(Vec<LocalUser>),
 }
 
-/// A user whom a Director knows itself.
 #[derive(Clone, Debug, Deserialize)]
 pub struct LocalUser {
-    /// The name to log in with.
     pub name: String,
-    /// The password.
     pub password: SecretString,
 }
 
@@ -66,19 +59,15 @@ pub enum FrontEnd {
     None,
 }
 
-/// A release that deployments can use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UploadedRelease {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// Its jobs, which are jobs of the catalog.
     pub jobs: Vec<JobName>,
 }
 
-/// A stemcell that deployments can use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UploadedStemcell {
@@ -86,7 +75,6 @@ pub struct UploadedStemcell {
     pub name: String,
     /// Its operating system, such as `ubuntu-jammy`.
     pub os: String,
-    /// Its version.
     pub version: String,
 }
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::{UploadedRelease, UploadedStemcell};
 use crate::store::{Rows, Store, StoreError};
 
-/// The releases and stemcells that deployments can use.
 #[derive(Clone, Debug, Default)]
 pub struct Uploads {
     /// All releases.

@@ -22,12 +22,10 @@ const FLUSH_TIME: Duration = Duration::from_millis(20);
 
 /// The body of an answer, or the beginning of it.
 pub(super) struct Meagre {
-    /// The size in the head of the answer.
     announced: BodySize,
     rest: Bytes,
     /// How many bytes come at a time.
     portion: usize,
-    /// The time between two portions.
     pulse: Duration,
     end: End,
     pause: Option<Pin<Box<Sleep>>>,
@@ -37,7 +35,6 @@ pub(super) struct Meagre {
 enum End {
     /// All is said.
     Complete,
-    /// The connection breaks.
     Broken,
 }
 
@@ -54,7 +51,6 @@ impl Meagre {
         }
     }
 
-    /// A body that comes a little at a time.
     pub(super) fn slow(announced: BodySize, body: Bytes, bytes_per_second: NonZeroU32) -> Self {
         let portion = (bytes_per_second.get() / PULSES_PER_SECOND).max(1);
         Self {

@@ -68,7 +68,6 @@ pub(crate) async fn inject(
     Ok(response)
 }
 
-/// Applies an effect to the server's answer.
 async fn spoil(response: ServiceResponse, effect: Effect) -> ServiceResponse {
     match effect {
         Effect::Delay {

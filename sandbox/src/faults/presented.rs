@@ -13,7 +13,6 @@ use super::{effect::CertificateFlaw, fault::ServerName, table::Faults};
 pub(crate) struct Presented {
     pub(crate) server: ServerName,
     pub(crate) faults: Faults,
-    /// The one that clients should accept.
     pub(crate) right: Arc<CertifiedKey>,
     /// Those that they should not.
     pub(crate) flawed: BTreeMap<CertificateFlaw, Arc<CertifiedKey>>,

@@ -11,25 +11,20 @@ use super::words::{FieldName, FieldValue, PathPattern, RequestMethod};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// Their method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<RequestMethod>,
-    /// Their path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathPattern>,
     /// Parameters of their query, decoded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
-    /// A header field that they have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderMatch>,
 }
 
-/// A header field that a request has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderMatch {
-    /// Its name.
     pub name: FieldName,
     /// Its value, if it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +32,6 @@ pub struct HeaderMatch {
 }
 
 impl Requests {
-    /// Those with this method and path.
     pub fn to(method: RequestMethod, path: PathPattern) -> Self {
         Self {
             method: Some(method),

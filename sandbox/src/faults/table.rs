@@ -36,7 +36,6 @@ struct Table {
 /// A fault that is set. It stays when it is used up, so that its count can be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetFault {
-    /// Its id.
     pub id: FaultId,
     /// How many requests or connections it has met, those that it let pass included.
     pub met: u64,
@@ -45,7 +44,6 @@ pub struct SetFault {
     /// How many of them it holds at the moment.
     #[serde(default)]
     pub holds: u64,
-    /// The fault.
     #[serde(flatten)]
     pub fault: Fault,
 }
@@ -53,10 +51,8 @@ pub struct SetFault {
 /// A fault was not set.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddFaultError {
-    /// It makes no sense.
     #[error(transparent)]
     Unusable(#[from] UnusableError),
-    /// There are as many as there can be.
     #[error("{LIMIT} faults are set, which is as many as there can be; clear some")]
     TooMany,
 }
@@ -87,7 +83,6 @@ impl Faults {
         self.with(|table| table.set.values().cloned().collect())
     }
 
-    /// One of them.
     pub fn get(&self, id: FaultId) -> Option<SetFault> {
         self.with(|table| table.set.get(&id).cloned())
     }

@@ -5,7 +5,6 @@ use std::{fmt, str::FromStr};
 use actix_web::http::{Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
 
-/// The text is not what it should be.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct NotThat {
@@ -13,7 +12,6 @@ pub struct NotThat {
     wanted: &'static str,
 }
 
-/// A type for text of one kind.
 macro_rules! word {
     ($(#[$about:meta])* $name:ident, $wanted:literal, $accepts:expr) => {
         $(#[$about])*
@@ -63,19 +61,13 @@ word!(
     |text| Method::from_str(text).is_ok() && !text.contains(|letter: char| letter.is_ascii_lowercase())
 );
 
-word!(
-    /// The name of a header field.
-    FieldName,
-    "the name of a header field",
-    |text| header::HeaderName::from_str(text).is_ok()
-);
+word!(FieldName, "the name of a header field", |text| {
+    header::HeaderName::from_str(text).is_ok()
+});
 
-word!(
-    /// The value of a header field.
-    FieldValue,
-    "the value of a header field",
-    |text| header::HeaderValue::from_str(text).is_ok()
-);
+word!(FieldValue, "the value of a header field", |text| {
+    header::HeaderValue::from_str(text).is_ok()
+});
 
 word!(
     /// Selects paths: `*` matches one segment, and `**` at the end all that follow.
@@ -84,7 +76,6 @@ word!(
     |text| text.starts_with('/') && !text.contains(['?', '#'])
 );
 
-/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub struct Status(u16);

@@ -19,7 +19,6 @@ const PURPOSES: [&str; 8] = [
     "tracking",
 ];
 
-/// One instance to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Generated {
     pub(super) guid: Uuid,
@@ -36,23 +35,18 @@ pub(super) struct Generated {
     pub(super) context: Uuid,
 }
 
-/// The state of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
-    /// It works.
     Well,
     /// Its deployment has no manifest, for none ever succeeded.
     CreateFailed,
     /// It has the manifest of before.
     UpdateFailed,
-    /// It was to be gone.
     DeleteFailed,
-    /// Something is being done to it.
     Updating,
 }
 
 impl Condition {
-    /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Well => "created",

@@ -10,16 +10,11 @@ use crate::director::{
 /// The deployment of a plain manifest. No other has this name.
 const NAME: &str = "service-instance_00000000-0000-4000-8000-000000000000";
 
-/// The pattern for the foundation's deployments.
 #[derive(Clone, Debug)]
 pub struct FleetPattern {
-    /// The releases that the Director has.
     pub releases: Vec<UploadedRelease>,
-    /// The stemcells that the Director has.
     pub stemcells: Vec<UploadedStemcell>,
-    /// The cloud config.
     pub cloud_config: Value,
-    /// The team of the broker.
     pub team: Option<String>,
 }
 
@@ -28,7 +23,6 @@ pub(super) struct Template {
     name: String,
     text: String,
     manifest: Value,
-    /// The broker's target of the plan.
     target: Option<String>,
 }
 

@@ -31,7 +31,6 @@ use crate::{
 /// The most instances that are seeded at once.
 const LIMIT: usize = 100_000;
 
-/// The fleet to seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FleetOrder {
@@ -49,7 +48,6 @@ pub struct FleetOrder {
     pub spaces: usize,
 }
 
-/// The seeded fleet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FleetReport {
     /// How many service instances.
@@ -65,26 +63,20 @@ pub struct FleetReport {
 /// No fleet was seeded, or not all of it.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// The order is out of bounds.
     #[error(
         "a fleet has 1 to {LIMIT} instances, in at least one organization with at least one space"
     )]
     Bounds,
-    /// There is nothing to order.
     #[error("there is no service broker `{0}` with plans; register it first")]
     NoPlans(String),
-    /// The foundation's configuration has nothing to deploy.
     #[error("the Director has no release or no stemcell")]
     NoRelease,
-    /// The Cloud Controller has instances like that. Nothing was seeded.
     #[error("the Cloud Controller does not take the fleet; another random seed draws another one")]
     CloudController(#[source] SeedError),
-    /// The Director could not take on a deployment.
     #[error("the Director has taken on {adopted} deployments and no more")]
     Director {
         /// How many it has.
         adopted: usize,
-        /// Why it has no more.
         #[source]
         source: AdoptError,
     },
@@ -157,7 +149,6 @@ fn templates(
         .collect()
 }
 
-/// The guids of the spaces.
 fn spaces(order: &FleetOrder, cloud_controller: &CloudController) -> Vec<String> {
     let organizations = 1..=order.organizations;
     let spaces = organizations.flat_map(|organization| {

@@ -20,7 +20,6 @@ pub(super) fn config_name(generated: &Generated) -> String {
 pub(super) struct Example {
     pub(super) plan: String,
     pub(super) deployment: String,
-    /// The broker's target of the plan.
     pub(super) target: Option<String>,
 }
 

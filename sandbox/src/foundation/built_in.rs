@@ -14,7 +14,6 @@ pub struct BuiltInJobs {
 }
 
 impl BuiltInJobs {
-    /// Writes them.
     pub fn unpack() -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         for (job, file, text) in FILES {

@@ -71,8 +71,6 @@ impl CfSide {
         let (instance_identity, instance_identity_access) = instance_identity(store, options)?;
         let settings = CloudControllerSettings {
             users: known_users,
-            rate_limits: section.rate_limits.map(Into::into),
-            concurrent_broker_requests: section.concurrent_broker_requests,
             url: url.clone(),
             uaa_url: uaa_url.clone(),
             generation: section.v2,

@@ -27,7 +27,6 @@ use crate::{
 
 /// The file with the certificate of the authority of apps, in the state folder.
 pub(super) const INSTANCE_IDENTITY_CERTIFICATE: &str = "instance_identity_ca.pem";
-/// The file with its private key.
 pub(super) const INSTANCE_IDENTITY_KEY: &str = "instance_identity_ca.key";
 const OWN_DIRECTOR_CLIENT: &str = "director_to_credhub";
 const SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
@@ -35,14 +34,12 @@ const INSTANCE_IDENTITY_TABLE: &str = "instance_identity";
 
 /// A CredHub that is still without a UAA.
 pub(super) struct CredHubPlan {
-    /// The clients that its UAA is to know.
     pub(super) clients: Vec<Client>,
     settings: CredHubSettings,
     access: CredHubAccess,
 }
 
 impl CredHubPlan {
-    /// The one beside the Director of this name.
     pub(super) fn bosh(
         section: &CredHubSection,
         director: &str,
@@ -64,7 +61,6 @@ impl CredHubPlan {
         Self::new(section, side, (url, uaa_url), (first, service), secrets)
     }
 
-    /// The one beside the Cloud Controller.
     pub(super) fn runtime(
         section: &CredHubSection,
         (url, uaa_url): (String, String),
@@ -203,7 +199,6 @@ fn permission(path: &str, actor: &Actor, operations: &[Operation]) -> Permission
     }
 }
 
-/// A client that the platform itself has.
 fn service_client(id: &str) -> ClientSection {
     ClientSection {
         id: id.to_owned(),
@@ -217,7 +212,6 @@ pub(super) fn scopes() -> BTreeSet<String> {
     SCOPES.iter().map(|scope| (*scope).to_owned()).collect()
 }
 
-/// The store is for its owner alone.
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
 }

@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 
 use crate::director::LocalUser;
 
-/// Everything that a client needs. Serialised it holds secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// The loopback net.
     pub net: String,
     /// Where the control API is.
     pub control: String,
@@ -24,7 +22,6 @@ pub struct Description {
     pub director: DirectorAccess,
     /// The Cloud Controller and how to get in.
     pub cloud_controller: CloudControllerAccess,
-    /// The address left free for the broker under test.
     pub broker_address: String,
 }
 
@@ -35,7 +32,6 @@ pub struct DirectorAccess {
     pub url: String,
     /// Where its tokens are to be had.
     pub uaa_url: String,
-    /// The client that a broker works with.
     pub team_client: ClientAccess,
     /// A client that may do everything.
     pub admin_client: ClientAccess,
@@ -53,7 +49,6 @@ pub struct CredHubAccess {
     pub url: String,
     /// Where its tokens are to be had.
     pub uaa_url: String,
-    /// The client that a broker works with.
     pub client: ClientAccess,
     /// A client that may do everything.
     pub admin_client: ClientAccess,
@@ -62,7 +57,6 @@ pub struct CredHubAccess {
 /// The files of the authority whose certificates make apps known.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InstanceIdentityAccess {
-    /// The file with its certificate.
     pub certificate: PathBuf,
     /// The file with its private key. A reader of it can impersonate any app.
     pub key: PathBuf,
@@ -75,17 +69,13 @@ pub struct CloudControllerAccess {
     pub url: String,
     /// Where its tokens are to be had.
     pub uaa_url: String,
-    /// The client that a broker works with.
     pub broker_client: ClientAccess,
     /// A user who may do everything.
     pub admin_user: UserAccess,
     /// A user who orders services.
     pub user: UserAccess,
-    /// The organization that the user works in.
     pub organization: Location,
-    /// The space that the user works in.
     pub space: Location,
-    /// The CredHub that apps ask.
     pub credhub: CredHubAccess,
     /// The authority whose certificates make apps known there.
     pub instance_identity: InstanceIdentityAccess,
@@ -94,19 +84,14 @@ pub struct CloudControllerAccess {
 /// A client and its secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientAccess {
-    /// The id.
     pub id: String,
-    /// The secret.
     #[serde(serialize_with = "exposed")]
     pub secret: SecretString,
 }
 
-/// A user and the password.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UserAccess {
-    /// The name.
     pub name: String,
-    /// The password.
     #[serde(serialize_with = "exposed")]
     pub password: SecretString,
 }
@@ -121,33 +106,26 @@ impl UserAccess {
     }
 }
 
-/// An organization or a space.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Location {
-    /// The name.
     pub name: String,
-    /// The guid.
     pub guid: String,
 }
 
 /// Why a `foundation.json` is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
-    /// It cannot be read.
     #[error("could not read `{}`", path.display())]
     Read {
         /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// It describes no foundation.
     #[error("`{}` is not the description of a foundation", path.display())]
     Parse {
         /// Which file.
         path: PathBuf,
-        /// The underlying error.
         #[source]
         source: serde_json::Error,
     },

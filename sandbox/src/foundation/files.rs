@@ -7,7 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file of the state folder could not be written or removed.
 #[derive(Debug, thiserror::Error)]
 #[error("could not write or remove `{}`", path.display())]
 pub struct FileError {
@@ -25,7 +24,6 @@ impl FileError {
     }
 }
 
-/// The readers of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Readers {
     World,

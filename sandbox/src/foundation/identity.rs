@@ -115,7 +115,6 @@ pub(crate) fn random_secret() -> SecretString {
     letters.map(char::from).collect::<String>().into()
 }
 
-/// The store is for its owner alone.
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
 }

@@ -39,14 +39,11 @@ const CF_SCOPES: [&str; 17] = [
 /// Which of the foundation's two UAAs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
-    /// The Director's.
     Bosh,
-    /// The Cloud Controller's.
     Cf,
 }
 
 impl DirectorSection {
-    /// The pattern for deployments of fleets.
     pub(super) fn fleet_pattern(&self) -> FleetPattern {
         let authorities = &self.team_client.authorities;
         let team = authorities.iter().find_map(|authority| {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     io,
-    num::{NonZeroU32, NonZeroUsize},
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -18,32 +18,24 @@ use super::{built_in::FOUNDATION, credhub::scopes};
 use crate::{
     cloud_controller::{
         ApiGeneration, BrokerBehaviour, BrokerCertificates, InstanceRow, OrganizationSettings,
-        RateLimits,
     },
     credhub::{Operation, VERSION},
     director::{DirectorDurations, LocalUser, UploadedRelease, UploadedStemcell, UserManagement},
     durations,
 };
 
-/// The configuration of a foundation.
 #[derive(Clone, Debug, Deserialize)]
 pub struct FoundationSettings {
     /// Its name, which its certificates contain.
     pub name: String,
-    /// The Director and its UAA.
     pub director: DirectorSection,
-    /// The Cloud Controller and its UAA.
     pub cloud_controller: CloudControllerSection,
 }
 
-/// The Director and its UAA.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DirectorSection {
-    /// The Director's name.
     pub name: String,
-    /// The releases that have been uploaded.
     pub releases: Vec<UploadedRelease>,
-    /// The stemcells that have been uploaded.
     pub stemcells: Vec<UploadedStemcell>,
     /// The cloud config: `azs`, `vm_types`, `networks`, `disk_types`, `vm_extensions`.
     pub cloud_config: Value,
@@ -54,13 +46,11 @@ pub struct DirectorSection {
     pub team_client: ClientSection,
     /// A client that may do everything.
     pub admin_client: ClientSection,
-    /// Further clients.
     #[serde(default)]
     pub other_clients: Vec<ClientSection>,
     /// Where the values of variables are kept.
     #[serde(default)]
     pub config_server: ConfigServerSection,
-    /// The CredHub that is the config server.
     #[serde(default)]
     pub credhub: CredHubSection,
     /// How long things take.
@@ -75,7 +65,6 @@ pub struct DirectorSection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(tag = "provider", rename_all = "snake_case")]
 pub enum UserManagementSection {
-    /// They bring tokens of the UAA.
     #[default]
     Uaa,
     /// The Director knows them itself (basic authentication).
@@ -85,7 +74,6 @@ pub enum UserManagementSection {
     },
 }
 
-/// The users whom a Director knows itself.
 #[derive(Clone, Debug, Deserialize)]
 pub struct LocalUsersSection {
     /// All of them.
@@ -115,24 +103,19 @@ pub struct DirectorDurationsSection {
     pub lock_lease: Duration,
 }
 
-/// The Cloud Controller and its UAA.
 #[derive(Clone, Debug, Deserialize)]
 pub struct CloudControllerSection {
     /// The organizations that are there from the beginning. The first space of the first one is where the user works.
     pub organizations: Vec<OrganizationSettings>,
-    /// The client that a broker works with.
     pub broker_client: ClientSection,
     /// A user who may do everything.
     pub admin_user: UserSection,
     /// A user who orders services.
     pub user: UserSection,
-    /// Further clients.
     #[serde(default)]
     pub other_clients: Vec<ClientSection>,
-    /// Further users.
     #[serde(default)]
     pub other_users: Vec<UserSection>,
-    /// The CredHub that apps ask.
     #[serde(default)]
     pub credhub: CredHubSection,
     /// The pause between two polls of a broker's last operation.
@@ -172,10 +155,6 @@ pub struct CloudControllerSection {
     /// When the row of an instance that v3 orders is there to be counted.
     #[serde(default)]
     pub instance_row: InstanceRow,
-    /// The rate limits. Without them there are no limits, as on most foundations.
-    pub rate_limits: Option<RateLimitsSection>,
-    /// How many requests of one user may be with brokers at the same time. Without it there is no limit.
-    pub concurrent_broker_requests: Option<NonZeroU32>,
     /// How long tokens live.
     #[serde(default)]
     pub token_lives: TokenLivesSection,
@@ -185,7 +164,6 @@ pub struct CloudControllerSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigServerSection {
-    /// In its CredHub.
     #[default]
     Credhub,
     /// Nowhere: deployments have no variables.
@@ -193,11 +171,9 @@ pub enum ConfigServerSection {
     Off,
 }
 
-/// A CredHub.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct CredHubSection {
-    /// The client that a broker works with.
     pub client: ClientSection,
     /// A client that may do everything.
     pub admin_client: ClientSection,
@@ -220,54 +196,25 @@ pub enum AclsSection {
     Disabled,
 }
 
-/// A permission.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PermissionSection {
     /// The name of a credential, or a path that ends in `/*`.
     pub path: String,
     /// Who: `uaa-client:ID`, `uaa-user:ID` or `mtls-app:GUID`.
     pub actor: String,
-    /// What.
     pub operations: BTreeSet<Operation>,
 }
 
-/// The rate limits of the Cloud Controller.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub struct RateLimitsSection {
-    /// Requests of one user in one interval.
-    pub general: u32,
-    /// Requests without a token from one address in one interval.
-    pub unauthenticated: u32,
-    /// After what time counting begins anew.
-    #[serde(deserialize_with = "durations::deserialize")]
-    pub reset_interval: Duration,
-}
-
-impl From<RateLimitsSection> for RateLimits {
-    fn from(section: RateLimitsSection) -> Self {
-        Self {
-            general: section.general,
-            unauthenticated: section.unauthenticated,
-            reset_interval: section.reset_interval,
-        }
-    }
-}
-
-/// A client of a UAA.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ClientSection {
-    /// Its id.
     pub id: String,
     /// Its secret. Without one it gets a random one.
     pub secret: Option<SecretString>,
-    /// Its authorities.
     pub authorities: BTreeSet<String>,
 }
 
-/// A user of a UAA.
 #[derive(Clone, Debug, Deserialize)]
 pub struct UserSection {
-    /// The name to log in with.
     pub name: String,
     /// The password. Without one the user gets a random one.
     pub password: Option<SecretString>,
@@ -280,10 +227,8 @@ pub struct UserSection {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default)]
 pub struct TokenLivesSection {
-    /// Of an access token.
     #[serde(deserialize_with = "durations::deserialize")]
     pub access: Duration,
-    /// Of a refresh token.
     #[serde(deserialize_with = "durations::deserialize")]
     pub refresh: Duration,
 }
@@ -291,25 +236,20 @@ pub struct TokenLivesSection {
 /// Why a `foundation.yml` is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The file cannot be read.
     #[error("could not read `{}`", path.display())]
     Read {
         /// Which file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The file is no YAML, or something in it has the wrong type.
     #[error("`{}` is not the configuration of a foundation", path.display())]
     Parse {
         /// Which file.
         path: PathBuf,
-        /// The underlying error.
         #[source]
         source: yaml::Error,
     },
-    /// The file has keys that mean nothing.
     #[error("`{}` has unknown keys: `{}`", path.display(), keys.join("`, `"))]
     UnknownKeys {
         /// Which file.
@@ -317,7 +257,6 @@ pub enum SettingsError {
         /// The keys, each with its path.
         keys: Vec<String>,
     },
-    /// There is no space in which the user could order anything.
     #[error("`{}` has no space: `cloud_controller.organizations` needs one with `spaces`", path.display())]
     NoSpace {
         /// Which file.

@@ -44,7 +44,6 @@ pub const DESCRIPTION_FILE: &str = "foundation.json";
 /// Where and how a foundation is started.
 #[derive(Clone, Debug)]
 pub struct UpOptions {
-    /// The folder for everything that is written.
     pub state: PathBuf,
     /// The folders with the jobs that VMs can run. Of two jobs with one name that of the later folder counts.
     pub jobs: Vec<PathBuf>,
@@ -85,57 +84,40 @@ pub struct Foundation {
 /// A foundation could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is no net for it.
     #[error("could not claim a loopback net")]
     Net(#[source] ClaimError),
-    /// The state folder cannot be made.
     #[error("could not make the state folder `{}`", folder.display())]
     StateFolder {
-        /// Which.
         folder: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// There are no certificates.
     #[error("could not make certificates")]
     Certificates(#[source] CertificateError),
-    /// A UAA could not be set up.
     #[error("could not set up a UAA")]
     Uaa(#[source] UaaError),
-    /// The jobs cannot be read.
     #[error("could not read the job catalog")]
     Jobs(#[source] CatalogError),
-    /// There are no certificates for apps.
     #[error("could not set up the instance identity of apps")]
     InstanceIdentity(#[source] InstanceIdentityError),
-    /// The CPI could not be set up.
     #[error("could not set up the process CPI")]
     Cpi(#[source] CpiError),
-    /// The Cloud Controller could not be set up.
     #[error("could not set up the Cloud Controller")]
     CloudController(#[source] CloudControllerError),
-    /// A server could not be started.
     #[error("could not start a server")]
     Serve(#[source] ServeError),
-    /// The control port is lost.
     #[error("could not listen for the control API")]
     Control(#[source] io::Error),
-    /// A file could not be written.
     #[error("could not write to the state folder")]
     File(#[source] FileError),
-    /// The state cannot be read.
     #[error("could not read the state folder")]
     Store(#[source] StoreError),
-    /// The state is bound to a net, and its VMs and certificates to the addresses there.
     #[error("the state folder is that of a foundation on the net `{saved}`, not `{wanted}`")]
     OtherNet {
         /// The net that it had so far.
         saved: NetAddress,
-        /// The one that it was to have.
         wanted: NetAddress,
     },
-    /// The settings have no space for the user.
     #[error("the Cloud Controller has no space")]
     NoSpace,
 }
@@ -242,12 +224,10 @@ impl Foundation {
         }
     }
 
-    /// The file with everything that clients need.
     pub fn description_file(&self) -> &Path {
         &self.description_file
     }
 
-    /// The content of that file.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -257,17 +237,14 @@ impl Foundation {
         &self.faults
     }
 
-    /// Its Director.
     pub fn director(&self) -> &Director {
         &self.bosh.director
     }
 
-    /// The CPI of its VMs.
     pub fn cpi(&self) -> &Cpi {
         &self.bosh.cpi
     }
 
-    /// The calls to its servers.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
@@ -398,7 +375,6 @@ fn write_certificates(
     Ok(ca_certificate)
 }
 
-/// Starts servers with injected faults.
 struct FaultyServers<'a> {
     servers: &'a mut Servers,
     authority: &'a CertificateAuthority,
@@ -418,7 +394,6 @@ impl FaultyServers<'_> {
         self.start_for(no_client_auth, (server, address), configure)
     }
 
-    /// Starts a server that lets these clients in.
     fn start_for(
         &mut self,
         clients: Arc<dyn ClientCertVerifier>,

@@ -35,10 +35,8 @@ const BROKER_FILES: [&str; 5] = [
 /// The state of a foundation could not be removed, or not all of it.
 #[derive(Debug, thiserror::Error)]
 pub enum WipeError {
-    /// Something that it left running cannot be ended, or its VMs and disks cannot be removed.
     #[error("could not remove the VMs")]
     Vms(#[source] ResidualProcessError),
-    /// A file cannot be removed.
     #[error("could not remove the state")]
     File(#[source] FileError),
 }

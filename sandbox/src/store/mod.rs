@@ -29,7 +29,6 @@ use redb::{
 pub use self::rows::Rows;
 use self::writer::Writer;
 
-/// The name of the database in the state folder.
 const FILE: &str = "state.redb";
 /// Everything is in memory anyway, so the database needs only a small cache.
 const CACHE_BYTES: usize = 4 * 1024 * 1024;
@@ -57,16 +56,13 @@ struct Disk {
 /// The state of a foundation cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file cannot be opened.
     #[error("could not open the state in `{}`", file.display())]
     Open {
         /// Which file.
         file: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// Another process has it open.
     #[error(
         "the state in `{}` is in use by another sandbox: stop that one, or give this one a folder of its own with `--state`",
         file.display()
@@ -75,16 +71,13 @@ pub enum StoreError {
         /// Which file.
         file: PathBuf,
     },
-    /// The database cannot be opened or read.
     #[error("could not read the state in `{}`", file.display())]
     Read {
         /// Which file.
         file: PathBuf,
-        /// Why.
         #[source]
         source: Box<redb::Error>,
     },
-    /// The state was written by another version of the sandbox.
     #[error(
         "the state in `{}` has the format {found}, this sandbox reads format {FORMAT}: start with an empty folder",
         file.display()
@@ -92,24 +85,19 @@ pub enum StoreError {
     OtherFormat {
         /// Which file.
         file: PathBuf,
-        /// The format that it says it has.
         found: String,
     },
-    /// A row is not what its table holds.
     #[error("could not understand the row `{key}` of the state's table `{table}`")]
     Row {
-        /// The table.
         table: &'static str,
         /// The key of the row, or the text in place of one.
         key: String,
-        /// Why.
         #[source]
         source: serde_json::Error,
     },
 }
 
 impl Store {
-    /// A store that forgets everything in the end.
     pub fn in_memory() -> Self {
         Self::default()
     }

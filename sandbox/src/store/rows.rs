@@ -77,7 +77,6 @@ where
         self.all.entry(key).or_insert_with(make)
     }
 
-    /// Removes a row and returns it.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let removed = self.all.remove(key);
         if removed.is_some() {

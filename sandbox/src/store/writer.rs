@@ -64,7 +64,6 @@ impl Writer {
         })
     }
 
-    /// Takes a change.
     pub(super) fn put(&self, table: &'static str, key: Vec<u8>, row: Option<Vec<u8>>) {
         let mut pending = self.shared.lock();
         pending.changes.entry(table).or_default().insert(key, row);

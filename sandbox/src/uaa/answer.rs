@@ -16,7 +16,6 @@ pub(super) fn json_answer_with(status: StatusCode, body: &Value) -> HttpResponse
         .body(body.to_string())
 }
 
-/// Texts in a row.
 pub(super) fn joined<T: AsRef<str>>(texts: impl IntoIterator<Item = T>, separator: &str) -> String {
     let mut joined = String::new();
     for text in texts {

@@ -18,7 +18,6 @@ use super::{
     tokens::{InvalidToken, Purpose},
 };
 
-/// The bearer of a token of this UAA.
 pub(super) struct Caller {
     pub(super) client_id: String,
     /// The user, when the client calls for one.
@@ -40,7 +39,6 @@ pub(super) enum Denied {
 }
 
 impl Caller {
-    /// The bearer of the request's token.
     pub(super) fn of(uaa: &Uaa, request: &HttpRequest) -> Result<Self, Denied> {
         let token = bearer(request).ok_or(Denied::NoToken)?;
         let claims = uaa.validated(token, Purpose::Access)?;

@@ -39,7 +39,6 @@ use crate::store::{Store, StoreError};
 use directory::Directory;
 use tokens::{KeyRing, Revocations};
 
-/// The settings of a UAA.
 #[derive(Debug)]
 pub struct UaaSettings {
     /// Its base URL, the issuer in its tokens.
@@ -55,9 +54,7 @@ pub struct UaaSettings {
 /// How long tokens live.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenLives {
-    /// Of an access token.
     pub access: Duration,
-    /// Of a refresh token.
     pub refresh: Duration,
 }
 
@@ -84,9 +81,7 @@ pub enum QueryParameters {
 /// Which of a foundation's UAAs it is, and so which tables of the store are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UaaRole {
-    /// The one beside the Director.
     Bosh,
-    /// The one beside the Cloud Controller.
     CloudFoundry,
 }
 
@@ -113,10 +108,8 @@ struct Behaviour {
 /// A UAA could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum UaaError {
-    /// There is no key to sign with.
     #[error("could not set up the keys")]
     Keys(#[source] KeysError),
-    /// The saved state cannot be read.
     #[error("could not read the saved state")]
     Saved(#[source] StoreError),
 }
@@ -169,7 +162,6 @@ impl Uaa {
         Some(newest.map_or_else(SecretString::default, directory::StoredSecret::handed_on))
     }
 
-    /// The password of a user.
     pub fn user_password(&self, name: &str) -> Option<SecretString> {
         let directory = self.directory();
         directory
@@ -194,7 +186,6 @@ impl Uaa {
     }
 }
 
-/// Settings that can change at run time.
 impl Uaa {
     /// Tokens given from now on live this long, but for clients that are registered with other lives.
     pub fn set_token_lives(&self, lives: TokenLives) {
@@ -273,7 +264,6 @@ impl Uaa {
     }
 }
 
-/// The names of a UAA's tables in the store.
 struct TableNames {
     clients: &'static str,
     users: &'static str,

@@ -10,7 +10,6 @@ mod deletions;
 mod failures;
 mod foundation;
 mod instances;
-mod limits;
 mod lists;
 mod metadata;
 mod plans;

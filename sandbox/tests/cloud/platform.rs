@@ -86,8 +86,6 @@ impl Platform {
                 organization("other", "elsewhere", "outsider"),
             ],
             users: Vec::new(),
-            rate_limits: None,
-            concurrent_broker_requests: None,
             brokers: quick(),
         };
         adapt(&mut settings);

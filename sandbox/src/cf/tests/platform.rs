@@ -11,7 +11,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::super::screen::Screen;
+use super::super::output::Screen;
 use super::super::{CfArgs, execute, report};
 
 /// The address that links carry; nothing listens there.

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::web::{Data, Path, ServiceConfig, get, resource};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, apps::visible, caller::Caller, ok, service_instances::ServiceInstance};
+use super::{Answer, call::Call, ok, service_instances::ServiceInstance};
 use crate::cloud_controller::{
     CloudController,
     model::{App, Binding, BindingKey, Tables},
@@ -17,39 +16,31 @@ use crate::cloud_controller::{
 
 /// The file descriptors that an app may have open (`instance_file_descriptor_limit`).
 const FILE_DESCRIPTORS: u32 = 16384;
-/// The members of a volume that apps get.
 const VOLUME_MEMBERS: [&str; 3] = ["container_dir", "device_type", "mode"];
 
-pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/apps/{guid}/env").route(get().to(environment)));
-}
-
-async fn environment(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
+pub(super) async fn environment(call: Call) -> Answer {
+    call.read(|view| {
+        let tables = view.tables;
         tables.must_be_enabled("env_var_visibility")?;
-        let app = visible(tables, &caller, &guid)?;
-        let permissions = caller.permissions(tables);
-        if !permissions.sees_environment(&app.space) {
+        let app = view.visible::<App>(call.guid())?;
+        if !view.permissions.sees_environment(&app.space) {
             return Err(Rejection::not_authorized());
         }
-        if caller.must_be_admin().is_err() {
+        if !call.caller.is_admin() {
             tables.must_be_enabled("space_developer_env_var_visibility")?;
         }
-        let system = if permissions.sees_secrets(&app.space) {
+        let system = if view.permissions.sees_secrets(&app.space) {
             json!({"VCAP_SERVICES": services(tables, app)})
         } else {
             json!({"redacted_message": "[PRIVATE DATA HIDDEN]"})
         };
+        let application = application(view.controller, tables, app);
         Ok(ok(&json!({
             "environment_variables": {},
             "staging_env_json": {},
             "running_env_json": {},
             "system_env_json": system,
-            "application_env_json": {"VCAP_APPLICATION": controller.application(tables, app)},
+            "application_env_json": {"VCAP_APPLICATION": application},
         })))
     })
 }
@@ -84,24 +75,25 @@ fn service(
     binding: &Binding,
     details: &Map<String, Value>,
 ) -> Option<(String, Value)> {
-    let (label, instance, mut service) = match ServiceInstance::get(tables, &binding.instance)? {
-        ServiceInstance::UserProvided(instance) => {
-            let service = json!({"tags": instance.tags});
-            ("user-provided".to_owned(), &instance.name, service)
-        }
-        ServiceInstance::Managed(instance) => {
-            let plan = tables.plan_of(instance)?;
-            let offering = tables.offering_of(plan)?;
-            let mut tags = offering.tags.clone();
-            for tag in &instance.tags {
-                if !tags.contains(tag) {
-                    tags.push(tag.clone());
-                }
+    let (label, instance, mut service) =
+        match ServiceInstance::of(tables, binding.instance.as_str())? {
+            ServiceInstance::UserProvided(instance) => {
+                let service = json!({"tags": instance.tags});
+                ("user-provided".to_owned(), &instance.name, service)
             }
-            let service = json!({"provider": null, "plan": plan.name, "tags": tags});
-            (offering.name.clone(), &instance.name, service)
-        }
-    };
+            ServiceInstance::Managed(instance) => {
+                let plan = tables.plan_of(instance)?;
+                let offering = tables.offering_of(plan)?;
+                let mut tags = offering.tags.clone();
+                for tag in &instance.tags {
+                    if !tags.contains(tag) {
+                        tags.push(tag.clone());
+                    }
+                }
+                let service = json!({"provider": null, "plan": plan.name, "tags": tags});
+                (offering.name.clone(), &instance.name, service)
+            }
+        };
     let detail = |name: &str| details.get(name).cloned();
     service["label"] = json!(label);
     service["name"] = json!(binding.name.as_ref().unwrap_or(instance));
@@ -126,24 +118,22 @@ fn volumes(mounts: Option<&Value>) -> Value {
     shown.collect()
 }
 
-impl CloudController {
-    /// The description that an app gets of itself. No route leads to it.
-    fn application(&self, tables: &Tables, app: &App) -> Value {
-        let space = tables.spaces.get(&app.space);
-        let organization = tables.organization_of(&app.space);
-        json!({
-            "cf_api": self.0.settings.url,
-            "limits": {"fds": FILE_DESCRIPTORS},
-            "application_name": app.name,
-            "application_uris": [],
-            "name": app.name,
-            "space_name": space.map(|space| &space.name),
-            "space_id": app.space,
-            "organization_id": organization.map(|row| &row.guid),
-            "organization_name": organization.map(|row| &row.name),
-            "uris": [],
-            "users": null,
-            "application_id": app.guid,
-        })
-    }
+/// The description that an app gets of itself. No route leads to it.
+fn application(controller: &CloudController, tables: &Tables, app: &App) -> Value {
+    let space = tables.spaces.get(&app.space);
+    let organization = tables.organization_of(&app.space);
+    json!({
+        "cf_api": controller.0.settings.url,
+        "limits": {"fds": FILE_DESCRIPTORS},
+        "application_name": app.name,
+        "application_uris": [],
+        "name": app.name,
+        "space_name": space.map(|space| &space.name),
+        "space_id": app.space,
+        "organization_id": organization.map(|row| &row.guid),
+        "organization_name": organization.map(|row| &row.name),
+        "uris": [],
+        "users": null,
+        "application_id": app.guid,
+    })
 }

@@ -1,12 +1,12 @@
 //! The discovery routes of a Cloud Controller (`spec/contracts/platform-apis.md`, "Discovery").
 
 use actix_web::{
-    HttpResponse,
-    web::{Data, ServiceConfig, get, resource},
+    HttpRequest, HttpResponse,
+    web::{Data, ServiceConfig, get},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use super::{caller::Caller, ok};
+use super::{Answer, call::Call, ok};
 use crate::cloud_controller::{CloudController, v2::V2_VERSION};
 
 const RESOURCES: [&str; 20] = [
@@ -33,9 +33,9 @@ const RESOURCES: [&str; 20] = [
 ];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/").route(get().to(root)))
-        .service(resource("/v3").route(get().to(v3)))
-        .service(resource("/v3/info").route(get().to(info)));
+    app.route("/", get().to(root))
+        .route("/v3", get().to(v3))
+        .route("/v3/info", get().to(info));
 }
 
 async fn root(controller: Data<CloudController>) -> HttpResponse {
@@ -62,16 +62,16 @@ async fn root(controller: Data<CloudController>) -> HttpResponse {
     ok(&body)
 }
 
-async fn v3(controller: Data<CloudController>, _caller: Caller) -> HttpResponse {
-    let links = RESOURCES.iter().map(|name| {
-        (
-            (*name).to_owned(),
-            controller.link(format_args!("/v3/{name}")),
-        )
-    });
-    let own = ("self".to_owned(), controller.link("/v3"));
-    let links: Map<_, _> = [own].into_iter().chain(links).collect();
-    ok(&json!({"links": links}))
+async fn v3(request: HttpRequest) -> Answer {
+    Call::of(&request)?.read(|view| {
+        let own = [("self".to_owned(), view.link("/v3"))];
+        let links = RESOURCES.iter().map(|name| {
+            let path = format!("/v3/{name}");
+            ((*name).to_owned(), view.link(path))
+        });
+        let links: Map<_, _> = own.into_iter().chain(links).collect();
+        Ok(ok(&json!({"links": links})))
+    })
 }
 
 async fn info(controller: Data<CloudController>) -> HttpResponse {
@@ -83,18 +83,7 @@ async fn info(controller: Data<CloudController>) -> HttpResponse {
         "name": "odb-sandbox",
         "version": 0,
         "osbapi_version": "2.15",
-        "rate_limits": rate_limits(&controller),
-        "links": {"self": controller.link("/v3/info"), "support": {"href": ""}},
+        "rate_limits": {"enabled": false, "general_limit": 0, "reset_interval_in_minutes": 0},
+        "links": {"self": {"href": controller.href("/v3/info")}, "support": {"href": ""}},
     }))
-}
-
-fn rate_limits(controller: &CloudController) -> Value {
-    match controller.0.settings.rate_limits {
-        None => json!({"enabled": false, "general_limit": 0, "reset_interval_in_minutes": 0}),
-        Some(limits) => json!({
-            "enabled": true,
-            "general_limit": limits.general,
-            "reset_interval_in_minutes": limits.reset_interval.as_secs() / 60,
-        }),
-    }
 }

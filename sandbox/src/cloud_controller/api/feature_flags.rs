@@ -1,15 +1,16 @@
 //! Feature flags, which apply to all users (v3 API, "Feature flags").
 
-use actix_web::{
-    HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, get, patch, resource},
-};
+use actix_web::web::{ServiceConfig, patch};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, caller::Caller, message::message, ok, query::Query};
+use super::{
+    Answer,
+    call::{Call, View},
+    resource::{Listed, Resource, reads},
+};
 use crate::cloud_controller::{
-    CloudController,
     model::Tables,
     rejection::{ErrorKind, Rejection},
 };
@@ -37,38 +38,58 @@ const FLAGS: [(&str, bool); 18] = [
 ];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/feature_flags").route(get().to(list)))
-        .service(
-            resource("/v3/feature_flags/{name}")
-                .route(get().to(one))
-                .route(patch().to(update)),
-        );
+    app.configure(reads::<Flag>)
+        .route("/v3/feature_flags/{guid}", patch().to(update));
 }
 
-async fn list(controller: Data<CloudController>, _caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::unnamed(&request, &[])?;
-    controller.0.state.read(|tables| {
-        let flags: Vec<_> = FLAGS
-            .iter()
-            .map(|(name, _)| controller.feature_flag(tables, name))
-            .collect();
-        let first = json!({"href": controller.href(query.location(1))});
-        Ok(ok(&json!({
-            "pagination": {
-                "total_results": flags.len(), "total_pages": 1,
-                "first": first, "last": first, "next": null, "previous": null,
-            },
-            "resources": flags,
-        })))
-    })
+struct Flag(&'static str);
+
+impl Listed for Flag {
+    fn guid(&self) -> &str {
+        self.0
+    }
+
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn created_at(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn updated_at(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
 }
 
-async fn one(controller: Data<CloudController>, _caller: Caller, name: Path<String>) -> Answer {
-    must_exist(&name)?;
-    controller
-        .0
-        .state
-        .read(|tables| Ok(ok(&controller.feature_flag(tables, &name))))
+impl Resource for Flag {
+    type Row<'a> = Self;
+    const KIND: &'static str = "Feature flag";
+    const PATH: &'static str = "/v3/feature_flags";
+    const NAMED: bool = false;
+
+    fn all(_view: &View<'_>) -> Vec<Self> {
+        FLAGS.iter().map(|(name, _)| Self(name)).collect()
+    }
+
+    fn sees(_view: &View<'_>, _row: &Self) -> bool {
+        true
+    }
+
+    fn body(view: &View<'_>, row: &Self) -> Value {
+        json!({
+            "name": row.0,
+            "enabled": view.tables.is_enabled(row.0),
+            "updated_at": null,
+            "custom_error_message": null,
+            "links": {"self": view.link(format_args!("/v3/feature_flags/{}", row.0))},
+        })
+    }
+
+    /// Flags have neither guid nor date.
+    fn presented(view: &View<'_>, row: &Self) -> Value {
+        Self::body(view, row)
+    }
 }
 
 #[derive(Deserialize)]
@@ -79,35 +100,22 @@ struct Update {
     _custom_error_message: Option<String>,
 }
 
-async fn update(
-    controller: Data<CloudController>,
-    caller: Caller,
-    name: Path<String>,
-    body: Bytes,
-) -> Answer {
-    must_exist(&name)?;
-    caller.must_be_admin()?;
-    let wanted: Update = message(&body)?;
-    controller.0.state.change(|tables| {
-        tables.feature_flags.insert(name.clone(), wanted.enabled);
-        Ok(ok(&controller.feature_flag(tables, &name)))
+async fn update(call: Call) -> Answer {
+    call.read(|view| view.visible::<Flag>(call.guid()).map(drop))?;
+    call.caller.must_be_admin()?;
+    let wanted: Update = call.message()?;
+    call.change(|tables| {
+        tables
+            .feature_flags
+            .insert(call.guid().to_owned(), wanted.enabled);
+        call.shown::<Flag>(tables, call.guid())
     })
-}
-
-fn must_exist(name: &str) -> Result<(), Rejection> {
-    if FLAGS.iter().any(|(known, _)| *known == name) {
-        Ok(())
-    } else {
-        Err(Rejection::no_such("Feature flag"))
-    }
 }
 
 impl Tables {
     /// Whether a feature flag is on.
     pub(super) fn is_enabled(&self, name: &str) -> bool {
-        let default = FLAGS
-            .iter()
-            .any(|(known, enabled)| *known == name && *enabled);
+        let default = FLAGS.contains(&(name, true));
         self.feature_flags.get(name).copied().unwrap_or(default)
     }
 
@@ -118,24 +126,5 @@ impl Tables {
         } else {
             Err(ErrorKind::FeatureDisabled.with(format!("Feature Disabled: {name}")))
         }
-    }
-}
-
-impl CloudController {
-    /// Whether those without a token see no plans.
-    pub(super) fn hides_marketplace(&self) -> bool {
-        self.0
-            .state
-            .read(|tables| tables.is_enabled("hide_marketplace_from_unauthenticated_users"))
-    }
-
-    fn feature_flag(&self, tables: &Tables, name: &str) -> Value {
-        json!({
-            "name": name,
-            "enabled": tables.is_enabled(name),
-            "updated_at": null,
-            "custom_error_message": null,
-            "links": {"self": self.link(format_args!("/v3/feature_flags/{name}"))},
-        })
     }
 }

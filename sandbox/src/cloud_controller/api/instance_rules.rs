@@ -1,6 +1,6 @@
 //! The rules for orders, and for which requested values are changes.
 
-use super::{caller::Caller, spaces::no_such_space};
+use super::{call::View, spaces::ordered_space};
 use crate::cloud_controller::{
     broker_client::Target,
     model::{
@@ -14,33 +14,21 @@ use crate::cloud_controller::{
 const TAGS_LIMIT: usize = 2_048;
 
 /// The space, if the caller may order services in it.
-pub(super) fn ordered_space(
-    tables: &Tables,
-    caller: &Caller,
-    guid: &str,
-) -> Result<SpaceGuid, Rejection> {
-    let space = SpaceGuid::given(guid);
-    let permissions = caller.permissions(tables);
-    if caller.must_be_admin().is_err() {
-        tables.must_be_enabled("service_instance_creation")?;
+pub(super) fn orderable_space(view: &View<'_>, guid: &str) -> Result<SpaceGuid, Rejection> {
+    if !view.caller.is_admin() {
+        view.tables.must_be_enabled("service_instance_creation")?;
     }
-    if !tables.spaces.contains_key(&space) || !permissions.sees_space(tables, &space) {
-        return Err(no_such_space());
-    }
-    permissions.must_write(tables, &space)?;
+    let space = ordered_space(view, guid)?;
+    view.permissions.must_write(view.tables, &space)?;
     Ok(space)
 }
 
 /// The plan, if the caller may order it.
-pub(super) fn ordered_plan<'a>(
-    tables: &'a Tables,
-    caller: &Caller,
-    guid: &PlanGuid,
-) -> Result<&'a Plan, Rejection> {
-    let plan = tables
-        .plans
-        .get(guid)
-        .filter(|plan| plan.available && caller.sees_plan(tables, plan));
+pub(super) fn ordered_plan<'a>(view: &View<'a>, guid: &str) -> Result<&'a Plan, Rejection> {
+    let plan = view
+        .visible::<Plan>(guid)
+        .ok()
+        .filter(|plan| plan.available);
     plan.ok_or_else(|| {
         Rejection::unprocessable(
             "Invalid service plan. Ensure that the service plan exists, is available, and you have access to it.",
@@ -83,7 +71,9 @@ pub(super) fn must_be_free(
         .map(|row| &row.guid)
         .chain(tables.user_provided.with(other).map(|row| &row.guid));
     if holders.any(|guid| Some(guid) != but_for) {
-        return Err(name_taken(name));
+        return Err(Rejection::unprocessable(format!(
+            "The service instance name is taken: {name}"
+        )));
     }
     Ok(())
 }
@@ -111,24 +101,15 @@ pub(super) fn free_name(
     Ok(orphan)
 }
 
-fn name_taken(name: &str) -> Rejection {
-    Rejection::unprocessable(format!("The service instance name is taken: {name}"))
-}
-
 /// The parts of a change that differ from the instance. Rejects what the plan does not allow.
 pub(in crate::cloud_controller) fn effective(
-    tables: &Tables,
-    caller: &Caller,
+    view: &View<'_>,
     instance: &Instance,
     mut change: Change,
 ) -> Result<Change, Rejection> {
-    if let Some(guid) = &change.plan {
-        let named = tables.plans.get(guid);
-        if named
-            .is_none_or(|plan| tables.plan_of(instance).map(|old| &old.guid) != Some(&plan.guid))
-        {
-            ordered_plan(tables, caller, guid)?;
-        }
+    let tables = view.tables;
+    if let Some(guid) = change.plan.as_ref().filter(|guid| **guid != instance.plan) {
+        ordered_plan(view, guid.as_str())?;
     }
     if let Some(name) = &change.name {
         must_be_free(tables, &instance.space, name, Some(&instance.guid))?;
@@ -257,7 +238,6 @@ pub(in crate::cloud_controller) fn needs_broker(
         || (change.name.is_some() && contextual())
 }
 
-/// Tags that fit.
 pub(super) fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Rejection> {
     if tags.iter().map(String::len).sum::<usize>() > TAGS_LIMIT {
         return Err(Rejection::unprocessable(format!(

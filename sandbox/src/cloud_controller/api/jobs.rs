@@ -1,85 +1,77 @@
 //! Jobs. Every logged-in user may read them.
 
-use actix_web::web::{Data, Path, ServiceConfig, get, resource};
 use serde_json::{Value, json};
 
-use super::{Answer, caller::Caller, ok, present::stamp};
-use crate::cloud_controller::{
-    CloudController,
-    model::{BindingKind, Job, JobGuid, JobOperation, JobResource, Tables},
-    rejection::Rejection,
-};
+use super::{call::View, resource::Resource};
+use crate::cloud_controller::model::{BindingKind, Job, JobOperation, JobResource, Tables};
 
-pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/jobs/{guid}").route(get().to(one)));
-}
+impl Resource for Job {
+    type Row<'a> = &'a Self;
+    const KIND: &'static str = "Job";
+    const PATH: &'static str = "/v3/jobs";
 
-async fn one(controller: Data<CloudController>, _caller: Caller, guid: Path<String>) -> Answer {
-    controller.0.state.read(|tables| {
-        let job = tables
-            .jobs
-            .get(&JobGuid::given(&guid))
-            .ok_or_else(|| Rejection::no_such("Job"))?;
-        Ok(ok(&controller.job(tables, job)))
-    })
-}
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
+        view.tables.jobs.values().collect()
+    }
 
-impl CloudController {
-    fn job(&self, tables: &Tables, job: &Job) -> Value {
-        let warnings: Vec<_> = job
-            .warnings
-            .iter()
-            .map(|warning| json!({"detail": warning}))
-            .collect();
-        let mut links = json!({"self": self.link(format_args!("/v3/jobs/{}", job.guid))});
-        if let Some((name, path)) = resource_link(tables, job) {
-            links[name] = self.link(path);
+    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
+        view.tables.jobs.get(guid)
+    }
+
+    fn sees(_view: &View<'_>, _row: &&Self) -> bool {
+        true
+    }
+
+    fn body(view: &View<'_>, row: &&Self) -> Value {
+        let warnings = row.warnings.iter();
+        let warnings: Vec<_> = warnings.map(|warning| json!({"detail": warning})).collect();
+        let mut links = json!({});
+        if let Some((name, path)) = resource_link(view.tables, row) {
+            links[name] = view.link(path);
         }
         json!({
-            "guid": job.guid,
-            "created_at": stamp(job.created_at),
-            "updated_at": stamp(job.updated_at),
-            "operation": job.operation,
-            "state": job.state,
-            "errors": job.errors,
+            "operation": row.operation,
+            "state": row.state,
+            "errors": row.errors,
             "warnings": warnings,
             "links": links,
         })
     }
 }
 
-/// The second link, which is there as long as the resource is.
+/// The second link, which is there as long as the resource is. Its name depends on what the job does.
 fn resource_link(tables: &Tables, job: &Job) -> Option<(&'static str, String)> {
-    match &job.resource {
-        JobResource::Broker(guid) => tables.brokers.contains_key(guid).then(|| {
-            let name = if job.operation == JobOperation::DeleteBroker {
-                "service_broker"
-            } else {
-                "service_brokers"
+    let (is_there, name, kind, guid) = match &job.resource {
+        JobResource::Broker(guid) => {
+            let name = match job.operation {
+                JobOperation::DeleteBroker => "service_broker",
+                _ => "service_brokers",
             };
-            (name, format!("/v3/service_brokers/{guid}"))
-        }),
-        JobResource::Instance(guid) => tables.instances.contains_key(guid).then(|| {
-            let deletes = job.operation == JobOperation::DeleteInstance;
             (
-                if deletes {
-                    "service_instance"
-                } else {
-                    "service_instances"
-                },
-                format!("/v3/service_instances/{guid}"),
+                tables.brokers.contains_key(guid),
+                name,
+                "service_brokers",
+                guid.as_str(),
             )
-        }),
-        JobResource::Binding(guid) => tables.bindings.get(guid).map(|binding| {
-            if let BindingKind::Route(_) = binding.kind {
-                let path = format!("/v3/service_route_bindings/{guid}");
-                return ("service_route_binding", path);
-            }
-            (
-                "service_credential_binding",
-                format!("/v3/service_credential_bindings/{guid}"),
-            )
-        }),
-        JobResource::Gone => None,
-    }
+        }
+        JobResource::Instance(guid) => {
+            let name = match job.operation {
+                JobOperation::DeleteInstance => "service_instance",
+                _ => "service_instances",
+            };
+            let is_there = tables.instances.contains_key(guid);
+            (is_there, name, "service_instances", guid.as_str())
+        }
+        JobResource::Binding(guid) => {
+            let (name, kind) = match tables.bindings.get(guid)?.kind {
+                BindingKind::Route(_) => ("service_route_binding", "service_route_bindings"),
+                BindingKind::App(_) | BindingKind::Key => {
+                    ("service_credential_binding", "service_credential_bindings")
+                }
+            };
+            (true, name, kind, guid.as_str())
+        }
+        JobResource::Gone => return None,
+    };
+    is_there.then(|| (name, format!("/v3/{kind}/{guid}")))
 }

@@ -59,7 +59,6 @@ pub(super) struct MetadataOnly {
     pub(super) metadata: MetadataChange,
 }
 
-/// A name that a user gave.
 pub(super) fn checked_name(name: &str) -> Result<String, Rejection> {
     match name.chars().count() {
         0 => Err(Rejection::unprocessable("Name must not be blank")),

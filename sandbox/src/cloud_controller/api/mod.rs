@@ -1,59 +1,58 @@
-//! The routes of the v3 API: one file per kind of resource.
+//! The v3 API.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `resource`, `query`, `call`, `message`, `present` | what all routes have in common: lists, filters, pages, metadata |
+//! | `permissions`, `instance_rules` | the rights of callers, the rules for orders |
+//! | the others | one kind of resource each: its members, filters and changes |
 
-mod accepted;
 mod app_environment;
 mod apps;
-mod caller;
+mod call;
 mod discovery;
 mod feature_flags;
 mod instance_rules;
 mod jobs;
-mod listing;
 mod message;
 mod organization_quotas;
 mod organizations;
 mod permissions;
-mod plan_visibility;
 mod present;
-mod processes;
 mod query;
-mod rate_limits;
+mod resource;
 mod roles;
 mod routes;
 mod service_binding_changes;
+mod service_bindings;
 mod service_brokers;
-mod service_credential_bindings;
 mod service_instance_changes;
-mod service_instance_parts;
 mod service_instances;
 mod service_offerings;
 mod service_plans;
-mod service_route_bindings;
 mod shared_spaces;
 mod spaces;
-mod user_provided_instances;
 mod users;
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse, ResponseError,
+    Error, HttpMessage, HttpResponse,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
-    http::{
-        StatusCode,
-        header::{CONTENT_TYPE, HeaderName, HeaderValue},
-    },
+    http::header::{CONTENT_TYPE, HeaderName, HeaderValue},
     middleware::{Next, from_fn},
-    web::{self, ServiceConfig},
+    web::{self, ServiceConfig, get},
 };
 use serde_json::Value;
 use uuid::Uuid;
 
-pub(super) use rate_limits::RequestCounts;
-
-pub(super) use caller::Caller;
+pub(super) use call::{Call, Caller, View};
 pub(super) use instance_rules::{effective, needs_broker};
+pub(super) use present::stamp;
 
-use super::rejection::{ErrorKind, JSON, Rejection};
+use super::{
+    model::Job,
+    rejection::{ErrorKind, JSON, Rejection},
+};
+use organization_quotas::Quota;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
 /// A longer id of a client is not passed on.
@@ -62,29 +61,23 @@ const CLIENT_REQUEST_ID_LIMIT: usize = 128;
 /// Mounts all routes.
 pub(super) fn routes(app: &mut ServiceConfig) {
     let scope = web::scope("")
-        .wrap(from_fn(rate_limits::limited))
         .wrap(from_fn(with_request_id))
         .configure(discovery::routes)
         .configure(organizations::routes)
-        .configure(organization_quotas::routes)
+        .configure(resource::reads::<Quota>)
         .configure(spaces::routes)
         .configure(users::routes)
         .configure(roles::routes)
         .configure(feature_flags::routes)
         .configure(apps::routes)
-        .configure(app_environment::routes)
-        .configure(processes::routes)
         .configure(routes::routes)
         .configure(service_brokers::routes)
         .configure(service_offerings::routes)
         .configure(service_plans::routes)
-        .configure(plan_visibility::routes)
-        .configure(service_instance_changes::routes)
-        .configure(service_instance_parts::routes)
+        .configure(service_instances::routes)
         .configure(shared_spaces::routes)
-        .configure(service_credential_bindings::routes)
-        .configure(service_route_bindings::routes)
-        .configure(jobs::routes)
+        .configure(service_bindings::routes)
+        .route("/v3/jobs/{guid}", get().to(resource::one::<Job>))
         .default_service(web::to(async || Err::<HttpResponse, _>(unknown())));
     app.service(scope);
 }
@@ -108,12 +101,7 @@ pub(super) async fn with_request_id(
     };
     let header = HeaderValue::from_str(&id);
     request.extensions_mut().insert(RequestId(id));
-    let response = next.call(request).await?.map_into_boxed_body();
-    let mut response = match response.status() {
-        // A path that is known for another method only is as unknown as any other.
-        StatusCode::METHOD_NOT_ALLOWED => response.into_response(unknown().error_response()),
-        _ => response,
-    };
+    let mut response = next.call(request).await?.map_into_boxed_body();
     if let Ok(header) = header {
         response.headers_mut().insert(REQUEST_ID, header);
     }
@@ -128,6 +116,12 @@ type Answer = Result<HttpResponse, Rejection>;
 
 fn ok(body: &Value) -> HttpResponse {
     HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, JSON))
+        .body(body.to_string())
+}
+
+fn created(body: &Value) -> HttpResponse {
+    HttpResponse::Created()
         .insert_header((CONTENT_TYPE, JSON))
         .body(body.to_string())
 }

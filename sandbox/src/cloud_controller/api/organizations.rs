@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, post, resource},
+    web::{ServiceConfig, delete, get, patch, post},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,16 +10,15 @@ use serde_json::{Value, json};
 
 use super::{
     Answer,
-    caller::Caller,
-    message::{checked_metadata, checked_name, message},
+    call::{Call, View},
+    message::{checked_metadata, checked_name},
     ok,
     organization_quotas::quota_of,
-    present::{created, metadata, relation, stamp},
-    query::Query,
-    routes::domain,
+    present::relation,
+    resource::{Resource, nothing, reads},
+    routes::{Domain, domains_of},
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
         Job, JobOperation, JobResource, MetadataChange, Organization, OrganizationGuid,
         OrganizationKey, OrganizationStatus, Role, RoleKind, RoleScope, Tables,
@@ -29,48 +28,54 @@ use crate::cloud_controller::{
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     let all = "/v3/organizations";
-    app.service(resource(all).route(get().to(list)).route(post().to(create)))
-        .service(
-            resource(format!("{all}/{{guid}}"))
-                .route(get().to(one))
-                .route(patch().to(update))
-                .route(delete().to(remove)),
+    let one = "/v3/organizations/{guid}";
+    let segment = "/v3/organizations/{guid}/relationships/default_isolation_segment";
+    app.configure(reads::<Organization>)
+        .route(all, post().to(create))
+        .route(one, patch().to(update))
+        .route(one, delete().to(remove))
+        .route("/v3/organizations/{guid}/domains", get().to(domains_of))
+        .route(
+            "/v3/organizations/{guid}/domains/default",
+            get().to(default_domain),
         )
-        .service(resource(format!("{all}/{{guid}}/domains")).route(get().to(domains)))
-        .service(
-            resource(format!("{all}/{{guid}}/domains/default")).route(get().to(default_domain)),
-        )
-        .service(
-            resource(format!(
-                "{all}/{{guid}}/relationships/default_isolation_segment"
-            ))
-            .route(get().to(isolation_segment)),
-        )
-        .service(resource("/v3/isolation_segments").route(get().to(isolation_segments)));
+        .route(segment, get().to(unassigned::<Organization>))
+        // No organization is entitled to a segment of its own.
+        .route("/v3/isolation_segments", get().to(nothing));
 }
 
-async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::of(&request, &[])?;
-    controller.0.state.read(|tables| {
-        let permissions = caller.permissions(tables);
-        let seen =
-            |row: &&Organization| permissions.sees_organization(&row.guid) && query.admits_row(row);
-        let page = query.page(
-            &controller,
-            tables.organizations.values().filter(seen).collect(),
-        );
-        Ok(ok(&page.presented(|organization| {
-            controller.organization(organization)
-        })))
-    })
-}
+impl Resource for Organization {
+    type Row<'a> = &'a Self;
+    const KIND: &'static str = "Organization";
+    const PATH: &'static str = "/v3/organizations";
 
-async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    controller.0.state.read(|tables| {
-        Ok(ok(
-            &controller.organization(visible(tables, &caller, &guid)?)
-        ))
-    })
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
+        view.tables.organizations.values().collect()
+    }
+
+    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
+        view.tables.organizations.get(guid)
+    }
+
+    fn sees(view: &View<'_>, row: &&Self) -> bool {
+        view.permissions.sees_organization(&row.guid)
+    }
+
+    fn body(view: &View<'_>, row: &&Self) -> Value {
+        let path = format!("/v3/organizations/{}", row.guid);
+        let quota = quota_of(row);
+        json!({
+            "name": row.name,
+            "suspended": row.status == OrganizationStatus::Suspended,
+            "relationships": {"quota": relation(quota)},
+            "metadata": row.metadata,
+            "links": {
+                "domains": view.link(format_args!("{path}/domains")),
+                "default_domain": view.link(format_args!("{path}/domains/default")),
+                "quota": view.link(format_args!("/v3/organization_quotas/{quota}")),
+            },
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -83,12 +88,12 @@ struct Wanted {
 }
 
 /// Admins make organizations, and others where a feature flag lets them; they then manage what they made.
-async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
-    let wanted: Wanted = message(&body)?;
+async fn create(call: Call) -> Answer {
+    let wanted: Wanted = call.message()?;
     let change = checked_metadata(wanted.metadata)?;
     let name = checked_name(wanted.name.as_deref().unwrap_or_default())?;
-    controller.0.state.change(|tables| {
-        let is_admin = caller.must_be_admin().is_ok();
+    call.change(|tables| {
+        let is_admin = call.caller.is_admin();
         if !is_admin && !tables.is_enabled("user_org_creation") {
             return Err(Rejection::not_authorized());
         }
@@ -96,109 +101,72 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
         let mut organization = Organization::new(name);
         organization.metadata.apply(&change);
         organization.status = status(wanted.suspended, organization.status);
-        let body = controller.organization(&organization);
+        let guid = organization.guid.clone();
+        tables.organizations.insert(guid.clone(), organization);
         if !is_admin {
             for kind in [RoleKind::OrganizationUser, RoleKind::OrganizationManager] {
-                let location = RoleScope::Organization(organization.guid.clone());
-                let role = Role::new(kind, caller.name.clone(), location);
-                tables.roles.insert(role.guid.clone(), role);
+                let location = RoleScope::Organization(guid.clone());
+                tables.add_role(Role::new(kind, call.caller.name.clone(), location));
             }
         }
-        tables
-            .organizations
-            .insert(organization.guid.clone(), organization);
-        Ok(created(&body))
+        call.created::<Organization>(tables, guid.as_str())
     })
 }
 
-async fn update(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-    body: Bytes,
-) -> Answer {
-    let wanted: Wanted = message(&body)?;
+async fn update(call: Call) -> Answer {
+    let wanted: Wanted = call.message()?;
     let change = checked_metadata(wanted.metadata)?;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
-    controller.0.state.change(|tables| {
-        let guid = visible(tables, &caller, &guid)?.guid.clone();
-        caller
-            .permissions(tables)
-            .must_manage_organization(tables, &guid)?;
-        if let Some(name) = &name {
-            let named = tables.organizations.get(&guid);
-            if named.is_some_and(|row| row.name != *name) {
-                must_be_free(tables, name)?;
-            }
+    call.change(|tables| {
+        let view = call.view(tables);
+        let organization = view.visible::<Organization>(call.guid())?;
+        let guid = organization.guid.clone();
+        view.permissions.must_manage_organization(tables, &guid)?;
+        if let Some(name) = name.as_ref().filter(|name| **name != organization.name) {
+            must_be_free(tables, name)?;
         }
-        let row = tables.organizations.get_mut(&guid).ok_or_else(missing)?;
-        row.name = name.unwrap_or_else(|| row.name.clone());
-        row.status = status(wanted.suspended, row.status);
-        row.metadata.apply(&change);
-        row.updated_at = Timestamp::now();
-        Ok(ok(&controller.organization(row)))
+        if let Some(row) = tables.organizations.get_mut(&guid) {
+            row.name = name.unwrap_or_else(|| row.name.clone());
+            row.status = status(wanted.suspended, row.status);
+            row.metadata.apply(&change);
+            row.updated_at = Timestamp::now();
+        }
+        call.shown::<Organization>(tables, guid.as_str())
     })
 }
 
 /// Deletes an organization with all that is in it.
-async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    let (job, guid) = controller.0.state.change(|tables| {
-        let guid = visible(tables, &caller, &guid)?.guid.clone();
-        caller.must_be_admin()?;
+async fn remove(call: Call) -> Answer {
+    let (job, guid) = call.change(|tables| {
+        let guid = call
+            .view(tables)
+            .visible::<Organization>(call.guid())?
+            .guid
+            .clone();
+        call.caller.must_be_admin()?;
         let job = Job::new(JobOperation::DeleteOrganization, JobResource::Gone);
-        Ok((tables.add_job(job), guid))
+        Ok::<_, Rejection>((tables.add_job(job), guid))
     })?;
-    let answer = controller.accepted(&job);
-    controller.delete_organization(job, guid, caller.identity);
+    let answer = call.accepted(&job);
+    call.controller
+        .delete_organization(job, guid, call.caller.identity);
     Ok(answer)
 }
 
-async fn domains(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let query = Query::of(&request, &["organization_guids"])?;
-    controller.0.state.read(|tables| {
-        visible(tables, &caller, &guid)?;
-        Ok(ok(&controller.domains(&query)))
+async fn default_domain(call: Call) -> Answer {
+    call.read(|view| {
+        view.visible::<Organization>(call.guid())?;
+        Ok(ok(&Domain::presented(view, &Domain)))
     })
 }
 
-async fn default_domain(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
-        visible(tables, &caller, &guid)?;
-        Ok(ok(&domain(&controller)))
-    })
-}
-
-/// No organization is entitled to a segment of its own.
-async fn isolation_segments(
-    controller: Data<CloudController>,
-    _caller: Caller,
-    request: HttpRequest,
-) -> Answer {
-    let query = Query::of(&request, &["organization_guids"])?;
-    Ok(ok(&query.nothing(&controller)))
-}
-
-/// There is only the shared segment, which needs no assignment.
-async fn isolation_segment(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
-        let guid = &visible(tables, &caller, &guid)?.guid;
-        let path = format!("/v3/organizations/{guid}/relationships/default_isolation_segment");
-        Ok(ok(
-            &json!({"data": null, "links": {"self": controller.link(path)}}),
-        ))
+/// The isolation segment of an organization or a space: there is only the shared one, which needs no assignment.
+pub(super) async fn unassigned<R: Resource>(request: HttpRequest) -> Answer {
+    let call = Call::of(&request)?;
+    call.read(|view| {
+        view.visible::<R>(call.guid())?;
+        let links = json!({"self": view.link(request.path())});
+        Ok(ok(&json!({"data": null, "links": links})))
     })
 }
 
@@ -222,40 +190,17 @@ fn must_be_free(tables: &Tables, name: &str) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn missing() -> Rejection {
-    Rejection::no_such("Organization")
-}
-
-fn visible<'a>(
-    tables: &'a Tables,
-    caller: &Caller,
+/// The organization of an order, if the caller sees it. `article` is a part of the error text.
+pub(super) fn ordered_organization(
+    view: &View<'_>,
     guid: &str,
-) -> Result<&'a Organization, Rejection> {
-    tables
-        .organizations
-        .get(&OrganizationGuid::given(guid))
-        .filter(|row| caller.permissions(tables).sees_organization(&row.guid))
-        .ok_or_else(missing)
-}
-
-impl CloudController {
-    pub(super) fn organization(&self, organization: &Organization) -> Value {
-        let path = format!("/v3/organizations/{}", organization.guid);
-        let quota = quota_of(organization);
-        json!({
-            "guid": organization.guid,
-            "created_at": stamp(organization.created_at),
-            "updated_at": stamp(organization.updated_at),
-            "name": organization.name,
-            "suspended": organization.status == OrganizationStatus::Suspended,
-            "relationships": {"quota": relation(quota)},
-            "metadata": metadata(&organization.metadata),
-            "links": {
-                "self": self.link(&path),
-                "domains": self.link(format_args!("{path}/domains")),
-                "default_domain": self.link(format_args!("{path}/domains/default")),
-                "quota": self.link(format_args!("/v3/organization_quotas/{quota}")),
-            },
-        })
-    }
+    article: &str,
+) -> Result<OrganizationGuid, Rejection> {
+    let organization = view.visible::<Organization>(guid);
+    let guid = organization.map(|row| row.guid.clone());
+    guid.map_err(|_| {
+        Rejection::unprocessable(format!(
+            "Invalid organization. Ensure {article}the organization exists and you have access to it."
+        ))
+    })
 }

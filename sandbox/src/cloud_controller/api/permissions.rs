@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::caller::{Caller, Rights};
+use super::call::{Caller, Rights};
 use crate::cloud_controller::{
     model::{
         Binding, Instance, OrganizationGuid, OrganizationStatus, Plan, RoleKey, RoleKind,

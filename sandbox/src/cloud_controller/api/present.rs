@@ -1,37 +1,31 @@
-//! The common members of all resources.
+//! The forms of what many resources show.
 
 use std::fmt::Display;
 
-use actix_web::{HttpResponse, http::header::CONTENT_TYPE};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::call::View;
 use crate::cloud_controller::{
     CloudController,
     model::{LastOperation, Metadata},
-    rejection::JSON,
 };
 
-impl CloudController {
+impl View<'_> {
     /// `{"href": …}` of a path. Links name the address of the settings, whatever address the client used.
     pub(super) fn link(&self, path: impl Display) -> Value {
-        json!({"href": self.href(path)})
+        json!({"href": self.controller.href(path)})
     }
+}
 
-    pub(crate) fn href(&self, path: impl Display) -> String {
+impl CloudController {
+    pub(super) fn href(&self, path: impl Display) -> String {
         format!("{}{path}", self.0.settings.url)
     }
 }
 
-/// 201 with what was made.
-pub(super) fn created(body: &Value) -> HttpResponse {
-    HttpResponse::Created()
-        .insert_header((CONTENT_TYPE, JSON))
-        .body(body.to_string())
-}
-
 /// `2024-11-05T10:15:30Z`
-pub(super) fn stamp(moment: Timestamp) -> String {
+pub(in crate::cloud_controller) fn stamp(moment: Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
@@ -40,8 +34,9 @@ pub(super) fn relation(guid: impl Display) -> Value {
     json!({"data": {"guid": guid.to_string()}})
 }
 
-pub(super) fn metadata(metadata: &Metadata) -> Value {
-    json!({"labels": metadata.labels, "annotations": metadata.annotations})
+/// The metadata of resources that have none.
+pub(super) fn no_metadata() -> Value {
+    json!(Metadata::default())
 }
 
 pub(super) fn last_operation(operation: &LastOperation) -> Value {

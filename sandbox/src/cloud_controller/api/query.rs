@@ -7,33 +7,36 @@ use std::{
 
 use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::listing::Listed;
+use super::{
+    call::View,
+    resource::{Listed, Resource},
+};
 use crate::cloud_controller::rejection::{ErrorKind, Rejection};
 
 const DEFAULT_PER_PAGE: usize = 50;
 const MAXIMUM_PER_PAGE: usize = 5000;
 const PAGING: [&str; 4] = ["page", "per_page", "order_by", "guids"];
 
-/// The query of a list.
 #[derive(Debug)]
 pub(super) struct Query {
-    pub(super) page: usize,
-    pub(super) per_page: usize,
-    pub(super) order: Order,
+    page: usize,
+    per_page: usize,
+    order: Order,
     filters: BTreeMap<String, Filter>,
     path: String,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order {
-    pub(super) by: OrderBy,
-    pub(super) descending: bool,
+struct Order {
+    by: OrderBy,
+    descending: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum OrderBy {
+enum OrderBy {
     CreatedAt,
     UpdatedAt,
     Name,
@@ -47,19 +50,40 @@ struct Filter {
 }
 
 impl Query {
-    /// Parses the query of a list of named resources. Parameters beyond the common ones and `allowed` are rejected.
-    pub(super) fn of(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
-        Self::read(request, &[&PAGING[..], &["names"], allowed].concat())
+    /// Parses the query of a list. Parameters that the kind does not have are rejected.
+    pub(super) fn of_list<R: Resource>(request: &HttpRequest) -> Result<Self, Rejection> {
+        let names = if R::NAMED { &["names"][..] } else { &[] };
+        let extras = extras::<R>();
+        let extras: Vec<_> = extras.iter().map(String::as_str).collect();
+        let query = Self::read(request, &[&PAGING[..], names, R::FILTERS, &extras].concat())?;
+        for (filter, known) in R::CHOICES {
+            query.must_be_one_of(filter, known)?;
+        }
+        query.checked::<R>()
     }
 
-    /// The same for resources without names.
-    pub(super) fn unnamed(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
-        Self::read(request, &[&PAGING[..], allowed].concat())
+    /// Parses the query of a single resource. A kind that has no parameters ignores them.
+    pub(super) fn of_one<R: Resource>(request: &HttpRequest) -> Result<Self, Rejection> {
+        let extras = extras::<R>();
+        if extras.is_empty() {
+            return Ok(Self::without_filters(request));
+        }
+        let extras: Vec<_> = extras.iter().map(String::as_str).collect();
+        Self::read(request, &extras)?.checked::<R>()
     }
 
-    /// Parses the query of a single resource, which has only `allowed` parameters.
-    pub(super) fn of_one(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
-        Self::read(request, allowed)
+    /// The query of a list whose parameters make no difference.
+    pub(super) fn without_filters(request: &HttpRequest) -> Self {
+        Self {
+            page: 1,
+            per_page: DEFAULT_PER_PAGE,
+            order: Order {
+                by: OrderBy::CreatedAt,
+                descending: false,
+            },
+            path: request.path().to_owned(),
+            filters: BTreeMap::new(),
+        }
     }
 
     fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Rejection> {
@@ -96,6 +120,66 @@ impl Query {
         })
     }
 
+    /// Makes sure that all items of `include` and `fields[…]` are known.
+    fn checked<R: Resource>(self) -> Result<Self, Rejection> {
+        let mut known: Vec<_> = R::INCLUDES.iter().map(|(item, _)| *item).collect();
+        known.dedup();
+        let items = self.wanted("include").unwrap_or_default();
+        if let Some(unknown) = items.iter().find(|item| !known.contains(&item.as_str())) {
+            return Err(bad_query(&format!(
+                "Invalid included resource: '{unknown}'. Valid included resources are: '{}'",
+                known.join("', '")
+            )));
+        }
+        for (resource, _, known) in R::FIELDS {
+            let items = self.fields(resource);
+            if !items.iter().all(|item| known.contains(&item.as_str())) {
+                return Err(bad_query(&format!(
+                    "Fields valid keys for '{resource}' are: '{}'",
+                    known.join("', '")
+                )));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The pagination block, and the rows of the page that was asked for.
+    pub(super) fn page<R: Listed>(&self, view: &View<'_>, mut rows: Vec<R>) -> (Value, Vec<R>) {
+        rows.sort_by(|one, other| {
+            let ascending = match self.order.by {
+                OrderBy::CreatedAt => one.created_at().cmp(&other.created_at()),
+                OrderBy::UpdatedAt => one.updated_at().cmp(&other.updated_at()),
+                OrderBy::Name => one.name().cmp(other.name()),
+            };
+            let ordered = if self.order.descending {
+                ascending.reverse()
+            } else {
+                ascending
+            };
+            ordered.then_with(|| one.guid().cmp(other.guid()))
+        });
+        let total = rows.len();
+        let pages = total.div_ceil(self.per_page).max(1);
+        let link = |there: bool, page: usize| there.then(|| view.link(self.location(page)));
+        let page = json!({
+            "pagination": {
+                "total_results": total,
+                "total_pages": pages,
+                "first": link(true, 1),
+                "last": link(true, pages),
+                "next": link(self.page < pages, self.page.saturating_add(1)),
+                "previous": link(self.page > 1, self.page.saturating_sub(1)),
+            },
+            "resources": [],
+        });
+        let rows = rows
+            .into_iter()
+            .skip((self.page - 1).saturating_mul(self.per_page))
+            .take(self.per_page)
+            .collect();
+        (page, rows)
+    }
+
     /// Whether the filter of this name lets a value through: there is no such filter, or it has the value.
     pub(super) fn admits(&self, filter: &str, value: &str) -> bool {
         self.filters
@@ -114,11 +198,6 @@ impl Query {
             .is_none_or(|filter| values.any(|value| filter.wanted.contains(value)))
     }
 
-    /// Whether what all lists can be filtered by lets a row through: guid and name.
-    pub(super) fn admits_row(&self, row: &impl Listed) -> bool {
-        self.admits("guids", row.guid()) && self.admits("names", row.name())
-    }
-
     /// The items of a filter, for those who can find rows by them faster than by looking at all rows.
     pub(super) fn wanted(&self, filter: &str) -> Option<&[String]> {
         self.filters
@@ -126,34 +205,20 @@ impl Query {
             .map(|filter| filter.written.as_slice())
     }
 
-    /// The items of `include`, each of which must be one of `known`.
-    pub(super) fn include(&self, known: &[&str]) -> Result<&[String], Rejection> {
+    /// Whether `include` has an item.
+    pub(super) fn includes(&self, item: &str) -> bool {
         let items = self.wanted("include").unwrap_or_default();
-        match items.iter().find(|item| !known.contains(&item.as_str())) {
-            None => Ok(items),
-            Some(unknown) => Err(bad_query(&format!(
-                "Invalid included resource: '{unknown}'. Valid included resources are: '{}'",
-                known.join("', '")
-            ))),
-        }
+        items.iter().any(|wanted| wanted == item)
     }
 
-    /// The items of `fields[resource]`, each of which must be one of `known`.
-    pub(super) fn fields(&self, resource: &str, known: &[&str]) -> Result<&[String], Rejection> {
-        let items = self
-            .wanted(&format!("fields[{resource}]"))
-            .unwrap_or_default();
-        if items.iter().all(|item| known.contains(&item.as_str())) {
-            return Ok(items);
-        }
-        Err(bad_query(&format!(
-            "Fields valid keys for '{resource}' are: '{}'",
-            known.join("', '")
-        )))
+    /// The items of `fields[resource]`.
+    pub(super) fn fields(&self, resource: &str) -> &[String] {
+        let items = self.wanted(&format!("fields[{resource}]"));
+        items.unwrap_or_default()
     }
 
     /// The value of a filter that takes one of a few words.
-    pub(super) fn must_be_one_of(&self, filter: &str, known: &[&str]) -> Result<(), Rejection> {
+    fn must_be_one_of(&self, filter: &str, known: &[&str]) -> Result<(), Rejection> {
         let items = self.wanted(filter).unwrap_or_default();
         if items.iter().all(|item| known.contains(&item.as_str())) {
             return Ok(());
@@ -169,7 +234,7 @@ impl Query {
     }
 
     /// Path and query of another page of the same list.
-    pub(super) fn location(&self, page: usize) -> String {
+    fn location(&self, page: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, filter) in self
             .filters
@@ -189,6 +254,15 @@ impl Query {
             .append_pair("per_page", &self.per_page.to_string());
         format!("{}?{}", self.path, query.finish())
     }
+}
+
+/// The parameters with which a kind adds related resources.
+fn extras<R: Resource>() -> Vec<String> {
+    let include = (!R::INCLUDES.is_empty()).then(|| "include".to_owned());
+    let fields = R::FIELDS
+        .iter()
+        .map(|(resource, ..)| format!("fields[{resource}]"));
+    include.into_iter().chain(fields).collect()
 }
 
 pub(super) fn bad_query(detail: &str) -> Rejection {

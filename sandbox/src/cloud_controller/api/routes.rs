@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpRequest,
-    web::{Bytes, Data, ServiceConfig, get, post, resource},
+    web::{ServiceConfig, get, post},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,83 +10,144 @@ use serde_json::{Value, json};
 
 use super::{
     Answer,
-    caller::Caller,
-    message::{Relation, message},
+    call::{Call, View},
+    message::Relation,
     ok,
-    present::{created, metadata, relation, stamp},
+    present::{no_metadata, relation},
     query::Query,
-    spaces::no_such_space,
+    resource::{Listed, Resource, list, listed},
+    spaces::ordered_space,
 };
 use crate::cloud_controller::{
-    CloudController,
-    model::{BindingKey, Metadata, Route, RouteGuid, SHARED_DOMAIN, SpaceGuid, Tables},
+    model::{BindingKey, Organization, Route, RouteGuid, SHARED_DOMAIN},
     rejection::Rejection,
 };
 
 /// The guid of the one domain, the same everywhere.
 const DOMAIN_GUID: &str = "3a5d3d89-3f89-4f05-8188-8a2b298c79d5";
-const DOMAIN_SINCE: &str = "2025-01-01T00:00:00Z";
+/// 2025-01-01T00:00:00Z
+const DOMAIN_SINCE: Timestamp = Timestamp::constant(1_735_689_600, 0);
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/domains").route(get().to(all_domains)))
-        .service(
-            resource("/v3/routes")
-                .route(get().to(list))
-                .route(post().to(create)),
-        );
+    app.route("/v3/domains", get().to(list::<Domain>))
+        .route("/v3/routes", get().to(list::<Route>))
+        .route("/v3/routes", post().to(create));
 }
 
-async fn all_domains(
-    controller: Data<CloudController>,
-    _caller: Caller,
-    request: HttpRequest,
-) -> Answer {
-    let query = Query::of(&request, &["organization_guids"])?;
-    Ok(ok(&controller.domains(&query)))
+/// The one domain. All organizations share it.
+pub(super) struct Domain;
+
+impl Listed for Domain {
+    fn guid(&self) -> &str {
+        DOMAIN_GUID
+    }
+
+    fn name(&self) -> &str {
+        SHARED_DOMAIN
+    }
+
+    fn created_at(&self) -> Timestamp {
+        DOMAIN_SINCE
+    }
+
+    fn updated_at(&self) -> Timestamp {
+        DOMAIN_SINCE
+    }
 }
 
-async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::unnamed(
-        &request,
-        &[
-            "app_guids",
-            "domain_guids",
-            "hosts",
-            "organization_guids",
-            "paths",
-            "service_instance_guids",
-            "space_guids",
-        ],
-    )?;
-    controller.0.state.read(|tables| {
-        let permissions = caller.permissions(tables);
-        let seen = |row: &&Route| {
-            let organization = tables
-                .spaces
-                .get(&row.space)
-                .map_or("", |space| space.organization.as_str());
-            query.admits_row(row)
-                && query.admits("space_guids", row.space.as_str())
-                && query.admits("organization_guids", organization)
-                && query.admits("domain_guids", DOMAIN_GUID)
-                && query.admits("hosts", &row.host)
-                && query.admits("paths", &row.path)
-                && query.admits("app_guids", "")
-                && query.admits_any("service_instance_guids", bound(tables, row))
-                && permissions.sees_space(tables, &row.space)
-        };
-        let page = query.page(&controller, tables.routes.values().filter(seen).collect());
-        Ok(ok(&page.presented(|route| controller.route(route))))
+impl Resource for Domain {
+    type Row<'a> = Self;
+    const KIND: &'static str = "Domain";
+    const PATH: &'static str = "/v3/domains";
+    const FILTERS: &'static [&'static str] = &["organization_guids"];
+
+    fn all(_view: &View<'_>) -> Vec<Self> {
+        vec![Self]
+    }
+
+    fn sees(_view: &View<'_>, _row: &Self) -> bool {
+        true
+    }
+
+    fn body(view: &View<'_>, _row: &Self) -> Value {
+        let reservations = format!("/v3/domains/{DOMAIN_GUID}/route_reservations");
+        json!({
+            "name": SHARED_DOMAIN,
+            "internal": false,
+            "router_group": null,
+            "supported_protocols": ["http"],
+            "relationships": {"organization": {"data": null}, "shared_organizations": {"data": []}},
+            "metadata": no_metadata(),
+            "links": {"route_reservations": view.link(reservations)},
+        })
+    }
+}
+
+pub(super) async fn domains_of(request: HttpRequest) -> Answer {
+    let call = Call::of(&request)?;
+    let query = Query::of_list::<Domain>(&request)?;
+    call.read(|view| {
+        view.visible::<Organization>(call.guid())?;
+        Ok(ok(&listed::<Domain>(view, &query, vec![Domain])))
     })
 }
 
-/// The instances that a route is bound to.
-fn bound<'a>(tables: &'a Tables, route: &Route) -> impl Iterator<Item = &'a str> {
-    let key = BindingKey::Route(route.guid.clone());
-    tables
-        .bindings
-        .with(key)
-        .map(|binding| binding.instance.as_str())
+impl Resource for Route {
+    type Row<'a> = &'a Self;
+    const KIND: &'static str = "Route";
+    const PATH: &'static str = "/v3/routes";
+    const NAMED: bool = false;
+    const FILTERS: &'static [&'static str] = &[
+        "app_guids",
+        "domain_guids",
+        "hosts",
+        "organization_guids",
+        "paths",
+        "service_instance_guids",
+        "space_guids",
+    ];
+
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
+        view.tables.routes.values().collect()
+    }
+
+    fn sees(view: &View<'_>, row: &&Self) -> bool {
+        view.permissions.sees_space(view.tables, &row.space)
+    }
+
+    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+        let bindings = view
+            .tables
+            .bindings
+            .with(BindingKey::Route(row.guid.clone()));
+        let instances = bindings.map(|binding| binding.instance.as_str());
+        query.admits("space_guids", row.space.as_str())
+            && query.admits("organization_guids", view.organization(&row.space))
+            && query.admits("domain_guids", DOMAIN_GUID)
+            && query.admits("hosts", &row.host)
+            && query.admits("paths", &row.path)
+            && query.admits("app_guids", "")
+            && query.admits_any("service_instance_guids", instances)
+    }
+
+    fn body(view: &View<'_>, row: &&Self) -> Value {
+        let destinations = format!("/v3/routes/{}/destinations", row.guid);
+        json!({
+            "protocol": "http",
+            "port": null,
+            "host": row.host,
+            "path": row.path,
+            "url": format!("{}.{SHARED_DOMAIN}{}", row.host, row.path),
+            "destinations": [],
+            "relationships": {"space": relation(&row.space), "domain": relation(DOMAIN_GUID)},
+            "metadata": no_metadata(),
+            "links": {
+                "space": view.link(format_args!("/v3/spaces/{}", row.space)),
+                "domain": view.link(format_args!("/v3/domains/{DOMAIN_GUID}")),
+                "destinations": view.link(destinations),
+            },
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -104,15 +165,12 @@ struct Relationships {
     domain: Relation,
 }
 
-async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
-    let wanted: Create = message(&body)?;
-    let space = SpaceGuid::given(&wanted.relationships.space.data.guid);
-    controller.0.state.change(|tables| {
-        let permissions = caller.permissions(tables);
-        if !tables.spaces.contains_key(&space) || !permissions.sees_space(tables, &space) {
-            return Err(no_such_space());
-        }
-        permissions.must_write(tables, &space)?;
+async fn create(call: Call) -> Answer {
+    let wanted: Create = call.message()?;
+    call.change(|tables| {
+        let view = call.view(tables);
+        let space = ordered_space(&view, &wanted.relationships.space.data.guid)?;
+        view.permissions.must_write(tables, &space)?;
         if wanted.relationships.domain.data.guid != DOMAIN_GUID {
             return Err(Rejection::unprocessable(
                 "Invalid domain. Ensure that the domain exists and you have access to it.",
@@ -132,67 +190,8 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
             path: wanted.path,
             created_at: Timestamp::now(),
         };
-        let body = controller.route(&route);
-        tables.routes.insert(route.guid.clone(), route);
-        Ok(created(&body))
+        let guid = route.guid.clone();
+        tables.routes.insert(guid.clone(), route);
+        call.created::<Route>(tables, guid.as_str())
     })
-}
-
-/// The shared domain.
-pub(super) fn domain(controller: &CloudController) -> Value {
-    let path = format!("/v3/domains/{DOMAIN_GUID}");
-    json!({
-        "guid": DOMAIN_GUID,
-        "created_at": DOMAIN_SINCE,
-        "updated_at": DOMAIN_SINCE,
-        "name": SHARED_DOMAIN,
-        "internal": false,
-        "router_group": null,
-        "supported_protocols": ["http"],
-        "relationships": {"organization": {"data": null}, "shared_organizations": {"data": []}},
-        "metadata": metadata(&Metadata::default()),
-        "links": {
-            "self": controller.link(&path),
-            "route_reservations": controller.link(format_args!("{path}/route_reservations")),
-        },
-    })
-}
-
-impl CloudController {
-    /// The list of all domains, of which there is one.
-    pub(super) fn domains(&self, query: &Query) -> Value {
-        let admitted = query.admits("names", SHARED_DOMAIN) && query.admits("guids", DOMAIN_GUID);
-        let found: Vec<_> = admitted.then(|| domain(self)).into_iter().collect();
-        let first = json!({"href": self.href(query.location(1))});
-        json!({
-            "pagination": {
-                "total_results": found.len(), "total_pages": 1,
-                "first": first, "last": first, "next": null, "previous": null,
-            },
-            "resources": found,
-        })
-    }
-
-    pub(super) fn route(&self, route: &Route) -> Value {
-        let path = format!("/v3/routes/{}", route.guid);
-        json!({
-            "guid": route.guid,
-            "protocol": "http",
-            "port": null,
-            "created_at": stamp(route.created_at),
-            "updated_at": stamp(route.created_at),
-            "host": route.host,
-            "path": route.path,
-            "url": format!("{}.{SHARED_DOMAIN}{}", route.host, route.path),
-            "destinations": [],
-            "relationships": {"space": relation(&route.space), "domain": relation(DOMAIN_GUID)},
-            "metadata": metadata(&Metadata::default()),
-            "links": {
-                "self": self.link(&path),
-                "space": self.link(format_args!("/v3/spaces/{}", route.space)),
-                "domain": self.link(format_args!("/v3/domains/{DOMAIN_GUID}")),
-                "destinations": self.link(format_args!("{path}/destinations")),
-            },
-        })
-    }
 }

@@ -1,30 +1,27 @@
-//! Creating and deleting bindings to apps, and service keys (`spec/contracts/platform-apis.md`, "Bindings and keys").
+//! Creating and deleting bindings to apps, service keys and route bindings (`spec/contracts/platform-apis.md`, "Bindings
+//! and keys").
 
-use actix_web::{
-    HttpResponse,
-    web::{Bytes, Data, Path},
-};
+use actix_web::HttpResponse;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
     Answer,
-    caller::Caller,
-    message::{Relation, checked_metadata, checked_name, message},
+    call::{Call, View},
+    message::{Relation, checked_metadata, checked_name},
     no_content,
-    present::created,
-    service_credential_bindings::{missing, visible},
-    service_instances::{ServiceInstance, found},
+    resource::Resource,
+    service_bindings::{CredentialBinding, RouteBinding, must_write},
+    service_instances::ServiceInstance,
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
-        AppGuid, Binding, BindingGuid, BindingKey, BindingKind, Instance, InstanceGuid,
-        JobOperation, JobResource, LastOperation, Metadata, MetadataChange, OperationKind,
-        OperationState, Tables,
+        App, AppGuid, Binding, BindingGuid, BindingKey, BindingKind, Instance, InstanceGuid,
+        JobResource, Metadata, MetadataChange, Offering, OperationKind, OperationState, Route,
+        RouteGuid, Tables,
     },
-    rejection::Rejection,
+    rejection::{ErrorKind, Rejection},
     work::Operation,
 };
 
@@ -56,119 +53,132 @@ struct Relationships {
 
 /// The outcome of an order for a binding.
 enum Ordered {
-    /// The broker is to be asked.
     Begun(Operation, BindingGuid),
     /// It is there already.
     Made(HttpResponse),
 }
 
-pub(super) async fn create(
-    controller: Data<CloudController>,
-    caller: Caller,
-    body: Bytes,
-) -> Answer {
-    let wanted: Create = message(&body)?;
+struct NewBinding {
+    instance: InstanceGuid,
+    kind: BindingKind,
+    name: Option<String>,
+    metadata: MetadataChange,
+    /// The details of a user-provided instance. Others come from the broker.
+    details: Option<Map<String, Value>>,
+}
+
+pub(super) async fn create(call: Call) -> Answer {
+    let wanted: Create = call.message()?;
     let metadata = checked_metadata(wanted.metadata)?;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
     let (kind, relationships) = (wanted.kind, wanted.relationships);
     let has_parameters = wanted.parameters.is_some();
-    let ordered = controller.0.state.change(|tables| {
+    let ordered = call.change(|tables| {
+        let view = call.view(tables);
         let guid = &relationships.service_instance.data.guid;
-        let instance = found(tables, &caller, guid).map_err(|_| {
+        let instance = view.visible::<ServiceInstance>(guid).map_err(|_| {
             Rejection::unprocessable(format!("The service instance could not be found: '{guid}'"))
         })?;
+        let refuse = |detail: &str| Err(Rejection::unprocessable(detail));
         let kind = match (kind, &relationships.app) {
             (Kind::Key, None) if name.is_some() => BindingKind::Key,
-            (Kind::Key, None) => return Err(Rejection::unprocessable("Name can't be blank")),
-            (Kind::Key, Some(_)) => {
-                return Err(Rejection::unprocessable(
-                    "Relationships Unknown field(s): 'app'",
-                ));
-            }
-            (Kind::App, None) => {
-                return Err(Rejection::unprocessable(
-                    "Relationships App can't be blank",
-                ));
-            }
+            (Kind::Key, None) => return refuse("Name can't be blank"),
+            (Kind::Key, Some(_)) => return refuse("Relationships Unknown field(s): 'app'"),
+            (Kind::App, None) => return refuse("Relationships App can't be blank"),
             (Kind::App, Some(app)) => {
-                BindingKind::App(bound_app(tables, &caller, instance, &app.data.guid)?)
+                BindingKind::App(bound_app(&view, instance, &app.data.guid)?)
             }
         };
-        let binding = |instance: InstanceGuid, last_operation: LastOperation| Binding {
-            guid: BindingGuid::random(),
-            instance,
-            name: name.clone(),
-            kind: kind.clone(),
-            details: None,
-            metadata: Metadata::from(&metadata),
-            last_operation,
-            created_at: Timestamp::now(),
-            updated_at: Timestamp::now(),
-        };
-        let instance = match instance {
-            ServiceInstance::Managed(instance) => instance,
-            ServiceInstance::UserProvided(instance) => {
+        let details = match instance {
+            ServiceInstance::Managed(instance) => {
                 if kind == BindingKind::Key {
-                    return Err(Rejection::unprocessable(
-                        "Service credential bindings of type 'key' are not supported for user-provided service \
-                         instances.",
-                    ));
+                    view.permissions.must_write(tables, &instance.space)?;
                 }
-                if has_parameters {
-                    return Err(Rejection::unprocessable(
-                        "Binding parameters are not supported for user-provided service instances",
-                    ));
-                }
-                let instance = instance.clone();
-                make_room(tables, &instance.guid, &kind, name.as_deref())?;
-                let last = tables.operation(OperationKind::Create, OperationState::Succeeded);
-                let mut binding = binding(instance.guid, last);
+                must_be_bindable(tables, instance)?;
+                None
+            }
+            ServiceInstance::UserProvided(_) if kind == BindingKind::Key => {
+                return refuse(
+                    "Service credential bindings of type 'key' are not supported for user-provided service instances.",
+                );
+            }
+            ServiceInstance::UserProvided(_) if has_parameters => {
+                return refuse(
+                    "Binding parameters are not supported for user-provided service instances",
+                );
+            }
+            ServiceInstance::UserProvided(instance) => {
                 let mut details = Map::new();
                 details.insert("credentials".to_owned(), json!(instance.credentials));
-                if let Some(url) = instance.syslog_drain_url {
-                    details.insert("syslog_drain_url".to_owned(), url.into());
+                if let Some(url) = &instance.syslog_drain_url {
+                    details.insert("syslog_drain_url".to_owned(), json!(url));
                 }
-                binding.details = Some(details);
-                tables
-                    .bindings
-                    .insert(binding.guid.clone(), binding.clone());
-                return Ok(Ordered::Made(created(
-                    &controller.binding(tables, &binding),
-                )));
+                Some(details)
             }
         };
-        if kind == BindingKind::Key {
-            caller
-                .permissions(tables)
-                .must_write(tables, &instance.space)?;
-        }
-        must_be_bindable(tables, instance)?;
-        let instance = instance.guid.clone();
+        let instance = instance.instance_guid().clone();
         make_room(tables, &instance, &kind, name.as_deref())?;
-        let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
-        let job = match kind {
-            BindingKind::App(_) | BindingKind::Route(_) => JobOperation::CreateBinding,
-            BindingKind::Key => JobOperation::CreateKey,
+        let new = NewBinding {
+            instance,
+            kind,
+            name,
+            metadata,
+            details,
         };
-        let binding = binding(instance, last_operation.clone());
+        call.ordered::<CredentialBinding>(tables, new)
+    })?;
+    Ok(call.answered(ordered, wanted.parameters))
+}
+
+impl Call {
+    /// Adds the row of a binding. It is made if its details are known; otherwise the broker is to be asked.
+    fn ordered<R: Resource>(
+        &self,
+        tables: &mut Tables,
+        new: NewBinding,
+    ) -> Result<Ordered, Rejection> {
+        let state = match new.details {
+            Some(_) => OperationState::Succeeded,
+            None => OperationState::Initial,
+        };
+        let last_operation = tables.operation(OperationKind::Create, state);
+        let job = new.kind.creation();
+        let now = Timestamp::now();
+        let binding = Binding {
+            guid: BindingGuid::random(),
+            instance: new.instance,
+            name: new.name,
+            kind: new.kind,
+            details: new.details,
+            metadata: Metadata::from(&new.metadata),
+            last_operation: last_operation.clone(),
+            created_at: now,
+            updated_at: now,
+        };
         let guid = binding.guid.clone();
         tables.bindings.insert(guid.clone(), binding);
+        if state == OperationState::Succeeded {
+            return Ok(Ordered::Made(self.created::<R>(tables, guid.as_str())?));
+        }
         let resource = JobResource::Binding(guid.clone());
-        let operation = controller.begun(tables, job, resource, &last_operation, &caller);
+        let operation = self.begun(tables, job, resource, &last_operation);
         Ok(Ordered::Begun(operation, guid))
-    })?;
-    match ordered {
-        Ordered::Made(answer) => Ok(answer),
-        Ordered::Begun(operation, guid) => {
-            let answer = controller.accepted(&operation.job);
-            operation.bind(guid, wanted.parameters);
-            Ok(answer)
+    }
+
+    fn answered(&self, ordered: Ordered, parameters: Option<Map<String, Value>>) -> HttpResponse {
+        match ordered {
+            Ordered::Made(answer) => answer,
+            Ordered::Begun(operation, guid) => {
+                let answer = self.accepted(&operation.job);
+                operation.bind(guid, parameters);
+                answer
+            }
         }
     }
 }
 
 /// Makes sure that a broker's instance can be bound now.
-pub(super) fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(), Rejection> {
+fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(), Rejection> {
     let last = &instance.last_operation;
     if last.is(OperationKind::Create, OperationState::Failed) {
         return Err(Rejection::unprocessable("Service instance not found"));
@@ -192,23 +202,16 @@ pub(super) fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(
 
 /// The app, if the caller may bind it to the instance.
 fn bound_app(
-    tables: &Tables,
-    caller: &Caller,
+    view: &View<'_>,
     instance: ServiceInstance<'_>,
     guid: &str,
 ) -> Result<AppGuid, Rejection> {
-    let permissions = caller.permissions(tables);
-    let app = tables
-        .apps
-        .get(&AppGuid::given(guid))
-        .filter(|app| permissions.sees_space(tables, &app.space))
-        .ok_or_else(|| Rejection::unprocessable(format!("The app could not be found: '{guid}'")))?;
-    permissions.must_operate(tables, &app.space)?;
-    let is_shared = match instance {
-        ServiceInstance::Managed(instance) => instance.shared_spaces.contains(&app.space),
-        ServiceInstance::UserProvided(_) => false,
-    };
-    if app.space != *instance.space() && !is_shared {
+    let app = view
+        .visible::<App>(guid)
+        .map_err(|_| Rejection::unprocessable(format!("The app could not be found: '{guid}'")))?;
+    view.permissions.must_operate(view.tables, &app.space)?;
+    let mut spaces = instance.shared_spaces().chain([instance.space()]);
+    if !spaces.any(|space| *space == app.space) {
         return Err(Rejection::unprocessable(
             "The service instance and the app are in different spaces",
         ));
@@ -255,7 +258,6 @@ fn make_room(
     }
 }
 
-/// An app has one binding of a name.
 fn must_be_free(tables: &Tables, app: &AppGuid, name: &str) -> Result<(), Rejection> {
     let mut bindings = tables.bindings.with(BindingKey::App(app.clone()));
     if bindings.any(|binding| binding.name.as_deref() == Some(name)) {
@@ -267,58 +269,160 @@ fn must_be_free(tables: &Tables, app: &AppGuid, name: &str) -> Result<(), Reject
     Ok(())
 }
 
-pub(super) async fn remove(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    let begun = controller.0.state.change(|tables| {
-        let binding = visible(tables, &caller, &guid)?;
-        let space = tables.space_of(binding).ok_or_else(missing)?;
-        caller.permissions(tables).must_operate(tables, space)?;
-        let guid = binding.guid.clone();
-        begin_unbind(&controller, tables, &caller, &guid)
-    })?;
-    Ok(match begun {
-        None => no_content(),
-        Some((operation, guid)) => {
-            let answer = controller.accepted(&operation.job);
-            operation.unbind(guid);
-            answer
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CreateRouteBinding {
+    parameters: Option<Map<String, Value>>,
+    relationships: RouteRelationships,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouteRelationships {
+    service_instance: Relation,
+    route: Relation,
+}
+
+pub(super) async fn create_route_binding(call: Call) -> Answer {
+    let wanted: CreateRouteBinding = call.message()?;
+    let metadata = checked_metadata(wanted.metadata)?;
+    let relationships = wanted.relationships;
+    let ordered = call.change(|tables| {
+        let view = call.view(tables);
+        let guid = &relationships.service_instance.data.guid;
+        let instance = view.visible::<ServiceInstance>(guid).map_err(|_| {
+            Rejection::unprocessable(format!("The service instance could not be found: {guid}"))
+        })?;
+        view.permissions.must_write(tables, instance.space())?;
+        let guid = &relationships.route.data.guid;
+        let route = view.visible::<Route>(guid).map_err(|_| {
+            Rejection::unprocessable(format!("The route could not be found: {guid}"))
+        })?;
+        if route.space != *instance.space() {
+            return Err(Rejection::unprocessable(
+                "The service instance and the route are in different spaces.",
+            ));
         }
+        let details = match instance {
+            ServiceInstance::Managed(instance) => {
+                let plan = tables.plan_of(instance);
+                let offering = plan.and_then(|plan| tables.offering_of(plan));
+                if !offering.is_some_and(Offering::forwards_routes) {
+                    return Err(does_not_support_routes());
+                }
+                must_be_bindable(tables, instance)?;
+                None
+            }
+            ServiceInstance::UserProvided(instance) => {
+                let url = instance.route_service_url.clone();
+                let url = url.ok_or_else(does_not_support_routes)?;
+                Some(Map::from_iter([(
+                    "route_service_url".to_owned(),
+                    url.into(),
+                )]))
+            }
+        };
+        let (instance, route) = (instance.instance_guid().clone(), route.guid.clone());
+        must_be_unbound(tables, &instance, &route)?;
+        let new = NewBinding {
+            instance,
+            kind: BindingKind::Route(route),
+            name: None,
+            metadata,
+            details,
+        };
+        call.ordered::<RouteBinding>(tables, new)
+    })?;
+    Ok(call.answered(ordered, wanted.parameters))
+}
+
+fn does_not_support_routes() -> Rejection {
+    Rejection::unprocessable("This service instance does not support route binding.")
+}
+
+/// A route is bound to one instance, and once. A binding whose creation failed makes way.
+fn must_be_unbound(
+    tables: &mut Tables,
+    instance: &InstanceGuid,
+    route: &RouteGuid,
+) -> Result<(), Rejection> {
+    let key = BindingKey::Route(route.clone());
+    let Some(there) = tables.bindings.with(key).next() else {
+        return Ok(());
+    };
+    if there
+        .last_operation
+        .is(OperationKind::Create, OperationState::Failed)
+    {
+        let failed = there.guid.clone();
+        tables.bindings.remove(&failed);
+        return Ok(());
+    }
+    if there.instance == *instance {
+        return Err(ErrorKind::AlreadyBoundToRoute
+            .with("The route and service instance are already bound."));
+    }
+    Err(Rejection::unprocessable(
+        "A route may only be bound to a single service instance",
+    ))
+}
+
+pub(super) async fn remove(call: Call) -> Answer {
+    call.unbind(|view| {
+        let binding = view.visible::<CredentialBinding>(call.guid())?;
+        let space = view.tables.space_of(binding);
+        let space = space.ok_or_else(|| Rejection::no_such(CredentialBinding::KIND))?;
+        view.permissions.must_operate(view.tables, space)?;
+        Ok(binding.guid.clone())
     })
 }
 
-/// Begins to delete a binding. One of a user-provided instance is gone at once.
-pub(super) fn begin_unbind(
-    controller: &CloudController,
-    tables: &mut Tables,
-    caller: &Caller,
-    guid: &BindingGuid,
-) -> Result<Option<(Operation, BindingGuid)>, Rejection> {
-    let binding = tables.bindings.get(guid).ok_or_else(missing)?;
-    if binding.last_operation.is_running() {
-        return Err(Rejection::unprocessable(
-            "There is an operation in progress for the service binding.",
-        ));
+pub(super) async fn remove_route_binding(call: Call) -> Answer {
+    call.unbind(|view| {
+        let binding = view.visible::<RouteBinding>(call.guid())?;
+        must_write(view, binding)?;
+        Ok(binding.guid.clone())
+    })
+}
+
+impl Call {
+    /// Begins to delete a binding. One of a user-provided instance is gone at once.
+    fn unbind(&self, find: impl FnOnce(&View<'_>) -> Result<BindingGuid, Rejection>) -> Answer {
+        let begun = self.change(|tables| {
+            let guid = find(&self.view(tables))?;
+            let binding = tables.bindings.get(&guid);
+            let binding = binding.ok_or_else(|| Rejection::no_such(CredentialBinding::KIND))?;
+            if binding.last_operation.is_running() {
+                return Err(Rejection::unprocessable(
+                    "There is an operation in progress for the service binding.",
+                ));
+            }
+            let job = binding.kind.deletion();
+            let Some(instance) = tables.instances.get(&binding.instance) else {
+                tables.bindings.remove(&guid);
+                return Ok(None);
+            };
+            if instance.last_operation.is_running() {
+                return Err(Rejection::unprocessable(
+                    "There is an operation in progress for the service instance.",
+                ));
+            }
+            // The row keeps its last operation until the broker has taken the delete.
+            let last_operation =
+                tables.operation(OperationKind::Delete, OperationState::InProgress);
+            let resource = JobResource::Binding(guid.clone());
+            Ok(Some((
+                self.begun(tables, job, resource, &last_operation),
+                guid,
+            )))
+        })?;
+        let Some((operation, guid)) = begun else {
+            return Ok(no_content());
+        };
+        let answer = self.accepted(&operation.job);
+        operation.unbind(guid);
+        Ok(answer)
     }
-    let job = match binding.kind {
-        BindingKind::App(_) => JobOperation::DeleteBinding,
-        BindingKind::Key => JobOperation::DeleteKey,
-        BindingKind::Route(_) => JobOperation::DeleteRouteBinding,
-    };
-    let Some(instance) = tables.instances.get(&binding.instance) else {
-        tables.bindings.remove(guid);
-        return Ok(None);
-    };
-    if instance.last_operation.is_running() {
-        return Err(Rejection::unprocessable(
-            "There is an operation in progress for the service instance.",
-        ));
-    }
-    // The row keeps its last operation until the broker has taken the delete.
-    let last_operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
-    let resource = JobResource::Binding(guid.clone());
-    let operation = controller.begun(tables, job, resource, &last_operation, caller);
-    Ok(Some((operation, guid.clone())))
 }

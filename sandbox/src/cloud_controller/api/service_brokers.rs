@@ -1,9 +1,6 @@
 //! Service brokers (`spec/contracts/platform-apis.md`, "Service brokers").
 
-use actix_web::{
-    HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, post, resource},
-};
+use actix_web::web::{ServiceConfig, delete, patch, post};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -12,14 +9,12 @@ use url::Url;
 
 use super::{
     Answer,
-    caller::Caller,
-    message::{Relation, checked_metadata, checked_name, message},
-    ok,
-    present::{metadata, stamp},
+    call::{Call, View},
+    message::{Relation, checked_metadata, checked_name},
     query::Query,
+    resource::{Resource, reads},
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
         Broker, BrokerAddress, BrokerGuid, BrokerKey, BrokerState, Job, JobOperation, JobResource,
         JobState, Metadata, MetadataChange, Tables,
@@ -28,39 +23,42 @@ use crate::cloud_controller::{
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(
-        resource("/v3/service_brokers")
-            .route(get().to(list))
-            .route(post().to(create)),
-    )
-    .service(
-        resource("/v3/service_brokers/{guid}")
-            .route(get().to(one))
-            .route(patch().to(update))
-            .route(delete().to(remove)),
-    );
+    let one = "/v3/service_brokers/{guid}";
+    app.configure(reads::<Broker>)
+        .route("/v3/service_brokers", post().to(create))
+        .route(one, patch().to(update))
+        .route(one, delete().to(remove));
 }
 
-async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::of(&request, &["space_guids"])?;
-    controller.0.state.read(|tables| {
-        // All brokers are global: none belongs to a space.
-        let seen = |row: &&Broker| {
-            caller.sees_everything() && query.admits_row(row) && query.admits("space_guids", "")
-        };
-        let page = query.page(&controller, tables.brokers.values().filter(seen).collect());
-        Ok(ok(&page.presented(|broker| controller.broker(broker))))
-    })
-}
+impl Resource for Broker {
+    type Row<'a> = &'a Self;
+    const KIND: &'static str = "Service broker";
+    const PATH: &'static str = "/v3/service_brokers";
+    const FILTERS: &'static [&'static str] = &["space_guids"];
 
-async fn one(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    controller.0.state.read(|tables| {
-        let broker = tables
-            .brokers
-            .get(&BrokerGuid::given(&guid))
-            .filter(|_| caller.sees_everything());
-        Ok(ok(&controller.broker(broker.ok_or_else(missing)?)))
-    })
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
+        view.tables.brokers.values().collect()
+    }
+
+    fn sees(view: &View<'_>, _row: &&Self) -> bool {
+        view.permissions.sees_everything()
+    }
+
+    /// All brokers are global: none belongs to a space.
+    fn admits(_view: &View<'_>, query: &Query, _row: &&Self) -> bool {
+        query.admits("space_guids", "")
+    }
+
+    fn body(view: &View<'_>, row: &&Self) -> Value {
+        let offerings = format!("/v3/service_offerings?service_broker_guids={}", row.guid);
+        json!({
+            "name": row.name,
+            "url": row.address.url,
+            "relationships": {},
+            "metadata": row.metadata,
+            "links": {"service_offerings": view.link(offerings)},
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -110,9 +108,9 @@ struct Credentials {
     password: String,
 }
 
-async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
-    caller.must_be_admin()?;
-    let wanted: Create = message(&body)?;
+async fn create(call: Call) -> Answer {
+    call.caller.must_be_admin()?;
+    let wanted: Create = call.message()?;
     let change = checked_metadata(wanted.metadata)?;
     if wanted.relationships.space.is_some() {
         return Err(Rejection::unprocessable(
@@ -120,55 +118,44 @@ async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) 
         ));
     }
     let Credentials { username, password } = wanted.authentication.credentials;
-    let now = Timestamp::now();
-    let broker = Broker {
-        guid: BrokerGuid::random(),
-        name: checked_name(&wanted.name)?,
-        address: BrokerAddress {
-            url: checked_url(wanted.url)?,
-            username,
-            password: SecretString::from(password),
-        },
-        state: BrokerState::Synchronizing,
-        metadata: Metadata::from(&change),
-        created_at: now,
-        updated_at: now,
+    let address = BrokerAddress {
+        url: checked_url(wanted.url)?,
+        username,
+        password: SecretString::from(password),
     };
+    let mut broker = Broker::new(checked_name(&wanted.name)?, address);
+    broker.metadata = Metadata::from(&change);
     let guid = broker.guid.clone();
-    let job = controller.0.state.change(|tables| {
+    let job = call.change(|tables| {
         must_be_free(tables, &broker.name, &guid)?;
         tables.brokers.insert(guid.clone(), broker);
-        Ok(tables.add_job(Job::new(
-            JobOperation::SynchronizeCatalog,
-            JobResource::Broker(guid.clone()),
-        )))
+        let resource = JobResource::Broker(guid.clone());
+        Ok::<_, Rejection>(tables.add_job(Job::new(JobOperation::SynchronizeCatalog, resource)))
     })?;
-    controller.synchronize(guid, None, job.clone(), caller.identity);
-    Ok(controller.accepted(&job))
+    let answer = call.accepted(&job);
+    call.controller
+        .synchronize(guid, None, job, call.caller.identity);
+    Ok(answer)
 }
 
-async fn update(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-    body: Bytes,
-) -> Answer {
-    caller.must_be_admin()?;
-    let wanted: Update = message(&body)?;
+async fn update(call: Call) -> Answer {
+    call.caller.must_be_admin()?;
+    let wanted: Update = call.message()?;
     let change = checked_metadata(wanted.metadata)?;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
     let url = wanted.url.map(checked_url).transpose()?;
     let reads_catalog = url.is_some() || wanted.authentication.is_some();
-    let guid = BrokerGuid::given(&guid);
+    let guid = BrokerGuid::given(call.guid());
     if name.is_none() && !reads_catalog {
-        return controller.0.state.change(|tables| {
-            let broker = tables.brokers.get_mut(&guid).ok_or_else(missing)?;
-            broker.metadata.apply(&change);
-            broker.updated_at = Timestamp::now();
-            Ok(ok(&controller.broker(broker)))
+        return call.change(|tables| {
+            if let Some(broker) = tables.brokers.get_mut(&guid) {
+                broker.metadata.apply(&change);
+                broker.updated_at = Timestamp::now();
+            }
+            call.shown::<Broker>(tables, guid.as_str())
         });
     }
-    let (before, job) = controller.0.state.change(|tables| {
+    let (before, job) = call.change(|tables| {
         if let Some(name) = &name {
             must_be_free(tables, name, &guid)?;
         }
@@ -192,44 +179,40 @@ async fn update(
         } else {
             job.becomes(JobState::Complete);
         }
-        Ok((before, tables.add_job(job)))
+        Ok::<_, Rejection>((before, tables.add_job(job)))
     })?;
+    let answer = call.accepted(&job);
     if reads_catalog {
-        controller.synchronize(guid, Some(before), job.clone(), caller.identity);
+        call.controller
+            .synchronize(guid, Some(before), job, call.caller.identity);
     }
-    Ok(controller.accepted(&job))
+    Ok(answer)
 }
 
-async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    caller.must_be_admin()?;
-    let guid = BrokerGuid::given(&guid);
-    let job = controller.0.state.change(|tables| {
-        let broker = tables.brokers.get(&guid).ok_or_else(missing)?;
+async fn remove(call: Call) -> Answer {
+    call.caller.must_be_admin()?;
+    let guid = BrokerGuid::given(call.guid());
+    let job = call.change(|tables| {
+        let has_instances = tables.broker_has_instances(&guid);
+        let broker = tables.brokers.get_mut(&guid).ok_or_else(missing)?;
         must_be_idle(broker)?;
-        if tables
-            .plans_of(&guid)
-            .any(|plan| tables.has_instances(&plan.guid))
-        {
-            let detail = format!(
+        if has_instances {
+            return Err(ErrorKind::BrokerNotRemovable.with(format!(
                 "Can not remove brokers that have associated service instances: {}",
                 broker.name
-            );
-            return Err(ErrorKind::BrokerNotRemovable.with(detail));
+            )));
         }
-        if let Some(broker) = tables.brokers.get_mut(&guid) {
-            broker.state = BrokerState::Deleting;
-        }
-        Ok(tables.add_job(Job::new(
-            JobOperation::DeleteBroker,
-            JobResource::Broker(guid.clone()),
-        )))
+        broker.state = BrokerState::Deleting;
+        let resource = JobResource::Broker(guid.clone());
+        Ok(tables.add_job(Job::new(JobOperation::DeleteBroker, resource)))
     })?;
-    controller.delete_broker(guid, job.clone());
-    Ok(controller.accepted(&job))
+    let answer = call.accepted(&job);
+    call.controller.delete_broker(guid, job);
+    Ok(answer)
 }
 
 fn missing() -> Rejection {
-    Rejection::no_such("Service broker")
+    Rejection::no_such(Broker::KIND)
 }
 
 fn must_be_free(tables: &Tables, name: &str, but_for: &BrokerGuid) -> Result<(), Rejection> {
@@ -258,24 +241,5 @@ fn checked_url(text: String) -> Result<String, Rejection> {
         _ => Err(Rejection::unprocessable(format!(
             "'{text}' must be a valid url"
         ))),
-    }
-}
-
-impl CloudController {
-    pub(super) fn broker(&self, broker: &Broker) -> Value {
-        let offerings = format!("/v3/service_offerings?service_broker_guids={}", broker.guid);
-        json!({
-            "guid": broker.guid,
-            "created_at": stamp(broker.created_at),
-            "updated_at": stamp(broker.updated_at),
-            "name": broker.name,
-            "url": broker.address.url,
-            "relationships": {},
-            "metadata": metadata(&broker.metadata),
-            "links": {
-                "self": self.link(format_args!("/v3/service_brokers/{}", broker.guid)),
-                "service_offerings": self.link(offerings),
-            },
-        })
     }
 }

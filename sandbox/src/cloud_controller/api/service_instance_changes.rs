@@ -1,51 +1,31 @@
 //! Creating, changing and deleting service instances (`spec/contracts/platform-apis.md`, "Service instances").
 
-use actix_web::{
-    HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, post, resource},
-};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
     Answer,
-    caller::Caller,
+    call::Call,
     instance_rules::{
-        checked_tags, effective, free_name, must_be_usable, needs_broker, ordered_plan,
-        ordered_space,
+        checked_tags, effective, free_name, must_be_free, must_be_usable, needs_broker,
+        orderable_space, ordered_plan,
     },
-    message::{Relation, checked_metadata, checked_name, message},
-    no_content, ok,
-    service_instances::{self, ServiceInstance, found, missing},
+    message::{Relation, checked_metadata, checked_name},
+    no_content,
+    service_instances::{ServiceInstance, missing},
     service_offerings::purges,
 };
 use crate::cloud_controller::{
-    CloudController,
     behaviour::InstanceRow,
     model::{
         Broker, Instance, InstanceGuid, JobOperation, JobResource, Metadata, MetadataChange,
-        OperationKind, OperationState, PlanGuid,
+        OperationKind, OperationState, PlanGuid, Tables, UserProvidedInstance,
     },
     rejection::{ErrorKind, Rejection},
-    work::{Change, NewInstance, must_have_room},
+    work::{Change, NewInstance, Operation, must_have_room},
 };
 
-pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(
-        resource("/v3/service_instances")
-            .route(get().to(service_instances::list))
-            .route(post().to(create)),
-    )
-    .service(
-        resource("/v3/service_instances/{guid}")
-            .route(get().to(service_instances::one))
-            .route(patch().to(update))
-            .route(delete().to(remove)),
-    );
-}
-
-/// The member that distinguishes the two kinds of orders.
 #[derive(Deserialize)]
 struct Order {
     #[serde(rename = "type")]
@@ -80,34 +60,34 @@ struct Relationships {
     service_plan: Relation,
 }
 
-async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
-    let order: Order = message(&body)?;
+pub(super) async fn create(call: Call) -> Answer {
+    let order: Order = call.message()?;
     match order.kind {
-        Kind::UserProvided => controller.create_user_provided(&caller, &body),
-        Kind::Managed => controller.create_managed(&caller, &body),
+        Kind::UserProvided => call.create_user_provided(),
+        Kind::Managed => call.create_managed(),
     }
 }
 
-impl CloudController {
-    fn create_managed(&self, caller: &Caller, body: &[u8]) -> Answer {
-        let wanted: Create = message(body)?;
+impl Call {
+    fn create_managed(self) -> Answer {
+        let wanted: Create = self.message()?;
         let metadata = checked_metadata(wanted.metadata)?;
         let name = checked_name(&wanted.name)?;
         let tags = checked_tags(wanted.tags)?;
-        let plan = PlanGuid::given(&wanted.relationships.service_plan.data.guid);
-        let (operation, new, orphan) = self.0.state.change(|tables| {
-            let space = ordered_space(tables, caller, &wanted.relationships.space.data.guid)?;
-            let ordered = ordered_plan(tables, caller, &plan)?;
-            must_be_usable(tables, ordered, &space)?;
-            if tables.broker_of(ordered).is_none_or(Broker::is_busy) {
+        let relationships = wanted.relationships;
+        let (operation, new, orphan) = self.change(|tables| {
+            let view = self.view(tables);
+            let space = orderable_space(&view, &relationships.space.data.guid)?;
+            let plan = ordered_plan(&view, &relationships.service_plan.data.guid)?;
+            must_be_usable(tables, plan, &space)?;
+            if tables.broker_of(plan).is_none_or(Broker::is_busy) {
                 return Err(Rejection::unprocessable(
                     "The service instance cannot be created because there is an operation in progress for the \
                      service broker.",
                 ));
             }
-            must_have_room(tables, &space, ordered)
-                .map_err(|exceeded| Rejection::unprocessable(exceeded.to_string()))?;
-            let maintenance_info = ordered.maintenance_info.clone();
+            must_have_room(tables, &space, plan).map_err(Rejection::unprocessable)?;
+            let (plan, maintenance_info) = (plan.guid.clone(), plan.maintenance_info.clone());
             let orphan = free_name(tables, &space, &name)?;
             let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
             let now = Timestamp::now();
@@ -127,7 +107,7 @@ impl CloudController {
                 updated_at: now,
             };
             let resource = JobResource::Instance(instance.guid.clone());
-            let new = match self.behaviour().instance_row {
+            let new = match self.controller.behaviour().instance_row {
                 InstanceRow::BeforeCall => {
                     let guid = instance.guid.clone();
                     tables.instances.insert(guid.clone(), instance);
@@ -136,11 +116,11 @@ impl CloudController {
                 InstanceRow::AfterCall => NewInstance::StoredWhenAnswered(Box::new(instance)),
             };
             let job = JobOperation::CreateInstance;
-            let operation = self.begun(tables, job, resource, &last_operation, caller);
-            Ok((operation, new, orphan))
+            Ok((self.begun(tables, job, resource, &last_operation), new, orphan))
         })?;
         if let Some(orphan) = orphan {
-            self.mitigate(orphan, caller.identity.request.clone());
+            self.controller
+                .mitigate(orphan, self.caller.identity.request.clone());
         }
         let answer = self.accepted(&operation.job);
         operation.provision(new, wanted.parameters);
@@ -197,40 +177,32 @@ impl Update {
     }
 }
 
-async fn update(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-    body: Bytes,
-) -> Answer {
-    let begun = controller.0.state.change(|tables| {
-        let instance = match found(tables, &caller, &guid)? {
+pub(super) async fn update(call: Call) -> Answer {
+    let begun = call.change(|tables| {
+        let view = call.view(tables);
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        view.permissions.must_write(tables, instance.space())?;
+        let instance = match instance {
             ServiceInstance::Managed(instance) => instance.clone(),
             ServiceInstance::UserProvided(instance) => {
-                let guid = instance.guid.clone();
-                let permissions = caller.permissions(tables);
-                permissions.must_write(tables, &instance.space)?;
-                let answer = controller.update_user_provided(tables, &guid, &body)?;
-                return Ok(Err(answer));
+                let instance = instance.clone();
+                call.update_user_provided(tables, instance)?;
+                return Ok(None);
             }
         };
-        caller
-            .permissions(tables)
-            .must_write(tables, &instance.space)?;
-        let wanted: Update = message(&body)?;
+        let wanted: Update = call.message()?;
         let is_metadata_only = wanted.is_metadata_only();
-        let change = effective(tables, &caller, &instance, wanted.change()?)?;
+        let change = effective(&view, &instance, wanted.change()?)?;
         let last = &instance.last_operation;
         if last.is(OperationKind::Create, OperationState::Failed) {
             return Err(missing());
         }
         let is_deleting = last.is_running() && last.kind == OperationKind::Delete;
         if last.is_running() && (is_deleting || !is_metadata_only) {
-            let detail = format!(
+            return Err(ErrorKind::AsyncInstanceOperationInProgress.with(format!(
                 "An operation for service instance {} is in progress.",
                 instance.name
-            );
-            return Err(ErrorKind::AsyncInstanceOperationInProgress.with(detail));
+            )));
         }
         if !needs_broker(tables, &instance, &change) {
             if !is_metadata_only {
@@ -240,84 +212,189 @@ async fn update(
                 }
             }
             change.apply_to(tables, &instance.guid);
-            let row = tables.instances.get(&instance.guid).ok_or_else(missing)?;
-            return Ok(Err(ok(&controller.instance(tables, row))));
+            return Ok(None);
         }
+        Ok(Some((
+            call.begun_update(tables, &instance.guid),
+            instance.guid,
+            change,
+        )))
+    })?;
+    let Some((operation, guid, change)) = begun else {
+        return call
+            .controller
+            .0
+            .state
+            .read(|tables| call.shown::<ServiceInstance>(tables, call.guid()));
+    };
+    let answer = call.accepted(&operation.job);
+    operation.update(guid, change);
+    Ok(answer)
+}
+
+impl Call {
+    /// Begins an update of an instance, which becomes its last operation.
+    pub(crate) fn begun_update(&self, tables: &mut Tables, guid: &InstanceGuid) -> Operation {
         let last_operation = tables.operation(OperationKind::Update, OperationState::InProgress);
-        if let Some(row) = tables.instances.get_mut(&instance.guid) {
+        if let Some(row) = tables.instances.get_mut(guid) {
             row.last_operation = last_operation.clone();
         }
-        let resource = JobResource::Instance(instance.guid.clone());
-        let operation = controller.begun(
+        let resource = JobResource::Instance(guid.clone());
+        self.begun(
             tables,
             JobOperation::UpdateInstance,
             resource,
             &last_operation,
-            &caller,
-        );
-        Ok(Ok((operation, instance.guid, change)))
-    })?;
-    Ok(match begun {
-        Err(done) => done,
-        Ok((operation, guid, change)) => {
-            let answer = controller.accepted(&operation.job);
-            operation.update(guid, change);
-            answer
-        }
-    })
-}
+        )
+    }
 
-async fn remove(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let purge = purges(&request)?;
-    let begun = controller.0.state.change(|tables| {
-        let instance = found(tables, &caller, &guid)?;
-        caller
-            .permissions(tables)
-            .must_write(tables, instance.space())?;
-        let instance = match instance {
-            ServiceInstance::UserProvided(instance) => {
-                let guid = instance.guid.clone();
-                tables.forget_instance(&guid);
-                return Ok(None);
-            }
-            ServiceInstance::Managed(instance) if purge => {
-                // The broker is not called, so this is for those who answer for the broker.
-                caller.must_be_admin()?;
-                let guid = instance.guid.clone();
-                tables.forget_instance(&guid);
-                return Ok(None);
-            }
-            ServiceInstance::Managed(instance) => instance,
-        };
-        let last = &instance.last_operation;
-        // A create that the broker is at can be given up.
-        if last.is_running() && !last.is(OperationKind::Create, OperationState::InProgress) {
-            return Err(Rejection::unprocessable(
-                "There is an operation in progress for the service instance.",
-            ));
-        }
-        let guid = instance.guid.clone();
-        // The row keeps its last operation until the broker has taken the delete.
+    /// Begins to delete an instance. The row keeps its last operation until the broker has taken the delete.
+    pub(crate) fn begun_delete(&self, tables: &mut Tables, guid: &InstanceGuid) -> Operation {
         let last_operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
         let resource = JobResource::Instance(guid.clone());
-        let operation = controller.begun(
+        self.begun(
             tables,
             JobOperation::DeleteInstance,
             resource,
             &last_operation,
-            &caller,
-        );
-        Ok(Some((operation, guid)))
+        )
+    }
+}
+
+pub(super) async fn remove(call: Call) -> Answer {
+    let purge = purges(&call.request)?;
+    let begun = call.change(|tables| {
+        let view = call.view(tables);
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        view.permissions.must_write(tables, instance.space())?;
+        let guid = instance.instance_guid().clone();
+        let last = match instance {
+            ServiceInstance::Managed(instance) if !purge => &instance.last_operation,
+            ServiceInstance::Managed(_) => {
+                // The broker is not called, so this is for those who answer for the broker.
+                call.caller.must_be_admin()?;
+                tables.forget_instance(&guid);
+                return Ok(None);
+            }
+            ServiceInstance::UserProvided(_) => {
+                tables.forget_instance(&guid);
+                return Ok(None);
+            }
+        };
+        if last.prevents_delete() {
+            return Err(Rejection::unprocessable(
+                "There is an operation in progress for the service instance.",
+            ));
+        }
+        Ok(Some((call.begun_delete(tables, &guid), guid)))
     })?;
     let Some((operation, guid)) = begun else {
         return Ok(no_content());
     };
-    let answer = controller.accepted(&operation.job);
+    let answer = call.accepted(&operation.job);
     operation.deprovision(guid);
     Ok(answer)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CreateUserProvided {
+    #[serde(rename = "type")]
+    _kind: String,
+    name: String,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    credentials: Map<String, Value>,
+    syslog_drain_url: Option<String>,
+    route_service_url: Option<String>,
+    relationships: UserProvidedRelationships,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UserProvidedRelationships {
+    space: Relation,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UpdateUserProvided {
+    name: Option<String>,
+    tags: Option<Vec<String>>,
+    credentials: Option<Map<String, Value>>,
+    syslog_drain_url: Option<String>,
+    route_service_url: Option<String>,
+    #[serde(default)]
+    metadata: MetadataChange,
+}
+
+/// User-provided instances are made, changed and deleted at once, for no broker knows of them.
+impl Call {
+    fn create_user_provided(&self) -> Answer {
+        let wanted: CreateUserProvided = self.message()?;
+        let change = checked_metadata(wanted.metadata)?;
+        let name = checked_name(&wanted.name)?;
+        let tags = checked_tags(wanted.tags)?;
+        let route_service_url = wanted.route_service_url.map(checked_route_service_url);
+        let route_service_url = route_service_url.transpose()?;
+        self.change(|tables| {
+            let space = orderable_space(&self.view(tables), &wanted.relationships.space.data.guid)?;
+            must_be_free(tables, &space, &name, None)?;
+            let mut last_operation =
+                tables.operation(OperationKind::Create, OperationState::Succeeded);
+            last_operation.description = Some("Operation succeeded".to_owned());
+            let now = Timestamp::now();
+            let instance = UserProvidedInstance {
+                guid: InstanceGuid::random(),
+                space,
+                name,
+                tags,
+                credentials: wanted.credentials,
+                syslog_drain_url: wanted.syslog_drain_url,
+                route_service_url,
+                metadata: Metadata::from(&change),
+                last_operation,
+                created_at: now,
+                updated_at: now,
+            };
+            let guid = instance.guid.clone();
+            tables.user_provided.insert(guid.clone(), instance);
+            self.created::<ServiceInstance>(tables, guid.as_str())
+        })
+    }
+
+    fn update_user_provided(
+        &self,
+        tables: &mut Tables,
+        mut row: UserProvidedInstance,
+    ) -> Result<(), Rejection> {
+        let wanted: UpdateUserProvided = self.message()?;
+        row.metadata.apply(&checked_metadata(wanted.metadata)?);
+        if let Some(name) = &wanted.name {
+            row.name = checked_name(name)?;
+            must_be_free(tables, &row.space, &row.name, Some(&row.guid))?;
+        }
+        row.tags = wanted.tags.map_or(Ok(row.tags), checked_tags)?;
+        row.credentials = wanted.credentials.unwrap_or(row.credentials);
+        row.syslog_drain_url = wanted.syslog_drain_url.or(row.syslog_drain_url);
+        let route_service_url = wanted.route_service_url.map(checked_route_service_url);
+        row.route_service_url = route_service_url.transpose()?.or(row.route_service_url);
+        row.last_operation = tables.operation(OperationKind::Update, OperationState::Succeeded);
+        row.last_operation.description = Some("Operation succeeded".to_owned());
+        row.updated_at = Timestamp::now();
+        tables.user_provided.insert(row.guid.clone(), row);
+        Ok(())
+    }
+}
+
+fn checked_route_service_url(url: String) -> Result<String, Rejection> {
+    let parsed = url::Url::parse(&url);
+    if parsed.is_ok_and(|url| url.scheme() == "https" && url.has_host()) {
+        Ok(url)
+    } else {
+        Err(Rejection::unprocessable("Route service url must be https"))
+    }
 }

@@ -1,46 +1,61 @@
-//! Service instances, to look at (`spec/contracts/platform-apis.md`, "Service instances").
+//! Service instances of both kinds, to look at (`spec/contracts/platform-apis.md`, "Service instances").
 
 use std::collections::BTreeSet;
 
 use actix_web::{
     HttpRequest,
-    web::{Data, Path},
+    web::{ServiceConfig, delete, get, patch, post},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
-    caller::Caller,
-    listing::{Included, Listed},
+    call::{Call, View},
     ok,
-    permissions::Permissions,
-    present::{last_operation, metadata, relation, selected, stamp},
+    present::{last_operation, relation},
     query::Query,
+    resource::{Fields, Included, Listed, Resource, reads},
+    service_instance_changes::{create, remove, update},
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
-        Instance, InstanceGuid, InstanceKey, PlanGuid, SpaceGuid, Tables, UserProvidedInstance,
+        Broker, Instance, InstanceGuid, InstanceKey, Offering, OperationKind, OperationState,
+        Organization, Plan, PlanGuid, Space, SpaceGuid, Tables, UserProvidedInstance,
         UserProvidedKey,
     },
-    rejection::Rejection,
+    rejection::{ErrorKind, Rejection},
 };
 
-const FIELDS: [&str; 5] = [
-    "fields[space]",
-    "fields[space.organization]",
-    "fields[service_plan]",
-    "fields[service_plan.service_offering]",
-    "fields[service_plan.service_offering.service_broker]",
-];
-const FILTERS: [&str; 5] = [
-    "type",
-    "space_guids",
-    "organization_guids",
-    "service_plan_guids",
-    "service_plan_names",
-];
+pub(super) fn routes(app: &mut ServiceConfig) {
+    let one = "/v3/service_instances/{guid}";
+    app.configure(reads::<ServiceInstance>)
+        .route("/v3/service_instances", post().to(create))
+        .route(one, patch().to(update))
+        .route(one, delete().to(remove))
+        .route(
+            "/v3/service_instances/{guid}/parameters",
+            get().to(parameters),
+        )
+        .route(
+            "/v3/service_instances/{guid}/permissions",
+            get().to(permissions),
+        )
+        .route(
+            "/v3/service_instances/{guid}/credentials",
+            get().to(credentials),
+        );
+}
+
+/// `fields[space]` and `fields[space.organization]`, which shared spaces have as well.
+pub(super) const OF_SPACE: Fields = (
+    "space",
+    "spaces",
+    &["guid", "name", "relationships.organization"],
+);
+pub(super) const OF_ORGANIZATION: Fields =
+    ("space.organization", "organizations", &["guid", "name"]);
+const BROKER: &str = "service_plan.service_offering.service_broker";
 
 /// A service instance of either kind.
 #[derive(Clone, Copy)]
@@ -49,125 +64,171 @@ pub(super) enum ServiceInstance<'a> {
     UserProvided(&'a UserProvidedInstance),
 }
 
-pub(super) async fn list(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-) -> Answer {
-    let query = Query::of(&request, &[&FILTERS[..], &FIELDS].concat())?;
-    query.must_be_one_of("type", &["managed", "user-provided"])?;
-    let fields = Fields::of(&query)?;
-    controller.0.state.read(|tables| {
-        let permissions = caller.permissions(tables);
-        let seen = |row: &ServiceInstance<'_>| {
-            row.is_admitted(&query, tables) && row.is_seen(tables, &permissions)
-        };
-        let found = candidates(&query, tables).into_iter().filter(seen);
-        let page = query.page(&controller, found.collect());
-        let included = fields.included(&controller, tables, &page.rows);
-        Ok(ok(&included.beside(page.presented(|instance| {
-            instance.presented(&controller, tables)
-        }))))
-    })
-}
+impl Resource for ServiceInstance<'static> {
+    type Row<'a> = ServiceInstance<'a>;
+    const KIND: &'static str = "Service instance";
+    const PATH: &'static str = "/v3/service_instances";
+    const FILTERS: &'static [&'static str] = &[
+        "type",
+        "space_guids",
+        "organization_guids",
+        "service_plan_guids",
+        "service_plan_names",
+    ];
+    const CHOICES: &'static [(&'static str, &'static [&'static str])] =
+        &[("type", &["managed", "user-provided"])];
+    const FIELDS: &'static [Fields] = &[
+        OF_SPACE,
+        OF_ORGANIZATION,
+        (
+            "service_plan",
+            "service_plans",
+            &["guid", "name", "relationships.service_offering"],
+        ),
+        (
+            "service_plan.service_offering",
+            "service_offerings",
+            &[
+                "guid",
+                "name",
+                "description",
+                "documentation_url",
+                "tags",
+                "relationships.service_broker",
+            ],
+        ),
+        (BROKER, "service_brokers", &["guid", "name"]),
+    ];
 
-pub(super) async fn one(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let query = Query::of_one(&request, &FIELDS)?;
-    let fields = Fields::of(&query)?;
-    controller.0.state.read(|tables| {
-        let instance = found(tables, &caller, &guid)?;
-        Ok(ok(&fields
-            .included(&controller, tables, &[instance])
-            .beside(instance.presented(&controller, tables))))
-    })
-}
-
-/// The instance, of whichever kind, if the caller may see it.
-pub(super) fn found<'a>(
-    tables: &'a Tables,
-    caller: &Caller,
-    guid: &str,
-) -> Result<ServiceInstance<'a>, Rejection> {
-    let permissions = caller.permissions(tables);
-    ServiceInstance::get(tables, &InstanceGuid::given(guid))
-        .filter(|instance| instance.is_seen(tables, &permissions))
-        .ok_or_else(missing)
-}
-
-/// The managed instance, if the caller may see it.
-pub(super) fn visible<'a>(
-    tables: &'a Tables,
-    caller: &Caller,
-    guid: &str,
-) -> Result<&'a Instance, Rejection> {
-    match found(tables, caller, guid)? {
-        ServiceInstance::Managed(instance) => Ok(instance),
-        ServiceInstance::UserProvided(_) => Err(missing()),
-    }
-}
-
-pub(super) fn missing() -> Rejection {
-    Rejection::no_such("Service instance")
-}
-
-/// The instances that may match the query, found by its most selective filter.
-fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<ServiceInstance<'a>> {
-    if let Some(guids) = query.wanted("guids") {
-        let guids: BTreeSet<_> = guids.iter().map(|guid| InstanceGuid::given(guid)).collect();
-        let found = guids
-            .iter()
-            .filter_map(|guid| ServiceInstance::get(tables, guid));
-        return found.collect();
-    }
-    if let Some(guids) = query.wanted("service_plan_guids") {
-        let plans: BTreeSet<_> = guids.iter().map(|guid| PlanGuid::given(guid)).collect();
-        let found = plans
-            .into_iter()
-            .flat_map(|plan| tables.instances.with(InstanceKey::Plan(plan)));
-        return found.map(ServiceInstance::Managed).collect();
-    }
-    let Some(guids) = query.wanted("space_guids") else {
-        let managed = tables.instances.values().map(ServiceInstance::Managed);
-        let others = tables.user_provided.values();
-        return managed
+    fn all<'a>(view: &View<'a>) -> Vec<ServiceInstance<'a>> {
+        let managed = view.tables.instances.values().map(ServiceInstance::Managed);
+        let others = view.tables.user_provided.values();
+        managed
             .chain(others.map(ServiceInstance::UserProvided))
+            .collect()
+    }
+
+    fn get<'a>(view: &View<'a>, guid: &str) -> Option<ServiceInstance<'a>> {
+        ServiceInstance::of(view.tables, guid)
+    }
+
+    fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<ServiceInstance<'a>> {
+        let tables = view.tables;
+        if let Some(guids) = query.wanted("guids") {
+            let guids: BTreeSet<_> = guids.iter().collect();
+            let found = guids
+                .into_iter()
+                .filter_map(|guid| ServiceInstance::of(tables, guid));
+            return found.collect();
+        }
+        if let Some(guids) = query.wanted("service_plan_guids") {
+            let plans: BTreeSet<_> = guids.iter().map(|guid| PlanGuid::given(guid)).collect();
+            let found = plans
+                .into_iter()
+                .flat_map(|plan| tables.instances.with(InstanceKey::Plan(plan)));
+            return found.map(ServiceInstance::Managed).collect();
+        }
+        let Some(guids) = query.wanted("space_guids") else {
+            return Self::all(view);
+        };
+        let spaces: BTreeSet<_> = guids.iter().map(|guid| SpaceGuid::given(guid)).collect();
+        // An instance may be in one of the spaces and shared into another.
+        let managed: BTreeSet<_> = spaces
+            .iter()
+            .flat_map(|space| {
+                [
+                    InstanceKey::Space(space.clone()),
+                    InstanceKey::SharedInto(space.clone()),
+                ]
+            })
+            .flat_map(|key| tables.instances.with(key))
+            .map(|instance| &instance.guid)
             .collect();
-    };
-    let spaces: BTreeSet<_> = guids.iter().map(|guid| SpaceGuid::given(guid)).collect();
-    // An instance may be in one of the spaces and shared into another.
-    let managed: BTreeSet<_> = spaces
-        .iter()
-        .flat_map(|space| {
-            let own = tables.instances.with(InstanceKey::Space(space.clone()));
-            own.chain(
-                tables
-                    .instances
-                    .with(InstanceKey::SharedInto(space.clone())),
+        let managed = managed
+            .into_iter()
+            .filter_map(|guid| tables.instances.get(guid));
+        let others = spaces
+            .into_iter()
+            .flat_map(|space| tables.user_provided.with(UserProvidedKey::Space(space)));
+        managed
+            .map(ServiceInstance::Managed)
+            .chain(others.map(ServiceInstance::UserProvided))
+            .collect()
+    }
+
+    fn sees(view: &View<'_>, row: &ServiceInstance<'_>) -> bool {
+        match row {
+            ServiceInstance::Managed(row) => view.permissions.sees_instance(view.tables, row),
+            ServiceInstance::UserProvided(row) => {
+                view.permissions.sees_space(view.tables, &row.space)
+            }
+        }
+    }
+
+    fn admits(view: &View<'_>, query: &Query, row: &ServiceInstance<'_>) -> bool {
+        let spaces = row.shared_spaces().chain([row.space()]);
+        let (kind, plan) = match row {
+            ServiceInstance::Managed(row) => ("managed", view.tables.plan_of(row)),
+            ServiceInstance::UserProvided(_) => ("user-provided", None),
+        };
+        query.admits("type", kind)
+            && query.admits_any("space_guids", spaces.map(SpaceGuid::as_str))
+            && query.admits("organization_guids", view.organization(row.space()))
+            && query.admits_any(
+                "service_plan_guids",
+                plan.iter().map(|plan| plan.guid.as_str()),
             )
-        })
-        .map(|instance| &instance.guid)
-        .collect();
-    let others = spaces.into_iter().flat_map(|space| {
-        tables
-            .user_provided
-            .with(UserProvidedKey::Space(space))
-            .map(ServiceInstance::UserProvided)
-    });
-    managed
-        .into_iter()
-        .filter_map(|guid| tables.instances.get(guid))
-        .map(ServiceInstance::Managed)
-        .chain(others)
-        .collect()
+            && query.admits_any(
+                "service_plan_names",
+                plan.iter().map(|plan| plan.name.as_str()),
+            )
+    }
+
+    fn body(view: &View<'_>, row: &ServiceInstance<'_>) -> Value {
+        match row {
+            ServiceInstance::Managed(row) => managed(view, row),
+            ServiceInstance::UserProvided(row) => user_provided(view, row),
+        }
+    }
+
+    fn include(view: &View<'_>, query: &Query, row: &ServiceInstance<'_>, beside: &mut Included) {
+        include_space(view, query, row.space(), beside);
+        let ServiceInstance::Managed(instance) = row else {
+            return;
+        };
+        let plan = view.tables.plan_of(instance);
+        let offering = plan.and_then(|plan| view.tables.offering_of(plan));
+        if let Some(plan) = plan {
+            beside.add_fields::<Plan>(view, plan, query.fields("service_plan"));
+        }
+        if let Some(offering) = offering {
+            let fields = query.fields("service_plan.service_offering");
+            beside.add_fields::<Offering>(view, offering, fields);
+            if let Some(broker) = view.tables.brokers.get(&offering.broker) {
+                beside.add_fields::<Broker>(view, broker, query.fields(BROKER));
+            }
+        }
+    }
+}
+
+/// Adds a space and its organization, each with the fields that were asked for.
+pub(super) fn include_space(
+    view: &View<'_>,
+    query: &Query,
+    space: &SpaceGuid,
+    beside: &mut Included,
+) {
+    if let Some(space) = view.tables.spaces.get(space) {
+        beside.add_fields::<Space>(view, space, query.fields("space"));
+    }
+    if let Some(organization) = view.tables.organization_of(space) {
+        let fields = query.fields("space.organization");
+        beside.add_fields::<Organization>(view, organization, fields);
+    }
 }
 
 impl<'a> ServiceInstance<'a> {
-    pub(super) fn get(tables: &'a Tables, guid: &InstanceGuid) -> Option<Self> {
+    pub(super) fn of(tables: &'a Tables, guid: &str) -> Option<Self> {
         let managed = tables.instances.get(guid).map(Self::Managed);
         managed.or_else(|| tables.user_provided.get(guid).map(Self::UserProvided))
     }
@@ -179,72 +240,36 @@ impl<'a> ServiceInstance<'a> {
         }
     }
 
-    fn is_seen(self, tables: &Tables, permissions: &Permissions) -> bool {
+    pub(super) fn instance_guid(self) -> &'a InstanceGuid {
         match self {
-            Self::Managed(instance) => permissions.sees_instance(tables, instance),
-            Self::UserProvided(instance) => permissions.sees_space(tables, &instance.space),
+            Self::Managed(instance) => &instance.guid,
+            Self::UserProvided(instance) => &instance.guid,
         }
     }
 
-    fn is_admitted(&self, query: &Query, tables: &Tables) -> bool {
-        let organization = || {
-            tables
-                .organization_of(self.space())
-                .map_or("", |organization| organization.guid.as_str())
-        };
-        let in_spaces = || match self {
-            Self::Managed(instance) => {
-                let spaces = instance.shared_spaces.iter().chain([&instance.space]);
-                query.admits_any("space_guids", spaces.map(SpaceGuid::as_str))
-            }
-            Self::UserProvided(instance) => query.admits("space_guids", instance.space.as_str()),
-        };
-        let of_plan = || match self {
-            Self::Managed(instance) => {
-                let plan_name = tables.plan_of(instance).map_or("", |plan| &plan.name);
-                query.admits("service_plan_guids", instance.plan.as_str())
-                    && query.admits("service_plan_names", plan_name)
-            }
-            Self::UserProvided(_) => {
-                query.wanted("service_plan_guids").is_none()
-                    && query.wanted("service_plan_names").is_none()
-            }
-        };
-        query.admits_row(self)
-            && query.admits("type", self.kind())
-            && in_spaces()
-            && query.admits_any("organization_guids", std::iter::once_with(organization))
-            && of_plan()
-    }
-
-    fn kind(self) -> &'static str {
+    pub(super) fn instance_name(self) -> &'a str {
         match self {
-            Self::Managed(_) => "managed",
-            Self::UserProvided(_) => "user-provided",
+            Self::Managed(instance) => &instance.name,
+            Self::UserProvided(instance) => &instance.name,
         }
     }
 
-    pub(super) fn presented(self, controller: &CloudController, tables: &Tables) -> Value {
-        match self {
-            Self::Managed(instance) => controller.instance(tables, instance),
-            Self::UserProvided(instance) => controller.user_provided(instance),
-        }
+    pub(super) fn shared_spaces(self) -> impl Iterator<Item = &'a SpaceGuid> {
+        let shared = match self {
+            Self::Managed(instance) => Some(&instance.shared_spaces),
+            Self::UserProvided(_) => None,
+        };
+        shared.into_iter().flatten()
     }
 }
 
 impl Listed for ServiceInstance<'_> {
     fn guid(&self) -> &str {
-        match self {
-            Self::Managed(instance) => instance.guid.as_str(),
-            Self::UserProvided(instance) => instance.guid.as_str(),
-        }
+        self.instance_guid().as_str()
     }
 
     fn name(&self) -> &str {
-        match self {
-            Self::Managed(instance) => &instance.name,
-            Self::UserProvided(instance) => &instance.name,
-        }
+        self.instance_name()
     }
 
     fn created_at(&self) -> Timestamp {
@@ -262,178 +287,113 @@ impl Listed for ServiceInstance<'_> {
     }
 }
 
-/// The fields requested in addition to the instances.
-struct Fields<'a> {
-    space: &'a [String],
-    organization: &'a [String],
-    plan: &'a [String],
-    offering: &'a [String],
-    broker: &'a [String],
+fn managed(view: &View<'_>, row: &Instance) -> Value {
+    let path = format!("/v3/service_instances/{}", row.guid);
+    let plan = view.tables.plan_of(row);
+    let mut body = json!({
+        "name": row.name,
+        "tags": row.tags,
+        "last_operation": last_operation(&row.last_operation),
+        "type": "managed",
+        "maintenance_info": row.maintenance_info.as_ref().map_or_else(|| json!({}), |info| json!(info)),
+        "upgrade_available": plan.is_some_and(|plan| row.upgrade_available(plan)),
+        "dashboard_url": row.dashboard_url,
+        "relationships": {"space": relation(&row.space), "service_plan": relation(&row.plan)},
+        "metadata": row.metadata,
+        "links": links(view, &row.guid, &row.space),
+    });
+    if let Some(noted) = &row.broker_metadata {
+        body["broker_provided_metadata"] = json!(noted);
+    }
+    let links = &mut body["links"];
+    links["service_plan"] = view.link(format_args!("/v3/service_plans/{}", row.plan));
+    links["parameters"] = view.link(format_args!("{path}/parameters"));
+    links["shared_spaces"] = view.link(format_args!("{path}/relationships/shared_spaces"));
+    body
 }
 
-impl<'a> Fields<'a> {
-    fn of(query: &'a Query) -> Result<Self, Rejection> {
-        let offering = [
-            "guid",
-            "name",
-            "description",
-            "documentation_url",
-            "tags",
-            "relationships.service_broker",
-        ];
-        let (plan, broker) = (
-            "service_plan",
-            "service_plan.service_offering.service_broker",
-        );
-        Ok(Self {
-            space: query.fields("space", &["guid", "name", "relationships.organization"])?,
-            organization: query.fields("space.organization", &["guid", "name"])?,
-            plan: query.fields(plan, &["guid", "name", "relationships.service_offering"])?,
-            offering: query.fields("service_plan.service_offering", &offering)?,
-            broker: query.fields(broker, &["guid", "name"])?,
-        })
-    }
-
-    fn included(
-        &self,
-        controller: &CloudController,
-        tables: &Tables,
-        instances: &[ServiceInstance<'_>],
-    ) -> Included {
-        let mut included = Included::default();
-        for (fields, kind) in [
-            (self.space, "spaces"),
-            (self.organization, "organizations"),
-            (self.plan, "service_plans"),
-            (self.offering, "service_offerings"),
-            (self.broker, "service_brokers"),
-        ] {
-            if !fields.is_empty() {
-                included.of(kind);
-            }
-        }
-        for instance in instances {
-            add_location(
-                &mut included,
-                controller,
-                tables,
-                instance.space(),
-                (self.space, self.organization),
-            );
-            let ServiceInstance::Managed(instance) = instance else {
-                continue;
-            };
-            let Some(plan) = tables.plan_of(instance) else {
-                continue;
-            };
-            if !self.plan.is_empty() {
-                included.add("service_plans", plan.guid.as_str(), || {
-                    selected(&controller.plan(tables, plan), self.plan)
-                });
-            }
-            if let Some(offering) = tables
-                .offering_of(plan)
-                .filter(|_| !self.offering.is_empty())
-            {
-                included.add("service_offerings", offering.guid.as_str(), || {
-                    selected(&controller.offering(tables, offering), self.offering)
-                });
-            }
-            if let Some(broker) = tables.broker_of(plan).filter(|_| !self.broker.is_empty()) {
-                included.add("service_brokers", broker.guid.as_str(), || {
-                    selected(&controller.broker(broker), self.broker)
-                });
-            }
-        }
-        included
-    }
+fn user_provided(view: &View<'_>, row: &UserProvidedInstance) -> Value {
+    let mut links = links(view, &row.guid, &row.space);
+    links["credentials"] = view.link(format_args!(
+        "/v3/service_instances/{}/credentials",
+        row.guid
+    ));
+    json!({
+        "name": row.name,
+        "tags": row.tags,
+        "last_operation": last_operation(&row.last_operation),
+        "type": "user-provided",
+        "syslog_drain_url": row.syslog_drain_url,
+        "route_service_url": row.route_service_url,
+        "relationships": {"space": relation(&row.space)},
+        "metadata": row.metadata,
+        "links": links,
+    })
 }
 
-/// Adds a space and its organization, each with the fields that were asked for.
-pub(super) fn add_location(
-    included: &mut Included,
-    controller: &CloudController,
-    tables: &Tables,
-    space: &SpaceGuid,
-    (space_fields, organization_fields): (&[String], &[String]),
-) {
-    let row = tables.spaces.get(space);
-    if let Some(space) = row.filter(|_| !space_fields.is_empty()) {
-        included.add("spaces", space.guid.as_str(), || {
-            selected(&controller.space(space), space_fields)
-        });
-    }
-    let row = tables.organization_of(space);
-    if let Some(organization) = row.filter(|_| !organization_fields.is_empty()) {
-        included.add("organizations", organization.guid.as_str(), || {
-            selected(&controller.organization(organization), organization_fields)
-        });
-    }
+/// The links that instances of both kinds have.
+fn links(view: &View<'_>, guid: &InstanceGuid, space: &SpaceGuid) -> Value {
+    let bindings = |kind: &str| {
+        let path = format!("/v3/service_{kind}_bindings?service_instance_guids={guid}");
+        view.link(path)
+    };
+    json!({
+        "space": view.link(format_args!("/v3/spaces/{space}")),
+        "service_credential_bindings": bindings("credential"),
+        "service_route_bindings": bindings("route"),
+    })
 }
 
-impl CloudController {
-    pub(super) fn instance(&self, tables: &Tables, instance: &Instance) -> Value {
-        let path = format!("/v3/service_instances/{}", instance.guid);
-        let upgrade_available = tables
-            .plan_of(instance)
-            .is_some_and(|plan| instance.upgrade_available(plan));
-        let mut body = json!({
-            "guid": instance.guid,
-            "created_at": stamp(instance.created_at),
-            "updated_at": stamp(instance.updated_at),
-            "name": instance.name,
-            "tags": instance.tags,
-            "last_operation": last_operation(&instance.last_operation),
-            "type": "managed",
-            "maintenance_info": instance.maintenance_info.as_ref().map_or_else(|| json!({}), |info| json!(info)),
-            "upgrade_available": upgrade_available,
-            "dashboard_url": instance.dashboard_url,
-            "relationships": {"space": relation(&instance.space), "service_plan": relation(&instance.plan)},
-            "metadata": metadata(&instance.metadata),
-            "links": self.instance_links(&instance.guid, &instance.space),
-        });
-        if let Some(noted) = &instance.broker_metadata {
-            body["broker_provided_metadata"] =
-                json!({"labels": noted.labels, "attributes": noted.attributes});
+pub(super) fn missing() -> Rejection {
+    Rejection::no_such(ServiceInstance::KIND)
+}
+
+/// Asks the broker, where the offering lets itself be asked.
+async fn parameters(call: Call) -> Answer {
+    let target = call.read(|view| {
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        if !view.permissions.sees_space(view.tables, instance.space()) {
+            return Err(Rejection::not_authorized());
         }
-        let links = &mut body["links"];
-        links["service_plan"] = self.link(format_args!("/v3/service_plans/{}", instance.plan));
-        links["parameters"] = self.link(format_args!("{path}/parameters"));
-        links["shared_spaces"] = self.link(format_args!("{path}/relationships/shared_spaces"));
-        body
-    }
-
-    pub(super) fn user_provided(&self, instance: &UserProvidedInstance) -> Value {
-        let path = format!("/v3/service_instances/{}", instance.guid);
-        let mut body = json!({
-            "guid": instance.guid,
-            "created_at": stamp(instance.created_at),
-            "updated_at": stamp(instance.updated_at),
-            "name": instance.name,
-            "tags": instance.tags,
-            "last_operation": last_operation(&instance.last_operation),
-            "type": "user-provided",
-            "syslog_drain_url": instance.syslog_drain_url,
-            "route_service_url": instance.route_service_url,
-            "relationships": {"space": relation(&instance.space)},
-            "metadata": metadata(&instance.metadata),
-            "links": self.instance_links(&instance.guid, &instance.space),
-        });
-        body["links"]["credentials"] = self.link(format_args!("{path}/credentials"));
-        body
-    }
-
-    /// The links that instances of both kinds have.
-    fn instance_links(&self, guid: &InstanceGuid, space: &SpaceGuid) -> Value {
-        let bindings = |kind: &str| {
-            let path = format!("/v3/service_{kind}_bindings?service_instance_guids={guid}");
-            self.link(path)
+        let ServiceInstance::Managed(instance) = instance else {
+            return Ok(None);
         };
-        json!({
-            "self": self.link(format_args!("/v3/service_instances/{guid}")),
-            "space": self.link(format_args!("/v3/spaces/{space}")),
-            "service_credential_bindings": bindings("credential"),
-            "service_route_bindings": bindings("route"),
-        })
-    }
+        let last = &instance.last_operation;
+        if last.is(OperationKind::Create, OperationState::Failed) {
+            return Err(missing());
+        }
+        Ok(view.tables.fetchable(instance))
+    })?;
+    let Some(target) = target else {
+        return Err(ErrorKind::ParametersNotSupported
+            .with("This service does not support fetching service instance parameters."));
+    };
+    call.fetched_parameters(&target).await
+}
+
+/// The request of a dashboard: whether its user may see and manage the instance. Every user may send it for every
+/// instance.
+async fn permissions(request: HttpRequest) -> Answer {
+    let call = Call::of_any_scope(&request)?;
+    call.read(|view| {
+        let instance = ServiceInstance::of(view.tables, call.guid()).ok_or_else(missing)?;
+        let manages = view.permissions.must_write(view.tables, instance.space());
+        Ok(ok(&json!({
+            "manage": manages.is_ok(),
+            "read": ServiceInstance::sees(view, &instance),
+        })))
+    })
+}
+
+async fn credentials(call: Call) -> Answer {
+    call.read(|view| {
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let ServiceInstance::UserProvided(instance) = instance else {
+            return Err(missing());
+        };
+        if !view.permissions.sees_secrets(&instance.space) {
+            return Err(Rejection::not_authorized());
+        }
+        Ok(ok(&Value::Object(instance.credentials.clone())))
+    })
 }

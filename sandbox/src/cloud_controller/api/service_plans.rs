@@ -1,193 +1,177 @@
-//! Service plans (`spec/contracts/platform-apis.md`, "Offerings and plans").
+//! Service plans and their visibility (`spec/contracts/platform-apis.md`, "Offerings and plans", "Plan visibility").
 
 use std::collections::BTreeSet;
 
-use actix_web::{
-    HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, resource},
-};
+use actix_web::web::{ServiceConfig, delete, get, patch, post};
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
-    caller::{Caller, Visitor},
-    listing::Included,
-    message::{MetadataOnly, checked_metadata, message},
+    call::{Call, View},
+    message::Named,
     no_content, ok,
-    permissions::Permissions,
-    present::{metadata, relation, selected, stamp},
+    present::relation,
     query::Query,
+    resource::{Fields, Included, Labelled, Resource, label, reads},
     service_offerings::broker_name,
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
-        InstanceGuid, Offering, OfferingGuid, OrganizationGuid, Plan, PlanGuid, SpaceGuid, Tables,
+        Broker, Metadata, Offering, OfferingGuid, OrganizationGuid, Plan, PlanGuid, Tables,
         Visibility,
     },
-    rejection::Rejection,
+    rejection::{ErrorKind, Rejection},
 };
 
-const BROKER_FIELDS: &str = "fields[service_offering.service_broker]";
-const WITH_SPACE: &str = "space.organization";
-const WITH_OFFERING: &str = "service_offering";
-const FILTERS: [&str; 11] = [
-    "available",
-    "broker_catalog_ids",
-    "service_broker_guids",
-    "service_broker_names",
-    "service_offering_guids",
-    "service_offering_names",
-    "service_instance_guids",
-    "space_guids",
-    "organization_guids",
-    "include",
-    BROKER_FIELDS,
-];
-
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/v3/service_plans").route(get().to(list)))
-        .service(
-            resource("/v3/service_plans/{guid}")
-                .route(get().to(one))
-                .route(patch().to(update))
-                .route(delete().to(remove)),
+    let one = "/v3/service_plans/{guid}";
+    let visibility = "/v3/service_plans/{guid}/visibility";
+    app.configure(reads::<Plan>)
+        .route(one, patch().to(label::<Plan>))
+        .route(one, delete().to(remove))
+        .route(visibility, get().to(read_visibility))
+        .route(visibility, patch().to(replace_visibility))
+        .route(visibility, post().to(add_visibility))
+        .route(
+            "/v3/service_plans/{guid}/visibility/{organization}",
+            delete().to(withdraw),
         );
 }
 
-async fn list(controller: Data<CloudController>, visitor: Visitor, request: HttpRequest) -> Answer {
-    let query = Query::of(&request, &FILTERS)?;
-    query.must_be_one_of("available", &["true", "false"])?;
-    let beside = Beside::of(&query)?;
-    controller.0.state.read(|tables| {
-        let permissions = visitor.permissions(tables);
-        let seen =
-            |row: &&Plan| admits(&query, tables, row) && sees_plan(permissions.as_ref(), row);
-        let page = query.page(
-            &controller,
-            candidates(&query, tables)
+impl Resource for Plan {
+    type Row<'a> = &'a Self;
+    const KIND: &'static str = "Service plan";
+    const PATH: &'static str = "/v3/service_plans";
+    const PUBLIC: bool = true;
+    const FILTERS: &'static [&'static str] = &[
+        "available",
+        "broker_catalog_ids",
+        "service_broker_guids",
+        "service_broker_names",
+        "service_offering_guids",
+        "service_offering_names",
+        "service_instance_guids",
+        "space_guids",
+        "organization_guids",
+    ];
+    const CHOICES: &'static [(&'static str, &'static [&'static str])] =
+        &[("available", &["true", "false"])];
+    const INCLUDES: &'static [(&'static str, &'static str)] = &[
+        // Plans belong to a space only when their broker does, and all brokers are global.
+        ("space.organization", "spaces"),
+        ("space.organization", "organizations"),
+        ("service_offering", "service_offerings"),
+    ];
+    const FIELDS: &'static [Fields] = &[(
+        "service_offering.service_broker",
+        "service_brokers",
+        &["guid", "name"],
+    )];
+
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
+        view.tables.plans.values().collect()
+    }
+
+    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
+        view.tables.plans.get(guid)
+    }
+
+    fn candidates<'a>(view: &View<'a>, query: &Query) -> Vec<&'a Self> {
+        let tables = view.tables;
+        if let Some(guids) = query.wanted("service_instance_guids") {
+            let instances = guids
+                .iter()
+                .filter_map(|guid| tables.instances.get(guid.as_str()));
+            let plans: BTreeSet<_> = instances.map(|instance| &instance.plan).collect();
+            return plans
                 .into_iter()
-                .filter(seen)
-                .collect(),
-        );
-        let included = beside.included(&controller, tables, &page.rows);
-        Ok(ok(&included.beside(
-            page.presented(|plan| controller.plan(tables, plan)),
-        )))
-    })
-}
-
-async fn one(
-    controller: Data<CloudController>,
-    visitor: Visitor,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let query = Query::of_one(&request, &["include", BROKER_FIELDS])?;
-    let beside = Beside::of(&query)?;
-    controller.0.state.read(|tables| {
-        let plan = tables
-            .plans
-            .get(&PlanGuid::given(&guid))
-            .filter(|row| visitor.sees_plan(tables, row))
-            .ok_or_else(missing)?;
-        let included = beside.included(&controller, tables, &[plan]);
-        Ok(ok(&included.beside(controller.plan(tables, plan))))
-    })
-}
-
-async fn update(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-    body: Bytes,
-) -> Answer {
-    let wanted: MetadataOnly = message(&body)?;
-    let change = checked_metadata(wanted.metadata)?;
-    controller.0.state.change(|tables| {
-        let guid = visible(tables, &caller, &guid)?;
-        caller.must_be_admin()?;
-        let row = tables.plans.get_mut(&guid).ok_or_else(missing)?;
-        row.metadata.apply(&change);
-        row.updated_at = Timestamp::now();
-        let row = row.clone();
-        Ok(ok(&controller.plan(tables, &row)))
-    })
-}
-
-/// Forgets a plan that has no instances.
-async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    controller.0.state.change(|tables| {
-        let guid = visible(tables, &caller, &guid)?;
-        caller.must_be_admin()?;
-        if tables.has_instances(&guid) {
-            return Err(Rejection::unprocessable(
-                "Please delete the service_instances associations for your service_plans.",
-            ));
+                .filter_map(|guid| tables.plans.get(guid))
+                .collect();
         }
-        tables.plans.remove(&guid);
-        Ok(no_content())
-    })
-}
+        if let Some(guids) = query.wanted("service_offering_guids") {
+            let offerings: BTreeSet<_> =
+                guids.iter().map(|guid| OfferingGuid::given(guid)).collect();
+            return offerings
+                .iter()
+                .flat_map(|guid| tables.plans_of_offering(guid))
+                .collect();
+        }
+        Self::all(view)
+    }
 
-fn missing() -> Rejection {
-    Rejection::no_such("Service plan")
-}
+    fn sees(view: &View<'_>, row: &&Self) -> bool {
+        view.permissions.sees_plan(row)
+    }
 
-fn visible(tables: &Tables, caller: &Caller, guid: &str) -> Result<PlanGuid, Rejection> {
-    let guid = PlanGuid::given(guid);
-    tables
-        .plans
-        .get(&guid)
-        .filter(|plan| caller.sees_plan(tables, plan))
-        .ok_or_else(missing)?;
-    Ok(guid)
-}
+    /// All filters but that by instances, which the candidates have passed.
+    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
+        let Some(offering) = view.tables.offering_of(row) else {
+            return false;
+        };
+        query.admits("available", if row.available { "true" } else { "false" })
+            && query.admits("broker_catalog_ids", &row.catalog_id)
+            && query.admits("service_broker_guids", offering.broker.as_str())
+            && query.admits("service_broker_names", broker_name(view.tables, offering))
+            && query.admits("service_offering_guids", offering.guid.as_str())
+            && query.admits("service_offering_names", &offering.name)
+            && usable_in(query, view.tables, &row.visibility)
+    }
 
-/// Whether a plan is visible with these permissions, or without a token.
-pub(super) fn sees_plan(permissions: Option<&Permissions>, plan: &Plan) -> bool {
-    match permissions {
-        Some(permissions) => permissions.sees_plan(plan),
-        None => plan.visibility == Visibility::Public,
+    fn body(view: &View<'_>, row: &&Self) -> Value {
+        let offering = format!("/v3/service_offerings/{}", row.offering);
+        let visibility = format!("/v3/service_plans/{}/visibility", row.guid);
+        json!({
+            "name": row.name,
+            "visibility_type": visibility_type(&row.visibility),
+            "available": row.available,
+            "free": row.free,
+            "costs": costs(row),
+            "description": row.description,
+            "maintenance_info": row.maintenance_info.as_ref().map_or_else(|| json!({}), |info| json!(info)),
+            "broker_catalog": {
+                "id": row.catalog_id,
+                "metadata": row.catalog_metadata,
+                "maximum_polling_duration": row.maximum_polling_duration.map(|limit| limit.as_secs()),
+                "features": {
+                    "bindable": view.tables.is_bindable(row),
+                    "plan_updateable": view.tables.is_updateable(row),
+                },
+            },
+            "schemas": row.parameter_schemas(),
+            "relationships": {"service_offering": relation(&row.offering)},
+            "metadata": row.metadata,
+            "links": {"service_offering": view.link(offering), "visibility": view.link(visibility)},
+        })
+    }
+
+    fn include(view: &View<'_>, query: &Query, row: &&Self, beside: &mut Included) {
+        let Some(offering) = view.tables.offering_of(row) else {
+            return;
+        };
+        if query.includes("service_offering") {
+            beside.add::<Offering>(view, offering);
+        }
+        if let Some(broker) = view.tables.brokers.get(&offering.broker) {
+            let fields = query.fields("service_offering.service_broker");
+            beside.add_fields::<Broker>(view, broker, fields);
+        }
     }
 }
 
-/// The plans that may match the query, found by its most selective filter.
-fn candidates<'a>(query: &Query, tables: &'a Tables) -> Vec<&'a Plan> {
-    if let Some(guids) = query.wanted("service_instance_guids") {
-        let plans: BTreeSet<_> = guids
-            .iter()
-            .filter_map(|guid| Some(&tables.instances.get(&InstanceGuid::given(guid))?.plan))
-            .collect();
-        return plans
-            .into_iter()
-            .filter_map(|guid| tables.plans.get(guid))
-            .collect();
+impl Labelled for Plan {
+    fn may_label(view: &View<'_>, _row: &&Self) -> Result<(), Rejection> {
+        view.caller.must_be_admin()
     }
-    if let Some(guids) = query.wanted("service_offering_guids") {
-        let offerings: BTreeSet<_> = guids.iter().map(|guid| OfferingGuid::given(guid)).collect();
-        return offerings
-            .iter()
-            .flat_map(|guid| tables.plans_of_offering(guid))
-            .collect();
-    }
-    tables.plans.values().collect()
-}
 
-/// All filters but that by instances, which the candidates have passed.
-fn admits(query: &Query, tables: &Tables, plan: &Plan) -> bool {
-    let Some(offering) = tables.offering_of(plan) else {
-        return false;
-    };
-    query.admits_row(&plan)
-        && query.admits("available", if plan.available { "true" } else { "false" })
-        && query.admits("broker_catalog_ids", &plan.catalog_id)
-        && query.admits("service_broker_guids", offering.broker.as_str())
-        && query.admits("service_broker_names", broker_name(tables, offering))
-        && query.admits("service_offering_guids", offering.guid.as_str())
-        && query.admits("service_offering_names", &offering.name)
-        && usable_in(query, tables, &plan.visibility)
+    fn labels<'a>(
+        tables: &'a mut Tables,
+        guid: &str,
+    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)> {
+        let row = tables.plans.get_mut(&PlanGuid::given(guid))?;
+        Some((&mut row.metadata, &mut row.updated_at))
+    }
 }
 
 /// Filters by space and organization let public plans through as well.
@@ -198,126 +182,21 @@ pub(super) fn usable_in(query: &Query, tables: &Tables, visibility: &Visibility)
                 && query.wanted("organization_guids").is_none());
     };
     let of_space = |guid: &String| {
-        let space = tables.spaces.get(&SpaceGuid::given(guid));
+        let space = tables.spaces.get(guid.as_str());
         space.is_some_and(|space| organizations.contains(&space.organization))
     };
-    query.admits_any(
-        "organization_guids",
-        organizations.iter().map(OrganizationGuid::as_str),
-    ) && query
-        .wanted("space_guids")
-        .is_none_or(|guids| guids.iter().any(of_space))
-}
-
-/// The resources to include with plans.
-struct Beside<'a> {
-    with_space: bool,
-    with_offering: bool,
-    broker_fields: &'a [String],
-}
-
-impl<'a> Beside<'a> {
-    fn of(query: &'a Query) -> Result<Self, Rejection> {
-        let include = query.include(&[WITH_SPACE, WITH_OFFERING])?;
-        let wants = |what: &str| include.iter().any(|item| item == what);
-        Ok(Self {
-            with_space: wants(WITH_SPACE),
-            with_offering: wants(WITH_OFFERING),
-            broker_fields: query.fields("service_offering.service_broker", &["guid", "name"])?,
-        })
-    }
-
-    fn included(&self, controller: &CloudController, tables: &Tables, plans: &[&Plan]) -> Included {
-        let mut included = Included::default();
-        if self.with_space {
-            // Plans belong to a space only when their broker does, and all brokers are global.
-            included.of("spaces");
-            included.of("organizations");
-        }
-        let offerings: Vec<&Offering> = plans
-            .iter()
-            .filter_map(|plan| tables.offering_of(plan))
-            .collect();
-        for offering in offerings {
-            if self.with_offering {
-                included.add("service_offerings", offering.guid.as_str(), || {
-                    controller.offering(tables, offering)
-                });
-            }
-            let broker = tables.brokers.get(&offering.broker);
-            if let Some(broker) = broker.filter(|_| !self.broker_fields.is_empty()) {
-                let chosen = || selected(&controller.broker(broker), self.broker_fields);
-                included.add("service_brokers", broker.guid.as_str(), chosen);
-            }
-        }
-        included
-    }
-}
-
-impl CloudController {
-    pub(super) fn plan(&self, tables: &Tables, plan: &Plan) -> Value {
-        let path = format!("/v3/service_plans/{}", plan.guid);
-        let schema = |pointer: &str| {
-            plan.schemas
-                .pointer(pointer)
-                .cloned()
-                .unwrap_or_else(|| json!({}))
-        };
-        json!({
-            "guid": plan.guid,
-            "created_at": stamp(plan.created_at),
-            "updated_at": stamp(plan.updated_at),
-            "name": plan.name,
-            "visibility_type": visibility_type(&plan.visibility),
-            "available": plan.available,
-            "free": plan.free,
-            "costs": costs(plan),
-            "description": plan.description,
-            "maintenance_info": plan.maintenance_info.as_ref().map_or_else(|| json!({}), |info| json!(info)),
-            "broker_catalog": {
-                "id": plan.catalog_id,
-                "metadata": plan.catalog_metadata,
-                "maximum_polling_duration": plan.maximum_polling_duration.map(|limit| limit.as_secs()),
-                "features": {
-                    "bindable": tables.is_bindable(plan),
-                    "plan_updateable": tables.is_updateable(plan),
-                },
-            },
-            "schemas": {
-                "service_instance": {
-                    "create": {"parameters": schema("/service_instance/create/parameters")},
-                    "update": {"parameters": schema("/service_instance/update/parameters")},
-                },
-                "service_binding": {"create": {"parameters": schema("/service_binding/create/parameters")}},
-            },
-            "relationships": {"service_offering": relation(&plan.offering)},
-            "metadata": metadata(&plan.metadata),
-            "links": {
-                "self": self.link(&path),
-                "service_offering": self.link(format_args!("/v3/service_offerings/{}", plan.offering)),
-                "visibility": self.link(format_args!("{path}/visibility")),
-            },
-        })
-    }
-}
-
-pub(super) fn visibility_type(visibility: &Visibility) -> &'static str {
-    match visibility {
-        Visibility::Admin => "admin",
-        Visibility::Public => "public",
-        Visibility::Organizations(_) => "organization",
-    }
+    let spaces = query.wanted("space_guids");
+    let guids = organizations.iter().map(OrganizationGuid::as_str);
+    query.admits_any("organization_guids", guids)
+        && spaces.is_none_or(|guids| guids.iter().any(of_space))
 }
 
 /// One entry per currency of each of the catalog's costs.
 fn costs(plan: &Plan) -> Vec<Value> {
-    let costs = plan
-        .catalog_metadata
-        .get("costs")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
+    let costs = plan.catalog_metadata.get("costs").and_then(Value::as_array);
     costs
+        .into_iter()
+        .flatten()
         .flat_map(|cost| {
             let amounts = cost["amount"].as_object().into_iter().flatten();
             amounts.map(|(currency, amount)| {
@@ -325,4 +204,159 @@ fn costs(plan: &Plan) -> Vec<Value> {
             })
         })
         .collect()
+}
+
+/// Forgets a plan that has no instances.
+async fn remove(call: Call) -> Answer {
+    call.change(|tables| {
+        let guid = changeable(&call, tables)?;
+        if tables.has_instances(&guid) {
+            return Err(Rejection::unprocessable(
+                "Please delete the service_instances associations for your service_plans.",
+            ));
+        }
+        tables.plans.remove(&guid);
+        Ok(no_content())
+    })
+}
+
+/// Only admins change plans, and a plan that the caller does not see is not there.
+fn changeable(call: &Call, tables: &Tables) -> Result<PlanGuid, Rejection> {
+    let guid = call.view(tables).visible::<Plan>(call.guid())?.guid.clone();
+    call.caller.must_be_admin()?;
+    Ok(guid)
+}
+
+async fn read_visibility(call: Call) -> Answer {
+    call.read(|view| {
+        let plan = view.visible::<Plan>(call.guid())?;
+        Ok(ok(&visibility(view.tables, plan)))
+    })
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(rename = "type")]
+    kind: WantedKind,
+    #[serde(default)]
+    organizations: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WantedKind {
+    Admin,
+    Public,
+    Organization,
+    Space,
+}
+
+async fn replace_visibility(call: Call) -> Answer {
+    change_visibility(&call, |wanted, _| wanted)?;
+    read_visibility(call).await
+}
+
+async fn add_visibility(call: Call) -> Answer {
+    let kind = change_visibility(&call, |mut wanted, there| {
+        if let (Visibility::Organizations(more), Visibility::Organizations(there)) =
+            (&mut wanted, there)
+        {
+            more.extend(there.iter().cloned());
+        }
+        wanted
+    })?;
+    Ok(ok(&json!({"type": kind})))
+}
+
+/// Sets the visibility to what becomes of the requested and the present one. Returns its type.
+fn change_visibility(
+    call: &Call,
+    change: impl FnOnce(Visibility, &Visibility) -> Visibility,
+) -> Result<&'static str, Rejection> {
+    call.change(|tables| {
+        let guid = changeable(call, tables)?;
+        let wanted: Wanted = call.message().map_err(|rejection| match rejection.kind() {
+            ErrorKind::UnprocessableEntity => bad_request(&rejection.to_string()),
+            _ => rejection,
+        })?;
+        let wanted = wanted.visibility(tables)?;
+        let plan = tables.plans.get_mut(&guid);
+        let plan = plan.ok_or_else(|| Rejection::no_such(Plan::KIND))?;
+        plan.visibility = change(wanted, &plan.visibility);
+        Ok(visibility_type(&plan.visibility))
+    })
+}
+
+async fn withdraw(call: Call) -> Answer {
+    call.change(|tables| {
+        let plan = changeable(&call, tables)?;
+        let organization = OrganizationGuid::given(call.part("organization"));
+        if !tables.organizations.contains_key(&organization) {
+            return Err(Rejection::no_such("Organization"));
+        }
+        let plan = tables.plans.get_mut(&plan);
+        let plan = plan.ok_or_else(|| Rejection::no_such(Plan::KIND))?;
+        let Visibility::Organizations(organizations) = &mut plan.visibility else {
+            return Err(Rejection::unprocessable(
+                "Cannot delete visibilities from non-org-restricted plans",
+            ));
+        };
+        if !organizations.remove(&organization) {
+            return Err(Rejection::no_such("Service plan visibility"));
+        }
+        if organizations.is_empty() {
+            plan.visibility = Visibility::Admin;
+        }
+        Ok(no_content())
+    })
+}
+
+fn bad_request(detail: &str) -> Rejection {
+    ErrorKind::BadRequest.with(format!("Bad request: {detail}"))
+}
+
+impl Wanted {
+    fn visibility(&self, tables: &Tables) -> Result<Visibility, Rejection> {
+        match self.kind {
+            WantedKind::Admin => Ok(Visibility::Admin),
+            WantedKind::Public => Ok(Visibility::Public),
+            WantedKind::Space => Err(bad_request(
+                "Type must be one of 'public', 'admin', 'organization'",
+            )),
+            WantedKind::Organization => {
+                let guids = self.organizations.iter().map(|named| named.guid.as_str());
+                let guids: BTreeSet<_> = guids.map(OrganizationGuid::given).collect();
+                let mut there = guids
+                    .iter()
+                    .map(|guid| tables.organizations.contains_key(guid));
+                if guids.is_empty() || !there.all(|there| there) {
+                    return Err(bad_request(
+                        "Organizations must be a valid organization list",
+                    ));
+                }
+                Ok(Visibility::Organizations(guids))
+            }
+        }
+    }
+}
+
+fn visibility_type(visibility: &Visibility) -> &'static str {
+    match visibility {
+        Visibility::Admin => "admin",
+        Visibility::Public => "public",
+        Visibility::Organizations(_) => "organization",
+    }
+}
+
+fn visibility(tables: &Tables, plan: &Plan) -> Value {
+    let mut body = json!({"type": visibility_type(&plan.visibility)});
+    if let Visibility::Organizations(guids) = &plan.visibility {
+        let organizations = guids
+            .iter()
+            .filter_map(|guid| tables.organizations.get(guid));
+        body["organizations"] = organizations
+            .map(|organization| json!({"guid": organization.guid, "name": organization.name}))
+            .collect();
+    }
+    body
 }

@@ -4,22 +4,21 @@ use std::collections::BTreeSet;
 
 use actix_web::{
     HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, post, resource},
+    web::{ServiceConfig, delete, get, post},
 };
 use serde_json::{Value, json};
 
 use super::{
     Answer,
-    caller::Caller,
-    listing::Included,
-    message::{Relations, message},
+    call::{Call, View},
+    message::Relations,
     no_content, ok,
     permissions::Permissions,
     query::Query,
-    service_instances::{ServiceInstance, add_location, found, missing, visible},
+    resource::{Fields, Included, Resource, included},
+    service_instances::{OF_ORGANIZATION, OF_SPACE, ServiceInstance, include_space, missing},
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
         Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid, Tables,
         UserProvidedKey, Visibility,
@@ -29,94 +28,98 @@ use crate::cloud_controller::{
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     let all = "/v3/service_instances/{guid}/relationships/shared_spaces";
-    app.service(resource(all).route(get().to(list)).route(post().to(share)))
-        .service(resource(format!("{all}/usage_summary")).route(get().to(usage_summary)))
-        .service(resource(format!("{all}/{{space}}")).route(delete().to(unshare)));
+    app.route(all, get().to(list))
+        .route(all, post().to(share))
+        .route(&format!("{all}/usage_summary"), get().to(usage_summary))
+        .route(&format!("{all}/{{space}}"), delete().to(unshare));
 }
 
-async fn list(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let allowed = ["fields[space]", "fields[space.organization]"];
-    let query = Query::of_one(&request, &allowed)?;
-    let fields = (
-        query.fields("space", &["guid", "name", "relationships.organization"])?,
-        query.fields("space.organization", &["guid", "name"])?,
-    );
-    controller.0.state.read(|tables| {
-        let instance = found(tables, &caller, &guid)?;
-        let mut included = Included::default();
-        if !fields.0.is_empty() {
-            included.of("spaces");
-        }
-        if !fields.1.is_empty() {
-            included.of("organizations");
-        }
-        for space in shared_spaces(instance) {
-            add_location(&mut included, &controller, tables, space, fields);
-        }
-        Ok(ok(&included.beside(controller.shares(instance, &guid))))
+enum Share {}
+
+impl Resource for Share {
+    type Row<'a> = &'a Space;
+    const KIND: &'static str = "Space";
+    const PATH: &'static str = "";
+    const FIELDS: &'static [Fields] = &[OF_SPACE, OF_ORGANIZATION];
+
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Space> {
+        Space::all(view)
+    }
+
+    fn sees(_view: &View<'_>, _row: &&Space) -> bool {
+        true
+    }
+
+    fn body(_view: &View<'_>, row: &&Space) -> Value {
+        json!({"guid": row.guid})
+    }
+
+    fn include(view: &View<'_>, query: &Query, row: &&Space, beside: &mut Included) {
+        include_space(view, query, &row.guid, beside);
+    }
+}
+
+async fn list(request: HttpRequest) -> Answer {
+    let call = Call::of(&request)?;
+    let query = Query::of_one::<Share>(&request)?;
+    call.read(|view| {
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let spaces = instance
+            .shared_spaces()
+            .filter_map(|guid| view.tables.spaces.get(guid));
+        let spaces: Vec<_> = spaces.collect();
+        let included = included::<Share>(view, &query, &spaces);
+        Ok(ok(&included.beside(shares(view, instance))))
     })
 }
 
-async fn usage_summary(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
-        let instance = found(tables, &caller, &guid)?;
-        let bound = |space: &SpaceGuid| match instance {
-            ServiceInstance::Managed(instance) => tables.bound_apps(&instance.guid, space).count(),
-            ServiceInstance::UserProvided(_) => 0,
+async fn usage_summary(call: Call) -> Answer {
+    call.read(|view| {
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let guid = instance.instance_guid();
+        let usage = |space: &SpaceGuid| {
+            let bound = view.tables.bound_apps(guid, space).count();
+            json!({"space": {"guid": space}, "bound_app_count": bound})
         };
-        let summary: Vec<_> = shared_spaces(instance)
-            .map(|space| json!({"space": {"guid": space}, "bound_app_count": bound(space)}))
-            .collect();
         let path = format!("/v3/service_instances/{guid}");
         let shares = format!("{path}/relationships/shared_spaces");
         Ok(ok(&json!({
-            "usage_summary": summary,
+            "usage_summary": instance.shared_spaces().map(usage).collect::<Value>(),
             "links": {
-                "self": controller.link(format_args!("{shares}/usage_summary")),
-                "shared_spaces": controller.link(&shares),
-                "service_instance": controller.link(path),
+                "self": view.link(format_args!("{shares}/usage_summary")),
+                "shared_spaces": view.link(&shares),
+                "service_instance": view.link(path),
             },
         })))
     })
 }
 
-async fn share(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-    body: Bytes,
-) -> Answer {
-    let wanted: Relations = message(&body)?;
-    let wanted: BTreeSet<_> = wanted
+async fn share(call: Call) -> Answer {
+    let wanted: Relations = call.message()?;
+    let wanted = wanted
         .data
         .iter()
-        .map(|space| SpaceGuid::given(&space.guid))
-        .collect();
-    controller.0.state.change(|tables| {
+        .map(|space| SpaceGuid::given(&space.guid));
+    let wanted: BTreeSet<_> = wanted.collect();
+    call.change(|tables| {
         tables.must_be_enabled("service_instance_sharing")?;
-        let permissions = caller.permissions(tables);
-        let ServiceInstance::Managed(instance) = found(tables, &caller, &guid)? else {
+        let view = call.view(tables);
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let ServiceInstance::Managed(instance) = instance else {
             return Err(Rejection::unprocessable(
                 "User-provided services cannot be shared.",
             ));
         };
-        permissions.must_write(tables, &instance.space)?;
-        let spaces = reachable(tables, &permissions, &instance.name, &wanted)?;
+        view.permissions.must_write(tables, &instance.space)?;
+        let spaces = reachable(tables, &view.permissions, &instance.name, &wanted)?;
         must_be_shareable(tables, instance, &spaces)?;
         let guid = instance.guid.clone();
-        let row = tables.instances.get_mut(&guid).ok_or_else(missing)?;
-        row.shared_spaces.extend(wanted);
-        let row = ServiceInstance::Managed(row);
-        Ok(ok(&controller.shares(row, guid.as_str())))
+        if let Some(row) = tables.instances.get_mut(&guid) {
+            row.shared_spaces.extend(wanted);
+        }
+        let view = call.view(tables);
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        Ok(ok(&shares(&view, instance)))
     })
 }
 
@@ -167,11 +170,7 @@ fn must_be_shareable(
     let refuse = |detail: String| Err(Rejection::unprocessable(detail));
     let plan = tables.plan_of(instance).ok_or_else(missing)?;
     let offering = tables.offering_of(plan).ok_or_else(missing)?;
-    if offering
-        .requires
-        .iter()
-        .any(|what| what == "route_forwarding")
-    {
+    if offering.forwards_routes() {
         return refuse("Route services cannot be shared.".to_owned());
     }
     if !offering.is_shareable() {
@@ -244,26 +243,24 @@ fn must_be_shareable(
 }
 
 /// Takes an instance away from a space. The bindings of the apps there go first; the answer waits for the broker.
-async fn unshare(
-    controller: Data<CloudController>,
-    caller: Caller,
-    path: Path<(String, String)>,
-) -> Answer {
-    let (guid, space) = path.into_inner();
-    let (guid, space) = controller.0.state.read(|tables| {
-        let instance = visible(tables, &caller, &guid)?;
-        caller
-            .permissions(tables)
-            .must_write(tables, &instance.space)?;
-        let space = SpaceGuid::given(&space);
-        if tables.spaces.get(&space).is_none() {
+async fn unshare(call: Call) -> Answer {
+    let space = SpaceGuid::given(call.part("space"));
+    let guid = call.read(|view| {
+        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let ServiceInstance::Managed(instance) = instance else {
+            return Err(missing());
+        };
+        view.permissions.must_write(view.tables, &instance.space)?;
+        if !view.tables.spaces.contains_key(&space) {
             return Err(Rejection::unprocessable(format!(
                 "Unable to unshare service instance from space {space}. Ensure the space exists."
             )));
         }
-        Ok((instance.guid.clone(), space))
+        Ok(instance.guid.clone())
     })?;
-    let unshared = controller.unshare_and_wait(guid, space, caller.identity);
+    let unshared = call
+        .controller
+        .unshare_and_wait(guid, space, call.caller.identity);
     match unshared.await {
         Some(Ok(())) => Ok(no_content()),
         Some(Err(reasons)) => {
@@ -278,20 +275,11 @@ async fn unshare(
     }
 }
 
-fn shared_spaces(instance: ServiceInstance<'_>) -> impl Iterator<Item = &SpaceGuid> {
-    let shared = match instance {
-        ServiceInstance::Managed(instance) => Some(&instance.shared_spaces),
-        ServiceInstance::UserProvided(_) => None,
-    };
-    shared.into_iter().flatten()
-}
-
-impl CloudController {
-    fn shares(&self, instance: ServiceInstance<'_>, guid: &str) -> Value {
-        let data: Vec<_> = shared_spaces(instance)
-            .map(|space| json!({"guid": space}))
-            .collect();
-        let path = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
-        json!({"data": data, "links": {"self": self.link(path)}})
-    }
+fn shares(view: &View<'_>, instance: ServiceInstance<'_>) -> Value {
+    let guid = instance.instance_guid();
+    let path = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
+    json!({
+        "data": instance.shared_spaces().map(|space| json!({"guid": space})).collect::<Value>(),
+        "links": {"self": view.link(path)},
+    })
 }

@@ -1,98 +1,90 @@
 //! Spaces.
 
-use actix_web::{
-    HttpRequest,
-    web::{Bytes, Data, Path, ServiceConfig, delete, get, patch, post, resource},
-};
+use actix_web::web::{ServiceConfig, delete, get, patch, post};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
-    caller::Caller,
-    listing::Included,
-    message::{Relation, checked_metadata, checked_name, message},
-    ok,
-    present::{created, metadata, relation, stamp},
+    call::{Call, View},
+    message::{Relation, checked_metadata, checked_name},
+    organizations::{ordered_organization, unassigned},
+    present::relation,
     query::Query,
+    resource::{Included, Resource, nothing_of, reads},
 };
 use crate::cloud_controller::{
-    CloudController,
     model::{
-        Job, JobOperation, JobResource, MetadataChange, OrganizationGuid, Space, SpaceGuid,
-        SpaceKey, Tables,
+        Job, JobOperation, JobResource, MetadataChange, Organization, OrganizationGuid, Space,
+        SpaceGuid, SpaceKey, Tables,
     },
     rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    let all = "/v3/spaces";
-    app.service(resource(all).route(get().to(list)).route(post().to(create)))
-        .service(
-            resource(format!("{all}/{{guid}}"))
-                .route(get().to(one))
-                .route(patch().to(update))
-                .route(delete().to(remove)),
-        )
-        .service(
-            resource(format!("{all}/{{guid}}/relationships/isolation_segment"))
-                .route(get().to(isolation_segment)),
-        )
-        .service(
-            resource(format!("{all}/{{guid}}/running_security_groups"))
-                .route(get().to(security_groups)),
-        )
-        .service(
-            resource(format!("{all}/{{guid}}/staging_security_groups"))
-                .route(get().to(security_groups)),
-        );
+    let one = "/v3/spaces/{guid}";
+    let segment = "/v3/spaces/{guid}/relationships/isolation_segment";
+    // Apps never run, so no security group restricts what they reach.
+    let (running, staging) = (
+        "/v3/spaces/{guid}/running_security_groups",
+        "/v3/spaces/{guid}/staging_security_groups",
+    );
+    app.configure(reads::<Space>)
+        .route("/v3/spaces", post().to(create))
+        .route(one, patch().to(update))
+        .route(one, delete().to(remove))
+        .route(segment, get().to(unassigned::<Space>))
+        .route(running, get().to(nothing_of::<Space>))
+        .route(staging, get().to(nothing_of::<Space>));
 }
 
-async fn list(controller: Data<CloudController>, caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::of(&request, &["organization_guids", "include"])?;
-    let with_organization = !query.include(&["org", "organization"])?.is_empty();
-    controller.0.state.read(|tables| {
-        let permissions = caller.permissions(tables);
-        let seen = |row: &&Space| {
-            query.admits_row(row)
-                && query.admits("organization_guids", row.organization.as_str())
-                && permissions.sees_space(tables, &row.guid)
-        };
-        let page = query.page(&controller, tables.spaces.values().filter(seen).collect());
-        let mut included = Included::default();
-        for space in page.rows.iter().filter(|_| with_organization) {
-            if let Some(organization) = tables.organizations.get(&space.organization) {
-                included.add("organizations", organization.guid.as_str(), || {
-                    controller.organization(organization)
-                });
-            }
-        }
-        Ok(ok(
-            &included.beside(page.presented(|space| controller.space(space)))
-        ))
-    })
-}
+impl Resource for Space {
+    type Row<'a> = &'a Self;
+    const KIND: &'static str = "Space";
+    const PATH: &'static str = "/v3/spaces";
+    const FILTERS: &'static [&'static str] = &["organization_guids"];
+    const INCLUDES: &'static [(&'static str, &'static str)] =
+        &[("org", "organizations"), ("organization", "organizations")];
 
-async fn one(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let query = Query::of_one(&request, &["include"])?;
-    let with_organization = !query.include(&["org", "organization"])?.is_empty();
-    controller.0.state.read(|tables| {
-        let space = visible(tables, &caller, &guid)?;
-        let mut included = Included::default();
-        let organization = tables.organizations.get(&space.organization);
-        if let Some(organization) = organization.filter(|_| with_organization) {
-            included.add("organizations", organization.guid.as_str(), || {
-                controller.organization(organization)
-            });
+    fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
+        view.tables.spaces.values().collect()
+    }
+
+    fn get<'a>(view: &View<'a>, guid: &str) -> Option<&'a Self> {
+        view.tables.spaces.get(guid)
+    }
+
+    fn sees(view: &View<'_>, row: &&Self) -> bool {
+        view.permissions.sees_space(view.tables, &row.guid)
+    }
+
+    fn admits(_view: &View<'_>, query: &Query, row: &&Self) -> bool {
+        query.admits("organization_guids", row.organization.as_str())
+    }
+
+    fn body(view: &View<'_>, row: &&Self) -> Value {
+        let path = format!("/v3/spaces/{}", row.guid);
+        let manifest = view
+            .controller
+            .href(format_args!("{path}/actions/apply_manifest"));
+        json!({
+            "name": row.name,
+            "relationships": {"organization": relation(&row.organization), "quota": {"data": null}},
+            "metadata": row.metadata,
+            "links": {
+                "organization": view.link(format_args!("/v3/organizations/{}", row.organization)),
+                "features": view.link(format_args!("{path}/features")),
+                "apply_manifest": {"href": manifest, "method": "POST"},
+            },
+        })
+    }
+
+    fn include(view: &View<'_>, _query: &Query, row: &&Self, beside: &mut Included) {
+        if let Some(organization) = view.tables.organizations.get(&row.organization) {
+            beside.add::<Organization>(view, organization);
         }
-        Ok(ok(&included.beside(controller.space(space))))
-    })
+    }
 }
 
 #[derive(Deserialize)]
@@ -109,27 +101,22 @@ struct Relationships {
     organization: Relation,
 }
 
-async fn create(controller: Data<CloudController>, caller: Caller, body: Bytes) -> Answer {
-    let wanted: Create = message(&body)?;
+async fn create(call: Call) -> Answer {
+    let wanted: Create = call.message()?;
     let change = checked_metadata(wanted.metadata)?;
     let name = checked_name(&wanted.name)?;
-    let organization = OrganizationGuid::given(&wanted.relationships.organization.data.guid);
-    controller.0.state.change(|tables| {
-        let permissions = caller.permissions(tables);
-        if !tables.organizations.contains_key(&organization)
-            || !permissions.sees_organization(&organization)
-        {
-            return Err(Rejection::unprocessable(
-                "Invalid organization. Ensure the organization exists and you have access to it.",
-            ));
-        }
-        permissions.must_manage_organization(tables, &organization)?;
+    call.change(|tables| {
+        let view = call.view(tables);
+        let organization = &wanted.relationships.organization.data.guid;
+        let organization = ordered_organization(&view, organization, "")?;
+        view.permissions
+            .must_manage_organization(tables, &organization)?;
         must_be_free(tables, &organization, &name)?;
         let mut space = Space::new(organization, name);
         space.metadata.apply(&change);
-        let body = controller.space(&space);
-        tables.spaces.insert(space.guid.clone(), space);
-        Ok(created(&body))
+        let guid = space.guid.clone();
+        tables.spaces.insert(guid.clone(), space);
+        call.created::<Space>(tables, guid.as_str())
     })
 }
 
@@ -141,80 +128,52 @@ struct Update {
     metadata: MetadataChange,
 }
 
-async fn update(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-    body: Bytes,
-) -> Answer {
-    let wanted: Update = message(&body)?;
+async fn update(call: Call) -> Answer {
+    let wanted: Update = call.message()?;
     let change = checked_metadata(wanted.metadata)?;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
-    controller.0.state.change(|tables| {
-        let space = visible(tables, &caller, &guid)?;
+    call.change(|tables| {
+        let view = call.view(tables);
+        let space = view.visible::<Space>(call.guid())?;
         let guid = space.guid.clone();
-        caller.permissions(tables).must_manage(tables, &guid)?;
+        view.permissions.must_manage(tables, &guid)?;
         if let Some(name) = name.as_ref().filter(|name| **name != space.name) {
             must_be_free(tables, &space.organization, name)?;
         }
-        let row = tables.spaces.get_mut(&guid).ok_or_else(missing)?;
-        row.name = name.unwrap_or_else(|| row.name.clone());
-        row.metadata.apply(&change);
-        row.updated_at = Timestamp::now();
-        Ok(ok(&controller.space(row)))
+        if let Some(row) = tables.spaces.get_mut(&guid) {
+            row.name = name.unwrap_or_else(|| row.name.clone());
+            row.metadata.apply(&change);
+            row.updated_at = Timestamp::now();
+        }
+        call.shown::<Space>(tables, guid.as_str())
     })
 }
 
 /// Deletes a space with all that is in it.
-async fn remove(controller: Data<CloudController>, caller: Caller, guid: Path<String>) -> Answer {
-    let (job, guid) = controller.0.state.change(|tables| {
-        let space = visible(tables, &caller, &guid)?;
+async fn remove(call: Call) -> Answer {
+    let (job, guid) = call.change(|tables| {
+        let view = call.view(tables);
+        let space = view.visible::<Space>(call.guid())?;
         let guid = space.guid.clone();
-        caller
-            .permissions(tables)
+        view.permissions
             .must_manage_organization(tables, &space.organization)?;
         let job = Job::new(JobOperation::DeleteSpace, JobResource::Gone);
-        Ok((tables.add_job(job), guid))
+        Ok::<_, Rejection>((tables.add_job(job), guid))
     })?;
-    let answer = controller.accepted(&job);
-    controller.delete_space(job, guid, caller.identity);
+    let answer = call.accepted(&job);
+    call.controller
+        .delete_space(job, guid, call.caller.identity);
     Ok(answer)
 }
 
-/// There is only the shared segment, which needs no assignment.
-async fn isolation_segment(
-    controller: Data<CloudController>,
-    caller: Caller,
-    guid: Path<String>,
-) -> Answer {
-    controller.0.state.read(|tables| {
-        let guid = &visible(tables, &caller, &guid)?.guid;
-        let path = format!("/v3/spaces/{guid}/relationships/isolation_segment");
-        Ok(ok(
-            &json!({"data": null, "links": {"self": controller.link(path)}}),
-        ))
+/// The space of an order, if the caller sees it.
+pub(super) fn ordered_space(view: &View<'_>, guid: &str) -> Result<SpaceGuid, Rejection> {
+    let space = view.visible::<Space>(guid).map(|row| row.guid.clone());
+    space.map_err(|_| {
+        Rejection::unprocessable(
+            "Invalid space. Ensure that the space exists and you have access to it.",
+        )
     })
-}
-
-/// Apps never run, so no security group restricts what they reach.
-async fn security_groups(
-    controller: Data<CloudController>,
-    caller: Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> Answer {
-    let query = Query::of(&request, &[])?;
-    controller.0.state.read(|tables| {
-        visible(tables, &caller, &guid)?;
-        Ok(ok(&query.nothing(&controller)))
-    })
-}
-
-/// The error for an order in a space that the user cannot see.
-pub(super) fn no_such_space() -> Rejection {
-    Rejection::unprocessable(
-        "Invalid space. Ensure that the space exists and you have access to it.",
-    )
 }
 
 fn must_be_free(
@@ -231,38 +190,4 @@ fn must_be_free(
         )));
     }
     Ok(())
-}
-
-fn missing() -> Rejection {
-    Rejection::no_such("Space")
-}
-
-fn visible<'a>(tables: &'a Tables, caller: &Caller, guid: &str) -> Result<&'a Space, Rejection> {
-    tables
-        .spaces
-        .get(&SpaceGuid::given(guid))
-        .filter(|row| caller.sees_space(tables, &row.guid))
-        .ok_or_else(missing)
-}
-
-impl CloudController {
-    pub(super) fn space(&self, space: &Space) -> Value {
-        let path = format!("/v3/spaces/{}", space.guid);
-        json!({
-            "guid": space.guid,
-            "created_at": stamp(space.created_at),
-            "updated_at": stamp(space.updated_at),
-            "name": space.name,
-            "relationships": {"organization": relation(&space.organization), "quota": {"data": null}},
-            "metadata": metadata(&space.metadata),
-            "links": {
-                "self": self.link(&path),
-                "organization": self.link(format_args!("/v3/organizations/{}", space.organization)),
-                "features": self.link(format_args!("{path}/features")),
-                "apply_manifest": {
-                    "href": self.href(format_args!("{path}/actions/apply_manifest")), "method": "POST",
-                },
-            },
-        })
-    }
 }

@@ -24,16 +24,13 @@ pub(super) enum Call<'a> {
 /// What the answer to a change means.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// Done. The members of the body.
     Done(Map<String, Value>),
     /// Begun: poll the last operation.
     Accepted {
-        /// The operation data for polls.
         operation: Option<String>,
         /// The other members of the body.
         body: Map<String, Value>,
     },
-    /// Refused or broken.
     Failed(BrokerFailure, Mitigation),
 }
 

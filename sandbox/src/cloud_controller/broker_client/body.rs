@@ -28,7 +28,6 @@ pub(crate) struct UpdateBody {
     pub(crate) context: Context,
     /// Always there; empty when the user gave none.
     pub(crate) parameters: Map<String, Value>,
-    /// The version alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) maintenance_info: Option<MaintenanceInfo>,
 }

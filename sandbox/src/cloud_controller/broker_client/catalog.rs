@@ -65,7 +65,6 @@ pub(crate) struct RegisteredService {
     pub(crate) name: String,
     /// Whether it has instances, so that it cannot go.
     pub(crate) in_use: bool,
-    /// The plans' ids and names.
     pub(crate) plans: Vec<(String, String)>,
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct BrokerClient(Exchanges);
 pub(crate) struct Identity {
     /// The user who caused the call. Orphan mitigation has none.
     pub(crate) user: Option<String>,
-    /// The id of the request that caused the call.
     pub(crate) request: String,
 }
 
@@ -75,7 +74,6 @@ impl BrokerClient {
         Catalog::answered(self.0.send(broker, request, identity).await)
     }
 
-    /// Orders an instance.
     pub(crate) async fn provision(
         &self,
         target: &Target,
@@ -94,7 +92,6 @@ impl BrokerClient {
         Answer::of(Call::Provision, raw)
     }
 
-    /// Changes an instance.
     pub(crate) async fn update(
         &self,
         target: &Target,
@@ -128,7 +125,6 @@ impl BrokerClient {
         Answer::of(Call::Bind(requires), raw)
     }
 
-    /// Gives an instance or a binding back.
     pub(crate) async fn delete(
         &self,
         target: &Target,
@@ -163,7 +159,6 @@ impl BrokerClient {
         )
     }
 
-    /// Reads an instance or a binding.
     pub(crate) async fn fetch(&self, target: &Target, identity: &Identity) -> Answer {
         let raw = self
             .ask(Method::GET, target, "", &target.query(), identity)

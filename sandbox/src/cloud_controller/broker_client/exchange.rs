@@ -36,12 +36,10 @@ pub(super) struct Exchanges {
     info_location: String,
 }
 
-/// The client for brokers could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("could not set up the client for brokers")]
 pub struct BrokerClientError(#[source] reqwest::Error);
 
-/// A request to a broker.
 pub(super) struct Request<'a, B> {
     pub(super) method: Method,
     pub(super) path: &'a str,

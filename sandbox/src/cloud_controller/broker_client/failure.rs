@@ -7,13 +7,10 @@ use serde_json::{Map, Value};
 
 use super::raw::{RawAnswer, Silence};
 
-/// A longer text is cut.
 const TEXT_LIMIT: usize = 16 * 1024;
-/// To this length.
 const CUT_LENGTH: usize = 8 * 1024;
 const CUT: &str = "...This message has been truncated due to size. To read the full message, check the broker's logs";
 
-/// Why a broker did not do what it was asked to. The text is what the user reads it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct BrokerFailure {
@@ -30,14 +27,12 @@ pub(crate) struct Exchange {
     pub(crate) status: u16,
 }
 
-/// The kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BrokerError {
     /// The broker did not answer in time.
     Timeout,
     /// The broker cannot be reached.
     Unreachable,
-    /// The connection broke.
     Disconnected,
     /// 401.
     AuthenticationFailed,
@@ -170,7 +165,6 @@ impl BrokerFailure {
         Self::of(BrokerError::AnsweredTimeout, timed_out(&answer.url), answer)
     }
 
-    /// The errors that the specification gives a code.
     pub(super) fn coded(answer: &RawAnswer, body: &Map<String, Value>) -> Option<Self> {
         let (kind, text) = match body.get("error")?.as_str()? {
             "AsyncRequired" => (

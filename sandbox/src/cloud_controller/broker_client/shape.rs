@@ -42,14 +42,11 @@ const fn text(name: &'static str) -> Member {
     }
 }
 
-/// The members of the answers that have some.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// To a provision or an update.
     Instance,
     /// A 202 to anything else.
     Accepted,
-    /// A fetched instance or binding.
     Fetched,
 }
 

@@ -17,7 +17,6 @@ pub(crate) struct Broker {
     pub(crate) updated_at: Timestamp,
 }
 
-/// The address and the credentials of a broker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct BrokerAddress {
     pub(crate) url: String,
@@ -28,16 +27,28 @@ pub(crate) struct BrokerAddress {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BrokerState {
-    /// A job reads the catalog.
     Synchronizing,
     Available,
     /// The catalog could not be read, or not be taken. The record stays and can be corrected.
     SynchronizationFailed,
-    /// A job deletes the broker.
     Deleting,
 }
 
 impl Broker {
+    /// A broker whose catalog is still to be read.
+    pub(crate) fn new(name: String, address: BrokerAddress) -> Self {
+        let now = Timestamp::now();
+        Self {
+            guid: BrokerGuid::random(),
+            name,
+            address,
+            state: BrokerState::Synchronizing,
+            metadata: Metadata::default(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// Whether a job works on the broker.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(

@@ -1,6 +1,6 @@
 //! The ids of what a Cloud Controller keeps: one type per kind.
 
-use std::fmt;
+use std::{borrow::Borrow, fmt};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -13,9 +13,8 @@ macro_rules! guids {
         pub(crate) struct $name(String);
 
         impl $name {
-            /// A new one.
             pub(crate) fn random() -> Self {
-                Self(Uuid::new_v4().to_string())
+                Self::given(&Uuid::new_v4().to_string())
             }
 
             /// One as a client wrote it. Whether anything has it is for the tables to say.
@@ -25,6 +24,18 @@ macro_rules! guids {
 
             pub(crate) fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                self.as_str()
             }
         }
 
@@ -45,9 +56,7 @@ guids! {
     BrokerGuid
     OfferingGuid
     PlanGuid
-    /// The broker's service instance id.
     InstanceGuid
-    /// The broker's binding id.
     BindingGuid
     JobGuid
 }

@@ -11,7 +11,6 @@ use crate::store::{Rows, Store, StoreError};
 
 /// A row that is found by more than its guid.
 pub(crate) trait Keyed {
-    /// The key of the index.
     type Key: Ord + Clone;
 
     /// All that this row is found by.
@@ -32,21 +31,21 @@ where
     V: Keyed + Serialize + DeserializeOwned,
 {
     pub(crate) fn open(store: &Store, table: &'static str) -> Result<Self, StoreError> {
-        let rows: Rows<K, V> = Rows::open(store, table)?;
-        let mut index: BTreeMap<_, BTreeSet<K>> = BTreeMap::new();
-        for (guid, row) in rows.iter() {
-            for key in row.keys() {
-                index.entry(key).or_default().insert(guid.clone());
-            }
-        }
-        Ok(Self {
-            rows,
-            index,
+        let mut opened = Self {
+            rows: Rows::open(store, table)?,
+            index: BTreeMap::new(),
             loose: BTreeSet::new(),
-        })
+        };
+        let keys = opened
+            .rows
+            .iter()
+            .map(|(guid, row)| (guid.clone(), row.keys()));
+        for (guid, keys) in keys.collect::<Vec<_>>() {
+            opened.enter(&guid, keys);
+        }
+        Ok(opened)
     }
 
-    /// The rows that are found by this key.
     pub(crate) fn with(&self, key: V::Key) -> impl Iterator<Item = &V> {
         let settled = self.index.get(&key).into_iter().flatten();
         let settled = settled.filter_map(|guid| self.rows.get(guid));
@@ -59,6 +58,26 @@ where
         self.with(key).next().is_some()
     }
 
+    /// The guids of the rows that are found by this key.
+    pub(crate) fn guids_with(&self, key: V::Key) -> Vec<K> {
+        let settled = self.index.get(&key).into_iter().flatten();
+        let is_found = |guid: &&K| {
+            self.rows
+                .get(guid)
+                .is_some_and(|row| row.keys().contains(&key))
+        };
+        settled
+            .chain(self.loose.iter().filter(is_found))
+            .cloned()
+            .collect()
+    }
+
+    pub(crate) fn remove_with(&mut self, key: V::Key) {
+        for guid in self.guids_with(key) {
+            self.remove(&guid);
+        }
+    }
+
     /// The guids of the rows whose keys are not above this one.
     pub(crate) fn up_to(&self, key: &V::Key) -> Vec<K> {
         let found = self.index.range(..=key.clone());
@@ -67,7 +86,7 @@ where
 
     pub(crate) fn insert(&mut self, guid: K, row: V) -> Option<V> {
         let before = self.remove(&guid);
-        self.enter(&guid, &row);
+        self.enter(&guid, row.keys());
         self.rows.insert(guid, row);
         before
     }
@@ -94,16 +113,14 @@ where
     pub(crate) fn save(&mut self) {
         for guid in std::mem::take(&mut self.loose) {
             if let Some(keys) = self.rows.get(&guid).map(Keyed::keys) {
-                for key in keys {
-                    self.index.entry(key).or_default().insert(guid.clone());
-                }
+                self.enter(&guid, keys);
             }
         }
         self.rows.save();
     }
 
-    fn enter(&mut self, guid: &K, row: &V) {
-        for key in row.keys() {
+    fn enter(&mut self, guid: &K, keys: Vec<V::Key>) {
+        for key in keys {
             self.index.entry(key).or_default().insert(guid.clone());
         }
     }

@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AppGuid, BindingGuid, InstanceGuid, Keyed, LastOperation, MaintenanceInfo, Metadata, Plan,
-    PlanGuid, RouteGuid, SpaceGuid,
+    AppGuid, BindingGuid, InstanceGuid, JobOperation, Keyed, LastOperation, MaintenanceInfo,
+    Metadata, Plan, PlanGuid, RouteGuid, SpaceGuid,
 };
 
-/// A service instance that a broker made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Instance {
     pub(crate) guid: InstanceGuid,
@@ -24,7 +23,6 @@ pub(crate) struct Instance {
     /// Further spaces whose members see and bind it.
     pub(crate) shared_spaces: BTreeSet<SpaceGuid>,
     pub(crate) metadata: Metadata,
-    /// The broker's metadata of it.
     pub(crate) broker_metadata: Option<BrokerMetadata>,
     pub(crate) last_operation: LastOperation,
     pub(crate) created_at: Timestamp,
@@ -75,6 +73,24 @@ pub(crate) enum BindingKind {
     App(AppGuid),
     Key,
     Route(RouteGuid),
+}
+
+impl BindingKind {
+    pub(crate) fn creation(&self) -> JobOperation {
+        match self {
+            Self::App(_) => JobOperation::CreateBinding,
+            Self::Key => JobOperation::CreateKey,
+            Self::Route(_) => JobOperation::CreateRouteBinding,
+        }
+    }
+
+    pub(crate) fn deletion(&self) -> JobOperation {
+        match self {
+            Self::App(_) => JobOperation::DeleteBinding,
+            Self::Key => JobOperation::DeleteKey,
+            Self::Route(_) => JobOperation::DeleteRouteBinding,
+        }
+    }
 }
 
 impl Instance {

@@ -66,7 +66,6 @@ pub(crate) enum JobOperation {
     DeleteUser,
 }
 
-/// The subject of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum JobResource {
     Broker(BrokerGuid),
@@ -102,7 +101,6 @@ impl Job {
     }
 }
 
-/// Jobs are found by their age.
 impl Keyed for Job {
     type Key = Timestamp;
 

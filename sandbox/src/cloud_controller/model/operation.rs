@@ -58,6 +58,11 @@ impl LastOperation {
         )
     }
 
+    /// Whether the resource cannot be deleted now. A create that the broker is at can be given up.
+    pub(crate) fn prevents_delete(&self) -> bool {
+        self.is_running() && !self.is(OperationKind::Create, OperationState::InProgress)
+    }
+
     /// Whether this kind of operation ended in this state.
     pub(crate) fn is(&self, kind: OperationKind, state: OperationState) -> bool {
         self.kind == kind && self.state == state

@@ -30,7 +30,6 @@ pub(crate) struct Space {
     pub(crate) guid: SpaceGuid,
     pub(crate) organization: OrganizationGuid,
     pub(crate) name: String,
-    /// The quota of the space.
     #[serde(default)]
     pub(crate) quota: ServiceQuota,
     pub(crate) metadata: Metadata,

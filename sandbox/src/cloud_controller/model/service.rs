@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{BrokerGuid, Keyed, Metadata, OfferingGuid, OrganizationGuid, PlanGuid};
 
@@ -21,14 +21,12 @@ pub(crate) struct Offering {
     pub(crate) features: BTreeSet<Feature>,
     pub(crate) tags: Vec<String>,
     pub(crate) requires: Vec<String>,
-    /// The optional members of the catalog entry.
     pub(crate) catalog_metadata: Map<String, Value>,
     pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
 }
 
-/// A capability of an offering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Feature {
@@ -57,7 +55,6 @@ pub(crate) struct Plan {
     pub(crate) maximum_polling_duration: Option<Duration>,
     pub(crate) maintenance_info: Option<MaintenanceInfo>,
     pub(crate) schemas: Value,
-    /// The optional members of the catalog entry.
     pub(crate) catalog_metadata: Map<String, Value>,
     pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
@@ -71,7 +68,6 @@ pub(crate) struct MaintenanceInfo {
     pub(crate) description: Option<String>,
 }
 
-/// The visibility of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Visibility {
     Admin,
@@ -85,12 +81,34 @@ impl Offering {
         self.features.contains(&feature)
     }
 
+    /// Whether its instances can be bound to routes.
+    pub(crate) fn forwards_routes(&self) -> bool {
+        self.requires.iter().any(|what| what == "route_forwarding")
+    }
+
     /// Whether its instances may be shared into other spaces.
     pub(crate) fn is_shareable(&self) -> bool {
         self.catalog_metadata
             .get("shareable")
             .and_then(Value::as_bool)
             .unwrap_or_default()
+    }
+}
+
+impl Plan {
+    /// The schemas of parameters, empty where the catalog has none.
+    pub(crate) fn parameter_schemas(&self) -> Value {
+        let schema = |order: &str| {
+            let schema = self.schemas.pointer(&format!("/{order}/parameters"));
+            json!({"parameters": schema.unwrap_or(&json!({}))})
+        };
+        json!({
+            "service_instance": {
+                "create": schema("service_instance/create"),
+                "update": schema("service_instance/update"),
+            },
+            "service_binding": {"create": schema("service_binding/create")},
+        })
     }
 }
 

@@ -181,20 +181,22 @@ impl Tables {
         self.bindings.with(BindingKey::Instance(instance.clone()))
     }
 
-    /// The plans of an offering.
     pub(crate) fn plans_of_offering(&self, offering: &OfferingGuid) -> impl Iterator<Item = &Plan> {
         self.plans.with(PlanKey::Offering(offering.clone()))
     }
 
-    /// The plans of a broker.
     pub(crate) fn plans_of(&self, broker: &BrokerGuid) -> impl Iterator<Item = &Plan> {
         self.offerings
             .with(OfferingKey::Broker(broker.clone()))
             .flat_map(|offering| self.plans_of_offering(&offering.guid))
     }
 
+    pub(crate) fn instances_of(&self, plan: &PlanGuid) -> impl Iterator<Item = &Instance> {
+        self.instances.with(InstanceKey::Plan(plan.clone()))
+    }
+
     pub(crate) fn has_instances(&self, plan: &PlanGuid) -> bool {
-        self.instances.has(InstanceKey::Plan(plan.clone()))
+        self.instances_of(plan).next().is_some()
     }
 
     /// The space in which a binding is seen: that of its app, or else that of its instance.
@@ -222,32 +224,30 @@ impl Tables {
             .filter(move |binding| self.space_of(binding) == Some(space))
     }
 
-    /// Removes a broker with its offerings and plans.
+    pub(crate) fn broker_has_instances(&self, broker: &BrokerGuid) -> bool {
+        self.plans_of(broker)
+            .any(|plan| self.has_instances(&plan.guid))
+    }
+
+    pub(crate) fn add_role(&mut self, role: Role) -> RoleGuid {
+        let guid = role.guid.clone();
+        self.roles.insert(guid.clone(), role);
+        guid
+    }
+
     pub(crate) fn forget_broker(&mut self, broker: &BrokerGuid) {
-        let offerings: Vec<_> = self
+        for offering in self
             .offerings
-            .with(OfferingKey::Broker(broker.clone()))
-            .map(|offering| offering.guid.clone())
-            .collect();
-        for offering in offerings {
+            .guids_with(OfferingKey::Broker(broker.clone()))
+        {
             self.forget_offering(&offering);
         }
         self.brokers.remove(broker);
     }
 
-    /// Removes an offering with its plans and their instances.
     pub(crate) fn forget_offering(&mut self, offering: &OfferingGuid) {
-        let plans: Vec<_> = self
-            .plans_of_offering(offering)
-            .map(|plan| plan.guid.clone())
-            .collect();
-        for plan in plans {
-            let instances: Vec<_> = self
-                .instances
-                .with(InstanceKey::Plan(plan.clone()))
-                .map(|instance| instance.guid.clone())
-                .collect();
-            for instance in instances {
+        for plan in self.plans.guids_with(PlanKey::Offering(offering.clone())) {
+            for instance in self.instances.guids_with(InstanceKey::Plan(plan.clone())) {
                 self.forget_instance(&instance);
             }
             self.plans.remove(&plan);
@@ -257,58 +257,24 @@ impl Tables {
 
     /// Removes an instance, whichever kind it is of, with its bindings.
     pub(crate) fn forget_instance(&mut self, instance: &InstanceGuid) {
-        let bindings: Vec<_> = self
-            .bindings_of(instance)
-            .map(|binding| binding.guid.clone())
-            .collect();
-        for binding in bindings {
-            self.bindings.remove(&binding);
-        }
+        self.bindings
+            .remove_with(BindingKey::Instance(instance.clone()));
         self.instances.remove(instance);
         self.user_provided.remove(instance);
     }
 
     /// Removes a space with the apps, routes and roles in it. There must be no service instances.
     pub(crate) fn forget_space(&mut self, space: &SpaceGuid) {
-        let apps: Vec<_> = self
-            .apps
-            .with(AppKey::Space(space.clone()))
-            .map(|app| app.guid.clone())
-            .collect();
-        for app in apps {
-            self.apps.remove(&app);
-        }
-        for route in self.routes_of(space) {
-            self.routes.remove(&route);
-        }
-        let roles: Vec<_> = self
-            .roles
-            .with(RoleKey::Space(space.clone()))
-            .map(|role| role.guid.clone())
-            .collect();
-        for role in roles {
-            self.roles.remove(&role);
-        }
+        self.apps.remove_with(AppKey::Space(space.clone()));
+        self.routes.remove_with(RouteKey::Space(space.clone()));
+        self.roles.remove_with(RoleKey::Space(space.clone()));
         self.spaces.remove(space);
     }
 
     /// Removes an organization and the roles in it. There must be no spaces.
     pub(crate) fn forget_organization(&mut self, organization: &OrganizationGuid) {
-        let roles: Vec<_> = self
-            .roles
-            .with(RoleKey::Organization(organization.clone()))
-            .map(|role| role.guid.clone())
-            .collect();
-        for role in roles {
-            self.roles.remove(&role);
-        }
+        self.roles
+            .remove_with(RoleKey::Organization(organization.clone()));
         self.organizations.remove(organization);
-    }
-
-    fn routes_of(&self, space: &SpaceGuid) -> Vec<RouteGuid> {
-        self.routes
-            .with(RouteKey::Space(space.clone()))
-            .map(|route| route.guid.clone())
-            .collect()
     }
 }

@@ -1,22 +1,22 @@
 //! `/v2/info`, and what is there while v2 is off (`spec/contracts/platform-apis.md`, "Discovery").
 
 use actix_web::{
-    HttpResponse,
-    web::{self, Data, ServiceConfig, get, resource},
+    HttpRequest, HttpResponse,
+    web::{self, Data, ServiceConfig, get},
 };
 use serde_json::json;
 
-use super::{caller::V2Caller, ok};
-use crate::cloud_controller::{CloudController, generation::ApiGeneration};
+use super::ok;
+use crate::cloud_controller::{CloudController, api::Caller, generation::ApiGeneration};
 
 /// The version of v2 that its last releases had.
 pub(crate) const V2_VERSION: &str = "2.293.0";
 
 pub(super) fn routes(generation: ApiGeneration, app: &mut ServiceConfig) {
     if generation == ApiGeneration::V2GoneWithoutTrace {
-        app.service(resource("/info").route(web::to(disabled)));
+        app.route("/info", web::to(disabled));
     } else {
-        app.service(resource("/info").route(get().to(info)));
+        app.route("/info", get().to(info));
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) async fn disabled() -> HttpResponse {
         .body("V2 endpoints disabled")
 }
 
-async fn info(controller: Data<CloudController>, caller: Option<V2Caller>) -> HttpResponse {
+async fn info(controller: Data<CloudController>, request: HttpRequest) -> HttpResponse {
     let settings = &controller.0.settings;
     let reports_version = settings.generation.reports_v2_version();
     let mut body = json!({
@@ -47,7 +47,10 @@ async fn info(controller: Data<CloudController>, caller: Option<V2Caller>) -> Ht
         "api_version": if reports_version { V2_VERSION } else { "" },
         "osbapi_version": "2.15",
     });
-    if let Some(user) = caller.and_then(|caller| caller.identity.user.clone()) {
+    if let Some(user) = Caller::of(&request)
+        .ok()
+        .and_then(|caller| caller.identity.user)
+    {
         body["user"] = user.into();
     }
     ok(&body)

@@ -4,38 +4,35 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | `info` | `/v2/info`, and what is there while v2 is off |
-//! | `listing`, `rejection`, `caller`, `body` | what all routes have in common |
-//! | the others | the routes, one file per kind of resource |
+//! | `resource`, `rejection` | what all routes have in common: lists, filters, pages, errors |
+//! | `kinds` | the members and filters of each kind of resource |
+//! | `services`, `service_brokers` | changes |
 
-mod body;
-mod caller;
 mod info;
-mod listing;
-mod organizations;
-mod plan_visibilities;
+mod kinds;
 mod rejection;
-mod service_bindings;
+mod resource;
 mod service_brokers;
-mod service_instance_changes;
-mod service_instance_routes;
-mod service_instances;
-mod service_keys;
-mod service_plans;
 mod services;
-mod spaces;
 
 use actix_web::{
-    Error, HttpResponse, ResponseError,
-    body::{BoxBody, MessageBody},
-    dev::{HttpServiceFactory, ServiceRequest, ServiceResponse},
-    http::StatusCode,
-    middleware::{Next, from_fn},
-    web::{self, ServiceConfig},
+    HttpResponse,
+    dev::HttpServiceFactory,
+    middleware::from_fn,
+    web::{self, ServiceConfig, delete, get, post, put},
 };
 use serde_json::Value;
 
-use self::rejection::V2Rejection;
-use super::{api::with_request_id, generation::ApiGeneration};
+use self::{
+    kinds::{BoundRoute, PlanVisibility, ServiceBinding, ServiceKey},
+    rejection::V2Rejection,
+    resource::{V2Call, list, list_of, one},
+};
+use super::{
+    api::with_request_id,
+    generation::ApiGeneration,
+    model::{Broker, Instance, Offering, Organization, Plan, Space},
+};
 
 pub(super) use info::V2_VERSION;
 
@@ -56,37 +53,75 @@ pub(super) fn routes(generation: ApiGeneration) -> impl HttpServiceFactory {
     } else {
         scope.default_service(web::to(info::disabled))
     };
-    scope
-        .wrap(from_fn(without_unknown_methods))
-        .wrap(from_fn(with_request_id))
-}
-
-/// A path that is known for another method only is as unknown as any other.
-async fn without_unknown_methods(
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    let response = next.call(request).await?.map_into_boxed_body();
-    Ok(match response.status() {
-        StatusCode::METHOD_NOT_ALLOWED => {
-            response.into_response(V2Rejection::unknown_request("").error_response())
-        }
-        _ => response,
-    })
+    scope.wrap(from_fn(with_request_id))
 }
 
 fn resources(app: &mut ServiceConfig) {
-    app.configure(organizations::routes)
-        .configure(spaces::routes)
-        .configure(services::routes)
-        .configure(service_plans::routes)
-        .configure(plan_visibilities::routes)
-        .configure(service_brokers::routes)
-        .configure(service_instances::routes)
-        .configure(service_instance_changes::routes)
-        .configure(service_instance_routes::routes)
-        .configure(service_bindings::routes)
-        .configure(service_keys::routes);
+    let instance = "/service_instances/{guid}";
+    app.route("/organizations", get().to(list::<Organization>))
+        .route("/organizations/{guid}", get().to(one::<Organization>))
+        .route(
+            "/organizations/{guid}/spaces",
+            get().to(|call: V2Call| list_of::<Organization, Space>(call, "organization_guid")),
+        )
+        .route("/spaces/{guid}", get().to(one::<Space>))
+        .route("/services", get().to(list::<Offering>))
+        .route(
+            "/services/{guid}/service_plans",
+            get().to(|call: V2Call| list_of::<Offering, Plan>(call, "service_guid")),
+        )
+        .route("/service_plans", get().to(list::<Plan>))
+        .route("/service_plans/{guid}", get().to(one::<Plan>))
+        .route("/service_plans/{guid}", put().to(services::update_plan))
+        .route(
+            "/service_plans/{guid}/service_instances",
+            get().to(|call: V2Call| list_of::<Plan, Instance>(call, "service_plan_guid")),
+        )
+        .route(
+            "/service_plan_visibilities",
+            get().to(list::<PlanVisibility>),
+        )
+        .route(
+            "/service_plan_visibilities",
+            post().to(services::create_visibility),
+        )
+        .route(
+            "/service_plan_visibilities/{guid}",
+            delete().to(services::remove_visibility),
+        )
+        .route("/service_brokers", get().to(list::<Broker>))
+        .route("/service_brokers", post().to(service_brokers::create))
+        .route("/service_brokers/{guid}", put().to(service_brokers::update))
+        .route(
+            "/service_brokers/{guid}",
+            delete().to(service_brokers::remove),
+        )
+        .route(instance, get().to(one::<Instance>))
+        .route(instance, put().to(services::update_instance))
+        .route(instance, delete().to(services::remove_instance))
+        .route(
+            "/service_instances/{guid}/service_bindings",
+            get().to(|call: V2Call| {
+                list_of::<Instance, ServiceBinding>(call, "service_instance_guid")
+            }),
+        )
+        .route(
+            "/service_instances/{guid}/service_keys",
+            get().to(|call: V2Call| list_of::<Instance, ServiceKey>(call, "service_instance_guid")),
+        )
+        .route(
+            "/service_instances/{guid}/routes",
+            get().to(|call: V2Call| list_of::<Instance, BoundRoute>(call, "service_instance_guid")),
+        )
+        .route(
+            "/service_instances/{guid}/routes/{route}",
+            delete().to(services::unbind_route),
+        )
+        .route(
+            "/apps/{app}/service_bindings/{guid}",
+            delete().to(services::unbind_app),
+        )
+        .route("/service_keys/{guid}", delete().to(services::remove_key));
 }
 
 fn ok(body: &Value) -> HttpResponse {

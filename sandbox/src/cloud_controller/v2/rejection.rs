@@ -9,7 +9,6 @@ use crate::cloud_controller::{
     rejection::Rejection,
 };
 
-/// A rejected request. The text is the answer to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{description}")]
 pub(super) struct V2Rejection {

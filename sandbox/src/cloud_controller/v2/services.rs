@@ -1,133 +1,279 @@
-//! Services of v2: the offerings of v3.
+//! Changes in v2 of plans, instances and bindings. The broker is called while the request waits.
 
-use actix_web::{
-    HttpRequest,
-    web::{Data, Path, ServiceConfig, get, resource},
-};
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use actix_web::{HttpResponse, http::header::LOCATION};
+use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::{
-    V2Answer,
-    caller::V2Caller,
-    listing::{Resource, Row, V2Query, changed},
+    JSON, V2Answer, created,
+    kinds::{PlanVisibility, ServiceBinding, ServiceKey},
+    no_content,
     rejection::V2Rejection,
-    service_plans,
+    resource::{V2Call, V2Resource, presented, visible},
 };
 use crate::cloud_controller::{
-    CloudController,
-    model::{Feature, Offering, OfferingGuid, Tables},
+    api::{View, effective, needs_broker},
+    broker_client::AcceptsIncomplete,
+    model::{
+        AppGuid, BindingGuid, BindingKind, Instance, InstanceGuid, JobResource, OperationKind,
+        OperationState, OrganizationGuid, Plan, PlanGuid, RouteGuid, Visibility,
+    },
+    work::{Change, FirstAnswer},
 };
 
-const FIELDS: [&str; 5] = [
-    "active",
-    "label",
-    "unique_id",
-    "service_broker_guid",
-    "provider",
-];
-
-pub(super) fn routes(app: &mut ServiceConfig) {
-    app.service(resource("/services").route(get().to(list)))
-        .service(resource("/services/{guid}/service_plans").route(get().to(plans_of)));
+#[derive(Deserialize)]
+struct PlanUpdate {
+    public: Option<bool>,
 }
 
-async fn list(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-) -> V2Answer {
-    let query = V2Query::of(&request, &FIELDS)?;
-    controller.0.state.read(|tables| {
-        let rows = tables
-            .offerings
-            .values()
-            .filter(|row| sees(tables, &caller, row))
-            .map(|row| Row {
-                resource: service(tables, row),
-                fields: vec![
-                    ("active", vec![row.available.to_string()]),
-                    ("label", vec![row.name.clone()]),
-                    ("unique_id", vec![row.catalog_id.clone()]),
-                    ("service_broker_guid", vec![row.broker.to_string()]),
-                    ("provider", Vec::new()),
-                ],
-            });
-        Ok(query.answer(rows))
+/// A plan that is not public is seen by admins, and by the organizations that have a visibility.
+pub(super) async fn update_plan(call: V2Call) -> V2Answer {
+    call.must_be_admin()?;
+    let wanted: PlanUpdate = call.message()?;
+    call.change(|tables| {
+        let guid = PlanGuid::given(call.guid());
+        let row = tables.plans.get_mut(&guid);
+        let row = row.ok_or_else(|| V2Rejection::no_such_plan(call.guid()))?;
+        match (wanted.public, &row.visibility) {
+            (Some(true), _) => row.visibility = Visibility::Public,
+            (Some(false), Visibility::Public) => row.visibility = Visibility::Admin,
+            (Some(false) | None, _) => {}
+        }
+        row.updated_at = Timestamp::now();
+        let view = call.view(tables);
+        Ok(created(&presented::<Plan>(
+            &view,
+            visible::<Plan>(&view, call.guid())?,
+        )))
     })
 }
 
-async fn plans_of(
-    controller: Data<CloudController>,
-    caller: V2Caller,
-    request: HttpRequest,
-    guid: Path<String>,
-) -> V2Answer {
-    let query = V2Query::of(&request, &service_plans::FIELDS)?;
-    controller.0.state.read(|tables| {
-        let offering = visible(tables, &caller, &guid)?;
-        let permissions = caller.permissions(tables);
-        let rows = tables
-            .plans_of_offering(&offering.guid)
-            .filter(|row| permissions.sees_plan(row))
-            .map(|row| service_plans::row(tables, row));
-        Ok(query.answer(rows))
+#[derive(Deserialize)]
+struct NewVisibility {
+    service_plan_guid: String,
+    organization_guid: String,
+}
+
+pub(super) async fn create_visibility(call: V2Call) -> V2Answer {
+    call.must_be_admin()?;
+    let wanted: NewVisibility = call.message()?;
+    let organization = OrganizationGuid::given(&wanted.organization_guid);
+    let plan = PlanGuid::given(&wanted.service_plan_guid);
+    call.change(|tables| {
+        if !tables.organizations.contains_key(&organization) {
+            return Err(V2Rejection::visibility_invalid("organization presence"));
+        }
+        let row = tables.plans.get_mut(&plan);
+        let row = row.ok_or_else(|| V2Rejection::visibility_invalid("service_plan presence"))?;
+        match &mut row.visibility {
+            Visibility::Public => {
+                return Err(V2Rejection::visibility_invalid("service_plan is public"));
+            }
+            Visibility::Admin => {
+                row.visibility = Visibility::Organizations(BTreeSet::from([organization.clone()]));
+            }
+            Visibility::Organizations(organizations) => {
+                if !organizations.insert(organization.clone()) {
+                    return Err(V2Rejection::visibility_taken(
+                        "organization_id and service_plan_id unique",
+                    ));
+                }
+            }
+        }
+        let row = row.clone();
+        let view = call.view(tables);
+        Ok(created(&presented::<PlanVisibility>(
+            &view,
+            (&row, &organization),
+        )))
     })
 }
 
-fn visible<'a>(
-    tables: &'a Tables,
-    caller: &V2Caller,
-    guid: &str,
-) -> Result<&'a Offering, V2Rejection> {
-    tables
-        .offerings
-        .get(&OfferingGuid::given(guid))
-        .filter(|row| sees(tables, caller, row))
-        .ok_or_else(|| V2Rejection::no_such_service(guid))
+pub(super) async fn remove_visibility(call: V2Call) -> V2Answer {
+    call.must_be_admin()?;
+    call.change(|tables| {
+        let view = call.view(tables);
+        let (plan, organization) = visible::<PlanVisibility>(&view, call.guid())?;
+        let (plan, organization) = (plan.guid.clone(), organization.clone());
+        if let Some(plan) = tables.plans.get_mut(&plan)
+            && let Visibility::Organizations(organizations) = &mut plan.visibility
+        {
+            organizations.remove(&organization);
+            if organizations.is_empty() {
+                plan.visibility = Visibility::Admin;
+            }
+        }
+        Ok(no_content())
+    })
 }
 
-/// A service is seen through its plans.
-fn sees(tables: &Tables, caller: &V2Caller, offering: &Offering) -> bool {
-    let permissions = caller.permissions(tables);
-    permissions.sees_everything()
-        || tables
-            .plans_of_offering(&offering.guid)
-            .any(|plan| permissions.sees_plan(plan))
+#[derive(Deserialize)]
+struct InstanceUpdate {
+    maintenance_info: Option<Version>,
 }
 
-fn service(tables: &Tables, offering: &Offering) -> Resource {
-    let url = format!("/v2/services/{}", offering.guid);
-    let metadata = &offering.catalog_metadata;
-    let extra = (!metadata.is_empty()).then(|| Value::Object(metadata.clone()).to_string());
-    let broker = tables.brokers.get(&offering.broker);
-    let entity = json!({
-        "label": offering.name,
-        "provider": null,
-        "url": null,
-        "description": offering.description,
-        "long_description": null,
-        "version": null,
-        "info_url": null,
-        "active": offering.available,
-        "bindable": offering.has(Feature::Bindable),
-        "unique_id": offering.catalog_id,
-        "extra": extra,
-        "tags": offering.tags,
-        "requires": offering.requires,
-        "documentation_url": null,
-        "service_broker_guid": offering.broker,
-        "service_broker_name": broker.map(|broker| &broker.name),
-        "plan_updateable": offering.has(Feature::PlanUpdateable),
-        "bindings_retrievable": offering.has(Feature::BindingsRetrievable),
-        "instances_retrievable": offering.has(Feature::InstancesRetrievable),
-        "allow_context_updates": offering.has(Feature::AllowContextUpdates),
-        "service_plans_url": format!("{url}/service_plans"),
-    });
-    Resource {
-        guid: offering.guid.to_string(),
-        created_at: offering.created_at,
-        updated_at: changed(offering.created_at, offering.updated_at),
-        entity,
-        url,
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+pub(super) async fn update_instance(call: V2Call) -> V2Answer {
+    let wanted: InstanceUpdate = call.message()?;
+    let guid = InstanceGuid::given(call.guid());
+    let begun = call.change(|tables| {
+        let view = call.view(tables);
+        let row = visible::<Instance>(&view, call.guid())?.clone();
+        view.permissions.must_write(tables, &row.space)?;
+        if row.last_operation.is_running() {
+            return Err(V2Rejection::in_progress(&row.name));
+        }
+        let change = Change {
+            maintenance_version: wanted.maintenance_info.map(|info| info.version),
+            ..Change::default()
+        };
+        let change = effective(&view, &row, change)?;
+        if !needs_broker(tables, &row, &change) {
+            change.apply_to(tables, &row.guid);
+            return Ok(None);
+        }
+        Ok(Some((call.begun_update(tables, &row.guid), change)))
+    })?;
+    let answer = match begun {
+        None => Some(FirstAnswer::Done),
+        Some((operation, change)) => {
+            let answer = operation.update_and_wait(guid, change, call.accepts_incomplete());
+            answer.await
+        }
+    };
+    answered(&call, answer, None)
+}
+
+pub(super) async fn remove_instance(call: V2Call) -> V2Answer {
+    if call.is_set("purge") {
+        call.must_be_admin()?;
+        return call.change(|tables| {
+            let guid = visible::<Instance>(&call.view(tables), call.guid())?
+                .guid
+                .clone();
+            tables.forget_instance(&guid);
+            Ok(no_content())
+        });
+    }
+    let (operation, guid, name) = call.change(|tables| {
+        let view = call.view(tables);
+        let row = visible::<Instance>(&view, call.guid())?;
+        view.permissions.must_write(tables, &row.space)?;
+        if row.last_operation.prevents_delete() {
+            return Err(V2Rejection::in_progress(&row.name));
+        }
+        if tables.bindings_of(&row.guid).next().is_some() {
+            return Err(V2Rejection::association_not_empty(
+                "service_bindings, service_keys, and routes associations for your service_instances.",
+            ));
+        }
+        if !row.shared_spaces.is_empty() {
+            return Err(V2Rejection::shared(&row.name));
+        }
+        let (guid, name) = (row.guid.clone(), row.name.clone());
+        Ok((call.begun_delete(tables, &guid), guid, name))
+    })?;
+    let answer = operation
+        .deprovision_and_wait(guid, call.accepts_incomplete())
+        .await;
+    match answer {
+        Some(FirstAnswer::Done) => Ok(no_content()),
+        other => answered(&call, other, Some(&name)),
+    }
+}
+
+/// 201 when it is done, 202 when the broker is at it, both with the instance.
+fn answered(call: &V2Call, answer: Option<FirstAnswer>, deleted: Option<&str>) -> V2Answer {
+    let shown = || {
+        call.read(|view| {
+            let row = visible::<Instance>(view, call.guid())?;
+            Ok::<_, V2Rejection>(presented::<Instance>(view, row))
+        })
+    };
+    match answer {
+        Some(FirstAnswer::Done) => Ok(created(&shown()?)),
+        Some(FirstAnswer::Begun) => {
+            let location = format!("{}/{}", Instance::PATH, call.guid());
+            Ok(HttpResponse::Accepted()
+                .insert_header((LOCATION, location))
+                .content_type(JSON)
+                .body(shown()?.to_string()))
+        }
+        Some(FirstAnswer::Refused(failure)) => Err(V2Rejection::broker(&failure, deleted)),
+        None => Err(V2Rejection::stopping("")),
+    }
+}
+
+pub(super) async fn unbind_app(call: V2Call) -> V2Answer {
+    let app = BindingKind::App(AppGuid::given(call.part("app")));
+    unbind(&call, AcceptsIncomplete::Synchronous, |view| {
+        let row = visible::<ServiceBinding>(view, call.guid())?;
+        if row.kind != app {
+            return Err(V2Rejection::no_such_binding(call.guid()));
+        }
+        Ok(row.guid.clone())
+    })
+    .await
+}
+
+/// Brokers are never given time for keys.
+pub(super) async fn remove_key(call: V2Call) -> V2Answer {
+    unbind(&call, AcceptsIncomplete::Synchronous, |view| {
+        Ok(visible::<ServiceKey>(view, call.guid())?.guid.clone())
+    })
+    .await
+}
+
+pub(super) async fn unbind_route(call: V2Call) -> V2Answer {
+    let (instance, route) = (call.guid(), call.part("route"));
+    let wanted = BindingKind::Route(RouteGuid::given(route));
+    unbind(&call, call.accepts_incomplete(), |view| {
+        let instance_guid = &visible::<Instance>(view, instance)?.guid;
+        let mut bindings = view.tables.bindings_of(instance_guid);
+        let binding = bindings.find(|binding| binding.kind == wanted);
+        let binding = binding.ok_or_else(|| V2Rejection::not_bound(route, instance))?;
+        Ok(binding.guid.clone())
+    })
+    .await
+}
+
+/// Has the broker delete a binding and waits for its answer.
+async fn unbind(
+    call: &V2Call,
+    accepts_incomplete: AcceptsIncomplete,
+    find: impl FnOnce(&View<'_>) -> Result<BindingGuid, V2Rejection>,
+) -> V2Answer {
+    let (operation, guid, name) = call.change(|tables| {
+        let view = call.view(tables);
+        let guid = find(&view)?;
+        let row = tables.bindings.get(&guid);
+        let row = row.ok_or_else(|| V2Rejection::no_such_binding(guid.as_str()))?;
+        let instance = tables.instances.get(&row.instance);
+        let name = instance.map_or_else(String::new, |instance| instance.name.clone());
+        if let Some(space) = tables.space_of(row) {
+            view.permissions.must_operate(tables, space)?;
+        }
+        let instance_is_busy = instance.is_some_and(|row| row.last_operation.is_running());
+        if row.last_operation.is_running() || instance_is_busy {
+            return Err(V2Rejection::in_progress(&name));
+        }
+        let job = row.kind.deletion();
+        // The row keeps its last operation until the broker has taken the delete.
+        let last_operation = tables.operation(OperationKind::Delete, OperationState::InProgress);
+        let resource = JobResource::Binding(guid.clone());
+        let operation = call.begun(tables, job, resource, &last_operation);
+        Ok((operation, guid, name))
+    })?;
+    match operation.unbind_and_wait(guid, accepts_incomplete).await {
+        Some(FirstAnswer::Done) => Ok(no_content()),
+        Some(FirstAnswer::Begun) => Ok(HttpResponse::Accepted().content_type(JSON).body("{}")),
+        Some(FirstAnswer::Refused(failure)) => Err(V2Rejection::broker(&failure, Some(&name))),
+        None => Err(V2Rejection::stopping("")),
     }
 }

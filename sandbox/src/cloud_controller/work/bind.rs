@@ -22,7 +22,6 @@ const DETAILS: [&str; 4] = [
 ];
 
 impl Operation {
-    /// Has a broker create the binding.
     pub(crate) fn bind(self, binding: BindingGuid, parameters: Option<Map<String, Value>>) {
         let controller = self.controller.clone();
         controller.start(async move { self.run_bind(&binding, parameters).await });

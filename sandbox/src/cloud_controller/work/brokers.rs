@@ -83,7 +83,6 @@ impl CloudController {
         taken.await.ok()
     }
 
-    /// Forgets a broker with its offerings and plans.
     pub(crate) fn delete_broker(&self, guid: BrokerGuid, job: JobGuid) {
         let controller = self.clone();
         self.start(async move {

@@ -13,7 +13,6 @@ use crate::cloud_controller::{
 };
 
 impl CloudController {
-    /// Has a job delete a space.
     pub(crate) fn delete_space(&self, job: JobGuid, space: SpaceGuid, identity: Identity) {
         let controller = self.clone();
         self.start(async move {
@@ -22,7 +21,6 @@ impl CloudController {
         });
     }
 
-    /// Has a job delete an organization.
     pub(crate) fn delete_organization(
         &self,
         job: JobGuid,

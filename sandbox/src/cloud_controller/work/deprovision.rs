@@ -67,7 +67,6 @@ impl CloudController {
 }
 
 impl Operation {
-    /// Has the broker delete the instance.
     pub(crate) fn deprovision(self, instance: InstanceGuid) {
         let controller = self.controller.clone();
         controller.start(async move {
@@ -228,7 +227,6 @@ fn refused(name: &str, failure: &BrokerFailure) -> Failure {
     Failure::delete_refused(name, failure)
 }
 
-/// The app and the instance that a binding binds.
 fn names(tables: &Tables, binding: &BindingGuid) -> Option<(Option<String>, String)> {
     let binding = tables.bindings.get(binding)?;
     let app = match &binding.kind {

@@ -38,7 +38,6 @@ impl Tables {
 }
 
 impl CloudController {
-    /// The broker's answer for an instance.
     pub(crate) async fn fetched(
         &self,
         target: &Target,

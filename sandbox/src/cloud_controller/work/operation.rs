@@ -27,7 +27,6 @@ pub(crate) struct Operation {
 pub(super) struct Failure {
     /// The description in the last operation.
     pub(super) description: String,
-    /// The error in the job.
     pub(super) error: Rejection,
 }
 
@@ -74,7 +73,6 @@ impl Operation {
         }
     }
 
-    /// Ends badly.
     pub(super) fn failed(&self, failure: Failure) {
         match self.note(OperationState::Failed, Some(failure.description), |_| {}) {
             Ok(()) => self.job_fails(&failure.error),
@@ -140,7 +138,6 @@ impl Operation {
 }
 
 impl Failure {
-    /// The time for polling is up.
     pub(super) fn timed_out(verb: &str) -> Self {
         Self {
             description: format!("Service Broker failed to {verb} within the required time."),

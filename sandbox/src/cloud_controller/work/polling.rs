@@ -7,12 +7,9 @@ use crate::cloud_controller::broker_client::{Progress, Target};
 
 const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 
-/// An operation that a broker has accepted.
 pub(super) struct Accepted<'a> {
     pub(super) target: &'a Target,
-    /// The operation data that the broker expects.
     pub(super) operation: Option<&'a str>,
-    /// The limit that the plan sets.
     pub(super) limit: Option<Duration>,
     pub(super) first_poll: FirstPoll,
 }
@@ -111,7 +108,6 @@ impl Operation {
     }
 }
 
-/// The pauses between polls.
 #[derive(Default)]
 struct Pauses {
     /// The broker's last `Retry-After`.

@@ -22,7 +22,6 @@ pub(crate) enum NewInstance {
 }
 
 impl Operation {
-    /// Has a broker create the instance.
     pub(crate) fn provision(self, instance: NewInstance, parameters: Option<Map<String, Value>>) {
         let controller = self.controller.clone();
         controller.start(async move {

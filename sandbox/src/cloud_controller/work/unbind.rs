@@ -22,11 +22,9 @@ use crate::cloud_controller::{
 /// The error for a request that would delete a binding while it is created or deleted.
 const IN_PROGRESS: &str = "The delete request was rejected due to an operation being in progress for the service binding.";
 
-/// The outcome of an unbind request to a broker.
 enum Unbound {
     /// It is gone, there and here.
     Gone,
-    /// The broker works asynchronously. Polling continues in the background.
     Begun,
     /// The broker failed: the message for the user, and the reason.
     Refused(String, BrokerFailure),
@@ -34,7 +32,6 @@ enum Unbound {
 
 /// Why a binding is still there after its deletion was asked for on behalf of something greater.
 pub(super) enum StillBound {
-    /// The broker works asynchronously. Polling continues in the background.
     BeingDeleted,
     /// The request could not be sent, or the broker failed: the message for the user.
     Refused(String),
@@ -85,7 +82,6 @@ impl CloudController {
 }
 
 impl Operation {
-    /// Has the broker delete the binding.
     pub(crate) fn unbind(self, binding: BindingGuid) {
         let controller = self.controller.clone();
         controller.start(async move {

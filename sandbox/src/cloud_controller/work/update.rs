@@ -22,9 +22,7 @@ pub(crate) struct Change {
     pub(crate) tags: Option<Vec<String>>,
     pub(crate) parameters: Option<Map<String, Value>>,
     pub(crate) plan: Option<PlanGuid>,
-    /// The version to upgrade to.
     pub(crate) maintenance_version: Option<String>,
-    /// Labels and annotations.
     pub(crate) metadata: MetadataChange,
 }
 
@@ -69,7 +67,6 @@ impl Change {
 }
 
 impl Operation {
-    /// Has the broker change the instance.
     pub(crate) fn update(self, instance: InstanceGuid, change: Change) {
         let controller = self.controller.clone();
         controller.start(async move { self.run_update(&instance, &change, Asker::job()).await });

@@ -19,25 +19,20 @@ use crate::cpi::{
 /// Jobs on a VM do not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A job's program cannot be called.
     #[error("job '{job}' cannot be started")]
     Launch {
         /// Which job.
         job: JobName,
-        /// Why.
         #[source]
         source: LaunchError,
     },
-    /// A job's process could not be started.
     #[error("job '{job}' cannot be started")]
     Start {
         /// Which job.
         job: JobName,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A job's process ended, or did not open its port in time.
     #[error("jobs do not run: {}", names(.jobs))]
     NotRunning {
         /// Which jobs.
@@ -48,18 +43,15 @@ pub enum StartError {
 /// Scripts of jobs did not do what they should. The texts are an agent's.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// A job's script cannot be called.
     #[error("the {script} script of job '{job}' cannot be run")]
     Launch {
         /// Which script.
         script: Script,
         /// Of which job.
         job: JobName,
-        /// Why.
         #[source]
         source: LaunchError,
     },
-    /// Scripts failed.
     #[error("{} of {} {script} scripts failed. Failed Jobs: {}.{}", failed.len(), failed.len() + passed.len(), names(failed), successes(passed))]
     Failed {
         /// Which scripts.
@@ -74,13 +66,10 @@ pub enum ScriptError {
 /// An errand could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ErrandError {
-    /// The job is no errand.
     #[error("job '{0}' is not an errand")]
     NotAnErrand(JobName),
-    /// Its program cannot be called.
     #[error("the errand cannot be run")]
     Launch(#[source] LaunchError),
-    /// It could not be started or watched.
     #[error("the errand could not be run")]
     Run(#[source] io::Error),
 }

@@ -23,7 +23,6 @@ pub use self::{
 };
 use super::{Cpi, Vm, table::Condition};
 
-/// The agent of one VM.
 #[derive(Clone, Copy)]
 pub struct Agent<'a> {
     cpi: &'a Cpi,
@@ -33,17 +32,14 @@ pub struct Agent<'a> {
 /// How long a dead agent is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentTimeouts {
-    /// By a call that wants something done.
     pub call: Duration,
     /// By a call that wants to know how the VM does.
     pub state: Duration,
 }
 
-/// An agent did not answer in time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("agent `{agent_id}` did not answer `{method}` after {} seconds", after.as_secs())]
 pub struct Unresponsive {
-    /// The method in the agent protocol.
     pub method: &'static str,
     /// Which agent.
     pub agent_id: Uuid,
@@ -51,13 +47,10 @@ pub struct Unresponsive {
     pub after: Duration,
 }
 
-/// A call to an agent failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError<E: std::error::Error + 'static> {
-    /// There was no answer.
     #[error(transparent)]
     Unresponsive(#[from] Unresponsive),
-    /// The agent tried, and could not do it.
     #[error(transparent)]
     Failed(E),
 }
@@ -72,7 +65,6 @@ impl Default for AgentTimeouts {
 }
 
 impl Cpi {
-    /// The agent of a VM.
     pub fn agent<'a>(&'a self, vm: &'a Vm) -> Agent<'a> {
         Agent { cpi: self, vm }
     }

@@ -14,7 +14,6 @@ use crate::cpi::{
     table::{Condition, VmRow, Wanted},
 };
 
-/// The report of an agent.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentState {
     /// How the jobs do, all together.
@@ -31,18 +30,15 @@ pub struct AgentState {
 pub enum JobState {
     /// All processes run.
     Running,
-    /// Some process is being started.
     Starting,
     /// Some process does not run.
     Failing,
-    /// The processes were stopped.
     Stopped,
 }
 
 /// How one process does.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProcessView {
-    /// Its name.
     pub name: ProcessName,
     /// How it does.
     pub state: ProcessState,
@@ -52,7 +48,6 @@ pub struct ProcessView {
     pub mem: ProcessMemory,
     /// How much it computes.
     pub cpu: ProcessCpu,
-    /// The job that it belongs to.
     #[serde(skip)]
     pub job: JobName,
     /// Its process id, if it runs.
@@ -72,7 +67,6 @@ pub struct Uptime {
 pub struct ProcessMemory {
     /// In KiB.
     pub kb: u64,
-    /// Of the machine's.
     pub percent: f64,
 }
 
@@ -86,7 +80,6 @@ pub struct ProcessCpu {
 /// How a machine does.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vitals {
-    /// The use of its cores.
     pub cpu: CpuShare,
     /// How full its disks are.
     pub disk: Disks,
@@ -103,18 +96,14 @@ pub struct Vitals {
 /// The use of a machine's cores, in percent since its start.
 #[derive(Clone, Debug, Serialize)]
 pub struct CpuShare {
-    /// In the kernel.
     pub sys: String,
-    /// In programs.
     pub user: String,
-    /// Waiting for disks.
     pub wait: String,
 }
 
 /// How full the disks of a VM are.
 #[derive(Clone, Debug, Serialize)]
 pub struct Disks {
-    /// The disk that is deleted with the VM.
     pub ephemeral: DiskUse,
     /// The persistent disk, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,7 +115,6 @@ pub struct Disks {
 /// How full a disk is.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskUse {
-    /// Of its inodes.
     pub inode_percent: String,
     /// Of its blocks.
     pub percent: String,
@@ -135,7 +123,6 @@ pub struct DiskUse {
 /// How full a memory is.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryUse {
-    /// In KiB.
     pub kb: String,
     /// Of all there is.
     pub percent: String,

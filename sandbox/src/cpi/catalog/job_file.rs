@@ -31,7 +31,6 @@ struct RawJob {
     consumes: Vec<Consumed>,
     #[serde(default)]
     properties: BTreeMap<String, Property>,
-    /// Template file ⇒ rendered file.
     #[serde(default)]
     templates: BTreeMap<String, RawTemplate>,
     #[serde(default)]
@@ -90,7 +89,6 @@ struct RawProgram {
     timeout_in_seconds: u64,
 }
 
-/// Reads the job in this folder.
 pub(super) fn read(folder: &Path) -> Result<Job, CatalogError> {
     let path = folder.join(SPEC);
     let raw: RawJob = yaml::from_str(&text(&path)?).map_err(|source| CatalogError::Parse {
@@ -129,7 +127,6 @@ pub(super) fn read(folder: &Path) -> Result<Job, CatalogError> {
 }
 
 impl RawJob {
-    /// Checks that need several keys together.
     fn check(&self, folder: &Path) -> Result<(), String> {
         if folder
             .file_name()

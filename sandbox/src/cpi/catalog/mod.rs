@@ -29,15 +29,11 @@ pub struct JobCatalog {
 pub struct Job {
     /// The job's name, which is also its folder's.
     pub name: JobName,
-    /// The links that it provides.
     pub provides: Vec<Provided>,
-    /// The links that it needs.
     pub consumes: Vec<Consumed>,
     /// The properties that it declares, by dotted path. Only these reach its templates.
     pub properties: BTreeMap<String, Property>,
-    /// The files that are rendered into the job's folder.
     pub templates: Vec<Template>,
-    /// The requirements of its programs on the machine.
     pub requirements: Requirements,
     /// Programs that run to their end at certain moments of the job's life.
     pub scripts: BTreeMap<Script, Program>,
@@ -47,13 +43,11 @@ pub struct Job {
     pub errand: Option<Program>,
 }
 
-/// The requirements of a job's programs on the machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Requirements {
     /// Folders that are searched for programs before the `PATH`. A `*` matches any name; of several folders, the one
     /// with the highest number comes first.
     pub search: Vec<String>,
-    /// The Debian packages that bring the programs.
     pub packages: Vec<String>,
     /// Whether the programs run as root.
     pub as_root: AsRoot,
@@ -62,10 +56,8 @@ pub struct Requirements {
 /// Whether a job's programs run as root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AsRoot {
-    /// They do.
     #[default]
     Accepted,
-    /// They refuse to.
     Refused,
 }
 
@@ -85,7 +77,6 @@ pub enum Script {
     PostStop,
 }
 
-/// A long-lived process.
 #[derive(Debug)]
 pub struct Process {
     /// The name under which it is listed.
@@ -104,7 +95,6 @@ pub struct Process {
     pub stop_within: Duration,
 }
 
-/// The signal that asks a process to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StopSignal {
@@ -117,7 +107,6 @@ pub enum StopSignal {
     Quit,
 }
 
-/// A program that runs to its end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// The program and its arguments; in the catalog each is a template.
@@ -126,22 +115,17 @@ pub struct Program {
     pub timeout: Duration,
 }
 
-/// A file that is rendered into the job's folder.
 #[derive(Debug)]
 pub struct Template {
-    /// The name of the rendered file.
     pub to: String,
-    /// Its permissions.
     pub mode: u32,
     /// The template's text (Tera).
     pub text: String,
 }
 
-/// A link that a job provides.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provided {
-    /// The link's name.
     pub name: String,
     /// The link's type, by which consumers find it.
     #[serde(rename = "type")]
@@ -151,13 +135,11 @@ pub struct Provided {
     pub properties: Vec<String>,
 }
 
-/// A link that a job needs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consumed {
     /// The name under which templates find it.
     pub name: String,
-    /// The link's type.
     #[serde(rename = "type")]
     pub kind: String,
     /// Whether the job does without when there is none.
@@ -165,11 +147,9 @@ pub struct Consumed {
     pub optional: bool,
 }
 
-/// A property that a job declares.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Property {
-    /// The description.
     pub description: String,
     /// Its value where the manifest has none.
     #[serde(default)]
@@ -179,32 +159,22 @@ pub struct Property {
 /// The job catalog cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// A file or folder cannot be read.
     #[error("could not read `{path}`")]
     Read {
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A `job.yml` is no YAML, or has an unknown or missing key.
     #[error("`{path}` is not a job of the catalog")]
     Parse {
-        /// Which.
         path: PathBuf,
-        /// Where and why.
         #[source]
         source: yaml::Error,
     },
     /// A `job.yml` has the right keys, but they contradict each other.
     #[error("`{path}` {error}")]
-    Contradiction {
-        /// Which.
-        path: PathBuf,
-        /// The contradiction.
-        error: String,
-    },
+    Contradiction { path: PathBuf, error: String },
 }
 
 impl JobCatalog {
@@ -234,7 +204,6 @@ impl JobCatalog {
         Ok(all)
     }
 
-    /// The job of this name.
     pub fn job(&self, name: &str) -> Option<&Arc<Job>> {
         self.jobs.get(name)
     }

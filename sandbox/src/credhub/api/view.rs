@@ -24,7 +24,6 @@ pub(super) fn ok(body: &impl Serialize) -> HttpResponse {
     HttpResponse::Ok().content_type(JSON).json(body)
 }
 
-/// A version of a credential.
 pub(super) fn credential(stored: &Stored, occasion: Occasion) -> Value {
     let version = &stored.version;
     let mut shown = Map::new();

@@ -9,7 +9,6 @@ const DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
 const NAME_LENGTH: usize = 253;
 const LABEL_LENGTH: usize = 63;
 
-/// The parameters of a certificate's generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::credhub) struct CertificateParameters {
     pub(in crate::credhub) subject: Subject,
@@ -17,14 +16,12 @@ pub(in crate::credhub) struct CertificateParameters {
     pub(in crate::credhub) days: u32,
     pub(in crate::credhub) is_ca: bool,
     pub(in crate::credhub) self_signed: bool,
-    /// The credential that signs.
     pub(in crate::credhub) ca_name: Option<CredentialName>,
     pub(in crate::credhub) alternative_names: Vec<String>,
     pub(in crate::credhub) extended_key_usage: Vec<ExtendedKeyUse>,
     pub(in crate::credhub) key_usage: BTreeSet<KeyUse>,
 }
 
-/// The subject of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::credhub) struct Subject {
     pub(in crate::credhub) common_name: Option<String>,
@@ -35,7 +32,6 @@ pub(in crate::credhub) struct Subject {
     pub(in crate::credhub) country: Option<String>,
 }
 
-/// The extended key usages of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::credhub) enum ExtendedKeyUse {
     ServerAuth,
@@ -45,7 +41,6 @@ pub(in crate::credhub) enum ExtendedKeyUse {
     Timestamping,
 }
 
-/// The key usages of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::credhub) enum KeyUse {
     DigitalSignature,

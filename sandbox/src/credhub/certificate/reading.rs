@@ -22,7 +22,6 @@ use x509_parser::{
 use super::parameters::{CertificateParameters, ExtendedKeyUse, KeyUse, Subject};
 use crate::credhub::generate::KeyLength;
 
-/// The content of a certificate.
 pub(in crate::credhub) struct ReadCertificate {
     /// The parameters that would generate another one like it, without the name of the authority.
     pub(in crate::credhub) parameters: CertificateParameters,

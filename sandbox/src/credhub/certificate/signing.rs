@@ -22,7 +22,6 @@ use crate::credhub::{
 
 const SECONDS_A_DAY: u64 = 24 * 60 * 60;
 
-/// An authority that signs.
 pub(in crate::credhub) struct Signer {
     name: CredentialName,
     certificate: String,
@@ -53,7 +52,6 @@ impl Signer {
     }
 }
 
-/// A certificate that signs itself.
 pub(in crate::credhub) fn self_signed(
     parameters: &CertificateParameters,
 ) -> Result<Secret, Rejection> {
@@ -72,7 +70,6 @@ pub(in crate::credhub) fn self_signed(
     }))
 }
 
-/// A certificate signed by an authority.
 pub(in crate::credhub) fn signed(
     parameters: &CertificateParameters,
     signer: &Signer,

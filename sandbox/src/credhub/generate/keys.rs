@@ -11,7 +11,6 @@ use x509_parser::{
 
 use crate::{credhub::rejection::Rejection, rsa_keys};
 
-/// The lengths of keys that are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::credhub) enum KeyLength {
     #[default]

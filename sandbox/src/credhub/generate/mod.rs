@@ -36,7 +36,6 @@ pub(super) enum Recipe {
     Certificate(Box<CertificateParameters>),
 }
 
-/// The parameters of an SSH key's generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SshParameters {
     pub(super) key_length: KeyLength,
@@ -48,9 +47,7 @@ pub(super) struct SshParameters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// It stays.
     NoOverwrite,
-    /// A new one takes its place.
     Overwrite,
     /// It stays unless the parameters or the signing authority have changed.
     Converge,

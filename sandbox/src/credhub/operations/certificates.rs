@@ -35,7 +35,6 @@ impl Session {
         })
     }
 
-    /// One certificate.
     pub(in crate::credhub) fn certificate(
         &self,
         name: &CredentialName,

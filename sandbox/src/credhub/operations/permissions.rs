@@ -12,7 +12,6 @@ use crate::credhub::{
     rejection::{PermissionRejection, Rejection},
 };
 
-/// A permission and its id.
 pub(in crate::credhub) struct Granted {
     pub(in crate::credhub) id: Uuid,
     pub(in crate::credhub) permission: Permission,
@@ -62,7 +61,6 @@ impl Session {
         })
     }
 
-    /// The permission with this id.
     pub(in crate::credhub) fn permission(&self, id: Uuid) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             let permission = state
@@ -79,7 +77,6 @@ impl Session {
         })
     }
 
-    /// The permission of an actor for exactly this path.
     pub(in crate::credhub) fn find_permission(
         &self,
         path: &PermissionPath,

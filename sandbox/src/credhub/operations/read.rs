@@ -25,7 +25,6 @@ pub(in crate::credhub) enum Names {
     Containing(String),
 }
 
-/// A name that was found.
 pub(in crate::credhub) struct FoundName {
     pub(in crate::credhub) found: Found,
     /// The expiry date, if the search was for it.
@@ -62,7 +61,6 @@ impl Session {
         Ok(versions.swap_remove(0))
     }
 
-    /// One version.
     pub(crate) fn version(&self, id: Uuid) -> Result<Stored, Rejection> {
         self.credhub.with(|state| {
             let version = state.vault.version(id).ok_or(Rejection::NoSuchCredential)?;

@@ -16,7 +16,6 @@ const VALUE_LIMIT: usize = 64 * 1024;
 const METADATA_LIMIT: usize = 7000;
 const CERTIFICATE_LIMIT: usize = 7000;
 
-/// A value that a client sets.
 pub(in crate::credhub) struct Setting {
     pub(in crate::credhub) name: CredentialName,
     pub(in crate::credhub) secret: Secret,

@@ -99,7 +99,6 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Adds a header.
     pub(super) fn header(
         mut self,
         header: impl actix_web::http::header::TryIntoHeaderPair,
@@ -108,7 +107,6 @@ impl Unfinished {
         self
     }
 
-    /// The answer.
     pub(super) fn finish(mut self) -> HttpResponse {
         self.response.body(self.body)
     }

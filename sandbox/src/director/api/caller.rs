@@ -15,11 +15,9 @@ use crate::director::{
     Director, LocalUser, UserManagement, deployments::Deployment, ids::TeamName, tasks::Task,
 };
 
-/// An authenticated caller.
 pub(super) struct Caller {
     /// The user's name, or the client's id.
     pub(super) user: String,
-    /// The teams that it administers.
     pub(super) teams: BTreeSet<TeamName>,
     /// The teams whose things it may read.
     read_teams: BTreeSet<TeamName>,
@@ -146,7 +144,6 @@ impl Caller {
         self.granted(self.is_admin(), Self::admin_scopes)
     }
 
-    /// Making deployments and configs.
     pub(super) fn may_create(&self) -> Result<(), Rejection> {
         self.granted(
             self.is_admin() || !self.teams.is_empty(),
@@ -154,7 +151,6 @@ impl Caller {
         )
     }
 
-    /// Reading one deployment.
     pub(super) fn may_read(&self, deployment: &Deployment) -> Result<(), Rejection> {
         self.granted(self.reads_of(&deployment.teams), Self::read_scopes)
     }
@@ -167,12 +163,10 @@ impl Caller {
         )
     }
 
-    /// Reading a task.
     pub(super) fn may_read_task(&self, task: &Task) -> Result<(), Rejection> {
         self.granted(self.reads_of(&task.teams), Self::read_scopes)
     }
 
-    /// Reading a task's log.
     pub(super) fn may_change_task(&self, task: &Task) -> Result<(), Rejection> {
         let owns = task.teams.iter().any(|team| self.teams.contains(team));
         self.granted(self.is_admin() || owns, Self::admin_scopes)

@@ -20,13 +20,11 @@ use crate::director::{
 
 type Content = Map<String, Value>;
 
-/// One of the two configs that a request compares.
 enum End<'a> {
     Id(&'a str),
     Content(&'a str),
 }
 
-/// The contents to compare.
 enum Wanted<'a> {
     Two(End<'a>, End<'a>),
     WithCurrent {
@@ -36,7 +34,6 @@ enum Wanted<'a> {
     },
 }
 
-/// The lines that differ.
 pub(super) async fn diff(
     director: Data<Director>,
     caller: Caller,

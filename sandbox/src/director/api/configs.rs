@@ -64,7 +64,6 @@ pub(super) async fn list(
     Ok(answer::json_as_html(StatusCode::OK, &configs))
 }
 
-/// One version.
 pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,
@@ -122,7 +121,6 @@ pub(super) async fn delete(
     }
 }
 
-/// Deletes one version.
 pub(super) async fn delete_version(
     request: HttpRequest,
     director: Data<Director>,
@@ -142,7 +140,6 @@ pub(super) async fn delete_version(
     }
 }
 
-/// Changes of configs are part of the audit.
 fn record(director: &Director, caller: &Caller, action: &'static str, kind: &str, name: &str) {
     let doer = Doer {
         user: &caller.user,
@@ -172,7 +169,6 @@ pub(super) fn version(director: &Director, id: &str) -> Result<(Config, ConfigVi
         .ok_or_else(|| Rejection::NoSuchConfig(id.to_owned()))
 }
 
-/// The content of a config.
 pub(super) fn hash(content: &str) -> Result<Map<String, Value>, Rejection> {
     match psych::from_str(content).map_err(Rejection::ConfigNotYaml)? {
         Value::Object(content) => Ok(content),

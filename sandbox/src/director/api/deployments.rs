@@ -136,7 +136,6 @@ pub(super) async fn deploy(
     submit(&director, &request, caller, submission)
 }
 
-/// Starts a delete.
 pub(super) async fn delete(
     request: HttpRequest,
     director: Data<Director>,
@@ -277,7 +276,6 @@ fn pinned(
 struct ListView<'a> {
     director: &'a Director,
     exclusions: &'a Exclusions,
-    /// The cloud configs in force for these teams.
     configs: BTreeMap<Vec<TeamName>, Vec<ConfigId>>,
 }
 

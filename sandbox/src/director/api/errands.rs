@@ -18,7 +18,6 @@ use crate::director::{
     tasks::{TaskKind, Work},
 };
 
-/// The names of a deployment's errands.
 pub(super) async fn list(
     director: Data<Director>,
     caller: Caller,

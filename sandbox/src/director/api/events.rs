@@ -49,7 +49,6 @@ pub(super) async fn list(
     Ok(answer::json(&shown))
 }
 
-/// One record.
 pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,

@@ -58,7 +58,6 @@ struct InstanceView<'a> {
     expects_vm: bool,
 }
 
-/// Instances that have a VM.
 pub(super) async fn vms(
     request: HttpRequest,
     director: Data<Director>,

@@ -63,7 +63,6 @@ pub(super) async fn change_group(
     change.submit(caller, switches.into_inner(), &body)
 }
 
-/// Starts the change of one instance's state.
 pub(super) async fn change_instance(
     request: HttpRequest,
     director: Data<Director>,
@@ -125,7 +124,6 @@ pub(super) async fn ignore(
     Ok(answer::html(StatusCode::OK, ""))
 }
 
-/// A change that a call asks for.
 struct Change<'a> {
     request: &'a HttpRequest,
     director: &'a Director,
@@ -205,7 +203,6 @@ impl Change<'_> {
     }
 }
 
-/// An instance by its index or its id.
 fn instance<'a>(
     name: &DeploymentName,
     row: &'a Deployment,

@@ -43,7 +43,6 @@ struct ChangeOptions {
     redact: Option<String>,
 }
 
-/// Mounts the routes of one kind.
 pub(super) fn mount(cfg: &mut ServiceConfig, kind: LegacyKind) {
     let list = move |director: Data<Director>, caller: Caller, options: Query<ListOptions>| async move {
         list(kind, &director, &caller, options.into_inner())
@@ -135,7 +134,6 @@ fn update(
     Ok(answer::html(StatusCode::CREATED, ""))
 }
 
-/// The changes of a content.
 fn diff(
     kind: LegacyKind,
     director: &Director,

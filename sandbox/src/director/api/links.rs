@@ -19,7 +19,6 @@ use crate::director::{
     links::{AddressQuery, ExternalLink, Health, Links},
 };
 
-/// The providers of a deployment.
 pub(super) async fn providers(
     request: HttpRequest,
     director: Data<Director>,
@@ -28,7 +27,6 @@ pub(super) async fn providers(
     of_deployment(&request, &director, &caller, Links::providers)
 }
 
-/// The consumers of a deployment.
 pub(super) async fn consumers(
     request: HttpRequest,
     director: Data<Director>,
@@ -37,7 +35,6 @@ pub(super) async fn consumers(
     of_deployment(&request, &director, &caller, Links::consumers)
 }
 
-/// The links of a deployment.
 pub(super) async fn list(
     request: HttpRequest,
     director: Data<Director>,
@@ -59,7 +56,6 @@ pub(super) async fn create(
     Ok(answer::json_as_html(StatusCode::OK, &link))
 }
 
-/// Deletes such a link.
 pub(super) async fn delete(
     director: Data<Director>,
     caller: Caller,
@@ -70,7 +66,6 @@ pub(super) async fn delete(
     Ok(answer::no_content())
 }
 
-/// The DNS name behind a link.
 pub(super) async fn address(
     request: HttpRequest,
     director: Data<Director>,

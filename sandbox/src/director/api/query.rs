@@ -6,7 +6,6 @@ use url::form_urlencoded;
 /// The parameters of a query, in the order in which they were sent.
 pub(super) struct Parameters(Vec<(String, String)>);
 
-/// The parameters of a request's query.
 pub(super) fn parameters(request: &HttpRequest) -> Parameters {
     let pairs = form_urlencoded::parse(request.query_string().as_bytes());
     Parameters(pairs.into_owned().collect())

@@ -86,7 +86,6 @@ pub(super) enum Rejection {
         "The following request formats are allowed:\n1. {{\"from\":<config>,\"to\":<config>}} where <config> is either {{\"id\":\"<id>\"}} or {{\"content\":\"<content>\"}}\n2. {{\"type\":\"<type>\",\"name\":\"<name>\",\"content\":\"<content>\"}}"
     )]
     BadConfigDiff,
-    /// A diff reports an invalid content in a body of its own.
     #[error("Unable to diff config content: #<Bosh::Director::BadConfig: {0}>")]
     NotDiffable(Box<Rejection>),
     #[error("Deployment name is required")]
@@ -124,11 +123,9 @@ pub(super) enum Rejection {
     Unreadable,
 }
 
-/// The form of an error.
 enum Form {
     /// A status and `{"code", "description"}`.
     Error(StatusCode, u32),
-    /// A status and the text alone.
     Text(StatusCode),
     /// A status and nothing.
     Empty(StatusCode),

@@ -17,7 +17,6 @@ use crate::director::{
 const CONTEXT_ID: &str = "X-Bosh-Context-Id";
 const CONTEXT_ID_LIMIT: usize = 64;
 
-/// The work that a call submits.
 pub(super) struct Submission {
     pub(super) kind: TaskKind,
     pub(super) description: String,
@@ -51,7 +50,6 @@ pub(super) fn submit(
     ))
 }
 
-/// The caller's context id of this request.
 pub(super) fn context_id(request: &HttpRequest) -> Result<ContextId, Rejection> {
     let header = request.headers().get(CONTEXT_ID);
     let text = header
@@ -82,7 +80,6 @@ pub(super) struct SentManifest {
 }
 
 impl SentManifest {
-    /// Reads the body of a request.
     pub(super) fn read(body: &[u8]) -> Result<Self, Rejection> {
         let text = String::from_utf8_lossy(body).into_owned();
         if text.is_empty() {

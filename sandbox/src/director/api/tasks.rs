@@ -53,7 +53,6 @@ pub(super) async fn list(
     Ok(answer::json(&shown))
 }
 
-/// One task.
 pub(super) async fn show(
     director: Data<Director>,
     caller: Caller,

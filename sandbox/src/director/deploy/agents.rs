@@ -37,7 +37,6 @@ pub(in crate::director) enum AgentError {
     Errand(ErrandError),
 }
 
-/// The agent on the VM of an instance.
 pub(super) struct AgentClient<'a> {
     run: &'a TaskRun,
     vm: &'a Vm,
@@ -46,7 +45,6 @@ pub(super) struct AgentClient<'a> {
 }
 
 impl AgentError {
-    /// The error's number in the event log.
     pub(in crate::director) fn code(&self) -> u32 {
         match self {
             Self::NotRunning { .. } => 400_007,
@@ -62,7 +60,6 @@ impl<'a> AgentClient<'a> {
         Self { run, vm, instance }
     }
 
-    /// Makes sure that the agent answers.
     pub(super) async fn answers(&self) -> Result<(), TaskFailure> {
         let ping = self.run.director.inner.cpi.agent(self.vm).ping().await;
         ping.map_err(|silent| {

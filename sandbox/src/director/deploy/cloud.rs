@@ -25,7 +25,6 @@ pub(super) struct CloudConfig {
     pub(super) networks: BTreeMap<String, Network>,
 }
 
-/// A kind of persistent disk.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DiskType {
     /// In MiB.
@@ -33,7 +32,6 @@ pub(super) struct DiskType {
     pub(super) cloud_properties: Value,
 }
 
-/// A network.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) kind: NetworkKind,
@@ -43,15 +41,12 @@ pub(super) struct Network {
 /// How a network's addresses are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NetworkKind {
-    /// The Director.
     Manual,
-    /// By the CPI.
     Dynamic,
     /// The manifest, beside those of another network.
     Vip,
 }
 
-/// A part of a network.
 #[derive(Clone, Debug)]
 pub(super) struct Subnet {
     /// The zones that it reaches; none when it does not say.

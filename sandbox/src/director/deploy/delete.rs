@@ -15,7 +15,6 @@ use crate::director::{
 /// So many instances are deleted at a time.
 const AT_ONCE: usize = 32;
 
-/// A deployment that is to be deleted.
 #[derive(Serialize, Deserialize)]
 pub(in crate::director) struct DeleteOrder {
     pub(in crate::director) force: Force,

@@ -16,9 +16,7 @@ use crate::{
 /// How failures are treated while instances are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum Force {
-    /// They fail the task.
     No,
-    /// They are swallowed.
     Yes,
 }
 

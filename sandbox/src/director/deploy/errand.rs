@@ -36,7 +36,6 @@ use crate::{
 /// So many instances run an errand at a time.
 const AT_ONCE: usize = 32;
 
-/// An errand that is to be run.
 #[derive(Serialize, Deserialize)]
 pub(in crate::director) struct ErrandOrder {
     pub(in crate::director) errand: String,
@@ -99,7 +98,6 @@ struct Tally {
     cancelled: usize,
 }
 
-/// The errands of a deployment.
 pub(in crate::director) fn errand_names(
     director: &Director,
     row: &Deployment,

@@ -178,7 +178,6 @@ pub(in crate::director) enum ManifestError {
     NoManifest,
 }
 
-/// The objects that a cloud config defines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::director) enum CloudThing {
     AvailabilityZone,

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::director::{deployments::Lifecycle, ids::GroupName, tasks::TaskFailure};
 
-/// An instance group.
 pub(super) struct GroupSpec {
     pub(super) name: GroupName,
     pub(super) lifecycle: Lifecycle,
@@ -34,7 +33,6 @@ pub(super) struct GroupSpec {
     pub(super) requested: Requested,
 }
 
-/// The machine of a group's VMs.
 pub(super) enum Machine {
     OfType(String),
     WithResources(Value),
@@ -49,7 +47,6 @@ pub(super) enum DiskSpec {
     OfType(String),
 }
 
-/// A network that a group is on.
 #[derive(Clone)]
 pub(super) struct NetworkSpec {
     pub(super) name: String,

@@ -16,7 +16,6 @@ pub(super) fn declared(job: &Job, given: &Map<String, Value>) -> Value {
     Value::Object(seen)
 }
 
-/// The properties at these dotted paths.
 pub(super) fn selected(properties: &Value, paths: &[String]) -> Value {
     let mut selection = Map::new();
     if let Value::Object(all) = properties {

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::spec::Spec;
 use crate::{cpi::JobName, director::tasks::TaskFailure};
 
-/// A job of an instance group.
 #[derive(Clone)]
 pub(super) struct JobSpec {
     pub(super) name: JobName,
@@ -17,7 +16,6 @@ pub(super) struct JobSpec {
     pub(super) custom_providers: Vec<CustomProvider>,
 }
 
-/// A link that the manifest makes a job provide.
 #[derive(Clone)]
 pub(super) struct CustomProvider {
     pub(super) name: String,

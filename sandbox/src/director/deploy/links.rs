@@ -39,11 +39,9 @@ pub(super) type LinkedInstances = BTreeMap<GroupName, Vec<LinkedInstance>>;
 #[derive(Debug, Default)]
 pub(super) struct Links {
     consumed: BTreeMap<(GroupName, JobName), Map<String, Value>>,
-    /// The new state of the Director's links.
     pub(super) found: DeployedLinks,
 }
 
-/// Something that a job provides.
 struct Provider<'a> {
     deployment: &'a DeploymentName,
     group: &'a PlannedGroup,
@@ -142,7 +140,6 @@ impl Links {
         Ok(links)
     }
 
-    /// The links of one job.
     pub(super) fn of(&self, group: &GroupName, job: &JobName) -> Value {
         let links = self.consumed.get(&(group.clone(), job.clone()));
         Value::Object(links.cloned().unwrap_or_default())
@@ -249,7 +246,6 @@ fn providers<'a>(deployment: &'a DeploymentName, plan: &'a Plan) -> Vec<Provider
         .collect()
 }
 
-/// The one provider of a link.
 fn find<'a>(
     link: &Consumed,
     wanted: &Wanted<'_>,

@@ -15,7 +15,6 @@ use crate::{
     director::{deployments::NameVersion, tasks::TaskFailure},
 };
 
-/// A manifest.
 pub(super) struct Manifest {
     pub(super) releases: Vec<NameVersion>,
     pub(super) stemcells: Vec<StemcellRef>,
@@ -24,7 +23,6 @@ pub(super) struct Manifest {
     pub(super) variables: Vec<VariableSpec>,
 }
 
-/// A stemcell under the name that instance groups use.
 pub(super) struct StemcellRef {
     pub(super) alias: String,
     pub(super) wanted: WantedStemcell,
@@ -42,7 +40,6 @@ pub(super) struct AddonSpec {
     pub(super) jobs: Vec<JobSpec>,
 }
 
-/// A variable that is to be generated.
 pub(super) struct VariableSpec {
     pub(super) name: String,
     pub(super) kind: String,
@@ -167,7 +164,6 @@ fn refuse_equal_names(groups: &[GroupSpec]) -> Result<(), TaskFailure> {
     Ok(())
 }
 
-/// A name in the form for host names.
 fn canonical(name: &impl AsRef<str>) -> String {
     name.as_ref().to_lowercase().replace('_', "-")
 }

@@ -68,7 +68,6 @@ pub(in crate::director) enum DiskRequest {
 /// How VMs with unresponsive agents are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum SilentAgents {
-    /// They fail the task.
     #[default]
     Fail,
     /// They are replaced (`fix`).

@@ -11,7 +11,6 @@ use crate::director::{
     tasks::TaskRun,
 };
 
-/// The instances of one group.
 pub(super) struct Settled {
     pub(super) kept: Vec<Instance>,
     /// Those that go because the group becomes smaller or leaves a zone.

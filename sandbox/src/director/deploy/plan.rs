@@ -114,7 +114,6 @@ impl Plan {
         })
     }
 
-    /// The uploaded stemcells that the manifest means.
     pub(super) fn stemcells(&self, uploads: &Uploads) -> Result<Stemcells, TaskFailure> {
         self.stemcells
             .iter()
@@ -125,12 +124,10 @@ impl Plan {
             .collect()
     }
 
-    /// The group of this name.
     pub(super) fn group(&self, name: &GroupName) -> Option<&PlannedGroup> {
         self.groups.iter().find(|group| group.name == *name)
     }
 
-    /// The machine of an instance's VM.
     pub(super) fn machine(
         &self,
         group: &PlannedGroup,

@@ -32,7 +32,6 @@ pub(super) struct Prepared {
     pub(super) variables: BTreeMap<String, Uuid>,
 }
 
-/// The instances of one group.
 pub(super) struct PreparedGroup {
     /// Those that will have VMs: all of a service group, none of an errand group unless it was left a VM.
     pub(super) targets: Vec<TargetInstance>,

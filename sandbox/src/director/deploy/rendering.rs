@@ -23,7 +23,6 @@ use crate::{
     },
 };
 
-/// The inputs of rendering besides the plan.
 pub(super) struct Renderer<'a> {
     pub(super) deployment: &'a DeploymentName,
     pub(super) settings: &'a DirectorSettings,
@@ -37,7 +36,6 @@ pub(super) struct Renderer<'a> {
 /// The jobs of one instance, with the digests that distinguish them from those of another deploy.
 pub(super) struct RenderedInstance {
     pub(super) jobs: Vec<RenderedJob>,
-    /// Of the jobs and their packages.
     pub(super) jobs_digest: Digest,
     /// The digest of the inputs of its jobs, independent of their VM.
     pub(super) inputs: Digest,
@@ -68,7 +66,6 @@ impl Renderer<'_> {
         }
     }
 
-    /// Renders one instance.
     pub(super) fn render_one(
         &mut self,
         group: &PlannedGroup,

@@ -25,7 +25,6 @@ pub(in crate::director) struct InstanceSelector {
     id: Option<Value>,
 }
 
-/// The meaning of an errand's name.
 pub(super) enum Errand<'a> {
     /// A job: the groups that have it.
     Job {

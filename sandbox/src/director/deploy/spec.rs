@@ -66,7 +66,6 @@ impl<'a> Spec<'a> {
             .transpose()
     }
 
-    /// The error for a missing key.
     pub(super) fn missing(&self, key: &'static str) -> TaskFailure {
         TaskFailure::MissingProperty {
             property: key,

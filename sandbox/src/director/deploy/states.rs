@@ -21,7 +21,6 @@ pub(in crate::director) enum ChangedGroups {
     Instance(GroupName, u32),
 }
 
-/// The request for the instances of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     Nothing,
@@ -29,7 +28,6 @@ pub(super) enum Requested {
     OfOne(u32, Action),
 }
 
-/// The action for an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Start,
@@ -41,7 +39,6 @@ pub(super) enum Action {
 }
 
 impl StateChange {
-    /// The request for this group.
     pub(super) fn of_group(&self, group: &GroupName) -> Result<Requested, ManifestError> {
         let action = Action::read(&self.state);
         match &self.groups {
@@ -68,7 +65,6 @@ impl StateChange {
 }
 
 impl Requested {
-    /// The action for the instance with this index.
     pub(super) fn of(self, index: u32) -> Option<Action> {
         match self {
             Self::OfAll(action) => Some(action),

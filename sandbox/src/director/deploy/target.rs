@@ -32,16 +32,13 @@ pub(super) struct TargetInstance {
     pub(super) attention: Attention,
     /// Its desired state so far.
     pub(super) previous_state: InstanceState,
-    /// Its new desired state.
     pub(super) state: InstanceState,
-    /// The VM that it will have.
     pub(super) vm: Vm,
     pub(super) vm_plan: VmPlan,
     pub(super) restart: Restart,
     pub(super) spec: InstanceSpec,
     pub(super) machine: Digest,
     pub(super) vips: Vec<Ipv4Addr>,
-    /// The disk that it has.
     pub(super) disk: Option<PersistentDisk>,
     pub(super) disk_plan: DiskPlan,
     pub(super) applied: Option<Digest>,
@@ -54,8 +51,10 @@ pub(super) enum VmPlan {
     Keep,
     /// It is only reserved so far.
     Create,
-    /// It takes the place of this one.
-    Replace { previous: Vm, agent: Agent },
+    Replace {
+        previous: Vm,
+        agent: Agent,
+    },
 }
 
 /// Whether jobs are restarted although nothing else calls for it.
@@ -65,7 +64,6 @@ pub(super) enum Restart {
     Yes,
 }
 
-/// The change of an instance's disk.
 #[derive(Clone)]
 pub(super) enum DiskPlan {
     /// It stays as it is; there may be none.

@@ -27,7 +27,6 @@ use crate::director::{
 /// So many instances of former groups are deleted at a time.
 const AT_ONCE: usize = 32;
 
-/// A manifest that is to be deployed.
 #[derive(Serialize, Deserialize)]
 pub(in crate::director) struct DeployOrder {
     /// As it was sent; none for a change of states of a deployment that never had one.

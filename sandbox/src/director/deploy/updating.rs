@@ -135,7 +135,6 @@ fn zones(instances: &[Ready<'_>]) -> Vec<Option<String>> {
     zones
 }
 
-/// The name of an update in the audit.
 fn action(target: &TargetInstance) -> &'static str {
     match (target.state, &target.vm_plan) {
         (InstanceState::Stopped | InstanceState::Detached, _) => "stop",
@@ -147,7 +146,6 @@ fn action(target: &TargetInstance) -> &'static str {
     }
 }
 
-/// Instances that are updated together.
 struct Batch<'a> {
     run: &'a TaskRun,
     stage: &'a Stage,

@@ -5,7 +5,6 @@ use crate::director::{
     UploadedRelease, UploadedStemcell, deployments::NameVersion, tasks::TaskFailure,
 };
 
-/// The release of this name and version.
 pub(in crate::director) fn release_version<'a>(
     wanted: &NameVersion,
     uploaded: &'a [UploadedRelease],

@@ -34,7 +34,6 @@ pub(in crate::director) enum Listed {
     Instances,
 }
 
-/// A line of the result.
 #[derive(Serialize)]
 struct InstanceLine<'a> {
     vm_cid: Option<&'a VmCid>,

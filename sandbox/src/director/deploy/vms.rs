@@ -49,7 +49,6 @@ pub(super) fn reserve(
     cpi.reserve_vm().map_err(TaskFailure::create_vm)
 }
 
-/// Creates the VM that was reserved for an instance.
 pub(super) async fn create(run: &TaskRun, target: &TargetInstance) -> Result<(), TaskFailure> {
     let director = &run.director.inner;
     run.log_cpi("create_vm");

@@ -24,13 +24,11 @@ pub(in crate::director) enum Health {
     All,
 }
 
-/// Why there is no address. The text is a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Could not find a link with id {0}")]
 pub(in crate::director) struct AddressError(String);
 
 impl Links {
-    /// The DNS name behind a link.
     pub(in crate::director) fn address(
         &self,
         id: &str,

@@ -14,32 +14,26 @@ use crate::{
     director::ids::{DeploymentName, GroupName},
 };
 
-/// The providers and consumers of one deployment.
 #[derive(Debug, Default)]
 pub(in crate::director) struct DeployedLinks {
     pub(in crate::director) providers: Vec<DeployedProvider>,
     pub(in crate::director) consumers: Vec<DeployedConsumer>,
 }
 
-/// Something that a job of the deployment offers.
 #[derive(Clone, Debug)]
 pub(in crate::director) struct DeployedProvider {
     pub(in crate::director) group: GroupName,
     pub(in crate::director) job: JobName,
-    /// The name in the job.
     pub(in crate::director) original_name: String,
-    /// The name in the manifest.
     pub(in crate::director) name: String,
     pub(in crate::director) kind: String,
     pub(in crate::director) shared: bool,
     /// The networks of its group, the default one first.
     pub(in crate::director) networks: Vec<String>,
-    /// The content for consumers.
     pub(in crate::director) content: Value,
     pub(in crate::director) dns: DnsNames,
 }
 
-/// Something that the deployment needs.
 #[derive(Clone, Debug)]
 pub(in crate::director) struct DeployedConsumer {
     pub(in crate::director) owner: Owner,
@@ -50,7 +44,6 @@ pub(in crate::director) struct DeployedConsumer {
     pub(in crate::director) provider: Option<(ProviderKey, Value)>,
 }
 
-/// Names a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::director) struct ProviderKey {
     pub(in crate::director) deployment: DeploymentName,

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::{Consumer, Link, LinkId, Links, Owner, ProviderId};
 
-/// A link to be.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::director) struct ExternalLink {
     pub(in crate::director) provider: ProviderId,
@@ -17,20 +16,14 @@ pub(in crate::director) struct ExternalLink {
 /// Why a link cannot be made. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::director) enum LinkError {
-    /// There is no such provider.
     #[error("Invalid link_provider_id: {0}")]
     NoSuchProvider(String),
-    /// The provider is for its own deployment alone.
     #[error("Provider not `shared`")]
     NotShared,
-    /// The provider's instances are not on this network.
     #[error("Can't resolve network: `{network}` in provider id: {provider} for `{consumer}`")]
     NoSuchNetwork {
-        /// The network asked for.
         network: String,
-        /// The provider.
         provider: String,
-        /// The consumer.
         consumer: String,
     },
 }
@@ -38,10 +31,8 @@ pub(in crate::director) enum LinkError {
 /// Why a link cannot be deleted. The texts are a real Director's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::director) enum DeleteError {
-    /// There is no such link.
     #[error("Invalid link id: {0}")]
     NoSuchLink(String),
-    /// It is a link between jobs.
     #[error("Error deleting link: not a external link")]
     NotExternal,
 }
@@ -99,7 +90,6 @@ impl Links {
         Ok(table.link_view(link))
     }
 
-    /// Deletes a link that was made for an outsider.
     pub(in crate::director) fn delete(&self, id: &str) -> Result<(), DeleteError> {
         let mut table = self.lock();
         let no_such_link = || DeleteError::NoSuchLink(id.to_owned());

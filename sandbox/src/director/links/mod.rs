@@ -63,7 +63,6 @@ struct LastIds {
     link: LinkId,
 }
 
-/// Something that a DNS name means by a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Numbered {
@@ -73,20 +72,16 @@ enum Numbered {
     Link(DeploymentName, String),
 }
 
-/// Something that a job offers to others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Provider {
     deployment: DeploymentName,
     group: GroupName,
     job: JobName,
-    /// The name in the job.
     original_name: String,
-    /// The name in the manifest.
     name: String,
     kind: String,
     shared: bool,
     networks: Vec<String>,
-    /// The content for consumers.
     #[serde(default)]
     content: Value,
     dns: DnsNames,
@@ -97,7 +92,6 @@ pub(super) struct Provider {
 pub(super) struct Consumer {
     deployment: DeploymentName,
     owner: Owner,
-    /// The consumer's name for it.
     name: String,
     /// The name in the provider's manifest, for a consumer outside of all deployments.
     #[serde(default)]
@@ -106,11 +100,9 @@ pub(super) struct Consumer {
     optional: bool,
 }
 
-/// The identity of a consumer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Owner {
-    /// A job of an instance group.
     Job(GroupName, JobName),
     /// A variable, whose certificate carries the provider's names.
     Variable(String),
@@ -132,7 +124,6 @@ pub(super) struct Link {
 }
 
 impl Links {
-    /// The links in this store.
     pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
         let table = Table {
             providers: Rows::open(store, "director_link_providers")?,
@@ -146,7 +137,6 @@ impl Links {
         })
     }
 
-    /// Forgets everything about a deployment that is deleted.
     pub(super) fn forget(&self, deployment: &DeploymentName) {
         let mut table = self.lock();
         table

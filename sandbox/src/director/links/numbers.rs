@@ -47,17 +47,14 @@ impl Links {
 }
 
 impl DnsNumbers {
-    /// The number of an availability zone.
     pub(in crate::director) fn az(&self, az: &str) -> Option<u64> {
         self.azs.get(az).copied()
     }
 
-    /// The number of a network.
     pub(in crate::director) fn network(&self, network: &str) -> Option<u64> {
         self.networks.get(network).copied()
     }
 
-    /// The numbers of a group.
     pub(in crate::director) fn group(
         &self,
         deployment: &DeploymentName,

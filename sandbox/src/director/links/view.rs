@@ -6,7 +6,6 @@ use super::{Consumer, LinkId, Links, Owner, Provider, Table};
 use crate::director::ids::DeploymentName;
 
 impl Links {
-    /// The providers of a deployment.
     pub(in crate::director) fn providers(&self, deployment: &DeploymentName) -> Vec<Value> {
         let table = self.lock();
         let own = table
@@ -28,7 +27,6 @@ impl Links {
             .collect()
     }
 
-    /// The links of a deployment's consumers.
     pub(in crate::director) fn links(&self, deployment: &DeploymentName) -> Vec<Value> {
         let table = self.lock();
         let consumers = table.consumers.iter();

@@ -85,7 +85,6 @@ struct ErrorBody {
 }
 
 impl EventLog {
-    /// The log of this task.
     pub(in crate::director) fn new(
         tasks: Arc<Tasks>,
         faults: Arc<TaskFaults>,
@@ -108,7 +107,6 @@ impl EventLog {
         self.tagged_stage(name, None, total)
     }
 
-    /// A stage that concerns one instance group.
     pub(in crate::director) fn tagged_stage(
         &self,
         name: impl Into<String>,

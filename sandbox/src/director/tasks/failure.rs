@@ -100,12 +100,10 @@ pub(in crate::director) enum TaskFailure {
     },
     #[error("Errand '{0}' doesn't exist")]
     NoSuchErrand(String),
-    /// A deployment without a manifest has no name to be planned under.
     #[error("- Deployment '' doesn't exist")]
     NeverDeployed,
     #[error("No instances match selection criteria: {}", ruby::inspect(.0))]
     NoInstanceSelected(Value),
-    /// A failure that was armed.
     #[error("{message}")]
     Armed { code: u32, message: String },
     #[error(transparent)]

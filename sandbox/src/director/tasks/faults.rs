@@ -20,13 +20,10 @@ pub struct TaskFault {
     /// To tasks of this deployment; without it to any task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<String>,
-    /// Where.
     pub at: TaskPoint,
-    /// What.
     pub effect: TaskEffect,
 }
 
-/// A place that tasks come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "place", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TaskPoint {
@@ -47,7 +44,6 @@ pub enum TaskPoint {
     },
 }
 
-/// The effect on a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TaskEffect {
@@ -55,7 +51,6 @@ pub enum TaskEffect {
     Fail {
         /// The number in the event log (`spec/contracts/director-api.md`, "Errors").
         code: u32,
-        /// The text in the event log.
         message: String,
     },
     /// The worker dies: the task stays as it is, and so does its lock until it expires.
@@ -67,7 +62,6 @@ pub enum TaskEffect {
     Hold,
 }
 
-/// The id of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TaskFaultId(u64);
@@ -77,10 +71,8 @@ pub struct TaskFaultId(u64);
 pub struct ArmedTaskFault {
     /// By which it is cleared.
     pub id: TaskFaultId,
-    /// The fault.
     #[serde(flatten)]
     pub fault: TaskFault,
-    /// The task that it holds up.
     pub holds: Option<u64>,
 }
 
@@ -114,12 +106,10 @@ pub(in crate::director) enum Arrival<'a> {
     },
 }
 
-/// The task that reaches a location.
 #[derive(Clone)]
 pub(in crate::director) struct Traveller {
     pub(in crate::director) task: TaskId,
     pub(in crate::director) deployment: DeploymentName,
-    /// Ends the task's worker.
     pub(in crate::director) death: CancellationToken,
     /// Ends the process that the worker has started for the task.
     pub(in crate::director) child_death: CancellationToken,

@@ -21,10 +21,8 @@ pub(in crate::director) struct TaskFilter {
 /// Which kinds of tasks are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::director) enum Kinds {
-    /// Those that change deployments.
     #[default]
     Main,
-    /// All.
     All,
 }
 

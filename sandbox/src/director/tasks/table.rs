@@ -47,7 +47,6 @@ struct Record {
     checkpoint: Timestamp,
 }
 
-/// A task to be.
 pub(in crate::director) struct NewTask {
     pub(in crate::director) kind: TaskKind,
     pub(in crate::director) description: String,
@@ -57,23 +56,17 @@ pub(in crate::director) struct NewTask {
     pub(in crate::director) teams: Vec<TeamName>,
 }
 
-/// A task that a worker has begun.
 pub(in crate::director) struct Begun {
     pub(in crate::director) work: Work,
     pub(in crate::director) cancel: CancellationToken,
 }
 
-/// An output of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum OutputType {
-    /// The event log.
     Event,
-    /// The result of the task.
     Result,
-    /// The log.
     Debug,
-    /// The calls of the CPI.
     Cpi,
 }
 
@@ -87,7 +80,6 @@ impl OutputType {
     }
 }
 
-/// A task that has ended, or is asked to end already, cannot be cancelled.
 #[derive(Debug, thiserror::Error)]
 #[error("Cannot cancel task {task}: invalid state ({})", .state.name())]
 pub(in crate::director) struct CannotCancel {
@@ -212,7 +204,6 @@ impl Tasks {
         table.set_state(id, TaskState::Error);
     }
 
-    /// Asks a task to end.
     pub(in crate::director) fn cancel(&self, id: TaskId) -> Result<(), CannotCancel> {
         let mut table = self.lock();
         let Some(state) = table.records.get(&id).map(|record| record.task.state) else {
@@ -244,7 +235,6 @@ impl Tasks {
         }
     }
 
-    /// The task of this id.
     pub(in crate::director) fn find(&self, id: TaskId) -> Option<Task> {
         let mut table = self.lock();
         table.abandon(id, self.checkpoint_timeout);
@@ -280,7 +270,6 @@ impl Tasks {
         })
     }
 
-    /// Appends one line to an output.
     pub(in crate::director) fn write_line(&self, id: TaskId, kind: OutputType, line: &str) {
         let mut table = self.lock();
         let mut last = table.lines.range((id, kind, 0)..=(id, kind, u32::MAX));

@@ -15,9 +15,7 @@ pub(in crate::director) enum TaskState {
     Processing,
     /// Was asked to end and has not ended yet.
     Cancelling,
-    /// Ended well.
     Done,
-    /// Failed.
     Error,
     /// Ended because it was asked to.
     Cancelled,
@@ -25,15 +23,12 @@ pub(in crate::director) enum TaskState {
     Timeout,
 }
 
-/// The kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum TaskKind {
     /// Creates or updates a deployment, or changes the state of its instances.
     UpdateDeployment,
-    /// Deletes a deployment.
     DeleteDeployment,
-    /// Runs an errand.
     RunErrand,
     /// Asks the agents of VMs how they are.
     Vms,
@@ -90,7 +85,6 @@ impl Task {
 }
 
 impl TaskState {
-    /// The state's name on the wire.
     pub(in crate::director) fn name(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -103,7 +97,6 @@ impl TaskState {
         }
     }
 
-    /// The state of this name.
     pub(in crate::director) fn of_name(name: &str) -> Option<Self> {
         [
             Self::Queued,

@@ -30,7 +30,6 @@ pub(in crate::director) struct Queue {
     waiting: mpsc::Sender<TaskId>,
 }
 
-/// The work of a task.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum Work {
@@ -40,12 +39,10 @@ pub(in crate::director) enum Work {
     RetrieveVmState(VmStateOrder),
 }
 
-/// No task can be added at the moment.
 #[derive(Debug, thiserror::Error)]
 #[error("too many tasks are waiting")]
 pub(in crate::director) struct QueueFull;
 
-/// The dependencies of a running task.
 #[derive(Clone)]
 pub(in crate::director) struct TaskRun {
     pub(in crate::director) director: Director,
@@ -68,7 +65,6 @@ impl Queue {
         (Self { tasks, waiting }, taken)
     }
 
-    /// Adds a task.
     pub(in crate::director) fn add(&self, task: TaskId) -> Result<(), QueueFull> {
         self.waiting.try_send(task).map_err(|_| {
             let failure = TaskFailure::Unexpected(QueueFull.to_string());

@@ -16,23 +16,18 @@ use crate::credhub::{
 pub enum ConfigServer {
     /// Nowhere: manifests can refer to nothing.
     Off,
-    /// In a CredHub.
     CredHub {
         /// Its address, as in `/info`.
         url: String,
-        /// The CredHub itself.
         credhub: CredHub,
     },
 }
 
-/// The Director's side of the config server.
 pub(super) struct Variables {
     session: Option<Session>,
 }
 
-/// A variable for generation.
 pub(super) struct VariableRequest {
-    /// The absolute name.
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) options: Map<String, Value>,

@@ -4,12 +4,9 @@ use serde_json::Value;
 
 use super::LookupError;
 
-/// The parsed content of the parentheses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::director) struct Reference {
-    /// The absolute name.
     pub(in crate::director) name: String,
-    /// The members to go down to.
     members: Vec<String>,
 }
 
@@ -59,7 +56,6 @@ impl Reference {
         })
     }
 
-    /// The part of a value that is meant.
     pub(super) fn part_of(&self, value: Value) -> Result<Value, LookupError> {
         let mut parent = self.name.clone();
         let mut part = value;

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::ClientRejection;
 
-/// A client in a request. Unknown members are kept.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ClientBody {
     pub(super) client_id: Option<String>,
@@ -42,7 +41,6 @@ impl ClientBody {
     }
 }
 
-/// The body of a request about clients.
 pub(super) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ClientRejection> {
     serde_json::from_slice(body).map_err(|_| ClientRejection::Unreadable)
 }

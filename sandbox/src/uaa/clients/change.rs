@@ -12,7 +12,6 @@ use crate::uaa::{
     directory::{Directory, Registration, StoredSecret, now},
 };
 
-/// A new client.
 pub(super) fn created(
     directory: &Directory,
     caller: &Caller,

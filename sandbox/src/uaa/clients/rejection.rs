@@ -14,7 +14,6 @@ pub(super) enum ClientRejection {
     NotFound(String),
     #[error("Client already exists: {0}")]
     Exists(String),
-    /// A rule is broken; the text says which.
     #[error("{0}")]
     Invalid(String),
     #[error("The client id ({named}) does not match the URL ({addressed})")]

@@ -11,7 +11,6 @@ use crate::uaa::{
     directory::{Directory, Grant, NOTHING, Registration},
 };
 
-/// The id of the UAA itself.
 const RESERVED: &str = "uaa";
 
 /// Whether a client is new, which it is not when it is changed.

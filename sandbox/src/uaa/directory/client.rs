@@ -14,7 +14,6 @@ pub(in crate::uaa) const NOTHING: &str = "uaa.none";
 /// A client that a UAA begins with: a program with a secret of its own.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// Its id.
     pub id: String,
     /// Its secret. The public client `cf` has an empty one.
     pub secret: SecretString,
@@ -37,9 +36,7 @@ pub(in crate::uaa) struct Registration {
     pub(in crate::uaa) redirect_uris: BTreeSet<String>,
     pub(in crate::uaa) autoapprove: Option<BTreeSet<String>>,
     pub(in crate::uaa) authorities: BTreeSet<String>,
-    /// Seconds.
     pub(in crate::uaa) access_token_validity: Option<i64>,
-    /// Seconds.
     pub(in crate::uaa) refresh_token_validity: Option<i64>,
     /// `name`, `allowedproviders`, `allowpublic` and whatever else was sent.
     pub(in crate::uaa) additional: Map<String, Value>,
@@ -61,7 +58,6 @@ impl Registration {
         self.secrets.is_empty()
     }
 
-    /// The client's scopes for a user with these groups.
     pub(in crate::uaa) fn scopes_for(&self, user: &Account) -> BTreeSet<String> {
         let allowed = |group: &&String| self.scopes.iter().any(|scope| covers(scope, group));
         user.groups.iter().filter(allowed).cloned().collect()

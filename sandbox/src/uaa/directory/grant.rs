@@ -6,13 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
-    /// For the client itself.
     ClientCredentials,
     /// For a user whose password the client was given.
     Password,
     /// With a refresh token of an earlier answer.
     RefreshToken,
-    /// With a code that a user's browser brought.
     AuthorizationCode,
     /// For a user, straight into the browser.
     Implicit,
@@ -43,7 +41,6 @@ impl Grant {
         Self::TokenExchange,
     ];
 
-    /// The grant with this name.
     pub(in crate::uaa) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|grant| grant.name() == name)
     }

@@ -25,7 +25,6 @@ impl Lockout {
                 .is_some_and(|last| now() - last < LOCKED_FOR_MS)
     }
 
-    /// Notes a wrong password.
     pub(in crate::uaa) fn failed(&mut self, user: Uuid) {
         let failures = self.0.entry(user).or_default();
         failures.retain(|at| now() - at < COUNTED_FOR_MS);

@@ -21,11 +21,9 @@ pub(super) use user::{Account, Group, OWN_ORIGIN};
 use super::TableNames;
 use crate::store::{Rows, Store, StoreError};
 
-/// The tables of one UAA.
 pub(super) struct Directory {
     pub(super) clients: Rows<String, Registration>,
     pub(super) users: Rows<Uuid, Account>,
-    /// By name.
     pub(super) groups: Rows<String, Group>,
     /// Failed logins, of this run alone.
     pub(super) lockout: Lockout,

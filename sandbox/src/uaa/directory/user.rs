@@ -26,17 +26,13 @@ pub const DEFAULT_GROUPS: [&str; 14] = [
     "uaa.offline_token",
 ];
 
-/// The identity provider that the UAA itself is.
 pub(in crate::uaa) const OWN_ORIGIN: &str = "uaa";
 
 /// A user that a UAA begins with: a person with a password.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// The id in tokens.
     pub id: Uuid,
-    /// The name that the person logs in with.
     pub name: String,
-    /// The password.
     pub password: SecretString,
     /// The rights of the user, through a client that has them too.
     pub groups: BTreeSet<String>,
@@ -87,7 +83,6 @@ impl Account {
         }
     }
 
-    /// Notes that something was changed.
     pub(in crate::uaa) fn changed(&mut self) {
         self.version += 1;
         self.last_modified = now();

@@ -7,13 +7,11 @@ use serde_json::Value;
 #[derive(Debug, PartialEq)]
 pub(super) struct Filter(Vec<(String, Value)>);
 
-/// The text is no filter, or it is about attributes that the entries do not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a filter")]
 pub(super) struct InvalidFilter;
 
 impl Filter {
-    /// Reads a filter over these attributes.
     pub(super) fn parse(text: &str, attributes: &[&str]) -> Result<Self, InvalidFilter> {
         let mut conditions = Vec::new();
         let mut rest = text;

@@ -10,7 +10,6 @@ use filter::{Filter, InvalidFilter, attribute};
 /// How many entries a page has at most.
 const PAGE_LIMIT: usize = 500;
 
-/// The query of a list.
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
     attributes: Option<String>,
@@ -24,9 +23,7 @@ pub(super) struct ListQuery {
     count: Option<i64>,
 }
 
-/// The kind of a list.
 pub(super) struct Kind {
-    /// The attributes for filters and sorting.
     pub(super) attributes: &'static [&'static str],
     /// The default sort attribute.
     pub(super) sorted_by: &'static str,
@@ -34,16 +31,13 @@ pub(super) struct Kind {
     pub(super) items_per_page: ItemsPerPage,
 }
 
-/// The size that a page reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemsPerPage {
-    /// The requested size.
     Asked,
     /// The requested size, or the total if that is smaller.
     Found,
 }
 
-/// A list cannot be filtered or sorted as it was asked for.
 #[derive(Debug, thiserror::Error)]
 #[error("Invalid filter expression: [{filter}] [{sort_by}]")]
 pub(super) struct RefusedQuery {

@@ -10,7 +10,6 @@ use url::form_urlencoded;
 use super::rejection::Rejection;
 use crate::uaa::directory::{Directory, Registration};
 
-/// Parameters of a token request.
 #[derive(Default)]
 pub(in crate::uaa) struct Form(BTreeMap<String, String>);
 

@@ -16,7 +16,6 @@ use crate::uaa::{
     directory::{Account, Grant, Registration},
 };
 
-/// A token about to be signed.
 pub(super) struct Granted {
     access: Claims,
     refresh: Refresh,
@@ -25,11 +24,9 @@ pub(super) struct Granted {
 enum Refresh {
     None,
     New,
-    /// The one that was shown.
     Same(String),
 }
 
-/// The answer of the token endpoint.
 #[derive(Serialize)]
 pub(super) struct Answer {
     access_token: String,

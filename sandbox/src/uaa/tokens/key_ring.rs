@@ -36,10 +36,8 @@ pub enum SigningAlgorithm {
 /// Why a key cannot be withdrawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RevokeKeyError {
-    /// There is none with this id.
     #[error("there is no key `{0}`")]
     Unknown(String),
-    /// Without it nothing could be signed.
     #[error("`{0}` is the key that signs")]
     Active(String),
 }
@@ -47,13 +45,10 @@ pub enum RevokeKeyError {
 /// Why the keys of a UAA are of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// The saved keys cannot be read.
     #[error("could not read the saved keys")]
     Saved(#[source] StoreError),
-    /// There is no key to sign with.
     #[error("could not make or read a signing key")]
     Signer(#[source] SignerError),
-    /// The key does not fit the verifier.
     #[error("could not use a key to check tokens")]
     Verifier(#[source] super::InvalidKey),
 }
@@ -76,11 +71,9 @@ struct SavedKey {
     algorithm: SigningAlgorithm,
     /// A private key in PEM form, or the shared secret.
     secret: StoredSecret,
-    /// The key with the highest number signs.
     number: u64,
 }
 
-/// A key in use.
 pub(in crate::uaa) struct Key {
     signing: SigningKey,
     verifying: VerifyingKey,
@@ -133,7 +126,6 @@ impl KeyRing {
         })
     }
 
-    /// Signs with the active key.
     pub(in crate::uaa) fn sign(&self, claims: &impl Serialize) -> Result<String, SignerError> {
         let key = Arc::clone(&self.read().active);
         match &key.signing {
@@ -142,12 +134,10 @@ impl KeyRing {
         }
     }
 
-    /// The active key.
     pub(in crate::uaa) fn active(&self) -> Arc<Key> {
         Arc::clone(&self.read().active)
     }
 
-    /// The key with this id.
     pub(super) fn key(&self, id: &str) -> Option<Arc<Key>> {
         self.read().ready.get(id).cloned()
     }
@@ -266,7 +256,6 @@ impl Key {
         }
     }
 
-    /// The verifier for the tokens of this key.
     pub(in crate::uaa) fn verifying(&self) -> &VerifyingKey {
         &self.verifying
     }

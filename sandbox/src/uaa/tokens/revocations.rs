@@ -50,7 +50,6 @@ impl Revocations {
         })))
     }
 
-    /// Notes a token that is given out.
     pub(in crate::uaa) fn given_out(&self, token: &str, client: &str) {
         self.with(|inner| {
             let second = inner.forget_older();

@@ -34,19 +34,14 @@ pub struct Signer {
 /// A key could not be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum SignerError {
-    /// There is no new key.
     #[error(transparent)]
     Key(RsaKeyError),
-    /// The new key cannot be used or written.
     #[error("could not use a new RSA key")]
     Generate,
-    /// The key is not understood by the library that signs.
     #[error("could not read the RSA key")]
     Read(#[source] jsonwebtoken::errors::Error),
-    /// The key that was kept is no RSA key.
     #[error("could not read the kept RSA key")]
     ReadKept,
-    /// Signing failed.
     #[error("could not sign a token")]
     Sign(#[source] jsonwebtoken::errors::Error),
 }
@@ -105,7 +100,6 @@ impl Signer {
         })
     }
 
-    /// Signs a set of claims.
     pub fn sign(&self, claims: &impl Serialize) -> Result<String, SignerError> {
         let header = header(Algorithm::RS256, &self.id, &self.key_set_url);
         encode(&header, claims, &self.key).map_err(SignerError::Sign)

@@ -7,14 +7,12 @@ use super::{
 };
 use crate::uaa::Uaa;
 
-/// The purpose of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::uaa) enum Purpose {
     Access,
     Refresh,
 }
 
-/// Errors of a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::uaa) enum InvalidToken {
     #[error("The token expired, was revoked, or the token ID is incorrect.")]

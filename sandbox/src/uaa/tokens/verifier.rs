@@ -29,16 +29,13 @@ enum Keys {
     Published(Arc<KeyRing>),
 }
 
-/// The content of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken {
     /// The user's name, or the client's id when the token was given to a client.
     pub subject: String,
     /// The user's id, or the client's id when the token was given to a client.
     pub subject_id: String,
-    /// The scopes of the bearer.
     pub scopes: BTreeSet<String>,
-    /// The servers that the token is meant for.
     pub audience: BTreeSet<String>,
     /// The client that the token was given to, for itself or for a user.
     pub client_id: Option<String>,
@@ -57,24 +54,19 @@ pub struct VerifiedToken {
 /// Why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Not a JWT, or one without the claims that every token has.
     #[error("the token is malformed")]
     Malformed,
-    /// Signed by another key or with another algorithm.
     #[error("the token's signature is wrong")]
     BadSignature,
     /// Past its `exp`.
     #[error("the token has expired")]
     Expired,
-    /// A refresh token, which gives access to nothing but the token endpoint.
     #[error("the token is a refresh token")]
     RefreshToken,
-    /// Withdrawn before its time.
     #[error("the token was revoked")]
     Revoked,
 }
 
-/// The text is not a public RSA key.
 #[derive(Debug, thiserror::Error)]
 #[error("not a public RSA key in PEM form")]
 pub struct InvalidKey(#[source] jsonwebtoken::errors::Error);
@@ -105,7 +97,6 @@ impl TokenVerifier {
         }
     }
 
-    /// Checks an access token.
     pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
         let claims: Claims = self.claims(token)?;
         if claims.jti.ends_with("-r") {
@@ -188,7 +179,6 @@ enum Life {
     Any,
 }
 
-/// The verifier for the tokens of one key.
 pub(in crate::uaa) struct VerifyingKey {
     key: DecodingKey,
     alive: Validation,

@@ -216,7 +216,6 @@ async fn delete(
     Ok(json_answer(&shown))
 }
 
-/// The user with the id of a path.
 pub(super) fn known<'a>(directory: &'a Directory, id: &str) -> Result<&'a Account, UserRejection> {
     id.parse()
         .ok()

@@ -161,7 +161,6 @@ async fn remove_member(
     }
 }
 
-/// The group with the id of a path.
 fn group<'a>(directory: &'a Directory, id: &str) -> Result<(&'a str, &'a Group), UserRejection> {
     let wanted: Option<Uuid> = id.parse().ok();
     directory

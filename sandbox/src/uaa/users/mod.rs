@@ -30,7 +30,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     groups::routes(app);
 }
 
-/// The body of a request about users or groups.
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, UserRejection> {
     serde_json::from_slice(body).map_err(|_| UserRejection::Unreadable)
 }

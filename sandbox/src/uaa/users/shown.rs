@@ -61,7 +61,6 @@ pub(super) fn group(directory: &Directory, name: &str, group: &Group) -> Value {
     shown
 }
 
-/// The members of a group.
 pub(super) fn members<'a>(
     directory: &'a Directory,
     group: &'a str,

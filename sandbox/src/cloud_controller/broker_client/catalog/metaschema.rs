@@ -8,7 +8,6 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// The required type of a keyword's value.
 #[derive(Clone, Copy)]
 enum Must {
     Text,

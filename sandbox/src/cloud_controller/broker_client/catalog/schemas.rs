@@ -10,7 +10,6 @@ const LOCATIONS: [(&str, &[&str]); 2] = [
     ("service_instance", &["create", "update"]),
     ("service_binding", &["create"]),
 ];
-/// The metaschemas that a Cloud Controller includes.
 const KNOWN_METASCHEMAS: [&str; 5] = [
     "http://json-schema.org/draft-01/schema",
     "http://json-schema.org/draft-02/schema",

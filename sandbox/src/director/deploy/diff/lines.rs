@@ -22,7 +22,6 @@ const ORDER: [&str; 16] = [
     "variables",
 ];
 
-/// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::director) struct DiffLine {
     pub(super) depth: usize,
@@ -30,7 +29,6 @@ pub(in crate::director) struct DiffLine {
     pub(super) change: Change,
 }
 
-/// The change of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Unchanged; it shows where the others belong.
@@ -40,7 +38,6 @@ pub(super) enum Change {
 }
 
 impl DiffLine {
-    /// A line this deep in the document.
     pub(super) fn new(depth: usize, text: impl Into<String>, change: Change) -> Self {
         Self {
             depth,

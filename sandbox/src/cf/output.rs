@@ -1,21 +1,22 @@
 //! The output of a command: data on stdout, progress on stderr.
 
-use std::error::Error;
-use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
+use std::{
+    error::Error,
+    fmt::Write as _,
+    io::{IsTerminal, Write},
+    time::{Duration, Instant},
+};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CfError;
 
-/// The two streams of a command.
 pub(super) struct Screen {
     data: Box<dyn Write + Send>,
     stderr: Box<dyn Write + Send>,
     watcher: Watcher,
 }
 
-/// The reader of stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watcher {
     /// A person at a terminal, who wants to see that something moves.
@@ -25,7 +26,6 @@ enum Watcher {
 }
 
 impl Screen {
-    /// The streams of this process.
     pub(super) fn of_process() -> Self {
         let watcher = if std::io::stderr().is_terminal() {
             Watcher::Person
@@ -39,7 +39,6 @@ impl Screen {
         }
     }
 
-    /// Streams that end in a program.
     pub(super) fn of(
         data: impl Write + Send + 'static,
         stderr: impl Write + Send + 'static,
@@ -81,7 +80,6 @@ impl Screen {
         }
     }
 
-    /// Starts to print the steps of an operation.
     pub(super) fn progress(&mut self, started: Instant) -> Progress<'_> {
         let spinner = match self.watcher {
             Watcher::Person => Some(spinner()),
@@ -136,4 +134,69 @@ fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_style(style);
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
+}
+
+/// Lines up the rows below the headings, two spaces between columns.
+pub(super) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
+    let mut widths = headings.map(|heading| heading.chars().count());
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = line(&headings, &widths);
+    for row in rows {
+        text.push_str(&line(row, &widths));
+    }
+    text
+}
+
+/// A line per name and value, the values lined up.
+pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
+    let width = pairs
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        + 1;
+    pairs
+        .iter()
+        .map(|(name, value)| line(&[&format!("{name}:"), value], &[width, 0]))
+        .collect()
+}
+
+fn line(cells: &[impl AsRef<str>], widths: &[usize]) -> String {
+    let mut line = String::new();
+    for (cell, width) in cells.iter().zip(widths) {
+        // Writing to a string does not fail.
+        let _ = write!(line, "{:<width$}  ", cell.as_ref());
+    }
+    line.truncate(line.trim_end().len());
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pairs, table};
+
+    #[test]
+    fn columns_line_up_and_lines_end_with_their_last_word() {
+        let rows = [
+            ["cache".to_owned(), String::new()],
+            ["é".to_owned(), "small".to_owned()],
+        ];
+        assert_eq!(
+            table(["name", "plan"], &rows),
+            "name   plan\ncache\né      small\n"
+        );
+    }
+
+    #[test]
+    fn values_line_up() {
+        assert_eq!(
+            pairs(&[("a", "1".to_owned()), ("long", "2".to_owned())]),
+            "a:     1\nlong:  2\n"
+        );
+    }
 }

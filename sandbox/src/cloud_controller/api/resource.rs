@@ -1,0 +1,295 @@
+//! What all kinds of resources have in common: lists, single reads, and changes of metadata
+//! (`spec/contracts/platform-apis.md`, "Lists").
+
+use std::collections::BTreeMap;
+
+use actix_web::{
+    HttpRequest,
+    web::{ServiceConfig, get},
+};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer,
+    call::{Call, View},
+    message::{MetadataOnly, checked_metadata},
+    ok,
+    present::{selected, stamp},
+    query::Query,
+};
+use crate::cloud_controller::{
+    model::{
+        App, Binding, Broker, Instance, Job, Metadata, Offering, Organization, Plan, Role, Route,
+        Space, Tables, User, UserProvidedInstance,
+    },
+    rejection::Rejection,
+};
+
+pub(super) trait Listed {
+    fn guid(&self) -> &str;
+    /// Nothing where rows have no names.
+    fn name(&self) -> &str;
+    fn created_at(&self) -> Timestamp;
+    fn updated_at(&self) -> Timestamp;
+}
+
+pub(super) trait Resource: 'static {
+    type Row<'a>: Listed;
+    const KIND: &'static str;
+    /// The path of the list; its last part names the rows that are included in other answers.
+    const PATH: &'static str;
+    /// Whether it is read without a token.
+    const PUBLIC: bool = false;
+    /// Whether lists have the filter `names`.
+    const NAMED: bool = true;
+    /// The filters of its own.
+    const FILTERS: &'static [&'static str] = &[];
+    const CHOICES: &'static [(&'static str, &'static [&'static str])] = &[];
+    /// The items of `include`, and the kind of resource that each adds.
+    const INCLUDES: &'static [(&'static str, &'static str)] = &[];
+    /// The parameters `fields[…]`, the kind of resource that each adds, and the members to choose from.
+    const FIELDS: &'static [Fields] = &[];
+
+    fn all<'a>(view: &View<'a>) -> Vec<Self::Row<'a>>;
+
+    fn get<'a>(view: &View<'a>, guid: &str) -> Option<Self::Row<'a>> {
+        let mut rows = Self::all(view).into_iter();
+        rows.find(|row| row.guid() == guid)
+    }
+
+    /// The rows that may match a query, found by its most selective filter.
+    fn candidates<'a>(view: &View<'a>, _query: &Query) -> Vec<Self::Row<'a>> {
+        Self::all(view)
+    }
+
+    fn sees(view: &View<'_>, row: &Self::Row<'_>) -> bool;
+
+    /// Whether the filters of its own let a row through.
+    fn admits(_view: &View<'_>, _query: &Query, _row: &Self::Row<'_>) -> bool {
+        true
+    }
+
+    /// All members but those that every resource has.
+    fn body(view: &View<'_>, row: &Self::Row<'_>) -> Value;
+
+    fn presented(view: &View<'_>, row: &Self::Row<'_>) -> Value {
+        let mut presented = json!({
+            "guid": row.guid(),
+            "created_at": stamp(row.created_at()),
+            "updated_at": stamp(row.updated_at()),
+        });
+        if let (Value::Object(all), Value::Object(own)) = (&mut presented, Self::body(view, row)) {
+            all.extend(own);
+        }
+        presented["links"]["self"] = view.link(format_args!("{}/{}", Self::PATH, row.guid()));
+        presented
+    }
+
+    /// Adds the resources that a query wants beside a row.
+    fn include(_view: &View<'_>, _query: &Query, _row: &Self::Row<'_>, _beside: &mut Included) {}
+}
+
+/// The resource of a parameter `fields[…]`, the kind of resource that it adds, and the members to choose from.
+pub(super) type Fields = (&'static str, &'static str, &'static [&'static str]);
+
+/// A kind of resource of which users change the labels and annotations alone.
+pub(super) trait Labelled: Resource {
+    fn may_label(view: &View<'_>, row: &Self::Row<'_>) -> Result<(), Rejection>;
+
+    /// The metadata of a row, and when the row was changed.
+    fn labels<'a>(
+        tables: &'a mut Tables,
+        guid: &str,
+    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)>;
+}
+
+/// Mounts the list and the single read of a kind.
+pub(super) fn reads<R: Resource>(app: &mut ServiceConfig) {
+    app.route(R::PATH, get().to(list::<R>))
+        .route(&format!("{}/{{guid}}", R::PATH), get().to(one::<R>));
+}
+
+pub(super) async fn list<R: Resource>(request: HttpRequest) -> Answer {
+    let call = reader::<R>(&request)?;
+    let query = Query::of_list::<R>(&request)?;
+    call.read(|view| {
+        let rows = R::candidates(view, &query);
+        Ok(ok(&listed::<R>(view, &query, rows)))
+    })
+}
+
+pub(super) async fn one<R: Resource>(request: HttpRequest) -> Answer {
+    let call = reader::<R>(&request)?;
+    let query = Query::of_one::<R>(&request)?;
+    call.read(|view| {
+        let row = view.visible::<R>(call.guid())?;
+        let presented = R::presented(view, &row);
+        Ok(ok(&included::<R>(view, &query, &[row]).beside(presented)))
+    })
+}
+
+/// Changes labels and annotations and nothing else.
+pub(super) async fn label<R: Labelled>(call: Call) -> Answer {
+    let wanted: MetadataOnly = call.message()?;
+    let change = checked_metadata(wanted.metadata)?;
+    call.change(|tables| {
+        let view = call.view(tables);
+        R::may_label(&view, &view.visible::<R>(call.guid())?)?;
+        if let Some((metadata, updated_at)) = R::labels(tables, call.guid()) {
+            metadata.apply(&change);
+            *updated_at = Timestamp::now();
+        }
+        call.shown::<R>(tables, call.guid())
+    })
+}
+
+/// A list that is always empty here.
+pub(super) async fn nothing(request: HttpRequest) -> Answer {
+    let call = Call::of(&request)?;
+    let query = Query::without_filters(&request);
+    call.read(|view| Ok(ok(&query.page::<&App>(view, Vec::new()).0)))
+}
+
+/// The same for a part of a resource that the caller sees.
+pub(super) async fn nothing_of<R: Resource>(request: HttpRequest) -> Answer {
+    Call::of(&request)?.read(|view| {
+        let guid = request.match_info().get("guid").unwrap_or_default();
+        view.visible::<R>(guid).map(drop)
+    })?;
+    nothing(request).await
+}
+
+fn reader<R: Resource>(request: &HttpRequest) -> Result<Call, Rejection> {
+    if R::PUBLIC {
+        Call::of_anyone(request)
+    } else {
+        Call::of(request)
+    }
+}
+
+/// The answer to a list: those of the rows that the caller sees and the query lets through.
+pub(super) fn listed<'a, R: Resource>(
+    view: &View<'a>,
+    query: &Query,
+    mut rows: Vec<R::Row<'a>>,
+) -> Value {
+    rows.retain(|row| {
+        query.admits("guids", row.guid())
+            && query.admits("names", row.name())
+            && R::admits(view, query, row)
+            && R::sees(view, row)
+    });
+    let (mut page, rows) = query.page(view, rows);
+    page["resources"] = rows.iter().map(|row| R::presented(view, row)).collect();
+    included::<R>(view, query, &rows).beside(page)
+}
+
+pub(super) fn included<R: Resource>(
+    view: &View<'_>,
+    query: &Query,
+    rows: &[R::Row<'_>],
+) -> Included {
+    let items = R::INCLUDES.iter().filter(|(item, _)| query.includes(item));
+    let fields = R::FIELDS
+        .iter()
+        .filter(|(resource, ..)| !query.fields(resource).is_empty());
+    let kinds = items
+        .map(|(_, kind)| *kind)
+        .chain(fields.map(|(_, kind, _)| *kind));
+    let mut included = Included(kinds.map(|kind| (kind, Map::new())).collect());
+    if !included.0.is_empty() {
+        for row in rows {
+            R::include(view, query, row, &mut included);
+        }
+    }
+    included
+}
+
+impl<'a> View<'a> {
+    /// A resource, if the caller sees it.
+    pub(super) fn visible<R: Resource>(&self, guid: &str) -> Result<R::Row<'a>, Rejection> {
+        R::get(self, guid)
+            .filter(|row| R::sees(self, row))
+            .ok_or_else(|| Rejection::no_such(R::KIND))
+    }
+}
+
+/// Related resources beside an answer, each of them once.
+pub(super) struct Included(BTreeMap<&'static str, Map<String, Value>>);
+
+impl Included {
+    pub(super) fn add<R: Resource>(&mut self, view: &View<'_>, row: R::Row<'_>) {
+        self.add_with::<R>(row, |row| R::presented(view, row));
+    }
+
+    /// Adds those members that were asked for, if any were.
+    pub(super) fn add_fields<R: Resource>(
+        &mut self,
+        view: &View<'_>,
+        row: R::Row<'_>,
+        fields: &[String],
+    ) {
+        if !fields.is_empty() {
+            self.add_with::<R>(row, |row| selected(&R::presented(view, row), fields));
+        }
+    }
+
+    fn add_with<R: Resource>(
+        &mut self,
+        row: R::Row<'_>,
+        present: impl FnOnce(&R::Row<'_>) -> Value,
+    ) {
+        let kind = R::PATH.rsplit('/').next().unwrap_or_default();
+        let rows = self.0.entry(kind).or_default();
+        rows.entry(row.guid()).or_insert_with(|| present(&row));
+    }
+
+    /// The answer with what was included, if anything was asked for.
+    pub(super) fn beside(self, mut answer: Value) -> Value {
+        for (kind, rows) in self.0 {
+            answer["included"][kind] = rows.into_iter().map(|(_, row)| row).collect();
+        }
+        answer
+    }
+}
+
+macro_rules! listed {
+    ($($row:ident { $updated:ident, $name:expr })*) => {$(
+        impl Listed for &$row {
+            fn guid(&self) -> &str {
+                self.guid.as_ref()
+            }
+
+            fn name(&self) -> &str {
+                let name: fn(&$row) -> &str = $name;
+                name(self)
+            }
+
+            fn created_at(&self) -> Timestamp {
+                self.created_at
+            }
+
+            fn updated_at(&self) -> Timestamp {
+                self.$updated
+            }
+        }
+    )*};
+}
+
+listed! {
+    Organization { updated_at, |row| &row.name }
+    Space { updated_at, |row| &row.name }
+    App { updated_at, |row| &row.name }
+    Broker { updated_at, |row| &row.name }
+    Offering { updated_at, |row| &row.name }
+    Plan { updated_at, |row| &row.name }
+    Instance { updated_at, |row| &row.name }
+    UserProvidedInstance { updated_at, |row| &row.name }
+    // App bindings need not have a name.
+    Binding { updated_at, |row| row.name.as_deref().unwrap_or_default() }
+    Job { updated_at, |_| "" }
+    Role { created_at, |_| "" }
+    Route { created_at, |_| "" }
+    User { created_at, |row| row.name.as_str() }
+}
