@@ -63,7 +63,6 @@ impl LoopbackNet {
         }
     }
 
-    /// The net as it was claimed.
     pub fn address(&self) -> NetAddress {
         self.net
     }
@@ -106,7 +105,6 @@ impl NetAddress {
         self.socket(1, CONTROL_PORT)
     }
 
-    /// Where the Director listens.
     pub fn director(self) -> SocketAddr {
         self.socket(2, 25555)
     }
@@ -121,7 +119,6 @@ impl NetAddress {
         self.socket(2, 8844)
     }
 
-    /// Where the Cloud Controller listens.
     pub fn cloud_controller(self) -> SocketAddr {
         self.socket(3, 9024)
     }

@@ -42,7 +42,6 @@ pub struct Servers {
 pub struct Passage {
     pub server: ServerName,
     pub faults: Faults,
-    /// Where it is recorded.
     pub calls: Calls,
 }
 

@@ -1,12 +1,20 @@
 //! The record of a call.
+//!
+//! The identity that a caller claims.
 
 use std::{fmt, str::FromStr};
 
-use actix_web::{dev::RequestHead, http::header::USER_AGENT};
+use actix_web::{
+    dev::RequestHead,
+    http::header::{AUTHORIZATION, USER_AGENT},
+};
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::caller::Caller;
 use crate::faults::ServerName;
 
 /// The maximum length of a recorded text, in bytes.
@@ -30,7 +38,6 @@ const SECRETS: [&str; 8] = [
 pub struct Call {
     /// Counts the calls of all servers, in the order of their arrival.
     pub number: CallNumber,
-    /// When it arrived.
     pub at: Timestamp,
     pub server: ServerName,
     pub method: String,
@@ -144,4 +151,40 @@ fn without_secrets(query: &str) -> String {
 
 fn shortened(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_LIMIT)].to_owned()
+}
+
+/// The names in a request's credentials. They are not verified here; the server's answer shows whether they are valid.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Caller {
+    #[serde(rename = "client_id")]
+    pub(super) client: Option<String>,
+    #[serde(rename = "user_name")]
+    pub(super) user: Option<String>,
+}
+
+impl Caller {
+    /// Empty without readable credentials.
+    pub(super) fn of(request: &RequestHead) -> Self {
+        Self::read(request).unwrap_or_default()
+    }
+
+    fn read(request: &RequestHead) -> Option<Self> {
+        let header = request.headers.get(AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, credentials) = header.split_once(' ')?;
+        if scheme.eq_ignore_ascii_case("bearer") {
+            let claims = credentials.trim().split('.').nth(1)?;
+            let claims = BASE64_URL_SAFE_NO_PAD.decode(claims).ok()?;
+            return serde_json::from_slice(&claims).ok();
+        }
+        if scheme.eq_ignore_ascii_case("basic") {
+            let pair = BASE64_STANDARD.decode(credentials.trim()).ok()?;
+            let pair = String::from_utf8(pair).ok()?;
+            let (client, _) = pair.split_once(':')?;
+            return Some(Self {
+                client: Some(client.to_owned()),
+                user: None,
+            });
+        }
+        None
+    }
 }

@@ -195,7 +195,6 @@ impl Client {
         self.change_with(method, path, body, None).await
     }
 
-    /// The same with parameters for a broker.
     pub(super) async fn change_with(
         &mut self,
         method: Method,

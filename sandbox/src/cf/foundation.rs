@@ -12,7 +12,6 @@ use super::arguments::Identity;
 /// The part of `foundation.json` that a user of the platform needs.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foundation {
-    /// The authority of every certificate in the foundation.
     pub(super) ca_certificate: PathBuf,
     pub(super) cloud_controller: CloudController,
 }

@@ -174,7 +174,6 @@ pub(super) async fn update(cf: &mut Cf<'_>, update: UpdateService) -> Result<(),
     .await
 }
 
-/// The service instance, and the guid of the plan of this name in its offering.
 async fn with_new_plan(
     cf: &mut Cf<'_>,
     name: &str,
@@ -247,10 +246,8 @@ pub(super) async fn delete(cf: &mut Cf<'_>, deletion: WholeInstance) -> Result<(
             .say(&format!("there is no service instance {name}"));
         return Ok(());
     };
-    let change = cf
-        .client
-        .delete(format_args!("/v3/service_instances/{}", guid(&instance)));
-    let change = change.await?;
+    let path = format!("/v3/service_instances/{}", guid(&instance));
+    let change = cf.client.delete(path).await?;
     follow(cf, change, ("delete", "deleted"), name, &deletion.waiting).await
 }
 

@@ -54,7 +54,6 @@ struct Job {
     links: BTreeMap<String, Link>,
 }
 
-/// The operations that have hints of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) enum JobOperation {
     #[serde(rename = "service_instance.create")]

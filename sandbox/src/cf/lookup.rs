@@ -101,7 +101,6 @@ pub(super) async fn app(client: &mut Client, name: &str) -> Result<Value, CfErro
     Err(CfError::NoApp(name.to_owned(), available))
 }
 
-/// The one offering of this name, of this broker if one is named.
 pub(super) async fn offering(
     client: &mut Client,
     name: &str,
@@ -176,7 +175,6 @@ pub(super) async fn instance(client: &mut Client, name: &str) -> Result<Value, C
     Ok(instance_with(client, name, &[]).await?.0)
 }
 
-/// The service instance of this name in the space, if there is one.
 pub(super) async fn find_instance(
     client: &mut Client,
     name: &str,

@@ -50,7 +50,6 @@ impl Screen {
         }
     }
 
-    /// Prints what was asked for.
     pub(super) fn print(&mut self, data: &[u8]) -> Result<(), CfError> {
         let printed = self.data.write_all(data).and_then(|()| match data.last() {
             Some(b'\n') | None => Ok(()),

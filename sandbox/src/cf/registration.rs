@@ -33,7 +33,6 @@ const TIMEOUT: Polling = Polling {
 /// A broker as the Cloud Controller is to know it.
 pub(crate) struct Registration<'a> {
     pub(crate) name: &'a str,
-    /// Where it listens.
     pub(crate) url: &'a str,
     pub(crate) username: &'a str,
     pub(crate) password: &'a SecretString,

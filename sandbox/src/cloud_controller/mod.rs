@@ -8,14 +8,12 @@
 //! | `work` | the jobs, each in a task of its own |
 //! | `broker_client` | requests to brokers and the meaning of their answers |
 //! | `key_credentials` | the references in service keys |
-//! | `behaviour`, `generation` | its behaviour towards brokers, and the generations of its API |
+//! | `settings` | its behaviour towards brokers, and the generations of its API |
 //! | `model` | the state |
 //! | `seed` | instances without an order |
 
 mod api;
-mod behaviour;
 mod broker_client;
-mod generation;
 mod key_credentials;
 mod model;
 mod rejection;
@@ -31,22 +29,22 @@ use rustls::ClientConfig;
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use behaviour::{BrokerBehaviour, BrokerCertificates, InstanceRow};
-pub use broker_client::BrokerClientError;
-pub use generation::ApiGeneration;
-pub use key_credentials::SERVICE_KEY_CLIENT;
-pub use model::ServiceQuota;
-pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
-pub use settings::{CloudControllerSettings, KnownUser, OrganizationSettings, SpaceSettings};
-
 use crate::{
     credhub::CredHub,
     store::{Store, StoreError},
     uaa::{TokenVerifier, Uaa},
 };
-use behaviour::SharedBehaviour;
 use broker_client::BrokerClient;
 use model::{OrganizationKey, SpaceKey, State};
+use settings::SharedBehaviour;
+
+pub use broker_client::BrokerClientError;
+pub use key_credentials::SERVICE_KEY_CLIENT;
+pub use model::ServiceQuota;
+pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
+pub use settings::ApiGeneration;
+pub use settings::{BrokerBehaviour, BrokerCertificates, InstanceRow};
+pub use settings::{CloudControllerSettings, KnownUser, OrganizationSettings, SpaceSettings};
 
 /// A Cloud Controller. Cloning it gives another handle on the same one.
 #[derive(Clone)]

@@ -38,7 +38,6 @@ pub(crate) enum ErrorKind {
     UnableToPerform,
     AsyncInstanceOperationInProgress,
     ParametersNotSupported,
-    BindingParametersNotSupported,
     UnshareFailed,
     ServiceUnavailable,
     AlreadyBoundToRoute,
@@ -85,11 +84,6 @@ impl ErrorKind {
                 StatusCode::BAD_REQUEST,
                 120_004,
                 "CF-ServiceFetchInstanceParametersNotSupported",
-            ),
-            Self::BindingParametersNotSupported => (
-                StatusCode::BAD_GATEWAY,
-                90007,
-                "CF-ServiceFetchBindingParametersNotSupported",
             ),
             Self::ServiceUnavailable => (UNAVAILABLE, 10015, "CF-ServiceUnavailable"),
             Self::UnshareFailed => (

@@ -50,7 +50,6 @@ pub enum SeededState {
     Deleting(String),
 }
 
-/// A plan of which instances can be seeded.
 #[derive(Clone, Debug)]
 pub struct SeedablePlan {
     pub guid: String,

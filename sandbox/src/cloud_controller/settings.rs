@@ -1,14 +1,22 @@
 //! The settings of a Cloud Controller.
+//!
+//! How a Cloud Controller deals with brokers. All of it can be changed while it runs.
+//!
+//! Which generations of its API a Cloud Controller has (`spec/contracts/platform-apis.md`, "Which generations are
+//! there?").
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::model::{
     Organization, Role, RoleKind, RoleScope, ServiceQuota, Space, Tables, User, UserName,
 };
-use super::{behaviour::BrokerBehaviour, generation::ApiGeneration};
 
 #[derive(Clone, Debug)]
 pub struct CloudControllerSettings {
@@ -16,13 +24,10 @@ pub struct CloudControllerSettings {
     pub url: String,
     /// The UAA whose tokens it trusts.
     pub uaa_url: String,
-    /// Which generations of the API it has.
     pub generation: ApiGeneration,
-    /// The organizations that are there from the beginning.
     pub organizations: Vec<OrganizationSettings>,
     /// The users that the UAA has from the beginning. Others become known with their first token.
     pub users: Vec<KnownUser>,
-    /// How it deals with brokers.
     pub brokers: BrokerBehaviour,
 }
 
@@ -32,7 +37,6 @@ pub struct KnownUser {
     pub id: String,
 }
 
-/// An organization that is there from the beginning.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct OrganizationSettings {
     pub name: String,
@@ -48,7 +52,6 @@ pub struct OrganizationSettings {
     pub spaces: Vec<SpaceSettings>,
 }
 
-/// A space that is there from the beginning.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct SpaceSettings {
     pub name: String,
@@ -152,5 +155,122 @@ impl OrganizationSettings {
             .flatten()
             .cloned()
             .collect()
+    }
+}
+
+/// How a Cloud Controller deals with brokers. The defaults are those of a real one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BrokerBehaviour {
+    /// How long to wait for an answer: to connect, and for all of it (`broker_client_timeout_seconds`).
+    pub timeout: Duration,
+    /// Whether certificates of brokers are looked at (`ssl.skip_cert_verify`).
+    pub certificates: BrokerCertificates,
+    /// The pause between two polls of a last operation (`broker_client_default_async_poll_interval_seconds`).
+    pub polling_interval: Duration,
+    /// By how much each pause is longer than the one before
+    /// (`broker_client_async_poll_exponential_backoff_rate`).
+    pub polling_factor: f64,
+    /// How long an operation is polled at most (`broker_client_max_async_poll_duration_minutes`).
+    pub maximum_polling_duration: Duration,
+    /// The unit of the pauses of orphan mitigation: after the n-th failed attempt it waits 2ⁿ of them.
+    pub mitigation_delay: Duration,
+    /// When the row of an instance that v3 orders is there to be listed and counted.
+    pub instance_row: InstanceRow,
+}
+
+/// Whether certificates of brokers are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BrokerCertificates {
+    /// They must be trusted.
+    #[default]
+    Verified,
+    /// Any will do, as in many a foundation.
+    Ignored,
+}
+
+/// When the row of a new instance is there. A broker that counts instances while it provisions one finds it, or not
+/// (`spec/contracts/platform-apis.md`, "Pitfalls", 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstanceRow {
+    /// Before the broker is called, as in v3.
+    #[default]
+    BeforeCall,
+    /// When the broker has answered, as in v2.
+    AfterCall,
+}
+
+impl Default for BrokerBehaviour {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_mins(1),
+            certificates: BrokerCertificates::default(),
+            polling_interval: Duration::from_mins(1),
+            polling_factor: 1.0,
+            maximum_polling_duration: Duration::from_hours(168),
+            mitigation_delay: Duration::from_mins(1),
+            instance_row: InstanceRow::default(),
+        }
+    }
+}
+
+/// The behaviour of the moment, shared by all who follow it.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedBehaviour(Arc<RwLock<BrokerBehaviour>>);
+
+impl SharedBehaviour {
+    pub(crate) fn new(behaviour: BrokerBehaviour) -> Self {
+        Self(Arc::new(RwLock::new(behaviour)))
+    }
+
+    pub(crate) fn now(&self) -> BrokerBehaviour {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set(&self, behaviour: BrokerBehaviour) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = behaviour;
+    }
+}
+
+/// The generations of a Cloud Controller's API, and how it reports them. They differ in what happens to v2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub enum ApiGeneration {
+    /// v2 is off, as by default since CC 3.191: `/v2/info` still answers, with an empty `api_version`.
+    #[default]
+    #[serde(rename = "off")]
+    V2Off,
+    /// v2 is off, as from CC 3.181 to 3.190: not even `/v2/info` answers.
+    #[serde(rename = "off_3_181")]
+    V2GoneWithoutTrace,
+    /// v2 is off, as up to CC 3.180: `/` and `/v2/info` do not report it.
+    #[serde(rename = "off_3_180")]
+    V2OffUntold,
+    #[serde(rename = "on")]
+    V2On,
+    /// There are both, and v3 is too young to be used for services.
+    #[serde(rename = "on_3_94")]
+    V3Young,
+}
+
+impl ApiGeneration {
+    /// Whether v2 can be used.
+    pub(super) fn has_v2(self) -> bool {
+        matches!(self, Self::V2On | Self::V3Young)
+    }
+
+    /// Whether `/` and `/v2/info` report v2.
+    pub(super) fn reports_v2_version(self) -> bool {
+        self.has_v2() || self == Self::V2OffUntold
+    }
+
+    /// The version of v3.
+    pub(super) fn v3_version(self) -> &'static str {
+        match self {
+            Self::V2Off | Self::V2On => "3.228.0",
+            Self::V2GoneWithoutTrace => "3.190.0",
+            Self::V2OffUntold => "3.180.0",
+            Self::V3Young => "3.94.0",
+        }
     }
 }

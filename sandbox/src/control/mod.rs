@@ -17,13 +17,10 @@
 //! | `GET /names/NAME` | the addresses of a name of BOSH DNS |
 
 mod behaviour;
-mod calls;
 mod deployments;
 mod faults;
-mod fleet;
-mod memory;
+mod foundation;
 mod rejection;
-mod reset;
 mod task_faults;
 mod tokens;
 mod vms;
@@ -34,7 +31,7 @@ use actix_web::{
     HttpResponse, Responder,
     web::{self, Data, JsonConfig, QueryConfig, ServiceConfig},
 };
-pub use memory::Memory;
+pub use foundation::Memory;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -101,10 +98,10 @@ impl Control {
             )
             .service(web::resource("/").route(web::get().to(health)))
             .service(web::resource("/foundation").route(web::get().to(foundation)))
-            .service(web::resource("/memory").route(web::get().to(memory::show)))
-            .service(web::resource("/reset").route(web::post().to(reset::begin)))
-            .service(web::resource("/fleet").route(web::post().to(fleet::seed)))
-            .configure(calls::routes)
+            .service(web::resource("/memory").route(web::get().to(foundation::show)))
+            .service(web::resource("/reset").route(web::post().to(foundation::begin)))
+            .service(web::resource("/fleet").route(web::post().to(foundation::seed)))
+            .configure(foundation::routes)
             .configure(faults::routes)
             .configure(task_faults::routes)
             .configure(vms::routes)

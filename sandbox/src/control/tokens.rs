@@ -13,7 +13,7 @@ use super::{Control, rejection::Rejection};
 use crate::{
     durations,
     faults::ServerName,
-    uaa::{SigningAlgorithm, TokenLives, Tokens, Uaa},
+    uaa::{TokenLives, Tokens, Uaa},
 };
 
 /// How long tokens live from now on.
@@ -70,7 +70,7 @@ async fn rotate_key(
     server: Path<ServerName>,
 ) -> Result<impl Responder, Rejection> {
     let uaa = uaa(&control, *server)?.clone();
-    let rotated = web::block(move || uaa.rotate_key(SigningAlgorithm::Rs256)).await;
+    let rotated = web::block(move || uaa.rotate_key()).await;
     match rotated {
         Ok(Ok(key)) => Ok(Json(json!({"key": key}))),
         Ok(Err(error)) => Err(Rejection::Conflict(error.to_string())),

@@ -26,7 +26,6 @@ pub struct OrphanedDisk {
     pub deployment_name: String,
     /// The instance that it belonged to, `group/id`.
     pub instance_name: String,
-    /// When it was orphaned.
     pub orphaned_at: Timestamp,
 }
 
@@ -46,19 +45,9 @@ pub enum DiskError {
     #[error("there is no VM `{0}`")]
     NoSuchVm(VmCid),
     #[error("disk `{disk}` is attached to VM `{vm}`")]
-    Attached {
-        /// Which disk.
-        disk: DiskCid,
-        /// To which VM.
-        vm: VmCid,
-    },
+    Attached { disk: DiskCid, vm: VmCid },
     #[error("VM `{vm}` has a disk `{disk}`")]
-    Occupied {
-        /// Which VM.
-        vm: VmCid,
-        /// Which disk.
-        disk: DiskCid,
-    },
+    Occupied { vm: VmCid, disk: DiskCid },
     #[error("could not prepare the disk")]
     File(#[source] VmError),
 }

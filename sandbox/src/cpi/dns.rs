@@ -20,7 +20,6 @@ pub struct BoshName {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
-    /// Any group that has the number.
     Numbered(u64),
     Named {
         group: String,

@@ -14,11 +14,11 @@
 //! | [`render`], [`plan`] | renders a job's files and command lines from its templates |
 //! | [`vm`], [`disks`] | creates, attaches, deletes |
 //! | [`agent`] | the only access to the processes of a VM: applies, starts, stops and inspects jobs |
-//! | [`supervisor`], [`process`], [`readiness`] | one long-lived process: kept running, watched, stopped, reaped |
+//! | [`supervisor`], [`process`] | one long-lived process: kept running, watched, stopped, reaped |
 //! | [`finite`] | one program that runs to its end: errands and scripts |
-//! | [`program`], [`user`] | how programs are found, and their users |
+//! | [`program`] | how programs are found, and their users |
 //! | [`table`] | the state that survives a restart |
-//! | [`start`], [`residual_processes`] | adopts the processes of an earlier sandbox, ends those that belong to nothing |
+//! | [`start`], [`process`] | adopts the processes of an earlier sandbox, ends those that belong to nothing |
 //! | [`outage`] | agents and VMs that die |
 //! | [`dns`] | names as BOSH DNS answers them |
 
@@ -28,18 +28,14 @@ mod catalog;
 mod disks;
 mod dns;
 mod finite;
-mod names;
 mod outage;
 mod plan;
 mod process;
 mod program;
-mod readiness;
 mod render;
-mod residual_processes;
 mod start;
 mod supervisor;
 mod table;
-mod user;
 mod vm;
 
 use std::{
@@ -50,7 +46,7 @@ use std::{
 
 use tokio::{runtime::Handle, sync::Notify};
 
-pub(crate) use self::names::text_types;
+pub(crate) use self::table::text_types;
 pub use self::{
     addresses::{AddressPool, Lease, NoAddressLeft, NotToBeLent},
     agent::{
@@ -65,14 +61,14 @@ pub use self::{
     disks::{DiskError, DiskOwner, OrphanedDisk},
     dns::{BoshName, DnsRecord, NotABoshName, dns_label},
     finite::ErrandOutput,
-    names::{DiskCid, JobName, ProcessName, VmCid},
     outage::NoSuchVm,
+    process::ResidualProcessError,
+    program::JobUserError,
     program::LaunchError,
     render::{InstanceFacts, JobContext, JobFolder, RenderError, RenderedJob, render},
-    residual_processes::ResidualProcessError,
     start::{CpiError, CpiSettings, remove_state},
     supervisor::ProcessState,
-    user::JobUserError,
+    table::{DiskCid, JobName, ProcessName, VmCid},
     vm::{Vm, VmError},
 };
 use self::{
@@ -99,7 +95,6 @@ pub enum Shutdown {
     LeaveProcesses,
 }
 
-/// How much there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// VMs that were created and not deleted.
@@ -145,7 +140,6 @@ impl Cpi {
         *current.unwrap_or_else(PoisonError::into_inner) = catalog;
     }
 
-    /// How much there is.
     pub fn count(&self) -> Count {
         Count {
             vms: self.inner.vms.read(BTreeMap::len),

@@ -19,16 +19,13 @@ pub struct JobContext {
     /// The links that the job consumes, by name.
     pub links: Value,
     pub address: Ipv4Addr,
-    /// Which instance this is.
     pub instance: InstanceFacts,
-    /// The job's own folder.
     pub job: JobFolder,
     /// The folder for data: persistent when the VM has a disk.
     pub data: String,
     pub deployment: String,
 }
 
-/// Which instance a job runs on.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstanceFacts {
     pub group: String,
@@ -36,7 +33,6 @@ pub struct InstanceFacts {
     pub id: String,
 }
 
-/// Where a job's files are.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobFolder {
     pub folder: String,
@@ -66,10 +62,7 @@ pub enum RenderError {
         source: Box<tera::Error>,
     },
     #[error("The port of process '{process}' is not a number from 1 to 65535")]
-    Port {
-        /// Which process.
-        process: String,
-    },
+    Port { process: String },
 }
 
 pub fn render(job: &Arc<Job>, context: &JobContext) -> Result<RenderedJob, RenderError> {

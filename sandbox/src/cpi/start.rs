@@ -12,11 +12,9 @@ use tokio::{runtime::Handle, sync::Notify};
 use super::{
     AddressPool, AgentTimeouts, Cpi, Inner, JobCatalog, JobUserError, NotToBeLent, Processes,
     ResidualProcessError, VmCid, disks_folder,
-    process::Process,
-    program::Programs,
-    residual_processes::{end_processes, remove_entries},
+    process::{Process, end_processes, remove_entries},
+    program::{JobUser, Programs},
     table::{Condition, DiskTable, VmRow, VmTable, Wanted},
-    user::JobUser,
     vms_folder,
 };
 use crate::store::{Store, StoreError};
@@ -51,7 +49,6 @@ pub enum CpiError {
         "could not give VM `{vm}` its address back; start with the same net, with or without processes as before"
     )]
     Address {
-        /// Which VM.
         vm: VmCid,
         #[source]
         source: NotToBeLent,

@@ -14,8 +14,7 @@ use uuid::Uuid;
 
 use super::{
     Cpi, JobName, Lease, NoAddressLeft, NotToBeLent, Processes, ResidualProcessError, VmCid,
-    plan::JobPlan, program::Launcher, render::JobFolder, residual_processes, supervisor::Order,
-    table::VmRow,
+    plan::JobPlan, process, program::Launcher, render::JobFolder, supervisor::Order, table::VmRow,
 };
 
 const PRIVATE_FOLDER: u32 = 0o700;
@@ -27,7 +26,6 @@ pub struct Vm {
     /// Its id, the name of its folder.
     pub cid: VmCid,
     pub agent_id: Uuid,
-    /// When it was reserved.
     pub created_at: Timestamp,
     address: Ipv4Addr,
     #[serde(skip)]
@@ -42,14 +40,12 @@ pub enum VmError {
     #[error("could not {action} `{path}`")]
     File {
         action: &'static str,
-        /// On what.
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     #[error("could not end what runs on VM `{vm}`")]
     Residues {
-        /// Which VM.
         vm: VmCid,
         #[source]
         source: ResidualProcessError,
@@ -151,9 +147,7 @@ impl Cpi {
     /// Ends what jobs have left running that does not belong to any process that we watch.
     pub(super) async fn end_residual_processes(&self, vm: &VmCid) -> Result<(), VmError> {
         let folder = self.vm_folder(vm);
-        let ended = tokio::task::spawn_blocking(move || {
-            residual_processes::end_processes(&folder, |_| false)
-        });
+        let ended = tokio::task::spawn_blocking(move || process::end_processes(&folder, |_| false));
         let ended = ended.await.unwrap_or_else(|broken| {
             tracing::error!(error = %broken, "looking for left processes broke");
             Ok(())

@@ -1,8 +1,11 @@
 //! Authenticates callers by the token of a UAA, or by the certificate of an app (`spec/contracts/platform-apis.md`,
 //! "CredHub", "Authentication").
+//!
+//! The caller, as permissions name it (`spec/contracts/platform-apis.md`, "Authentication").
 
 use std::{
     collections::BTreeSet,
+    fmt,
     future::{Ready, ready},
 };
 
@@ -13,12 +16,12 @@ use actix_web::{
     web::Data,
 };
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
-use super::{Actor, CredHub, Session};
+use super::{CredHub, Session};
 use crate::{instance_identity::PeerCertificate, uaa::TokenError};
 
 /// By so many seconds the clocks of UAA and CredHub may differ.
@@ -192,6 +195,43 @@ impl ResponseError for AuthenticationRejection {
             Self::NotAnApp | Self::NotForClients => json!({"error": description}),
         };
         response.content_type(JSON).body(body.to_string())
+    }
+}
+
+/// Names a caller for permissions: `uaa-client:ID`, `uaa-user:ID` or `mtls-app:GUID`. Permissions accept any name, so
+/// text of another form is an actor too, but no caller ever has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Actor(String);
+
+impl Actor {
+    pub fn uaa_client(id: &str) -> Self {
+        Self(format!("uaa-client:{id}"))
+    }
+
+    /// A user, by the id that tokens carry.
+    pub fn uaa_user(id: &str) -> Self {
+        Self(format!("uaa-user:{id}"))
+    }
+
+    pub fn app(guid: Uuid) -> Self {
+        Self(format!("mtls-app:{guid}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Actor {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

@@ -6,20 +6,18 @@
 //! | [`api`] | the HTTP edge: who calls, what is asked, what is answered |
 //! | [`operations`] | what may be asked, each with the checks that come before it |
 //! | [`vault`], [`credential`], [`name`] | all credentials, one credential, what it is called |
-//! | [`authentication`], [`actor`] | who asks |
+//! | [`authentication`] | who asks |
 //! | [`permissions`] | who may do what |
 //! | [`generate`], [`certificate`], [`ssh`], [`user_hash`] | how secrets are made |
-//! | [`members`] | reads objects of JSON |
+//! | [`credential`] | reads objects of JSON |
 //! | [`rejection`] | every way to turn a request down |
 //! | [`settings`] | what a CredHub is set up with |
 
-mod actor;
 mod api;
 mod authentication;
 mod certificate;
 mod credential;
 mod generate;
-mod members;
 mod name;
 mod operations;
 mod permissions;
@@ -38,7 +36,7 @@ use actix_web::web::{self, ServiceConfig};
 use semver::Version;
 
 pub use self::{
-    actor::Actor,
+    authentication::Actor,
     generate::Mode,
     name::{CredentialName, NameError},
     permissions::{ALL_OPERATIONS, Operation, Permission, PermissionPath},
@@ -84,7 +82,6 @@ struct Behaviour {
 /// Whether anything can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// As usual.
     Allowed,
     /// Every change is refused with 503.
     Refused,

@@ -50,7 +50,6 @@ impl CredentialName {
         Self(rooted(text))
     }
 
-    /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

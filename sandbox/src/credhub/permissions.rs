@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    actor::Actor,
+    authentication::Actor,
     name::{CredentialName, rooted},
 };
 use crate::store::{Rows, Store, StoreError};
@@ -21,7 +21,6 @@ pub enum Operation {
     WriteAcl,
 }
 
-/// All operations.
 pub const ALL_OPERATIONS: [Operation; 5] = [
     Operation::Read,
     Operation::Write,
@@ -43,14 +42,12 @@ pub struct Permission {
     pub operations: BTreeSet<Operation>,
 }
 
-/// All permissions, by id.
 pub(super) struct Permissions {
     rows: Rows<Uuid, Permission>,
     ids: BTreeMap<(Actor, PermissionPath), Uuid>,
 }
 
 impl PermissionPath {
-    /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -148,7 +145,6 @@ impl Permissions {
         id
     }
 
-    /// Replaces what a permission allows.
     pub(super) fn replace_operations(&mut self, id: Uuid, operations: BTreeSet<Operation>) {
         if let Some(row) = self.rows.get_mut(&id) {
             row.operations = operations;

@@ -2,7 +2,7 @@
 
 use semver::Version;
 
-use super::{actor::Actor, permissions::Permission};
+use super::{authentication::Actor, permissions::Permission};
 
 /// The default version of a CredHub, which determines its behaviour.
 pub const VERSION: Version = Version::new(2, 15, 20);
@@ -18,11 +18,9 @@ pub struct CredHubSettings {
     pub version: Version,
     /// Whether permissions matter.
     pub acls: Acls,
-    /// The permissions that there are from the beginning.
     pub permissions: Vec<Permission>,
 }
 
-/// Which CredHub of a foundation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Bosh,

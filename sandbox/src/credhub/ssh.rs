@@ -17,7 +17,6 @@ const ALGORITHM: &str = "ssh-rsa";
 pub(super) struct PublicKey {
     algorithm: String,
     key: Vec<u8>,
-    /// May be empty.
     pub(super) comment: String,
 }
 

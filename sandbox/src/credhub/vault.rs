@@ -59,7 +59,6 @@ impl Vault {
             .collect()
     }
 
-    /// The newest version of a credential.
     pub(super) fn latest(&self, name: &CredentialName) -> Option<(Uuid, &Version)> {
         let id = *self.names.get(&name.key())?.last()?;
         Some((id, self.versions.get(&id)?))

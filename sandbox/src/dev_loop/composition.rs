@@ -16,7 +16,6 @@ pub(super) struct Supply {
 pub(super) enum Precedence {
     /// The sandbox's: there is no other place where this broker could run.
     Sandbox,
-    /// The author's, when there is one.
     Author,
 }
 
@@ -24,7 +23,6 @@ pub(super) enum Precedence {
 #[derive(Clone, Debug)]
 pub(super) struct Composition {
     pub(super) text: String,
-    /// The same as a value.
     pub(super) document: Value,
     /// The keys of which the author's values do not count here.
     pub(super) replaced: Vec<String>,

@@ -20,9 +20,7 @@ const PAUSE: Duration = Duration::from_millis(30);
 /// Whether there is a broker behind the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GateState {
-    /// There is.
     Open,
-    /// There will be in a moment.
     Soon,
     /// There is no broker, and no time for the next one is known.
     Closed,

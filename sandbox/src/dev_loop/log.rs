@@ -1,7 +1,10 @@
 //! The broker's log: all of it into a file; warnings, errors, and what an adapter says that fails to the screen.
+//!
+//! The author's screen: one line for each event of the broker, on stderr. Stdout is for `ready`.
 
 use std::{
     collections::VecDeque,
+    error::Error,
     fs::{File, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
@@ -12,10 +15,7 @@ use std::{
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-use super::{
-    adapter_words::{AdapterWords, of_adapter},
-    screen::report,
-};
+use super::adapter::{AdapterWords, of_adapter};
 
 /// A log that has grown beyond this is begun anew.
 const LONGEST_LOG: u64 = 64 << 20;
@@ -80,7 +80,6 @@ impl Log {
         })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -248,6 +247,27 @@ impl Said {
             is_an_error: level == "ERROR",
         }
     }
+}
+
+pub(super) fn report(line: &str) {
+    let _ = writeln!(std::io::stderr(), "broker: {line}");
+}
+
+/// Prints each on a line of its own.
+pub(super) fn report_all<T: AsRef<str>>(lines: &[T]) {
+    for line in lines {
+        report(line.as_ref());
+    }
+}
+
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
 
 #[cfg(test)]

@@ -4,34 +4,24 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `options` | its part of the command line |
-//! | `adapter`, `executables` | the author's adapter, and the project's other executables |
-//! | `composition`, `supplies` | composes the `broker.yml` of the broker from the author's and the sandbox's own values |
-//! | `errands` | the file for the operator's errands |
-//! | `demands` | what that file requires of the foundation |
-//! | `inspection` | the broker's own check of it |
-//! | `broker`, `tied` | the broker's process, which ends with the sandbox |
+//! | `adapter`, `folder` | the author's adapter, and the project's other executables; the files in the state folder |
+//! | `composition`, `supplies` | composes the `broker.yml` of the broker from the author's and the sandbox's own values; the file for the operator's errands |
+//! | `inspection` | what that file requires of the foundation; the broker's own check of it |
+//! | `broker`, `tied` | the broker's process, which ends with the sandbox; limits how often a broker that ends by itself is restarted |
 //! | `gate` | the listener in front of it, where requests wait during a restart |
-//! | `log`, `adapter_words`, `screen` | the broker's log, the adapter's stderr, and the author's screen |
+//! | `log` | the broker's log, the adapter's stderr, and the author's screen |
 //! | `watching` | watches for changes |
-//! | `restarts` | limits how often a broker that ends by itself is restarted |
 //! | `service` | the broker in service: behind its listener, registered at the Cloud Controller |
 //! | `session` | the loop itself |
-//! | `folder` | the files in the state folder |
 
 mod adapter;
-mod adapter_words;
 mod broker;
 mod composition;
-mod demands;
-mod errands;
-mod executables;
 mod folder;
 mod gate;
 mod inspection;
 mod log;
 mod options;
-mod restarts;
-mod screen;
 mod service;
 mod session;
 mod supplies;

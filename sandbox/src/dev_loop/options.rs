@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     adapter::{Adapter, AdapterError},
-    executables::{ExecutableError, Executables},
+    folder::{ExecutableError, Executables},
 };
 
 /// The broker's executable.

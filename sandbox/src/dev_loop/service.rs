@@ -14,13 +14,11 @@ use super::{
     DevLoopError,
     broker::{Broker, Ended},
     composition::Composition,
-    demands::plans_to_hide,
-    errands,
     folder::Folder,
     gate::{Gate, GateState},
-    log::Log,
-    screen::{chain, report, report_all},
-    supplies::{PORT, PORT_BEHIND, SHUTDOWN_TIMEOUT, USERNAME},
+    inspection::plans_to_hide,
+    log::{Log, chain, report, report_all},
+    supplies::{self, PORT, PORT_BEHIND, SHUTDOWN_TIMEOUT, USERNAME},
 };
 use crate::{
     cf::{Registration, RegistrationError, make_known},
@@ -37,7 +35,6 @@ pub(super) struct Service<'f> {
     gate: Gate,
     /// Where the broker is reached: at the gate.
     front: SocketAddr,
-    /// Where it listens.
     behind: SocketAddr,
     broker: Option<Broker>,
     /// How long the broker that runs allows its requests when it is to end.
@@ -150,7 +147,7 @@ impl<'f> Service<'f> {
         let file = self.foundation.description_file();
         let registered = make_known(file, &registration, &to_hide).await;
         let registered = registered.map_err(Down::Registration)?;
-        let errands = errands::configuration(&composition.document, NAME, &url);
+        let errands = supplies::configuration(&composition.document, NAME, &url);
         let errands = yaml::to_string(&errands).map_err(Down::Errands)?;
         let written = folder.write(&folder.errands_file(), &errands);
         written.map_err(Down::Write)?;

@@ -12,14 +12,11 @@ use tokio::time::sleep;
 use super::{
     DevLoopError, DevLoopOptions,
     adapter::Adapter,
-    broker::Ended,
+    broker::{Ended, Restarts},
     composition::{Composition, CompositionError, compose},
-    demands::Demands,
     folder::Folder,
-    inspection::{InspectionError, inspect},
-    log::Log,
-    restarts::Restarts,
-    screen::{chain, report, report_all},
+    inspection::{Demands, InspectionError, inspect},
+    log::{Log, chain, report, report_all},
     service::{Down, Service},
     supplies::{Dependencies, LEFT_OUT},
     watching::{Difference, Look, Materials, Watch},
@@ -334,7 +331,6 @@ impl<'f> DevLoop<'f> {
         ));
     }
 
-    /// How the author calls the file.
     fn author_file(&self) -> String {
         let file = &self.options.broker_file;
         let here = std::env::current_dir().ok();

@@ -36,7 +36,6 @@ pub(super) struct Materials {
     pub(super) state: PathBuf,
 }
 
-/// How the materials are at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Look {
     broker_file: Traces,
@@ -70,7 +69,6 @@ pub(super) struct Watch {
 }
 
 impl Materials {
-    /// Looks at all of them.
     pub(super) fn look(&self) -> Look {
         let mut look = Look::default();
         self.trace(&self.broker_file, &self.broker_file, &mut look.broker_file);
@@ -145,7 +143,6 @@ impl Materials {
 }
 
 impl Look {
-    /// The differences from an earlier snapshot.
     pub(super) fn since(&self, earlier: &Self) -> Difference {
         Difference {
             broker_file: self.broker_file != earlier.broker_file,
@@ -162,7 +159,6 @@ impl Difference {
 }
 
 impl Watch {
-    /// Watches from now on.
     pub(super) fn start(materials: Materials) -> Result<Self, notify::Error> {
         let (reported, events) = unbounded_channel();
         let theirs = materials.clone();

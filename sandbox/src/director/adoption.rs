@@ -1,16 +1,18 @@
 //! Deployments that are there without ever having been deployed here: fleets to try things on.
+//!
+//! Access to configs for seeding a fleet.
 
 use super::{
     Director,
+    configs::NewConfig,
     deployments::{
         Attention, Deployment, Instance, InstanceSpec, InstanceState, Lifecycle, NameVersion,
         PersistentDisk,
     },
     ids::{DeploymentName, InstanceId},
 };
-use crate::cpi::{CallError, DiskError, StartError, Vm, VmError};
+use crate::cpi::{CallError, DiskError, StartError, Vm, VmCid, VmError};
 
-/// A deployment as a deploy would have left it.
 #[derive(Clone, Debug)]
 pub struct SeededDeployment {
     pub name: String,
@@ -30,7 +32,6 @@ pub struct SeededGroup {
     pub name: String,
     /// Whether its instances have VMs.
     pub kind: SeededGroupKind,
-    /// How many instances it has.
     pub instances: u32,
     /// The availability zone of all of them.
     pub az: Option<String>,
@@ -57,21 +58,18 @@ pub enum AdoptError {
     Taken(String),
     #[error("could not make a VM of deployment `{deployment}`")]
     Vm {
-        /// Which deployment.
         deployment: String,
         #[source]
         source: VmError,
     },
     #[error("could not attach a disk of deployment `{deployment}`")]
     Disk {
-        /// Which deployment.
         deployment: String,
         #[source]
         source: DiskError,
     },
     #[error("could not start a VM of deployment `{deployment}`")]
     Start {
-        /// Which deployment.
         deployment: String,
         #[source]
         source: CallError<StartError>,
@@ -112,7 +110,6 @@ impl Director {
         }
     }
 
-    /// A VM that is up, with its disk.
     async fn adopted_vm(
         &self,
         deployment: &str,
@@ -189,4 +186,63 @@ fn named(all: &[(String, String)]) -> Vec<NameVersion> {
     let all = all.iter().cloned();
     all.map(|(name, version)| NameVersion { name, version })
         .collect()
+}
+
+/// A config as a client would post it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeededConfig {
+    pub kind: String,
+    pub name: String,
+    pub content: String,
+    pub team: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeployedVm {
+    /// The instance: `group/id`.
+    pub instance: String,
+    pub vm: VmCid,
+}
+
+impl Director {
+    /// Adds a config, or a version of one.
+    pub fn seed_config(&self, seeded: SeededConfig) {
+        let new = NewConfig {
+            kind: seeded.kind,
+            name: seeded.name,
+            content: seeded.content,
+            team: seeded.team.map(Into::into),
+            expected_latest: None,
+        };
+        // Nothing was expected, so it cannot be stale.
+        let _ = self.inner.configs.post(new);
+    }
+
+    /// The latest versions of all configs of a type: name and content.
+    pub fn configs_of_type(&self, kind: &str) -> Vec<(String, String)> {
+        let configs = self.inner.configs.latest_of(kind).into_iter();
+        configs
+            .map(|config| (config.name, config.content))
+            .collect()
+    }
+
+    pub fn manifest(&self, deployment: &str) -> Option<String> {
+        self.inner.deployments.find(deployment)?.manifest.clone()
+    }
+
+    /// The VMs of a deployment, or nothing when there is no such deployment.
+    pub fn deployed_vms(&self, deployment: &str) -> Option<Vec<DeployedVm>> {
+        let found = self.inner.deployments.find(deployment)?;
+        let instances = found.instances.iter();
+        Some(
+            instances
+                .filter_map(|instance| {
+                    Some(DeployedVm {
+                        instance: instance.name(),
+                        vm: instance.vm.as_ref()?.cid.clone(),
+                    })
+                })
+                .collect(),
+        )
+    }
 }

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::ids::{ConfigId, TeamName};
 use crate::store::{Rows, Store, StoreError};
 
-/// All configs with all their versions.
 pub(super) struct Configs {
     table: Mutex<Table>,
 }
@@ -62,7 +61,6 @@ pub(super) struct ConfigFilter {
 
 #[derive(Clone, Debug, Default)]
 pub(super) enum Owners {
-    /// All owners.
     #[default]
     All,
     Teams(BTreeSet<TeamName>),

@@ -16,7 +16,6 @@ use crate::{
     store::{Rows, Store, StoreError},
 };
 
-/// All deployments, by name.
 pub(super) struct Deployments {
     rows: Mutex<Rows<DeploymentName, Row>>,
 }
@@ -155,7 +154,6 @@ impl Deployments {
         })
     }
 
-    /// The deployment of this name, as it is now.
     pub(super) fn find(&self, name: &str) -> Option<Arc<Deployment>> {
         self.read(|rows| rows.get(name).map(|row| Arc::clone(&row.0)))
     }

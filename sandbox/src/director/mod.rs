@@ -7,11 +7,11 @@
 //! | [`tasks`] | the queue, its workers, event logs and locks |
 //! | [`deploy`] | the work of tasks on deployments |
 //! | [`deployments`], [`configs`], [`variables`], [`links`], [`audit`] | the Director's state |
-//! | [`adoption`], [`seeding`] | deployments and configs that were never created here |
+//! | [`adoption`] | deployments and configs that were never created here |
 //! | [`uploads`] | releases and stemcells |
-//! | [`names`] | names of BOSH DNS |
+//! | [`ids`] | names of BOSH DNS |
 //! | [`settings`] | its settings |
-//! | [`ids`], [`ruby`], [`psych`] | names and ids; values as the real Director's language prints them, YAML as it reads it |
+//! | [`ids`], [`ruby`] | names and ids; values as the real Director's language prints them, YAML as it reads it |
 
 mod adoption;
 mod api;
@@ -21,10 +21,7 @@ mod deploy;
 mod deployments;
 mod ids;
 mod links;
-mod names;
-mod psych;
 pub(crate) mod ruby;
-mod seeding;
 mod settings;
 mod tasks;
 mod uploads;
@@ -40,7 +37,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     adoption::{AdoptError, SeededDeployment, SeededGroup, SeededGroupKind},
-    seeding::{DeployedVm, SeededConfig},
+    adoption::{DeployedVm, SeededConfig},
     settings::{
         DirectorDurations, DirectorSettings, FrontEnd, LocalUser, UploadedRelease,
         UploadedStemcell, UserManagement,
@@ -213,7 +210,6 @@ impl Inner {
         let _ = self.configs.post(default);
     }
 
-    /// The names in one list of all cloud configs, in the order of the configs.
     fn names_in_cloud_configs(&self, list: &str) -> Vec<String> {
         let mut all = Vec::new();
         for config in self.configs.latest_of("cloud") {

@@ -64,7 +64,6 @@ pub enum FrontEnd {
 pub struct UploadedRelease {
     pub name: String,
     pub version: String,
-    /// Its jobs, which are jobs of the catalog.
     pub jobs: Vec<JobName>,
 }
 

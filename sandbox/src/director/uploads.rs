@@ -7,9 +7,7 @@ use crate::store::{Rows, Store, StoreError};
 
 #[derive(Clone, Debug, Default)]
 pub struct Uploads {
-    /// All releases.
     pub releases: Vec<UploadedRelease>,
-    /// All stemcells.
     pub stemcells: Vec<UploadedStemcell>,
 }
 

@@ -33,7 +33,6 @@ pub(super) struct Meagre {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// All is said.
     Complete,
     Broken,
 }

@@ -1,11 +1,24 @@
 //! Injected faults.
+//!
+//! The requests that a fault matches.
+//!
+//! The certificate that a server presents.
 
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
+use actix_web::dev::RequestHead;
 use clap::ValueEnum;
+use rustls::{
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{effect::Effect, requests::Requests};
+use super::{
+    effect::{CertificateFlaw, Effect},
+    table::Faults,
+    words::{FieldName, FieldValue, PathPattern, RequestMethod},
+};
 
 /// The largest body of a fault's answer, in bytes.
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -148,5 +161,97 @@ impl FromStr for FaultId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
+    }
+}
+
+/// Selects requests. Absent criteria match every request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<RequestMethod>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathPattern>,
+    /// Parameters of their query, decoded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub query: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<HeaderMatch>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderMatch {
+    pub name: FieldName,
+    /// Its value, if it matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<FieldValue>,
+}
+
+impl Requests {
+    pub fn to(method: RequestMethod, path: PathPattern) -> Self {
+        Self {
+            method: Some(method),
+            path: Some(path),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn are_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn include(&self, request: &RequestHead) -> bool {
+        let method = self.method.as_ref();
+        let path = self.path.as_ref();
+        method.is_none_or(|method| method.is(&request.method))
+            && path.is_none_or(|path| path.matches(request.uri.path()))
+            && self.asked_for(request.uri.query().unwrap_or_default())
+            && self
+                .header
+                .as_ref()
+                .is_none_or(|header| header.is_in(request))
+    }
+
+    fn asked_for(&self, query: &str) -> bool {
+        self.query.iter().all(|(name, value)| {
+            url::form_urlencoded::parse(query.as_bytes())
+                .any(|(given, content)| given == *name && content == *value)
+        })
+    }
+}
+
+impl HeaderMatch {
+    fn is_in(&self, request: &RequestHead) -> bool {
+        let mut values = request.headers.get_all(self.name.as_str());
+        match &self.value {
+            None => values.next().is_some(),
+            Some(wanted) => values.any(|value| value.as_bytes() == wanted.as_str().as_bytes()),
+        }
+    }
+}
+
+/// Chooses the certificate for each new connection: the valid one, or one that a fault requires.
+pub(crate) struct Presented {
+    pub(crate) server: ServerName,
+    pub(crate) faults: Faults,
+    pub(crate) right: Arc<CertifiedKey>,
+    /// Those that they should not.
+    pub(crate) flawed: BTreeMap<CertificateFlaw, Arc<CertifiedKey>>,
+}
+
+impl ResolvesServerCert for Presented {
+    fn resolve(&self, _client: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let flaw = self.faults.certificate(self.server);
+        let flawed = flaw.and_then(|flaw| self.flawed.get(&flaw));
+        Some(Arc::clone(flawed.unwrap_or(&self.right)))
+    }
+}
+
+impl fmt::Debug for Presented {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Presented")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
     }
 }

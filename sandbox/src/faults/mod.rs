@@ -6,27 +6,22 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `fault`, `requests`, `effect`, `words` | a fault: a server, a selection of requests, an effect |
+//! | `fault`, `effect`, `words` | a fault: a server, a selection of requests, an effect; the certificate that a server presents |
 //! | `table` | the current faults, and the requests that they match |
-//! | `injection`, `body` | their effect on a request and on the body of its answer |
-//! | `connection` | a second handle of a connection, which can cut it |
-//! | `presented` | the certificate that a server presents |
+//! | `injection`, `body` | their effect on a request and on the body of its answer; a second handle of a connection, which can cut it |
 
 mod body;
-mod connection;
 mod effect;
 mod fault;
 mod injection;
-mod presented;
-mod requests;
 mod table;
 mod words;
 
-pub(crate) use connection::Connection;
 pub use effect::{Answer, CertificateFlaw, Effect, Moment};
+pub(crate) use fault::Presented;
 pub use fault::{Fault, FaultId, ServerName, UnusableError};
+pub use fault::{HeaderMatch, Requests};
+pub(crate) use injection::Connection;
 pub(crate) use injection::inject;
-pub(crate) use presented::Presented;
-pub use requests::{HeaderMatch, Requests};
 pub use table::{AddFaultError, Faults, SetFault};
 pub use words::{FieldName, FieldValue, NotThat, PathPattern, RequestMethod, Status};

@@ -39,7 +39,6 @@ pub struct SetFault {
     pub id: FaultId,
     /// How many requests or connections it has met, those that it let pass included.
     pub met: u64,
-    /// How many of them it has struck.
     pub struck: u64,
     /// How many of them it holds at the moment.
     #[serde(default)]
@@ -95,7 +94,6 @@ impl Faults {
         cleared
     }
 
-    /// Clears all faults.
     pub fn clear_all(&self) -> Vec<SetFault> {
         let cleared = self.with(|table| std::mem::take(&mut table.set));
         self.0.cleared.notify_waiters();
@@ -116,7 +114,6 @@ impl Faults {
         }
     }
 
-    /// The effects on a request, in the order in which the faults were set.
     pub(super) fn strike(
         &self,
         server: ServerName,

@@ -22,11 +22,8 @@ const PURPOSES: [&str; 8] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Generated {
     pub(super) guid: Uuid,
-    /// Unlike that of any other of the fleet.
     pub(super) name: String,
-    /// Which of the plans.
     pub(super) plan: usize,
-    /// Which of the spaces.
     pub(super) space: usize,
     pub(super) condition: Condition,
     /// How long ago it was ordered.

@@ -40,7 +40,6 @@ pub struct FleetOrder {
     pub instances: usize,
     /// The same number draws the same fleet.
     pub random_seed: u64,
-    /// How many organizations they are in.
     #[serde(default = "three")]
     pub organizations: usize,
     /// How many spaces each of these has.
@@ -52,7 +51,6 @@ pub struct FleetOrder {
 pub struct FleetReport {
     /// How many service instances.
     pub instances: usize,
-    /// How many of them are in which condition.
     pub conditions: BTreeMap<String, usize>,
     /// How many of them are on which plan, by the names of offering and plan.
     pub plans: BTreeMap<String, usize>,
@@ -75,7 +73,6 @@ pub enum FleetError {
     CloudController(#[source] SeedError),
     #[error("the Director has taken on {adopted} deployments and no more")]
     Director {
-        /// How many it has.
         adopted: usize,
         #[source]
         source: AdoptError,

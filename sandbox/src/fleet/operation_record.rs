@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::generate::{Condition, Generated};
 
-/// The type of the config that holds an operation record.
 pub(super) const CONFIG_TYPE: &str = "odb-operation";
 
 const NAME_PREFIX: &str = "odb-";

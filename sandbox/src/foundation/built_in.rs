@@ -24,7 +24,6 @@ impl BuiltInJobs {
         Ok(Self { folder })
     }
 
-    /// Where they are.
     pub fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }

@@ -118,7 +118,6 @@ impl CredHubPlan {
         }
     }
 
-    /// The CredHub, and how to get in.
     pub(super) fn build(
         self,
         uaa: &Uaa,

@@ -14,26 +14,19 @@ use crate::director::LocalUser;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
     pub net: String,
-    /// Where the control API is.
     pub control: String,
     /// The file with the certificate of the authority that all servers have theirs from.
     pub ca_certificate: PathBuf,
-    /// The Director and how to get in.
     pub director: DirectorAccess,
-    /// The Cloud Controller and how to get in.
     pub cloud_controller: CloudControllerAccess,
     pub broker_address: String,
 }
 
-/// The Director and how to get in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DirectorAccess {
-    /// Where it is.
     pub url: String,
-    /// Where its tokens are to be had.
     pub uaa_url: String,
     pub team_client: ClientAccess,
-    /// A client that may do everything.
     pub admin_client: ClientAccess,
     /// The users of a Director that knows them itself. Such a Director refuses the tokens of the two clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -45,12 +38,9 @@ pub struct DirectorAccess {
 /// A CredHub and how to get in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CredHubAccess {
-    /// Where it is.
     pub url: String,
-    /// Where its tokens are to be had.
     pub uaa_url: String,
     pub client: ClientAccess,
-    /// A client that may do everything.
     pub admin_client: ClientAccess,
 }
 
@@ -62,15 +52,11 @@ pub struct InstanceIdentityAccess {
     pub key: PathBuf,
 }
 
-/// The Cloud Controller and how to get in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CloudControllerAccess {
-    /// Where it is.
     pub url: String,
-    /// Where its tokens are to be had.
     pub uaa_url: String,
     pub broker_client: ClientAccess,
-    /// A user who may do everything.
     pub admin_user: UserAccess,
     /// A user who orders services.
     pub user: UserAccess,
@@ -81,7 +67,6 @@ pub struct CloudControllerAccess {
     pub instance_identity: InstanceIdentityAccess,
 }
 
-/// A client and its secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientAccess {
     pub id: String,
@@ -117,14 +102,12 @@ pub struct Location {
 pub enum DescriptionError {
     #[error("could not read `{}`", path.display())]
     Read {
-        /// Which file.
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     #[error("`{}` is not the description of a foundation", path.display())]
     Parse {
-        /// Which file.
         path: PathBuf,
         #[source]
         source: serde_json::Error,

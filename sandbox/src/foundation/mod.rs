@@ -10,7 +10,6 @@ mod identity;
 mod seed;
 mod settings;
 mod up;
-mod wipe;
 
 pub use built_in::BuiltInJobs;
 pub use description::{
@@ -19,7 +18,7 @@ pub use description::{
 };
 pub use files::FileError;
 pub(crate) use files::write_for_owner;
+pub use files::{WipeError, wipe};
 pub(crate) use identity::random_secret;
 pub use settings::{FoundationSettings, SettingsError};
 pub use up::{DESCRIPTION_FILE, Foundation, Persistence, StartError, UpOptions};
-pub use wipe::{WipeError, wipe};

@@ -60,7 +60,6 @@ impl DirectorSection {
 }
 
 impl ClientSection {
-    /// The client, and how it gets in.
     pub(super) fn seeded(&self, side: Side, secrets: &mut Secrets) -> (Client, ClientAccess) {
         let whose = format!("{} client {}", side.name(), self.id);
         let secret = secrets.of(whose, self.secret.as_ref());
@@ -82,7 +81,6 @@ impl ClientSection {
 }
 
 impl UserSection {
-    /// The user, and how they get in.
     pub(super) fn seeded(&self, side: Side, secrets: &mut Secrets) -> (User, UserAccess) {
         let whose = format!("{} user {}", side.name(), self.name);
         let password = secrets.of(whose, self.password.as_ref());

@@ -44,7 +44,6 @@ pub struct DirectorSection {
     pub user_management: UserManagementSection,
     /// The client that a broker works with: admin of one team.
     pub team_client: ClientSection,
-    /// A client that may do everything.
     pub admin_client: ClientSection,
     #[serde(default)]
     pub other_clients: Vec<ClientSection>,
@@ -68,15 +67,11 @@ pub enum UserManagementSection {
     #[default]
     Uaa,
     /// The Director knows them itself (basic authentication).
-    Local {
-        /// The users, each of whom may do everything.
-        local: LocalUsersSection,
-    },
+    Local { local: LocalUsersSection },
 }
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct LocalUsersSection {
-    /// All of them.
     pub users: Vec<LocalUser>,
 }
 
@@ -108,7 +103,6 @@ pub struct CloudControllerSection {
     /// The organizations that are there from the beginning. The first space of the first one is where the user works.
     pub organizations: Vec<OrganizationSettings>,
     pub broker_client: ClientSection,
-    /// A user who may do everything.
     pub admin_user: UserSection,
     /// A user who orders services.
     pub user: UserSection,
@@ -175,7 +169,6 @@ pub enum ConfigServerSection {
 #[serde(default)]
 pub struct CredHubSection {
     pub client: ClientSection,
-    /// A client that may do everything.
     pub admin_client: ClientSection,
     /// The version whose behaviour it has. Before 2 it took another form of set, and knew other permissions.
     pub version: Version,
@@ -238,30 +231,20 @@ pub struct TokenLivesSection {
 pub enum SettingsError {
     #[error("could not read `{}`", path.display())]
     Read {
-        /// Which file.
         path: PathBuf,
         #[source]
         source: io::Error,
     },
     #[error("`{}` is not the configuration of a foundation", path.display())]
     Parse {
-        /// Which file.
         path: PathBuf,
         #[source]
         source: yaml::Error,
     },
     #[error("`{}` has unknown keys: `{}`", path.display(), keys.join("`, `"))]
-    UnknownKeys {
-        /// Which file.
-        path: PathBuf,
-        /// The keys, each with its path.
-        keys: Vec<String>,
-    },
+    UnknownKeys { path: PathBuf, keys: Vec<String> },
     #[error("`{}` has no space: `cloud_controller.organizations` needs one with `spaces`", path.display())]
-    NoSpace {
-        /// Which file.
-        path: PathBuf,
-    },
+    NoSpace { path: PathBuf },
 }
 
 impl FoundationSettings {

@@ -41,7 +41,6 @@ use crate::{
 /// The name of the file with everything that clients need.
 pub const DESCRIPTION_FILE: &str = "foundation.json";
 
-/// Where and how a foundation is started.
 #[derive(Clone, Debug)]
 pub struct UpOptions {
     pub state: PathBuf,
@@ -114,7 +113,6 @@ pub enum StartError {
     Store(#[source] StoreError),
     #[error("the state folder is that of a foundation on the net `{saved}`, not `{wanted}`")]
     OtherNet {
-        /// The net that it had so far.
         saved: NetAddress,
         wanted: NetAddress,
     },

@@ -58,7 +58,6 @@ struct Disk {
 pub enum StoreError {
     #[error("could not open the state in `{}`", file.display())]
     Open {
-        /// Which file.
         file: PathBuf,
         #[source]
         source: io::Error,
@@ -67,13 +66,9 @@ pub enum StoreError {
         "the state in `{}` is in use by another sandbox: stop that one, or give this one a folder of its own with `--state`",
         file.display()
     )]
-    InUse {
-        /// Which file.
-        file: PathBuf,
-    },
+    InUse { file: PathBuf },
     #[error("could not read the state in `{}`", file.display())]
     Read {
-        /// Which file.
         file: PathBuf,
         #[source]
         source: Box<redb::Error>,
@@ -82,11 +77,7 @@ pub enum StoreError {
         "the state in `{}` has the format {found}, this sandbox reads format {FORMAT}: start with an empty folder",
         file.display()
     )]
-    OtherFormat {
-        /// Which file.
-        file: PathBuf,
-        found: String,
-    },
+    OtherFormat { file: PathBuf, found: String },
     #[error("could not understand the row `{key}` of the state's table `{table}`")]
     Row {
         table: &'static str,

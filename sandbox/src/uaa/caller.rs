@@ -1,4 +1,6 @@
 //! The caller of a UAA's resource endpoints, and its rights (`spec/contracts/platform-apis.md`, "Token errors").
+//!
+//! How answers look.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +11,11 @@ use actix_web::{
         header::{self, AUTHORIZATION},
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
     Uaa,
-    answer::{JSON, joined},
     tokens::{InvalidToken, Purpose},
 };
 
@@ -34,8 +35,6 @@ pub(super) enum Denied {
     Token(#[from] InvalidToken),
     #[error("Insufficient scope for this resource")]
     Scope(&'static [&'static str]),
-    #[error("Access is denied")]
-    Access,
 }
 
 impl Caller {
@@ -78,21 +77,19 @@ impl Denied {
             Self::NoToken => "unauthorized",
             Self::Token(_) => "invalid_token",
             Self::Scope(_) => "insufficient_scope",
-            Self::Access => "access_denied",
         }
     }
 
-    fn challenge(&self) -> Option<String> {
+    fn challenge(&self) -> String {
         let code = self.code();
         match self {
-            Self::NoToken | Self::Token(_) => Some(format!(
-                r#"Bearer realm="UAA/oauth", error="{code}", error_description="{self}""#
-            )),
-            Self::Scope(scopes) => Some(format!(
+            Self::NoToken | Self::Token(_) => {
+                format!(r#"Bearer realm="UAA/oauth", error="{code}", error_description="{self}""#)
+            }
+            Self::Scope(scopes) => format!(
                 r#"Bearer error="{code}", error_description="{self}", scope="{}""#,
                 joined(*scopes, " ")
-            )),
-            Self::Access => None,
+            ),
         }
     }
 }
@@ -101,7 +98,7 @@ impl ResponseError for Denied {
     fn status_code(&self) -> StatusCode {
         match self {
             Self::NoToken | Self::Token(_) => StatusCode::UNAUTHORIZED,
-            Self::Scope(_) | Self::Access => StatusCode::FORBIDDEN,
+            Self::Scope(_) => StatusCode::FORBIDDEN,
         }
     }
 
@@ -109,13 +106,35 @@ impl ResponseError for Denied {
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CACHE_CONTROL, "no-store"));
         response.insert_header((header::PRAGMA, "no-cache"));
-        if let Some(challenge) = self.challenge() {
-            response.insert_header((header::WWW_AUTHENTICATE, challenge));
-        }
+        response.insert_header((header::WWW_AUTHENTICATE, self.challenge()));
         let mut body = json!({"error": self.code(), "error_description": self.to_string()});
         if let Self::Scope(scopes) = self {
             body["scope"] = joined(*scopes, " ").into();
         }
         response.content_type(JSON).body(body.to_string())
     }
+}
+
+/// The content type of all JSON answers.
+pub(super) const JSON: &str = "application/json;charset=UTF-8";
+
+pub(super) fn json_answer(body: &Value) -> HttpResponse {
+    json_answer_with(StatusCode::OK, body)
+}
+
+pub(super) fn json_answer_with(status: StatusCode, body: &Value) -> HttpResponse {
+    HttpResponse::build(status)
+        .content_type(JSON)
+        .body(body.to_string())
+}
+
+pub(super) fn joined<T: AsRef<str>>(texts: impl IntoIterator<Item = T>, separator: &str) -> String {
+    let mut joined = String::new();
+    for text in texts {
+        if !joined.is_empty() {
+            joined.push_str(separator);
+        }
+        joined.push_str(text.as_ref());
+    }
+    joined
 }

@@ -12,13 +12,9 @@ use serde_json::{Value, json};
 
 use super::{
     Uaa,
-    answer::json_answer,
-    caller::Denied,
+    caller::json_answer,
     tokens::{Form, Rejection, authenticated},
 };
-
-/// The authority of clients who may see keys that are secrets.
-const RESOURCE: &str = "uaa.resource";
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.service(resource("/info").route(get().to(info)))
@@ -69,28 +65,22 @@ fn facts(uaa: &Uaa) -> Value {
 }
 
 async fn token_key(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {
-    let key = uaa.keys().active();
-    if key.is_secret() && !may_see_secrets(&uaa, &request)? {
-        return Err(Denied::Access.into());
-    }
-    Ok(unless_known(&uaa, &request, &key.jwk()))
+    must_be_known(&uaa, &request)?;
+    Ok(unless_known(&uaa, &request, &uaa.keys().active().jwk()))
 }
 
 async fn token_keys(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {
-    let with_secrets = may_see_secrets(&uaa, &request)?;
-    let keys = uaa.keys().all();
-    let shown = keys.iter().filter(|key| with_secrets || !key.is_secret());
-    let shown: Vec<_> = shown.map(|key| key.jwk()).collect();
-    Ok(unless_known(&uaa, &request, &json!({"keys": shown})))
+    must_be_known(&uaa, &request)?;
+    let keys: Vec<_> = uaa.keys().all().iter().map(|key| key.jwk()).collect();
+    Ok(unless_known(&uaa, &request, &json!({"keys": keys})))
 }
 
 /// Public, but credentials in the request must be valid.
-fn may_see_secrets(uaa: &Uaa, request: &HttpRequest) -> Result<bool, Rejection> {
-    if request.method() != Method::GET || !request.headers().contains_key(AUTHORIZATION) {
-        return Ok(false);
+fn must_be_known(uaa: &Uaa, request: &HttpRequest) -> Result<(), Rejection> {
+    if request.method() == Method::GET && request.headers().contains_key(AUTHORIZATION) {
+        authenticated(&uaa.directory(), request, &Form::default())?;
     }
-    let client = authenticated(&uaa.directory(), request, &Form::default())?;
-    Ok(client.client.authorities.contains(RESOURCE))
+    Ok(())
 }
 
 /// The body, or no more than that it is what the caller has.

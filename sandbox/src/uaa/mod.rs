@@ -11,7 +11,6 @@
 //!
 //! There is one identity zone; headers that name another are ignored.
 
-mod answer;
 mod caller;
 mod clients;
 mod directory;
@@ -31,8 +30,7 @@ use uuid::Uuid;
 
 pub use directory::{Client, DEFAULT_GROUPS, Grant, User};
 pub use tokens::{
-    InvalidKey, KeysError, RevokeKeyError, Signer, SignerError, SigningAlgorithm, TokenError,
-    TokenVerifier, Tokens, VerifiedToken,
+    InvalidKey, KeysError, Signer, SignerError, TokenError, TokenVerifier, Tokens, VerifiedToken,
 };
 
 use crate::store::{Store, StoreError};
@@ -58,26 +56,6 @@ pub struct TokenLives {
     pub refresh: Duration,
 }
 
-/// The refresh token that a client gets for a refresh token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RefreshTokens {
-    /// The same one, the default of a UAA.
-    #[default]
-    Kept,
-    /// A new one, as with `jwt.token.refresh.rotate`. The old one stays good until it expires.
-    Rotated,
-}
-
-/// How the token endpoint treats parameters in the query.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum QueryParameters {
-    /// It accepts them, the default of a UAA.
-    #[default]
-    Accepted,
-    /// It refuses them, and GET altogether, as without `jwt.token.queryString`.
-    Refused,
-}
-
 /// Which of a foundation's UAAs it is, and so which tables of the store are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UaaRole {
@@ -91,18 +69,12 @@ pub struct Uaa(Arc<Inner>);
 
 struct Inner {
     url: String,
-    behaviour: RwLock<Behaviour>,
+    /// Of tokens given from now on.
+    lives: RwLock<TokenLives>,
     directory: Mutex<Directory>,
     keys: Arc<KeyRing>,
     revocations: Arc<Revocations>,
     verifier: TokenVerifier,
-}
-
-#[derive(Clone, Copy)]
-struct Behaviour {
-    lives: TokenLives,
-    refresh_tokens: RefreshTokens,
-    query_parameters: QueryParameters,
 }
 
 /// A UAA could not be set up.
@@ -131,11 +103,7 @@ impl Uaa {
         let verifier = TokenVerifier::published(Arc::clone(&keys), Arc::clone(&revocations));
         Ok(Self(Arc::new(Inner {
             url,
-            behaviour: RwLock::new(Behaviour {
-                lives,
-                refresh_tokens: RefreshTokens::default(),
-                query_parameters: QueryParameters::default(),
-            }),
+            lives: RwLock::new(lives),
             directory: Mutex::new(directory),
             keys,
             revocations,
@@ -189,17 +157,7 @@ impl Uaa {
 impl Uaa {
     /// Tokens given from now on live this long, but for clients that are registered with other lives.
     pub fn set_token_lives(&self, lives: TokenLives) {
-        self.change_behaviour(|behaviour| behaviour.lives = lives);
-    }
-
-    /// Sets the refresh token that a client gets for a refresh token.
-    pub fn set_refresh_tokens(&self, refresh_tokens: RefreshTokens) {
-        self.change_behaviour(|behaviour| behaviour.refresh_tokens = refresh_tokens);
-    }
-
-    /// Sets how the token endpoint treats parameters in the query.
-    pub fn set_query_parameters(&self, query_parameters: QueryParameters) {
-        self.change_behaviour(|behaviour| behaviour.query_parameters = query_parameters);
+        *self.0.lives.write().unwrap_or_else(PoisonError::into_inner) = lives;
     }
 
     /// Makes tokens given up to now good for nothing, here and at all servers that check them, which answer as to a
@@ -210,22 +168,10 @@ impl Uaa {
 
     /// Makes a new key, which signs from now on. The others stay published. Returns the new key's id. Some tenths of a
     /// second of computing.
-    pub fn rotate_key(&self, algorithm: SigningAlgorithm) -> Result<String, KeysError> {
-        self.0.keys.rotate(algorithm)
+    pub fn rotate_key(&self) -> Result<String, KeysError> {
+        self.0.keys.rotate()
     }
 
-    /// Publishes a key no more; its tokens are good no more where keys are looked up.
-    pub fn revoke_key(&self, id: &str) -> Result<(), RevokeKeyError> {
-        self.0.keys.revoke(id)
-    }
-
-    fn change_behaviour(&self, change: impl FnOnce(&mut Behaviour)) {
-        let behaviour = self.0.behaviour.write();
-        change(&mut behaviour.unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-impl Uaa {
     fn url(&self) -> &str {
         &self.0.url
     }
@@ -244,23 +190,7 @@ impl Uaa {
     }
 
     fn lives(&self) -> TokenLives {
-        self.behaviour().lives
-    }
-
-    fn refresh_tokens(&self) -> RefreshTokens {
-        self.behaviour().refresh_tokens
-    }
-
-    fn query_parameters(&self) -> QueryParameters {
-        self.behaviour().query_parameters
-    }
-
-    fn behaviour(&self) -> Behaviour {
-        *self
-            .0
-            .behaviour
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.0.lives.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,32 +17,26 @@ fn key(instance: &str, name: &str) -> Value {
 #[tokio::test]
 async fn a_key_shows_its_credentials_in_its_details_only() {
     let (platform, _broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let instance = platform.instance("small", "db").await;
 
-    let created = platform
-        .developer
-        .post(BINDINGS, &key(&instance, "k"))
-        .await;
-    let job = platform.developer.completed(&created).await;
+    let created = user.post(BINDINGS, &key(&instance, "k")).await;
+    let job = user.completed(&created).await;
 
     assert_eq!(job["operation"], "service_keys.create");
     let link = job["links"]["service_credential_binding"]["href"]
         .as_str()
         .unwrap();
-    let found = platform
-        .developer
+    let found = user
         .get(&format!(
             "{BINDINGS}?names=k&service_instance_guids={instance}&type=key"
         ))
         .await;
     assert_eq!(found.body["pagination"]["total_results"], 1);
     assert!(!found.body.to_string().contains("s3cr3t"));
-    let details = platform.developer.get(&format!("{link}/details")).await;
+    let details = user.get(&format!("{link}/details")).await;
     assert_eq!(details.body, json!({"credentials": {"password": "s3cr3t"}}));
-    let again = platform
-        .developer
-        .post(BINDINGS, &key(&instance, "k"))
-        .await;
+    let again = user.post(BINDINGS, &key(&instance, "k")).await;
     assert!(
         again
             .rejection()
@@ -58,6 +52,7 @@ async fn a_key_shows_its_credentials_in_its_details_only() {
 #[tokio::test]
 async fn a_key_shows_what_its_reference_means_once_the_cloud_controller_may_read_it() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let reference = "/c/redis-id/instance/binding/credentials";
     let credential = json!({"name": reference, "type": "json", "value": {"password": "hunter2"}});
     let stored = platform
@@ -68,13 +63,13 @@ async fn a_key_shows_what_its_reference_means_once_the_cloud_controller_may_read
     broker.answers(Route::Bind, 201, given);
     let instance = platform.instance("small", "db").await;
     let created = platform.asks_for_key(&instance).await;
-    let job = platform.developer.completed(&created).await;
+    let job = user.completed(&created).await;
     let link = job["links"]["service_credential_binding"]["href"]
         .as_str()
         .unwrap();
     let details = format!("{link}/details");
 
-    let refused = platform.developer.get(&details).await;
+    let refused = user.get(&details).await;
     let permission = json!({
         "path": reference, "actor": "uaa-client:cc_service_key_client", "operations": ["read"],
     });
@@ -82,7 +77,7 @@ async fn a_key_shows_what_its_reference_means_once_the_cloud_controller_may_read
         .credhub(Method::POST, "/api/v2/permissions", &permission)
         .await;
     assert_eq!(permitted.status, 201, "{}", permitted.body);
-    let shown = platform.developer.get(&details).await;
+    let shown = user.get(&details).await;
 
     assert_eq!(
         refused.rejection(),
@@ -100,21 +95,19 @@ async fn a_key_shows_what_its_reference_means_once_the_cloud_controller_may_read
 #[tokio::test]
 async fn a_deleted_key_is_gone_there_and_here() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let instance = platform.instance("small", "db").await;
-    let created = platform
-        .developer
-        .post(BINDINGS, &key(&instance, "k"))
-        .await;
-    let job = platform.developer.completed(&created).await;
+    let created = user.post(BINDINGS, &key(&instance, "k")).await;
+    let job = user.completed(&created).await;
     let link = job["links"]["service_credential_binding"]["href"]
         .as_str()
         .unwrap();
 
-    let deleted = platform.developer.delete(link).await;
-    let job = platform.developer.completed(&deleted).await;
+    let deleted = user.delete(link).await;
+    let job = user.completed(&deleted).await;
 
     assert_eq!(job["operation"], "service_keys.delete");
-    assert_eq!(platform.developer.get(link).await.status, 404);
+    assert_eq!(user.get(link).await.status, 404);
     assert_eq!(
         broker.noted(Route::Unbind)[0].query,
         "accepts_incomplete=true&plan_id=small-id&service_id=redis-id"
@@ -124,24 +117,24 @@ async fn a_deleted_key_is_gone_there_and_here() {
 #[tokio::test]
 async fn an_app_is_bound_once() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let instance = platform.instance("small", "db").await;
     let app =
         json!({"name": "shop", "relationships": {"space": {"data": {"guid": platform.space}}}});
-    let app = platform.developer.post("/v3/apps", &app).await;
+    let app = user.post("/v3/apps", &app).await;
     let order = json!({"type": "app", "relationships": {
         "service_instance": {"data": {"guid": instance}}, "app": {"data": {"guid": app.body["guid"]}},
     }});
 
-    let created = platform.developer.post(BINDINGS, &order).await;
-    platform.developer.completed(&created).await;
-    let again = platform.developer.post(BINDINGS, &order).await;
+    let created = user.post(BINDINGS, &order).await;
+    user.completed(&created).await;
+    let again = user.post(BINDINGS, &order).await;
 
     assert_eq!(
         again.rejection().3,
         "The app is already bound to the service instance"
     );
-    let listed = platform
-        .developer
+    let listed = user
         .get(&format!(
             "{BINDINGS}?include=app&service_instance_guids={instance}"
         ))
@@ -168,6 +161,7 @@ async fn an_asynchronous_binding_is_fetched_when_it_is_there() {
         Platform::start().await,
         FakeBroker::with_catalog(retrievable),
     );
+    let user = &platform.developer;
     platform.register(&broker).await;
     let instance = platform.instance("small", "db").await;
     broker.answers(Route::Bind, 202, json!({"operation": "b"}));
@@ -178,21 +172,14 @@ async fn an_asynchronous_binding_is_fetched_when_it_is_there() {
     );
     broker.ends("succeeded", "");
 
-    let created = platform
-        .developer
-        .post(BINDINGS, &key(&instance, "k"))
-        .await;
-    let job = platform.developer.completed(&created).await;
+    let created = user.post(BINDINGS, &key(&instance, "k")).await;
+    let job = user.completed(&created).await;
 
     let link = job["links"]["service_credential_binding"]["href"]
         .as_str()
         .unwrap();
     assert_eq!(
-        platform
-            .developer
-            .get(&format!("{link}/details"))
-            .await
-            .body["credentials"]["password"],
+        user.get(&format!("{link}/details")).await.body["credentials"]["password"],
         "late"
     );
 }
@@ -200,14 +187,12 @@ async fn an_asynchronous_binding_is_fetched_when_it_is_there() {
 #[tokio::test]
 async fn an_asynchronous_binding_that_cannot_be_fetched_fails_without_mitigation() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let instance = platform.instance("small", "db").await;
     broker.answers(Route::Bind, 202, json!({"operation": "b"}));
 
-    let created = platform
-        .developer
-        .post(BINDINGS, &key(&instance, "k"))
-        .await;
-    let error = platform.developer.failed(&created).await;
+    let created = user.post(BINDINGS, &key(&instance, "k")).await;
+    let error = user.failed(&created).await;
 
     assert_eq!(error["code"], 90001);
     assert!(

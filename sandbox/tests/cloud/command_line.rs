@@ -42,6 +42,7 @@ async fn admin_token(platform: &Platform) -> String {
 #[tokio::test]
 async fn create_user_and_delete_user_leave_nothing_half_done() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
     let token = admin_token(&platform).await;
     let new = json!({
         "userName": "bob", "password": "password", "origin": "",
@@ -58,14 +59,8 @@ async fn create_user_and_delete_user_leave_nothing_half_done() {
         .developer
         .post("/v3/users", &json!({"guid": guid}))
         .await;
-    let made = platform
-        .admin
-        .post("/v3/users", &json!({"guid": guid}))
-        .await;
-    let again = platform
-        .admin
-        .post("/v3/users", &json!({"guid": guid}))
-        .await;
+    let made = admin.post("/v3/users", &json!({"guid": guid})).await;
+    let again = admin.post("/v3/users", &json!({"guid": guid})).await;
 
     assert_eq!(by_developer.status, 403);
     assert_eq!(made.status, 201, "{}", made.body);
@@ -87,21 +82,21 @@ async fn create_user_and_delete_user_leave_nothing_half_done() {
         "user": {"data": {"username": "bob", "origin": "uaa"}},
         "organization": {"data": {"guid": platform.organization}},
     }});
-    let role = platform.admin.post("/v3/roles", &role).await;
+    let role = admin.post("/v3/roles", &role).await;
     assert_eq!(role.status, 201, "{}", role.body);
     let bob = platform.log_in("bob").await;
     assert_eq!(listed(&bob, "/v3/organizations").await.len(), 1);
 
-    let deleted = platform.admin.delete(&format!("/v3/users/{guid}")).await;
-    let job = platform.admin.completed(&deleted).await;
+    let deleted = admin.delete(&format!("/v3/users/{guid}")).await;
+    let job = admin.completed(&deleted).await;
     let user = format!("/Users/{guid}");
     uaa(&platform, &token, Method::DELETE, &user, &Value::Null).await;
 
     assert_eq!(job["operation"], "user.delete");
-    let users = listed(&platform.admin, "/v3/users?usernames=bob").await;
+    let users = listed(admin, "/v3/users?usernames=bob").await;
     assert_eq!(users, Vec::<Value>::new());
     let roles = format!("/v3/roles?organization_guids={}", platform.organization);
-    let roles = listed(&platform.admin, &roles).await;
+    let roles = listed(admin, &roles).await;
     assert!(
         !roles
             .iter()
@@ -112,13 +107,11 @@ async fn create_user_and_delete_user_leave_nothing_half_done() {
 #[tokio::test]
 async fn a_user_whom_the_uaa_does_not_know_has_no_name() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
     let guid = uuid::Uuid::new_v4().to_string();
 
-    let made = platform
-        .admin
-        .post("/v3/users", &json!({"guid": guid}))
-        .await;
-    let nameless = platform.admin.post("/v3/users", &json!({})).await;
+    let made = admin.post("/v3/users", &json!({"guid": guid})).await;
+    let nameless = admin.post("/v3/users", &json!({})).await;
 
     assert_eq!(made.status, 201, "{}", made.body);
     assert_eq!(made.body["username"], Value::Null);
@@ -283,18 +276,16 @@ async fn env_shows_an_app_what_it_is_bound_to() {
         Platform::start().await,
         FakeBroker::with_catalog(mounting()),
     );
+    let user = &platform.developer;
     platform.register(&broker).await;
     let app = platform.app("shop").await;
     let env = format!("/v3/apps/{app}/env");
-    let bare = platform.developer.get(&env).await;
+    let bare = user.get(&env).await;
     assert_eq!(bare.body["system_env_json"], json!({"VCAP_SERVICES": {}}));
     let mut order = platform.order("small", "db").await;
     order["tags"] = json!(["cache", "fast"]);
-    let accepted = platform
-        .developer
-        .post("/v3/service_instances", &order)
-        .await;
-    platform.developer.completed(&accepted).await;
+    let accepted = user.post("/v3/service_instances", &order).await;
+    user.completed(&accepted).await;
     let instance = platform.guid("db").await;
     let given = json!({
         "credentials": {"credhub-ref": "/c/redis-id/i/b/credentials"},
@@ -307,27 +298,24 @@ async fn env_shows_an_app_what_it_is_bound_to() {
     });
     broker.answers(Route::Bind, 201, given);
     let accepted = bind(&platform, &app, &instance, Some("main")).await;
-    platform.developer.completed(&accepted).await;
+    user.completed(&accepted).await;
     let legacy = json!({
         "type": "user-provided", "name": "legacy", "credentials": {"uri": "db://x"},
         "syslog_drain_url": "syslog://logs",
         "relationships": {"space": {"data": {"guid": platform.space}}},
     });
-    let legacy = platform
-        .developer
-        .post("/v3/service_instances", &legacy)
-        .await;
+    let legacy = user.post("/v3/service_instances", &legacy).await;
     let legacy = legacy.body["guid"].as_str().unwrap();
     assert_eq!(bind(&platform, &app, legacy, None).await.status, 201);
 
-    let seen = platform.developer.get(&env).await;
+    let seen = user.get(&env).await;
 
     assert_eq!(seen.status, 200, "{}", seen.body);
     let mut services = seen.body["system_env_json"]["VCAP_SERVICES"].clone();
     for kind in ["redis", "user-provided"] {
         let guid = services[kind][0]["binding_guid"].take();
         let path = format!("/v3/service_credential_bindings/{}", guid.as_str().unwrap());
-        assert_eq!(platform.developer.get(&path).await.status, 200, "{kind}");
+        assert_eq!(user.get(&path).await.status, 200, "{kind}");
     }
     assert_eq!(
         services,
@@ -370,6 +358,7 @@ fn mounting() -> Value {
 #[tokio::test]
 async fn env_is_for_those_who_see_credentials() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
     let app = platform.app("shop").await;
     let env = format!("/v3/apps/{app}/env");
     for (role, status) in [("space_auditor", 403), ("space_supporter", 200)] {
@@ -389,7 +378,7 @@ async fn env_is_for_those_who_see_credentials() {
                 None => "organization_user",
             };
             let given = json!({"type": kind, "relationships": relationships});
-            let given = platform.admin.post("/v3/roles", &given).await;
+            let given = admin.post("/v3/roles", &given).await;
             assert_eq!(given.status, 201, "{}", given.body);
         }
         let seen = user.get(&env).await;
@@ -400,7 +389,7 @@ async fn env_is_for_those_who_see_credentials() {
         }
     }
     let flag = "/v3/feature_flags/env_var_visibility";
-    platform.admin.patch(flag, &json!({"enabled": false})).await;
+    admin.patch(flag, &json!({"enabled": false})).await;
     let off = platform.developer.get(&env).await;
     assert_eq!(off.rejection().3, "Feature Disabled: env_var_visibility");
 }

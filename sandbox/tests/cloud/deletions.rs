@@ -18,23 +18,25 @@ async fn another_space(platform: &Platform, name: &str) -> String {
 
 /// Orders an instance in a space as an administrator.
 async fn instance_in(platform: &Platform, space: &str, name: &str) -> String {
+    let admin = &platform.admin;
     let mut order = platform.order("small", name).await;
     order["relationships"]["space"]["data"]["guid"] = json!(space);
-    let accepted = platform.admin.post("/v3/service_instances", &order).await;
-    let job = platform.admin.completed(&accepted).await;
+    let accepted = admin.post("/v3/service_instances", &order).await;
+    let job = admin.completed(&accepted).await;
     let link = &job["links"]["service_instances"]["href"];
     link.as_str().unwrap().to_owned()
 }
 
 /// Binds an app of the first space.
 async fn bound(platform: &Platform, instance: &str) {
+    let user = &platform.developer;
     let app = platform.app("shop").await;
     let binding = json!({"type": "app", "relationships": {
         "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": instance}},
     }});
     let path = "/v3/service_credential_bindings";
-    let accepted = platform.developer.post(path, &binding).await;
-    platform.developer.completed(&accepted).await;
+    let accepted = user.post(path, &binding).await;
+    user.completed(&accepted).await;
 }
 
 async fn gone(platform: &Platform, path: &str) {
@@ -56,23 +58,22 @@ fn parts(error: &Value) -> (u64, &str, &str) {
 #[tokio::test]
 async fn a_space_is_deleted_with_its_instances_bindings_and_apps() {
     let (platform, broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
+    let user = &platform.developer;
     let instance = platform.instance("small", "db").await;
     let key = platform.asks_for_key(&instance).await;
-    platform.developer.completed(&key).await;
+    user.completed(&key).await;
     bound(&platform, &instance).await;
     let described = json!({"type": "user-provided", "name": "legacy", "relationships": {
         "space": {"data": {"guid": platform.space}},
     }});
-    let described = platform
-        .developer
-        .post("/v3/service_instances", &described)
-        .await;
+    let described = user.post("/v3/service_instances", &described).await;
     assert_eq!(described.status, 201, "{}", described.body);
     let path = format!("/v3/spaces/{}", platform.space);
 
-    let refused = platform.developer.delete(&path).await;
-    let accepted = platform.admin.delete(&path).await;
-    let job = platform.admin.completed(&accepted).await;
+    let refused = user.delete(&path).await;
+    let accepted = admin.delete(&path).await;
+    let job = admin.completed(&accepted).await;
 
     assert_eq!(refused.status, 403);
     assert_eq!(job["operation"], "space.delete");
@@ -82,9 +83,9 @@ async fn a_space_is_deleted_with_its_instances_bindings_and_apps() {
     };
     assert_eq!(asked.path, format!("/v2/service_instances/{instance}"));
     assert!(asked.query.contains("accepts_incomplete=true"), "{asked:?}");
-    assert_eq!(platform.admin.get(&path).await.status, 404);
+    assert_eq!(admin.get(&path).await.status, 404);
     for list in ["service_instances", "service_credential_bindings", "apps"] {
-        let list = platform.admin.get(&format!("/v3/{list}")).await;
+        let list = admin.get(&format!("/v3/{list}")).await;
         assert_eq!(list.body["pagination"]["total_results"], 0, "{}", list.body);
     }
 }
@@ -92,6 +93,7 @@ async fn a_space_is_deleted_with_its_instances_bindings_and_apps() {
 #[tokio::test]
 async fn a_space_stays_while_a_broker_takes_its_time_with_an_instance() {
     let (platform, broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
     let instance = platform.instance("small", "db").await;
     let instance = format!("/v3/service_instances/{instance}");
     broker.takes_its_time();
@@ -99,32 +101,33 @@ async fn a_space_stays_while_a_broker_takes_its_time_with_an_instance() {
     let detail = "Deletion of space development failed because one or more resources within could not be deleted.\n\n\
                 \tAn operation for service instance db is in progress.";
 
-    let accepted = platform.admin.delete(&path).await;
-    let error = platform.admin.failed(&accepted).await;
+    let accepted = admin.delete(&path).await;
+    let error = admin.failed(&accepted).await;
 
     assert_eq!(parts(&error), (290_008, "CF-SpaceDeletionFailed", detail));
-    assert_eq!(platform.admin.get(&path).await.status, 200);
-    let last = platform.admin.get(&instance).await.body["last_operation"].clone();
+    assert_eq!(admin.get(&path).await.status, 200);
+    let last = admin.get(&instance).await.body["last_operation"].clone();
     assert_eq!(
         (&last["type"], &last["state"]),
         (&json!("delete"), &json!("in progress"))
     );
     // The broker is at it and not asked again.
-    let accepted = platform.admin.delete(&path).await;
-    let error = platform.admin.failed(&accepted).await;
+    let accepted = admin.delete(&path).await;
+    let error = admin.failed(&accepted).await;
     assert_eq!(parts(&error).2, detail);
     assert_eq!(broker.noted(Route::Deprovision).len(), 1);
 
     broker.ends("succeeded", "");
     gone(&platform, &instance).await;
-    let accepted = platform.admin.delete(&path).await;
-    platform.admin.completed(&accepted).await;
-    assert_eq!(platform.admin.get(&path).await.status, 404);
+    let accepted = admin.delete(&path).await;
+    admin.completed(&accepted).await;
+    assert_eq!(admin.get(&path).await.status, 404);
 }
 
 #[tokio::test]
 async fn every_instance_of_a_space_is_tried_and_every_rejection_reported() {
     let (platform, broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
     for name in ["first", "second"] {
         platform.instance("small", name).await;
     }
@@ -132,8 +135,8 @@ async fn every_instance_of_a_space_is_tried_and_every_rejection_reported() {
     broker.answers(Route::Deprovision, 400, out_of_order);
 
     let path = format!("/v3/spaces/{}", platform.space);
-    let accepted = platform.admin.delete(&path).await;
-    let error = platform.admin.failed(&accepted).await;
+    let accepted = admin.delete(&path).await;
+    let error = admin.failed(&accepted).await;
 
     assert_eq!(
         parts(&error).2.split("\n\n").collect::<Vec<_>>(),
@@ -144,19 +147,20 @@ async fn every_instance_of_a_space_is_tried_and_every_rejection_reported() {
         ]
     );
     assert_eq!(broker.noted(Route::Deprovision).len(), 2);
-    assert_eq!(platform.admin.get(&path).await.status, 200);
+    assert_eq!(admin.get(&path).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_binding_that_cannot_be_deleted_keeps_its_instance_and_the_space() {
     let (platform, broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
     let instance = platform.instance("small", "db").await;
     bound(&platform, &instance).await;
     broker.answers(Route::Unbind, 202, json!({"operation": "unbind"}));
 
     let path = format!("/v3/spaces/{}", platform.space);
-    let accepted = platform.admin.delete(&path).await;
-    let error = platform.admin.failed(&accepted).await;
+    let accepted = admin.delete(&path).await;
+    let error = admin.failed(&accepted).await;
 
     let detail = parts(&error).2;
     assert!(
@@ -166,12 +170,13 @@ async fn a_binding_that_cannot_be_deleted_keeps_its_instance_and_the_space() {
         "{detail}"
     );
     assert!(broker.noted(Route::Deprovision).is_empty());
-    assert_eq!(platform.admin.get(&path).await.status, 200);
+    assert_eq!(admin.get(&path).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_organization_is_deleted_when_nothing_is_left_in_any_of_its_spaces() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
     let broker = FakeBroker::start();
     platform.register(&broker).await;
     let empty = another_space(&platform, "empty").await;
@@ -183,8 +188,8 @@ async fn an_organization_is_deleted_when_nothing_is_left_in_any_of_its_spaces() 
     broker.takes_its_time();
     let path = format!("/v3/organizations/{}", platform.organization);
 
-    let accepted = platform.admin.delete(&path).await;
-    let error = platform.admin.failed(&accepted).await;
+    let accepted = admin.delete(&path).await;
+    let error = admin.failed(&accepted).await;
 
     let of_space = |space: &str, instance: &str| {
         format!(
@@ -206,17 +211,17 @@ async fn an_organization_is_deleted_when_nothing_is_left_in_any_of_its_spaces() 
         )
     );
     let space = |guid: &str| format!("/v3/spaces/{guid}");
-    assert_eq!(platform.admin.get(&space(&empty)).await.status, 404);
-    assert_eq!(platform.admin.get(&space(&other)).await.status, 200);
+    assert_eq!(admin.get(&space(&empty)).await.status, 404);
+    assert_eq!(admin.get(&space(&other)).await.status, 200);
 
     broker.ends("succeeded", "");
     for instance in &instances {
         gone(&platform, instance).await;
     }
-    let accepted = platform.admin.delete(&path).await;
-    let job = platform.admin.completed(&accepted).await;
+    let accepted = admin.delete(&path).await;
+    let job = admin.completed(&accepted).await;
     assert_eq!(job["operation"], "organization.delete");
-    assert_eq!(platform.admin.get(&path).await.status, 404);
-    assert_eq!(platform.admin.get(&space(&other)).await.status, 404);
+    assert_eq!(admin.get(&path).await.status, 404);
+    assert_eq!(admin.get(&space(&other)).await.status, 404);
     assert_eq!(broker.noted(Route::Deprovision).len(), 2);
 }

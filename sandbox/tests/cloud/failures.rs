@@ -149,6 +149,7 @@ async fn a_poll_goes_on_after_answers_that_make_no_sense() {
 #[tokio::test]
 async fn a_broker_that_is_not_there_is_not_mitigated() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
     let broker = FakeBroker::start();
     platform.register(&broker).await;
     let nowhere = {
@@ -158,11 +159,8 @@ async fn a_broker_that_is_not_there_is_not_mitigated() {
     let mut registration = broker.registration("nowhere");
     registration["url"] = json!(nowhere);
 
-    let answer = platform
-        .admin
-        .post("/v3/service_brokers", &registration)
-        .await;
-    let error = platform.admin.failed(&answer).await;
+    let answer = admin.post("/v3/service_brokers", &registration).await;
+    let error = admin.failed(&answer).await;
 
     let detail = error["detail"].as_str().unwrap();
     assert!(
@@ -174,16 +172,14 @@ async fn a_broker_that_is_not_there_is_not_mitigated() {
 #[tokio::test]
 async fn a_refused_unbind_stops_the_delete_of_the_instance() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let key = platform.asks_for_key(&guid).await;
-    platform.developer.completed(&key).await;
+    user.completed(&key).await;
     broker.answers(Route::Unbind, 500, json!({"description": "not now"}));
 
-    let deleted = platform
-        .developer
-        .delete(&format!("/v3/service_instances/{guid}"))
-        .await;
-    let error = platform.developer.failed(&deleted).await;
+    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let error = user.failed(&deleted).await;
 
     assert_eq!(error["code"], 60011);
     assert!(
@@ -204,14 +200,12 @@ async fn a_refused_unbind_stops_the_delete_of_the_instance() {
 #[tokio::test]
 async fn a_delete_that_the_broker_refuses_names_the_instance() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     broker.answers(Route::Deprovision, 500, json!({"description": "not now"}));
 
-    let deleted = platform
-        .developer
-        .delete(&format!("/v3/service_instances/{guid}"))
-        .await;
-    let error = platform.developer.failed(&deleted).await;
+    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let error = user.failed(&deleted).await;
 
     assert_eq!(
         error["detail"],
@@ -222,6 +216,7 @@ async fn a_delete_that_the_broker_refuses_names_the_instance() {
 #[tokio::test]
 async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     broker.takes_its_time();
     broker.answers(
         Route::Deprovision,
@@ -235,13 +230,10 @@ async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
     .await;
     let guid = platform.guid("db").await;
 
-    let deleted = platform
-        .developer
-        .delete(&format!("/v3/service_instances/{guid}"))
-        .await;
-    let error = platform.developer.failed(&deleted).await;
+    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let error = user.failed(&deleted).await;
     broker.ends("succeeded", "");
-    platform.developer.completed(&ordered).await;
+    user.completed(&ordered).await;
 
     assert_eq!(
         (&error["code"], &error["detail"]),
@@ -255,6 +247,7 @@ async fn a_create_goes_on_when_the_broker_is_too_busy_to_delete() {
 #[tokio::test]
 async fn a_delete_overtakes_the_create() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     broker.takes_its_time();
     let ordered = platform.orders("small", "db").await;
     eventually("the broker is at it", async || {
@@ -263,13 +256,10 @@ async fn a_delete_overtakes_the_create() {
     .await;
     let guid = platform.guid("db").await;
 
-    let deleted = platform
-        .developer
-        .delete(&format!("/v3/service_instances/{guid}"))
-        .await;
-    let error = platform.developer.failed(&ordered).await;
+    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let error = user.failed(&ordered).await;
     broker.ends("succeeded", "");
-    platform.developer.completed(&deleted).await;
+    user.completed(&deleted).await;
 
     assert_eq!(
         error["detail"],
@@ -280,6 +270,7 @@ async fn a_delete_overtakes_the_create() {
 #[tokio::test]
 async fn an_update_that_fails_keeps_the_old_plan() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let large = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
@@ -298,8 +289,8 @@ async fn an_update_that_fails_keeps_the_old_plan() {
         ),
     ] {
         broker.answers(Route::Update, status, body);
-        let answer = platform.developer.patch(&path, &large).await;
-        let error = platform.developer.failed(&answer).await;
+        let answer = user.patch(&path, &large).await;
+        let error = user.failed(&answer).await;
         assert_eq!(
             error["detail"],
             format!("update could not be completed: {reported}")
@@ -307,66 +298,16 @@ async fn an_update_that_fails_keeps_the_old_plan() {
     }
     broker.answers(Route::Update, 202, json!({}));
     broker.ends("failed", "no disks");
-    let answer = platform.developer.patch(&path, &large).await;
-    platform.developer.failed(&answer).await;
+    let answer = user.patch(&path, &large).await;
+    user.failed(&answer).await;
 
-    let shown = platform.developer.get(&path).await.body;
+    let shown = user.get(&path).await.body;
     assert_eq!(
         shown["relationships"]["service_plan"]["data"]["guid"],
         platform.plan("small").await.as_str()
     );
     assert_eq!(shown["last_operation"]["description"], "no disks");
     assert!(broker.noted(Route::Deprovision).is_empty());
-}
-
-#[tokio::test]
-async fn a_binding_that_takes_time_must_be_retrievable() {
-    let (platform, broker) = Platform::with_broker().await;
-    let guid = platform.instance("small", "db").await;
-    broker.answers(Route::Bind, 202, json!({}));
-    let answer = platform.asks_for_key(&guid).await;
-    let error = platform.developer.failed(&answer).await;
-
-    assert_eq!(
-        (&error["code"], &error["detail"]),
-        (
-            &json!(90001),
-            &json!(
-                "The service binding is invalid: The broker responded asynchronously but does not support fetching \
-                 binding data"
-            )
-        )
-    );
-}
-
-#[tokio::test]
-async fn a_binding_that_took_time_is_fetched() {
-    let platform = Platform::start().await;
-    let mut retrievable = crate::broker::catalog();
-    retrievable["services"][0]["bindings_retrievable"] = json!(true);
-    let broker = FakeBroker::with_catalog(retrievable);
-    platform.register(&broker).await;
-    let guid = platform.instance("small", "db").await;
-    broker.answers(Route::Bind, 202, json!({"operation": "bind-1"}));
-    broker.answers(Route::Fetch, 200, json!({"credentials": {"user": "late"}}));
-    broker.ends("succeeded", "");
-    let answer = platform.asks_for_key(&guid).await;
-    let job = platform.developer.completed(&answer).await;
-
-    let binding = job["links"]["service_credential_binding"]["href"]
-        .as_str()
-        .unwrap();
-    let details = platform
-        .developer
-        .get(&format!("{binding}/details"))
-        .await
-        .body;
-    assert_eq!(details["credentials"], json!({"user": "late"}));
-    let polled = broker.noted(Route::LastOperation).remove(0);
-    assert_eq!(
-        polled.query,
-        "operation=bind-1&plan_id=small-id&service_id=redis-id"
-    );
 }
 
 #[tokio::test]

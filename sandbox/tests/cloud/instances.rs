@@ -10,6 +10,7 @@ use crate::{
 #[tokio::test]
 async fn an_ordered_instance_exists_before_the_broker_answers_and_shows_its_progress() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     broker.takes_its_time();
 
     let answer = platform.orders("small", "db").await;
@@ -19,7 +20,7 @@ async fn an_ordered_instance_exists_before_the_broker_answers_and_shows_its_prog
         (last["description"] == "on it").then_some(last)
     })
     .await;
-    let job = platform.developer.get(&answer.location()).await.body;
+    let job = user.get(&answer.location()).await.body;
 
     assert_eq!(
         (&reported["type"], &reported["state"]),
@@ -30,7 +31,7 @@ async fn an_ordered_instance_exists_before_the_broker_answers_and_shows_its_prog
         (&json!("POLLING"), &json!("service_instance.create"))
     );
     broker.ends("succeeded", "all done");
-    platform.developer.completed(&answer).await;
+    user.completed(&answer).await;
     let done = platform.shown(&guid).await;
     assert_eq!(
         (
@@ -71,11 +72,11 @@ async fn a_name_is_given_once_per_space() {
 #[tokio::test]
 async fn what_the_developer_may_not_see_cannot_be_ordered() {
     let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    let answer = platform
-        .admin
+    let admin = &platform.admin;
+    let answer = admin
         .post("/v3/service_brokers", &broker.registration("redis-broker"))
         .await;
-    platform.admin.completed(&answer).await;
+    admin.completed(&answer).await;
     let mut order = platform.order("small", "db").await;
 
     let hidden_plan = platform
@@ -83,7 +84,7 @@ async fn what_the_developer_may_not_see_cannot_be_ordered() {
         .post("/v3/service_instances", &order)
         .await;
     order["relationships"]["space"]["data"]["guid"] = json!("elsewhere");
-    let foreign_space = platform.admin.post("/v3/service_instances", &order).await;
+    let foreign_space = admin.post("/v3/service_instances", &order).await;
 
     assert!(
         hidden_plan
@@ -135,74 +136,34 @@ async fn a_change_asks_the_broker_only_if_it_must() {
 }
 
 #[tokio::test]
-async fn a_failed_update_leaves_the_instance_as_it_was() {
-    let (platform, broker) = Platform::with_broker().await;
-    let guid = platform.instance("small", "db").await;
-    broker.takes_its_time();
-    broker.ends("failed", "no room");
-
-    let moved = json!({"relationships": {"service_plan": {"data": {"guid": platform.plan("large").await}}}});
-    let moved = platform
-        .developer
-        .patch(&format!("/v3/service_instances/{guid}"), &moved)
-        .await;
-    let error = platform.developer.failed(&moved).await;
-
-    assert_eq!(
-        (&error["code"], &error["detail"]),
-        (
-            &json!(10009),
-            &json!("update could not be completed: no room")
-        )
-    );
-    let shown = platform.shown(&guid).await;
-    assert_eq!(
-        shown["relationships"]["service_plan"]["data"]["guid"],
-        platform.plan("small").await
-    );
-    assert_eq!(
-        (
-            &shown["last_operation"]["type"],
-            &shown["last_operation"]["state"]
-        ),
-        (&json!("update"), &json!("failed"))
-    );
-    assert!(
-        broker.noted(Route::Deprovision).is_empty(),
-        "an update is not mitigated"
-    );
-}
-
-#[tokio::test]
 async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
     let (platform, broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     let mut newer = crate::broker::catalog();
     newer["services"][0]["plans"][0]["maintenance_info"]["version"] = json!("1.3.0");
     broker.answers(Route::Catalog, 200, newer);
-    let brokers = platform.admin.get("/v3/service_brokers").await.body;
+    let brokers = admin.get("/v3/service_brokers").await.body;
     let broker_path = format!(
         "/v3/service_brokers/{}",
         brokers["resources"][0]["guid"].as_str().unwrap()
     );
-    let refreshed = platform
-        .admin
+    let refreshed = admin
         .patch(&broker_path, &broker.registration("redis-broker"))
         .await;
-    platform.admin.completed(&refreshed).await;
+    admin.completed(&refreshed).await;
 
     assert_eq!(platform.shown(&guid).await["upgrade_available"], true);
-    let wrong = platform
-        .developer
+    let wrong = user
         .patch(&path, &json!({"maintenance_info": {"version": "9.0.0"}}))
         .await;
     assert_eq!(wrong.rejection().1, 390_009);
-    let upgraded = platform
-        .developer
+    let upgraded = user
         .patch(&path, &json!({"maintenance_info": {"version": "1.3.0"}}))
         .await;
-    platform.developer.completed(&upgraded).await;
+    user.completed(&upgraded).await;
 
     let shown = platform.shown(&guid).await;
     assert_eq!(
@@ -223,44 +184,37 @@ async fn an_upgrade_is_offered_when_the_plan_has_moved_on() {
 #[tokio::test]
 async fn one_operation_at_a_time() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
     broker.takes_its_time();
-    let running = platform
-        .developer
-        .patch(&path, &json!({"parameters": {"x": 1}}))
-        .await;
+    let running = user.patch(&path, &json!({"parameters": {"x": 1}})).await;
     assert_eq!(running.status, 202);
 
-    let change = platform
-        .developer
-        .patch(&path, &json!({"parameters": {"x": 2}}))
-        .await;
-    let delete = platform.developer.delete(&path).await;
+    let change = user.patch(&path, &json!({"parameters": {"x": 2}})).await;
+    let delete = user.delete(&path).await;
     let key = platform.asks_for_key(&guid).await;
 
     assert_eq!((change.rejection().0, change.rejection().1), (409, 60016));
     assert_eq!(delete.rejection().0, 422);
     assert_eq!(key.rejection().0, 422);
     broker.ends("succeeded", "");
-    platform.developer.completed(&running).await;
+    user.completed(&running).await;
     assert_eq!(broker.noted(Route::Update).len(), 1);
 }
 
 #[tokio::test]
 async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_more() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let key = platform.asks_for_key(&guid).await;
-    platform.developer.completed(&key).await;
+    user.completed(&key).await;
     broker.takes_its_time();
     broker.answers(Route::LastOperation, 410, json!({}));
 
-    let deleted = platform
-        .developer
-        .delete(&format!("/v3/service_instances/{guid}"))
-        .await;
-    let job = platform.developer.completed(&deleted).await;
+    let deleted = user.delete(&format!("/v3/service_instances/{guid}")).await;
+    let job = user.completed(&deleted).await;
 
     assert_eq!(job["operation"], "service_instance.delete");
     assert!(job["links"].get("service_instance").is_none(), "{job}");
@@ -275,28 +229,6 @@ async fn a_delete_takes_keys_along_and_ends_when_the_broker_knows_nothing_any_mo
         ),
         (1, 1)
     );
-}
-
-#[tokio::test]
-async fn a_create_in_progress_can_be_deleted() {
-    let (platform, broker) = Platform::with_broker().await;
-    broker.takes_its_time();
-    broker.answers(Route::Deprovision, 200, json!({}));
-    let created = platform.orders("small", "db").await;
-    let guid = platform.guid("db").await;
-    let path = format!("/v3/service_instances/{guid}");
-    eventually("the broker is at it", async || {
-        (platform.shown(&guid).await["last_operation"]["state"] == "in progress").then_some(())
-    })
-    .await;
-
-    broker.answers(Route::LastOperation, 410, json!({}));
-    let deleted = platform.developer.delete(&path).await;
-    platform.developer.completed(&deleted).await;
-    let error = platform.developer.failed(&created).await;
-
-    assert_eq!(error["title"], "CF-ResourceNotFound");
-    assert_eq!(platform.developer.get(&path).await.status, 404);
 }
 
 #[tokio::test]

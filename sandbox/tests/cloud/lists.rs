@@ -16,6 +16,7 @@ fn names(answer: &Answer) -> Vec<&str> {
 #[tokio::test]
 async fn pages_link_to_each_other_and_keep_the_filters() {
     let (platform, _broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     for name in ["a", "b", "c"] {
         platform.instance("small", name).await;
     }
@@ -24,9 +25,8 @@ async fn pages_link_to_each_other_and_keep_the_filters() {
         platform.space
     );
 
-    let first = platform.developer.get(&query).await;
-    let second = platform
-        .developer
+    let first = user.get(&query).await;
+    let second = user
         .get(first.body["pagination"]["next"]["href"].as_str().unwrap())
         .await;
 
@@ -51,12 +51,12 @@ async fn pages_link_to_each_other_and_keep_the_filters() {
 #[tokio::test]
 async fn filters_are_comma_lists_and_a_comma_in_a_name_is_encoded_twice() {
     let (platform, _broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     for name in ["a", "b", "c,d"] {
         platform.instance("small", name).await;
     }
 
-    let listed = platform
-        .developer
+    let listed = user
         .get("/v3/service_instances?names=a,c%252Cd&order_by=-name")
         .await;
     let counted = platform
@@ -66,10 +66,7 @@ async fn filters_are_comma_lists_and_a_comma_in_a_name_is_encoded_twice() {
             platform.plan("small").await
         ))
         .await;
-    let none = platform
-        .developer
-        .get("/v3/service_instances?names=x")
-        .await;
+    let none = user.get("/v3/service_instances?names=x").await;
 
     assert_eq!(names(&listed), ["c,d", "a"]);
     assert_eq!(counted.body["pagination"]["total_results"], 3);
@@ -175,10 +172,11 @@ async fn bodies_that_are_no_json_or_lack_something_are_distinguished() {
 #[tokio::test]
 async fn unknown_paths_and_methods_are_not_found() {
     let platform = Platform::start().await;
+    let user = &platform.developer;
 
     for answer in [
-        platform.developer.get("/v3/everything").await,
-        platform.developer.delete("/v3/spaces").await,
+        user.get("/v3/everything").await,
+        user.delete("/v3/spaces").await,
     ] {
         assert_eq!(
             answer.rejection(),

@@ -19,33 +19,28 @@ fn names(answer: &Answer) -> Vec<&str> {
 #[tokio::test]
 async fn new_plans_are_for_admins_until_access_is_given() {
     let (platform, broker) = (Platform::start().await, FakeBroker::start());
-    let answer = platform
-        .admin
+    let admin = &platform.admin;
+    let user = &platform.developer;
+    let answer = admin
         .post("/v3/service_brokers", &broker.registration("redis-broker"))
         .await;
-    platform.admin.completed(&answer).await;
+    admin.completed(&answer).await;
     let visibility = format!(
         "/v3/service_plans/{}/visibility",
         platform.plan("small").await
     );
     let marketplace = "/v3/service_plans?order_by=name";
 
-    assert_eq!(
-        names(&platform.admin.get(marketplace).await),
-        ["large", "small"]
-    );
-    assert!(names(&platform.developer.get(marketplace).await).is_empty());
-    assert!(names(&platform.developer.get("/v3/service_offerings").await).is_empty());
+    assert_eq!(names(&admin.get(marketplace).await), ["large", "small"]);
+    assert!(names(&user.get(marketplace).await).is_empty());
+    assert!(names(&user.get("/v3/service_offerings").await).is_empty());
 
-    let given = platform
-        .admin
-        .post(&visibility, &json!({"type": "public"}))
-        .await;
+    let given = admin.post(&visibility, &json!({"type": "public"})).await;
     assert_eq!(
         (given.status.as_u16(), given.body),
         (200, json!({"type": "public"}))
     );
-    assert_eq!(names(&platform.developer.get(marketplace).await), ["small"]);
+    assert_eq!(names(&user.get(marketplace).await), ["small"]);
     assert_eq!(
         names(&platform.anonymous().get(marketplace).await),
         ["small"]
@@ -59,6 +54,7 @@ async fn new_plans_are_for_admins_until_access_is_given() {
 #[tokio::test]
 async fn a_plan_may_be_for_some_organizations() {
     let (platform, _broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
     let visibility = format!(
         "/v3/service_plans/{}/visibility",
         platform.plan("small").await
@@ -66,7 +62,7 @@ async fn a_plan_may_be_for_some_organizations() {
     let acme = json!({"type": "organization", "organizations": [{"guid": platform.organization}]});
     let unauthenticated_client = platform.log_in("outsider").await;
 
-    let limited = platform.admin.patch(&visibility, &acme).await;
+    let limited = admin.patch(&visibility, &acme).await;
     assert_eq!(limited.body["organizations"][0]["name"], "acme");
     assert_eq!(
         names(
@@ -82,18 +78,13 @@ async fn a_plan_may_be_for_some_organizations() {
         ["large"]
     );
 
-    let withdrawn = platform
-        .admin
+    let withdrawn = admin
         .delete(&format!("{visibility}/{}", platform.organization))
         .await;
     assert_eq!(withdrawn.status, 204);
+    assert_eq!(admin.get(&visibility).await.body, json!({"type": "admin"}));
     assert_eq!(
-        platform.admin.get(&visibility).await.body,
-        json!({"type": "admin"})
-    );
-    assert_eq!(
-        platform
-            .admin
+        admin
             .patch(&visibility, &json!({"type": "organization"}))
             .await
             .rejection()
@@ -136,14 +127,13 @@ async fn the_marketplace_of_the_cf_command_line_comes_in_one_answer() {
 #[tokio::test]
 async fn offering_and_plan_show_what_the_catalog_contains() {
     let (platform, _broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
 
-    let offering = &platform
-        .admin
+    let offering = &admin
         .get("/v3/service_offerings?broker_catalog_ids=redis-id")
         .await
         .body["resources"][0];
-    let plan = &platform
-        .admin
+    let plan = &admin
         .get("/v3/service_plans?broker_catalog_ids=small-id")
         .await
         .body["resources"][0];

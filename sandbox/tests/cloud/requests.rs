@@ -63,13 +63,13 @@ async fn every_request_carries_the_headers_of_a_cloud_controller() {
 #[tokio::test]
 async fn the_request_id_of_a_client_reaches_the_broker() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let order = platform.order("small", "db").await.to_string();
 
-    let answer = platform
-        .developer
+    let answer = user
         .send(Method::POST, "/v3/service_instances", Some(order))
         .await;
-    platform.developer.completed(&answer).await;
+    user.completed(&answer).await;
 
     let reported = answer.header("x-vcap-request-id");
     assert_eq!(
@@ -81,14 +81,12 @@ async fn the_request_id_of_a_client_reaches_the_broker() {
 #[tokio::test]
 async fn a_provision_reports_who_orders_what_and_where() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let mut order = platform.order("small", "db").await;
     order["parameters"] = json!({"maxclients": 250});
 
-    let answer = platform
-        .developer
-        .post("/v3/service_instances", &order)
-        .await;
-    platform.developer.completed(&answer).await;
+    let answer = user.post("/v3/service_instances", &order).await;
+    user.completed(&answer).await;
     platform.instance("large", "plain").await;
 
     let noted = broker.noted(Route::Provision);
@@ -321,6 +319,7 @@ async fn an_upgrade_reports_the_version_alone_and_keeps_no_more() {
 #[tokio::test]
 async fn what_a_broker_says_of_an_instance_is_kept() {
     let (platform, broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     broker.answers(
         Route::Provision,
         201,
@@ -332,18 +331,15 @@ async fn what_a_broker_says_of_an_instance_is_kept() {
     let guid = platform.instance("small", "db").await;
     let path = format!("/v3/service_instances/{guid}");
 
-    let shown = platform.developer.get(&path).await.body;
+    let shown = user.get(&path).await.body;
     assert_eq!(shown["dashboard_url"], "https://dashboard");
     assert_eq!(
         shown["broker_provided_metadata"],
         json!({"labels": {"tier": "gold"}, "attributes": {"region": "eu"}})
     );
     broker.answers(Route::Update, 200, json!({"dashboard_url": "https://new"}));
-    let answer = platform
-        .developer
-        .patch(&path, &json!({"parameters": {"a": 1}}))
-        .await;
-    platform.developer.completed(&answer).await;
-    let shown = platform.developer.get(&path).await.body;
+    let answer = user.patch(&path, &json!({"parameters": {"a": 1}})).await;
+    user.completed(&answer).await;
+    let shown = user.get(&path).await.body;
     assert_eq!(shown["dashboard_url"], "https://new");
 }

@@ -88,6 +88,7 @@ fn seeded(platform: &Platform, plan: &str, number: usize, state: SeededState) ->
 #[tokio::test]
 async fn a_fleet_is_listed_page_by_page_and_counted_by_plan() {
     let (platform, broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
     let plans = platform.controller.seedable_plans("redis-broker");
     assert_eq!(plans.len(), 2);
     let fleet = (0..5_000).map(|number| {
@@ -103,7 +104,7 @@ async fn a_fleet_is_listed_page_by_page_and_counted_by_plan() {
     let mut guids = std::collections::BTreeSet::new();
     let mut next = Some("/v3/service_instances?order_by=name&per_page=1000".to_owned());
     while let Some(path) = next {
-        let page = platform.admin.get(&path).await.body;
+        let page = admin.get(&path).await.body;
         assert_eq!(page["pagination"]["total_results"], 5_000);
         for row in page["resources"].as_array().unwrap() {
             guids.insert(row["guid"].as_str().unwrap().to_owned());
@@ -112,18 +113,14 @@ async fn a_fleet_is_listed_page_by_page_and_counted_by_plan() {
         next = href.map(str::to_owned);
     }
     assert_eq!(guids.len(), 5_000);
-    let counted = platform
-        .admin
+    let counted = admin
         .get(&format!(
             "/v3/service_instances?per_page=1&service_plan_guids={}",
             plans[0].guid
         ))
         .await;
     assert_eq!(counted.body["pagination"]["total_results"], 2_500);
-    let failed = platform
-        .admin
-        .get("/v3/service_instances?names=db-0000")
-        .await;
+    let failed = admin.get("/v3/service_instances?names=db-0000").await;
     assert_eq!(
         failed.body["resources"][0]["last_operation"]["description"],
         "no room"

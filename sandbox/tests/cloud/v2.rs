@@ -141,18 +141,14 @@ async fn the_go_brokers_way_from_the_catalog_id_to_its_instances() {
 #[tokio::test]
 async fn organizations_and_spaces_are_found_by_name() {
     let (platform, _broker) = start().await;
+    let admin = &platform.admin;
 
-    let found = platform
-        .admin
-        .get("/v2/organizations?q=name:acme")
-        .await
-        .body;
+    let found = admin.get("/v2/organizations?q=name:acme").await.body;
     let spaces = found["resources"][0]["entity"]["spaces_url"]
         .as_str()
         .unwrap()
         .to_owned();
-    let space = platform
-        .admin
+    let space = admin
         .get(&format!("{spaces}?q=name:development"))
         .await
         .body;
@@ -161,17 +157,14 @@ async fn organizations_and_spaces_are_found_by_name() {
         space["resources"][0]["metadata"]["guid"],
         platform.space.as_str()
     );
-    let no_user = platform
-        .admin
-        .get(&format!("{spaces}?q=name:none"))
-        .await
-        .body;
+    let no_user = admin.get(&format!("{spaces}?q=name:none")).await.body;
     assert_eq!(no_user["total_results"], 0);
 }
 
 #[tokio::test]
 async fn pages_follow_each_other_by_relative_urls() {
     let (platform, _broker) = started().await;
+    let user = &platform.developer;
     for name in ["a", "b", "c"] {
         ordered(&platform, name).await;
     }
@@ -181,7 +174,7 @@ async fn pages_follow_each_other_by_relative_urls() {
     let mut next = Some(format!("{list}?results-per-page=2"));
     let (mut names, mut pages) = (Vec::new(), Vec::new());
     while let Some(path) = next.take() {
-        let page = platform.developer.get(&path).await.body;
+        let page = user.get(&path).await.body;
         for row in page["resources"].as_array().unwrap() {
             names.push(row["entity"]["name"].as_str().unwrap().to_owned());
         }
@@ -196,16 +189,14 @@ async fn pages_follow_each_other_by_relative_urls() {
             "{list}?order-direction=asc&page=2&results-per-page=2"
         )]
     );
-    let too_many = platform
-        .developer
-        .get(&format!("{list}?results-per-page=101"))
-        .await;
+    let too_many = user.get(&format!("{list}?results-per-page=101")).await;
     assert_eq!(rejection(&too_many).1, 10005);
 }
 
 #[tokio::test]
 async fn an_instance_is_upgraded_and_deleted_while_the_broker_takes_its_time() {
     let (platform, broker) = started().await;
+    let user = &platform.developer;
     let path = format!("/v2/service_instances/{}", ordered(&platform, "db").await);
     broker.takes_its_time();
     broker.ends("succeeded", "done");
@@ -214,7 +205,7 @@ async fn an_instance_is_upgraded_and_deleted_while_the_broker_takes_its_time() {
     broker.answers(Route::Catalog, 200, newer);
     update_broker(&platform, &broker).await;
     let answer = put(
-        &platform.developer,
+        user,
         &format!("{path}?accepts_incomplete=true"),
         &json!({"maintenance_info": {"version": "1.3.0"}}),
     )
@@ -226,17 +217,16 @@ async fn an_instance_is_upgraded_and_deleted_while_the_broker_takes_its_time() {
     let upgraded = succeeded(&platform, &path, "update").await;
     assert_eq!(upgraded["maintenance_info"], json!({"version": "1.3.0"}));
 
-    let answer = platform
-        .developer
+    let answer = user
         .delete(&format!("{path}?accepts_incomplete=true"))
         .await;
     assert_eq!(answer.status, 202, "{}", answer.body);
     eventually("the instance is gone", async || {
-        let answer = platform.developer.get(&path).await;
+        let answer = user.get(&path).await;
         (answer.status == 404).then_some(())
     })
     .await;
-    let gone = platform.developer.get(&path).await;
+    let gone = user.get(&path).await;
     assert_eq!(rejection(&gone).1, 60004);
 }
 
@@ -250,9 +240,10 @@ async fn succeeded(platform: &Platform, path: &str, kind: &str) -> Value {
 }
 
 async fn update_broker(platform: &Platform, broker: &FakeBroker) {
-    let brokers = platform.admin.get("/v2/service_brokers").await.body;
+    let admin = &platform.admin;
+    let brokers = admin.get("/v2/service_brokers").await.body;
     let path = brokers["resources"][0]["metadata"]["url"].as_str().unwrap();
-    let answer = put(&platform.admin, path, &v2_registration(broker)).await;
+    let answer = put(admin, path, &v2_registration(broker)).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
@@ -268,6 +259,7 @@ fn v2_registration(broker: &FakeBroker) -> Value {
 #[tokio::test]
 async fn what_the_broker_refuses_is_reported_in_its_words() {
     let (platform, broker) = started().await;
+    let user = &platform.developer;
     let path = format!("/v2/service_instances/{}", ordered(&platform, "db").await);
 
     broker.answers(
@@ -275,13 +267,13 @@ async fn what_the_broker_refuses_is_reported_in_its_words() {
         422,
         json!({"error": "AsyncRequired", "description": "no"}),
     );
-    let needs_time = platform.developer.delete(&path).await;
+    let needs_time = user.delete(&path).await;
     broker.answers(
         Route::Deprovision,
         500,
         json!({"description": "out of disks"}),
     );
-    let failed = platform.developer.delete(&path).await;
+    let failed = user.delete(&path).await;
 
     assert_eq!(
         rejection(&needs_time),
@@ -315,21 +307,19 @@ async fn what_the_broker_refuses_is_reported_in_its_words() {
 #[tokio::test]
 async fn bindings_and_keys_prevent_a_delete() {
     let (platform, broker) = started().await;
+    let user = &platform.developer;
     let guid = ordered(&platform, "db").await;
     let app = platform.app("shop").await;
     let binding = json!({"type": "app", "relationships": {
         "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": guid}},
     }});
-    let binding = platform
-        .developer
-        .post("/v3/service_credential_bindings", &binding)
-        .await;
-    platform.developer.completed(&binding).await;
+    let binding = user.post("/v3/service_credential_bindings", &binding).await;
+    user.completed(&binding).await;
     let key = platform.asks_for_key(&guid).await;
-    platform.developer.completed(&key).await;
+    user.completed(&key).await;
     let path = format!("/v2/service_instances/{guid}");
 
-    let refused = platform.developer.delete(&path).await;
+    let refused = user.delete(&path).await;
     assert_eq!(
         (rejection(&refused).0, rejection(&refused).1),
         (400, 10006),
@@ -337,8 +327,7 @@ async fn bindings_and_keys_prevent_a_delete() {
         refused.body
     );
 
-    let bindings = platform
-        .developer
+    let bindings = user
         .get(&format!("{path}/service_bindings?results-per-page=100"))
         .await
         .body;
@@ -352,15 +341,14 @@ async fn bindings_and_keys_prevent_a_delete() {
         "/v2/apps/{app}/service_bindings/{}",
         found["metadata"]["guid"].as_str().unwrap()
     );
-    assert_eq!(platform.developer.delete(&unbind).await.status, 204);
-    let keys = platform
-        .developer
+    assert_eq!(user.delete(&unbind).await.status, 204);
+    let keys = user
         .get(&format!("{path}/service_keys?results-per-page=100"))
         .await
         .body;
     let key = keys["resources"][0]["metadata"]["url"].as_str().unwrap();
-    assert_eq!(platform.developer.delete(key).await.status, 204);
-    assert_eq!(platform.developer.delete(&path).await.status, 204);
+    assert_eq!(user.delete(key).await.status, 204);
+    assert_eq!(user.delete(&path).await.status, 204);
     assert_eq!(broker.noted(Route::Unbind).len(), 2);
     assert_eq!(
         broker.noted(Route::Unbind)[1].query,
@@ -449,6 +437,7 @@ async fn a_route_service_is_unbound_from_a_route() {
 #[tokio::test]
 async fn the_errand_registers_enables_restricts_and_deregisters() {
     let (platform, broker) = start().await;
+    let user = &platform.developer;
     let admin = &platform.admin;
 
     let made = admin
@@ -484,7 +473,7 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
         .post("/v2/service_plan_visibilities", &visibility)
         .await;
     assert_eq!(rejection(&twice).1, 260_002);
-    let visible = platform.developer.get(&path).await;
+    let visible = user.get(&path).await;
     assert_eq!(visible.status, 200, "the organization sees it now");
     let all = admin
         .get(&format!(
@@ -500,7 +489,7 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
             .status,
         204
     );
-    assert_eq!(platform.developer.get(&path).await.status, 404);
+    assert_eq!(user.get(&path).await.status, 404);
     let broker_url = made.body["metadata"]["url"].as_str().unwrap();
     assert_eq!(admin.delete(broker_url).await.status, 204);
     assert_eq!(
@@ -513,10 +502,10 @@ async fn the_errand_registers_enables_restricts_and_deregisters() {
 #[tokio::test]
 async fn a_catalog_that_is_refused_leaves_no_broker_behind() {
     let platform = Platform::of_generation(ApiGeneration::V2On).await;
+    let admin = &platform.admin;
     let broker = FakeBroker::with_catalog(json!({"services": []}));
 
-    let answer = platform
-        .admin
+    let answer = admin
         .post("/v2/service_brokers", &v2_registration(&broker))
         .await;
 
@@ -529,15 +518,16 @@ async fn a_catalog_that_is_refused_leaves_no_broker_behind() {
             "Service broker catalog is invalid: \nService broker must provide at least one service\n"
         )
     );
-    let list = platform.admin.get("/v2/service_brokers").await.body;
+    let list = admin.get("/v2/service_brokers").await.body;
     assert_eq!(list["total_results"], 0);
 }
 
 #[tokio::test]
 async fn errors_have_the_form_of_v2() {
     let (platform, _broker) = start().await;
+    let admin = &platform.admin;
 
-    let unknown = platform.admin.get("/v2/nothing").await;
+    let unknown = admin.get("/v2/nothing").await;
     assert_eq!(
         rejection(&unknown),
         (404, 10000, "CF-NotFound", "Unknown request")
@@ -554,8 +544,7 @@ async fn errors_have_the_form_of_v2() {
         .post("/v2/service_brokers", &json!({}))
         .await;
     assert_eq!(rejection(&forbidden).1, 10003);
-    let garbled = platform
-        .admin
+    let garbled = admin
         .send(Method::POST, "/v2/service_brokers", Some("{".to_owned()))
         .await;
     assert_eq!(rejection(&garbled).1, 1001);

@@ -47,8 +47,6 @@ pub(super) enum Rights {
     GlobalAuditor,
     /// Only the rights of the roles.
     Member,
-    /// May ask for their permissions on an instance, and nothing else.
-    PermissionsOnly,
 }
 
 pub(crate) struct Call {
@@ -68,15 +66,6 @@ pub(crate) struct View<'a> {
 
 impl Caller {
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Rejection> {
-        let caller = Self::of_any_scope(request)?;
-        if caller.rights == Rights::PermissionsOnly {
-            return Err(Rejection::not_authorized());
-        }
-        Ok(caller)
-    }
-
-    /// A caller with any valid token: the scope of a dashboard is enough.
-    fn of_any_scope(request: &HttpRequest) -> Result<Self, Rejection> {
         let invalid = || ErrorKind::InvalidAuthToken.with("Invalid Auth Token");
         let header = request
             .headers()
@@ -105,7 +94,7 @@ impl Caller {
             () if may("admin_read_only") => Rights::AdminReadOnly,
             () if may("global_auditor") => Rights::GlobalAuditor,
             () if may(if reads { "read" } else { "write" }) => Rights::Member,
-            () => Rights::PermissionsOnly,
+            () => return Err(Rejection::not_authorized()),
         };
         let request_id = request
             .extensions()
@@ -199,11 +188,6 @@ impl Call {
     /// A request whose body is of no interest.
     pub(super) fn of(request: &HttpRequest) -> Result<Self, Rejection> {
         Self::new(request, Caller::of(request)?)
-    }
-
-    /// The same for any valid token.
-    pub(super) fn of_any_scope(request: &HttpRequest) -> Result<Self, Rejection> {
-        Self::new(request, Caller::of_any_scope(request)?)
     }
 
     /// The same without a need for a token.

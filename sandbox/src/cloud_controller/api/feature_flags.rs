@@ -15,7 +15,6 @@ use crate::cloud_controller::{
     rejection::{ErrorKind, Rejection},
 };
 
-/// The flags, and how they are by default.
 const FLAGS: [(&str, bool); 18] = [
     ("app_bits_upload", true),
     ("app_scaling", true),

@@ -23,7 +23,6 @@ pub(super) fn orderable_space(view: &View<'_>, guid: &str) -> Result<SpaceGuid, 
     Ok(space)
 }
 
-/// The plan, if the caller may order it.
 pub(super) fn ordered_plan<'a>(view: &View<'a>, guid: &str) -> Result<&'a Plan, Rejection> {
     let plan = view
         .visible::<Plan>(guid)
@@ -162,7 +161,6 @@ fn check_plan_change(
     Ok(())
 }
 
-/// The version to upgrade to, if that is another than the instance has.
 fn upgrade(
     tables: &Tables,
     instance: &Instance,

@@ -51,14 +51,6 @@ pub(super) struct Named {
     pub(super) guid: String,
 }
 
-/// A body that changes labels and annotations and nothing else.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct MetadataOnly {
-    #[serde(default)]
-    pub(super) metadata: MetadataChange,
-}
-
 pub(super) fn checked_name(name: &str) -> Result<String, Rejection> {
     match name.chars().count() {
         0 => Err(Rejection::unprocessable("Name must not be blank")),

@@ -2,22 +2,18 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `resource`, `query`, `call`, `message`, `present` | what all routes have in common: lists, filters, pages, metadata |
+//! | `resource`, `query`, `call`, `message` | what all routes have in common: lists, filters, pages, metadata |
 //! | `permissions`, `instance_rules` | the rights of callers, the rules for orders |
 //! | the others | one kind of resource each: its members, filters and changes |
 
-mod app_environment;
 mod apps;
 mod call;
 mod discovery;
 mod feature_flags;
 mod instance_rules;
-mod jobs;
 mod message;
-mod organization_quotas;
 mod organizations;
 mod permissions;
-mod present;
 mod query;
 mod resource;
 mod roles;
@@ -44,21 +40,20 @@ use actix_web::{
 use serde_json::Value;
 use uuid::Uuid;
 
-pub(super) use call::{Call, Caller, View};
-pub(super) use instance_rules::{effective, needs_broker};
-pub(super) use present::stamp;
-
 use super::{
     model::Job,
     rejection::{ErrorKind, JSON, Rejection},
 };
-use organization_quotas::Quota;
+use organizations::Quota;
+
+pub(super) use call::{Call, Caller, View};
+pub(super) use instance_rules::{effective, needs_broker};
+pub(super) use resource::stamp;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-vcap-request-id");
 /// A longer id of a client is not passed on.
 const CLIENT_REQUEST_ID_LIMIT: usize = 128;
 
-/// Mounts all routes.
 pub(super) fn routes(app: &mut ServiceConfig) {
     let scope = web::scope("")
         .wrap(from_fn(with_request_id))

@@ -1,7 +1,9 @@
 //! What all kinds of resources have in common: lists, single reads, and changes of metadata
 //! (`spec/contracts/platform-apis.md`, "Lists").
+//!
+//! The forms of what many resources show.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Display};
 
 use actix_web::{
     HttpRequest,
@@ -13,15 +15,14 @@ use serde_json::{Map, Value, json};
 use super::{
     Answer,
     call::{Call, View},
-    message::{MetadataOnly, checked_metadata},
     ok,
-    present::{selected, stamp},
     query::Query,
 };
 use crate::cloud_controller::{
+    CloudController,
     model::{
-        App, Binding, Broker, Instance, Job, Metadata, Offering, Organization, Plan, Role, Route,
-        Space, Tables, User, UserProvidedInstance,
+        App, Binding, Broker, Instance, Job, LastOperation, Metadata, Offering, Organization, Plan,
+        Role, Route, Space, User, UserProvidedInstance,
     },
     rejection::Rejection,
 };
@@ -43,7 +44,6 @@ pub(super) trait Resource: 'static {
     const PUBLIC: bool = false;
     /// Whether lists have the filter `names`.
     const NAMED: bool = true;
-    /// The filters of its own.
     const FILTERS: &'static [&'static str] = &[];
     const CHOICES: &'static [(&'static str, &'static [&'static str])] = &[];
     /// The items of `include`, and the kind of resource that each adds.
@@ -93,17 +93,6 @@ pub(super) trait Resource: 'static {
 /// The resource of a parameter `fields[…]`, the kind of resource that it adds, and the members to choose from.
 pub(super) type Fields = (&'static str, &'static str, &'static [&'static str]);
 
-/// A kind of resource of which users change the labels and annotations alone.
-pub(super) trait Labelled: Resource {
-    fn may_label(view: &View<'_>, row: &Self::Row<'_>) -> Result<(), Rejection>;
-
-    /// The metadata of a row, and when the row was changed.
-    fn labels<'a>(
-        tables: &'a mut Tables,
-        guid: &str,
-    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)>;
-}
-
 /// Mounts the list and the single read of a kind.
 pub(super) fn reads<R: Resource>(app: &mut ServiceConfig) {
     app.route(R::PATH, get().to(list::<R>))
@@ -126,21 +115,6 @@ pub(super) async fn one<R: Resource>(request: HttpRequest) -> Answer {
         let row = view.visible::<R>(call.guid())?;
         let presented = R::presented(view, &row);
         Ok(ok(&included::<R>(view, &query, &[row]).beside(presented)))
-    })
-}
-
-/// Changes labels and annotations and nothing else.
-pub(super) async fn label<R: Labelled>(call: Call) -> Answer {
-    let wanted: MetadataOnly = call.message()?;
-    let change = checked_metadata(wanted.metadata)?;
-    call.change(|tables| {
-        let view = call.view(tables);
-        R::may_label(&view, &view.visible::<R>(call.guid())?)?;
-        if let Some((metadata, updated_at)) = R::labels(tables, call.guid()) {
-            metadata.apply(&change);
-            *updated_at = Timestamp::now();
-        }
-        call.shown::<R>(tables, call.guid())
     })
 }
 
@@ -220,7 +194,7 @@ pub(super) struct Included(BTreeMap<&'static str, Map<String, Value>>);
 
 impl Included {
     pub(super) fn add<R: Resource>(&mut self, view: &View<'_>, row: R::Row<'_>) {
-        self.add_with::<R>(row, |row| R::presented(view, row));
+        self.add_with::<R>(row, |row| R::presented(view, &row));
     }
 
     /// Adds those members that were asked for, if any were.
@@ -231,18 +205,19 @@ impl Included {
         fields: &[String],
     ) {
         if !fields.is_empty() {
-            self.add_with::<R>(row, |row| selected(&R::presented(view, row), fields));
+            self.add_with::<R>(row, |row| selected(&R::presented(view, &row), fields));
         }
     }
 
     fn add_with<R: Resource>(
         &mut self,
         row: R::Row<'_>,
-        present: impl FnOnce(&R::Row<'_>) -> Value,
+        present: impl FnOnce(R::Row<'_>) -> Value,
     ) {
         let kind = R::PATH.rsplit('/').next().unwrap_or_default();
         let rows = self.0.entry(kind).or_default();
-        rows.entry(row.guid()).or_insert_with(|| present(&row));
+        rows.entry(row.guid().to_owned())
+            .or_insert_with(|| present(row));
     }
 
     /// The answer with what was included, if anything was asked for.
@@ -292,4 +267,59 @@ listed! {
     Role { created_at, |_| "" }
     Route { created_at, |_| "" }
     User { created_at, |row| row.name.as_str() }
+}
+
+impl View<'_> {
+    /// `{"href": …}` of a path. Links name the address of the settings, whatever address the client used.
+    pub(super) fn link(&self, path: impl Display) -> Value {
+        json!({"href": self.controller.href(path)})
+    }
+}
+
+impl CloudController {
+    pub(super) fn href(&self, path: impl Display) -> String {
+        format!("{}{path}", self.0.settings.url)
+    }
+}
+
+/// `2024-11-05T10:15:30Z`
+pub(in crate::cloud_controller) fn stamp(moment: Timestamp) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// `{"data":{"guid":…}}`
+pub(super) fn relation(guid: impl Display) -> Value {
+    json!({"data": {"guid": guid.to_string()}})
+}
+
+/// The metadata of resources that have none.
+pub(super) fn no_metadata() -> Value {
+    json!(Metadata::default())
+}
+
+pub(super) fn last_operation(operation: &LastOperation) -> Value {
+    json!({
+        "type": operation.kind,
+        "state": operation.state,
+        "description": operation.description,
+        "updated_at": stamp(operation.updated_at),
+        "created_at": stamp(operation.created_at),
+    })
+}
+
+/// Of a resource those members that were asked for; `relationships.x` keeps its place.
+pub(super) fn selected(resource: &Value, fields: &[String]) -> Value {
+    let mut selection = Map::new();
+    for field in fields {
+        match field.split_once('.') {
+            None => {
+                selection.insert(field.clone(), resource[field].clone());
+            }
+            Some((outer, inner)) => {
+                let within = selection.entry(outer).or_insert_with(|| json!({}));
+                within[inner] = resource[outer][inner].clone();
+            }
+        }
+    }
+    Value::Object(selection)
 }

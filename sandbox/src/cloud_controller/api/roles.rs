@@ -9,9 +9,8 @@ use super::{
     call::{Call, View},
     message::Relation,
     organizations::ordered_organization,
-    present::relation,
     query::Query,
-    resource::{Included, Resource, reads},
+    resource::{Included, Resource, reads, relation},
     spaces::ordered_space,
     users::ORIGIN,
 };

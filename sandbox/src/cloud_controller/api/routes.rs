@@ -13,9 +13,8 @@ use super::{
     call::{Call, View},
     message::Relation,
     ok,
-    present::{no_metadata, relation},
     query::Query,
-    resource::{Listed, Resource, list, listed},
+    resource::{Listed, Resource, list, listed, no_metadata, relation},
     spaces::ordered_space,
 };
 use crate::cloud_controller::{
@@ -23,7 +22,6 @@ use crate::cloud_controller::{
     rejection::Rejection,
 };
 
-/// The guid of the one domain, the same everywhere.
 const DOMAIN_GUID: &str = "3a5d3d89-3f89-4f05-8188-8a2b298c79d5";
 /// 2025-01-01T00:00:00Z
 const DOMAIN_SINCE: Timestamp = Timestamp::constant(1_735_689_600, 0);

@@ -51,7 +51,6 @@ struct Relationships {
     app: Option<Relation>,
 }
 
-/// The outcome of an order for a binding.
 enum Ordered {
     Begun(Operation, BindingGuid),
     /// It is there already.

@@ -3,26 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use actix_web::web::{ServiceConfig, delete, get, patch, post};
-use jiff::Timestamp;
+use actix_web::web::{ServiceConfig, delete, get, post};
 use serde_json::{Value, json};
 
 use super::{
     Answer,
     call::{Call, View},
     ok,
-    present::{last_operation, relation},
     query::Query,
-    resource::{Included, Labelled, Resource, label, reads},
+    resource::{Included, Resource, last_operation, reads, relation},
     service_binding_changes::{create, create_route_binding, remove, remove_route_binding},
     service_instances::ServiceInstance,
 };
 use crate::cloud_controller::{
     broker_client::Target,
-    model::{
-        App, AppGuid, Binding, BindingGuid, BindingKey, BindingKind, InstanceGuid, Metadata,
-        OperationKind, Route, Tables,
-    },
+    model::{App, AppGuid, Binding, BindingKey, BindingKind, InstanceGuid, Route, Tables},
     rejection::{ErrorKind, Rejection},
 };
 
@@ -31,21 +26,11 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     let route = "/v3/service_route_bindings/{guid}";
     app.configure(reads::<CredentialBinding>)
         .route(CredentialBinding::PATH, post().to(create))
-        .route(credential, patch().to(label::<CredentialBinding>))
         .route(credential, delete().to(remove))
         .route(&format!("{credential}/details"), get().to(details))
-        .route(
-            &format!("{credential}/parameters"),
-            get().to(parameters::<CredentialBinding>),
-        )
         .configure(reads::<RouteBinding>)
         .route(RouteBinding::PATH, post().to(create_route_binding))
-        .route(route, patch().to(label::<RouteBinding>))
-        .route(route, delete().to(remove_route_binding))
-        .route(
-            &format!("{route}/parameters"),
-            get().to(parameters::<RouteBinding>),
-        );
+        .route(route, delete().to(remove_route_binding));
 }
 
 /// A binding to an app, or a service key.
@@ -265,40 +250,6 @@ fn kind_name(kind: &BindingKind) -> &'static str {
     }
 }
 
-impl Labelled for CredentialBinding {
-    fn may_label(view: &View<'_>, row: &&Binding) -> Result<(), Rejection> {
-        must_write(view, row)?;
-        let last = &row.last_operation;
-        if last.is_running() && last.kind == OperationKind::Delete {
-            return Err(Rejection::unprocessable(
-                "The service binding is being deleted",
-            ));
-        }
-        Ok(())
-    }
-
-    fn labels<'a>(
-        tables: &'a mut Tables,
-        guid: &str,
-    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)> {
-        let row = tables.bindings.get_mut(&BindingGuid::given(guid))?;
-        Some((&mut row.metadata, &mut row.updated_at))
-    }
-}
-
-impl Labelled for RouteBinding {
-    fn may_label(view: &View<'_>, row: &&Binding) -> Result<(), Rejection> {
-        must_write(view, row)
-    }
-
-    fn labels<'a>(
-        tables: &'a mut Tables,
-        guid: &str,
-    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)> {
-        CredentialBinding::labels(tables, guid)
-    }
-}
-
 pub(super) fn must_write(view: &View<'_>, binding: &Binding) -> Result<(), Rejection> {
     let space = view.tables.space_of(binding);
     let space = space.ok_or_else(|| Rejection::no_such(CredentialBinding::KIND))?;
@@ -330,21 +281,6 @@ async fn details(call: Call) -> Answer {
         })?;
     }
     Ok(ok(&Value::Object(details)))
-}
-
-async fn parameters<R>(call: Call) -> Answer
-where
-    R: for<'a> Resource<Row<'a> = &'a Binding>,
-{
-    let target = call.read(|view| {
-        let binding = view.visible::<R>(call.guid())?;
-        Ok::<_, Rejection>(view.tables.fetchable_binding(binding))
-    })?;
-    let Some(target) = target else {
-        return Err(ErrorKind::BindingParametersNotSupported
-            .with("This service does not support fetching service binding parameters."));
-    };
-    call.fetched_parameters(&target).await
 }
 
 impl Call {

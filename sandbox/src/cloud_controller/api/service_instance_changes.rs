@@ -17,12 +17,12 @@ use super::{
     service_offerings::purges,
 };
 use crate::cloud_controller::{
-    behaviour::InstanceRow,
     model::{
         Broker, Instance, InstanceGuid, JobOperation, JobResource, Metadata, MetadataChange,
         OperationKind, OperationState, PlanGuid, Tables, UserProvidedInstance,
     },
     rejection::{ErrorKind, Rejection},
+    settings::InstanceRow,
     work::{Change, NewInstance, Operation, must_have_room},
 };
 

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use actix_web::{
-    HttpRequest,
-    web::{ServiceConfig, delete, get, patch, post},
-};
+use actix_web::web::{ServiceConfig, delete, get, patch, post};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -13,9 +10,8 @@ use super::{
     Answer,
     call::{Call, View},
     ok,
-    present::{last_operation, relation},
     query::Query,
-    resource::{Fields, Included, Listed, Resource, reads},
+    resource::{Fields, Included, Listed, Resource, last_operation, reads, relation},
     service_instance_changes::{create, remove, update},
 };
 use crate::cloud_controller::{
@@ -36,10 +32,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route(
             "/v3/service_instances/{guid}/parameters",
             get().to(parameters),
-        )
-        .route(
-            "/v3/service_instances/{guid}/permissions",
-            get().to(permissions),
         )
         .route(
             "/v3/service_instances/{guid}/credentials",
@@ -369,20 +361,6 @@ async fn parameters(call: Call) -> Answer {
             .with("This service does not support fetching service instance parameters."));
     };
     call.fetched_parameters(&target).await
-}
-
-/// The request of a dashboard: whether its user may see and manage the instance. Every user may send it for every
-/// instance.
-async fn permissions(request: HttpRequest) -> Answer {
-    let call = Call::of_any_scope(&request)?;
-    call.read(|view| {
-        let instance = ServiceInstance::of(view.tables, call.guid()).ok_or_else(missing)?;
-        let manages = view.permissions.must_write(view.tables, instance.space());
-        Ok(ok(&json!({
-            "manage": manages.is_ok(),
-            "read": ServiceInstance::sees(view, &instance),
-        })))
-    })
 }
 
 async fn credentials(call: Call) -> Answer {

@@ -2,9 +2,8 @@
 
 use actix_web::{
     HttpRequest,
-    web::{ServiceConfig, delete, patch},
+    web::{ServiceConfig, delete},
 };
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -12,21 +11,18 @@ use super::{
     Answer,
     call::{Call, View},
     no_content,
-    present::relation,
     query::{Query, bad_query},
-    resource::{Fields, Included, Labelled, Resource, label, reads},
+    resource::{Fields, Included, Resource, reads, relation},
     service_plans::usable_in,
 };
 use crate::cloud_controller::{
-    model::{Broker, Feature, Metadata, Offering, OfferingGuid, OfferingKey, Tables},
+    model::{Broker, Feature, Offering, OfferingKey, Tables},
     rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    let one = "/v3/service_offerings/{guid}";
     app.configure(reads::<Offering>)
-        .route(one, patch().to(label::<Offering>))
-        .route(one, delete().to(remove));
+        .route("/v3/service_offerings/{guid}", delete().to(remove));
 }
 
 impl Resource for Offering {
@@ -123,20 +119,6 @@ impl Resource for Offering {
         if let Some(broker) = view.tables.brokers.get(&row.broker) {
             beside.add_fields::<Broker>(view, broker, query.fields("service_broker"));
         }
-    }
-}
-
-impl Labelled for Offering {
-    fn may_label(view: &View<'_>, _row: &&Self) -> Result<(), Rejection> {
-        view.caller.must_be_admin()
-    }
-
-    fn labels<'a>(
-        tables: &'a mut Tables,
-        guid: &str,
-    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)> {
-        let row = tables.offerings.get_mut(&OfferingGuid::given(guid))?;
-        Some((&mut row.metadata, &mut row.updated_at))
     }
 }
 

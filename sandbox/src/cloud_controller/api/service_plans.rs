@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use actix_web::web::{ServiceConfig, delete, get, patch, post};
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,25 +11,18 @@ use super::{
     call::{Call, View},
     message::Named,
     no_content, ok,
-    present::relation,
     query::Query,
-    resource::{Fields, Included, Labelled, Resource, label, reads},
+    resource::{Fields, Included, Resource, reads, relation},
     service_offerings::broker_name,
 };
 use crate::cloud_controller::{
-    model::{
-        Broker, Metadata, Offering, OfferingGuid, OrganizationGuid, Plan, PlanGuid, Tables,
-        Visibility,
-    },
+    model::{Broker, Offering, OfferingGuid, OrganizationGuid, Plan, PlanGuid, Tables, Visibility},
     rejection::{ErrorKind, Rejection},
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    let one = "/v3/service_plans/{guid}";
     let visibility = "/v3/service_plans/{guid}/visibility";
     app.configure(reads::<Plan>)
-        .route(one, patch().to(label::<Plan>))
-        .route(one, delete().to(remove))
         .route(visibility, get().to(read_visibility))
         .route(visibility, patch().to(replace_visibility))
         .route(visibility, post().to(add_visibility))
@@ -160,20 +152,6 @@ impl Resource for Plan {
     }
 }
 
-impl Labelled for Plan {
-    fn may_label(view: &View<'_>, _row: &&Self) -> Result<(), Rejection> {
-        view.caller.must_be_admin()
-    }
-
-    fn labels<'a>(
-        tables: &'a mut Tables,
-        guid: &str,
-    ) -> Option<(&'a mut Metadata, &'a mut Timestamp)> {
-        let row = tables.plans.get_mut(&PlanGuid::given(guid))?;
-        Some((&mut row.metadata, &mut row.updated_at))
-    }
-}
-
 /// Filters by space and organization let public plans through as well.
 pub(super) fn usable_in(query: &Query, tables: &Tables, visibility: &Visibility) -> bool {
     let Visibility::Organizations(organizations) = visibility else {
@@ -204,20 +182,6 @@ fn costs(plan: &Plan) -> Vec<Value> {
             })
         })
         .collect()
-}
-
-/// Forgets a plan that has no instances.
-async fn remove(call: Call) -> Answer {
-    call.change(|tables| {
-        let guid = changeable(&call, tables)?;
-        if tables.has_instances(&guid) {
-            return Err(Rejection::unprocessable(
-                "Please delete the service_instances associations for your service_plans.",
-            ));
-        }
-        tables.plans.remove(&guid);
-        Ok(no_content())
-    })
 }
 
 /// Only admins change plans, and a plan that the caller does not see is not there.

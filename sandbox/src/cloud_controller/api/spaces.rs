@@ -10,9 +10,8 @@ use super::{
     call::{Call, View},
     message::{Relation, checked_metadata, checked_name},
     organizations::{ordered_organization, unassigned},
-    present::relation,
     query::Query,
-    resource::{Included, Resource, nothing_of, reads},
+    resource::{Included, Resource, nothing_of, reads, relation},
 };
 use crate::cloud_controller::{
     model::{
@@ -149,7 +148,6 @@ async fn update(call: Call) -> Answer {
     })
 }
 
-/// Deletes a space with all that is in it.
 async fn remove(call: Call) -> Answer {
     let (job, guid) = call.change(|tables| {
         let view = call.view(tables);

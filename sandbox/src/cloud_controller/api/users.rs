@@ -9,9 +9,8 @@ use super::{
     Answer,
     call::{Call, View},
     message::checked_metadata,
-    present::no_metadata,
     query::Query,
-    resource::{Resource, reads},
+    resource::{Resource, no_metadata, reads},
 };
 use crate::cloud_controller::{
     model::{JobOperation, MetadataChange, RoleKey, RoleScope, Tables, User, UserName},
@@ -109,7 +108,7 @@ async fn remove(call: Call) -> Answer {
     call.change(|tables| {
         let name = call.view(tables).visible::<User>(call.guid())?.name.clone();
         call.caller.must_be_admin()?;
-        tables.roles.remove_with(RoleKey::User(name.clone()));
+        tables.roles.remove_with(&RoleKey::User(name.clone()));
         tables.users.remove(&name);
         Ok(call.deleted(tables, JobOperation::DeleteUser))
     })

@@ -1,10 +1,6 @@
 //! A broker's catalog, and what a Cloud Controller takes of it (`spec/contracts/osb-api.md`, "What CF checks in a
 //! catalog"; `spec/contracts/platform-apis.md`, "Catalog rule").
 
-mod errors;
-mod members;
-mod metaschema;
-mod plan;
 mod schemas;
 mod service;
 
@@ -15,14 +11,14 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use self::service::{read_service, repeated};
 use super::{
+    exchange::{RawAnswer, Silence},
     failure::BrokerFailure,
-    raw::{RawAnswer, Silence},
 };
 use crate::cloud_controller::model::{Feature, MaintenanceInfo};
+use service::{read_service, repeated};
 
-pub(in crate::cloud_controller) use errors::CatalogErrors;
+pub(in crate::cloud_controller) use service::CatalogErrors;
 
 /// A catalog in which everything is as it must be.
 #[derive(Debug)]

@@ -1,26 +1,31 @@
 //! One request to a broker and its answer (`spec/contracts/platform-apis.md`, "CC → broker: requests").
+//!
+//! An answer as it came, or that none came.
+//!
+//! TLS without verification of the server's certificate.
 
-use std::{error::Error, io, time::Duration};
+use std::{error::Error, io, sync::Arc, time::Duration};
 
 use actix_web::http::StatusCode;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::StreamExt;
 use reqwest::{Client, Method, RequestBuilder, Response, redirect};
-use rustls::ClientConfig;
+use rustls::{
+    ClientConfig, DigitallySignedStruct, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use secrecy::ExposeSecret;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use url::Url;
 use uuid::Uuid;
 
-use super::{
-    any_certificate::trusting_any_certificate,
-    client::Identity,
-    raw::{RawAnswer, Silence},
-};
+use super::{client::Identity, failure::Exchange};
 use crate::cloud_controller::{
-    behaviour::{BrokerCertificates, SharedBehaviour},
     model::BrokerAddress,
+    settings::{BrokerCertificates, SharedBehaviour},
 };
 
 const API_VERSION: &str = "2.15";
@@ -173,5 +178,108 @@ fn silence(error: &reqwest::Error, url: &str) -> Silence {
         Silence::Unreachable { url }
     } else {
         Silence::Disconnected { cause }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct RawAnswer {
+    pub(super) method: Method,
+    pub(super) url: String,
+    pub(super) status: StatusCode,
+    /// The broker's `Retry-After`, if it is in whole seconds.
+    pub(super) retry_after: Option<Duration>,
+    pub(super) body: String,
+}
+
+/// No answer came.
+#[derive(Debug)]
+pub(crate) enum Silence {
+    Timeout {
+        url: String,
+    },
+    /// No server listens there, or the name is unknown.
+    Unreachable {
+        url: String,
+    },
+    /// The connection could not be made or broke.
+    Disconnected {
+        cause: String,
+    },
+}
+
+impl RawAnswer {
+    pub(super) fn object(&self) -> Option<Map<String, Value>> {
+        serde_json::from_str(&self.body).ok()
+    }
+
+    pub(super) fn exchange(&self) -> Exchange {
+        Exchange {
+            method: self.method.clone(),
+            status: self.status.as_u16(),
+        }
+    }
+
+    /// `502 Bad Gateway`
+    pub(super) fn status_line(&self) -> String {
+        let reason = self.status.canonical_reason().unwrap_or_default();
+        format!("{} {reason}", self.status.as_str())
+    }
+
+    /// The message for the user when the body has a description of any type.
+    pub(super) fn described(&self) -> Option<String> {
+        let description = match self.object()?.remove("description")? {
+            Value::String(text) => text,
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        Some(format!("Service broker error: {description}"))
+    }
+}
+
+/// The same settings, but any certificate will do.
+pub(super) fn trusting_any_certificate(mut tls: ClientConfig) -> ClientConfig {
+    let verifier = AnyCertificate(tls.crypto_provider().clone());
+    tls.dangerous().set_certificate_verifier(Arc::new(verifier));
+    tls
+}
+
+/// Takes every certificate whose holder has its key.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use reqwest::Method;
 use serde_json::{Map, Value};
 
-use super::raw::{RawAnswer, Silence};
+use super::exchange::{RawAnswer, Silence};
 
 const TEXT_LIMIT: usize = 16 * 1024;
 const CUT_LENGTH: usize = 8 * 1024;
@@ -40,7 +40,6 @@ pub(crate) enum BrokerError {
     AnsweredTimeout,
     /// 409 to a create.
     Conflict,
-    /// Another error.
     Rejected,
     /// A status that says nothing about what the broker has done.
     BadResponse,

@@ -59,12 +59,12 @@ where
     }
 
     /// The guids of the rows that are found by this key.
-    pub(crate) fn guids_with(&self, key: V::Key) -> Vec<K> {
-        let settled = self.index.get(&key).into_iter().flatten();
+    pub(crate) fn guids_with(&self, key: &V::Key) -> Vec<K> {
+        let settled = self.index.get(key).into_iter().flatten();
         let is_found = |guid: &&K| {
             self.rows
                 .get(guid)
-                .is_some_and(|row| row.keys().contains(&key))
+                .is_some_and(|row| row.keys().contains(key))
         };
         settled
             .chain(self.loose.iter().filter(is_found))
@@ -72,7 +72,7 @@ where
             .collect()
     }
 
-    pub(crate) fn remove_with(&mut self, key: V::Key) {
+    pub(crate) fn remove_with(&mut self, key: &V::Key) {
         for guid in self.guids_with(key) {
             self.remove(&guid);
         }

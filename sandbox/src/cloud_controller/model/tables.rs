@@ -1,17 +1,22 @@
 //! The complete state of a Cloud Controller, behind one lock with one owner.
+//!
+//! The outcome of operations whose job was lost.
 
 use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    App, AppGuid, AppKey, Binding, BindingGuid, BindingKey, Broker, BrokerGuid, Feature, Indexed,
-    Instance, InstanceGuid, InstanceKey, Job, JobGuid, JobResource, LastOperation, Offering,
-    OfferingGuid, OfferingKey, OperationKind, OperationState, Organization, OrganizationGuid, Plan,
-    PlanGuid, PlanKey, Role, RoleGuid, RoleKey, Route, RouteGuid, RouteKey, Space, SpaceGuid, User,
-    UserName, UserProvidedInstance,
+    App, AppGuid, AppKey, Binding, BindingGuid, BindingKey, Broker, BrokerGuid, BrokerState,
+    Feature, Indexed, Instance, InstanceGuid, InstanceKey, Job, JobGuid, JobOperation, JobResource,
+    JobState, LastOperation, Offering, OfferingGuid, OfferingKey, OperationKind, OperationState,
+    Organization, OrganizationGuid, Plan, PlanGuid, PlanKey, Role, RoleGuid, RoleKey, Route,
+    RouteGuid, RouteKey, Space, SpaceGuid, User, UserName, UserProvidedInstance,
 };
-use crate::store::{Rows, Store, StoreError};
+use crate::{
+    cloud_controller::rejection::ErrorKind,
+    store::{Rows, Store, StoreError},
+};
 
 /// How long a job can be read (`jobs.pollable_cleanup.cutoff_age_in_days`).
 const JOB_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -213,7 +218,6 @@ impl Tables {
         }
     }
 
-    /// The bindings of an instance to apps in a space.
     pub(crate) fn bound_apps<'a>(
         &'a self,
         instance: &'a InstanceGuid,
@@ -238,7 +242,7 @@ impl Tables {
     pub(crate) fn forget_broker(&mut self, broker: &BrokerGuid) {
         for offering in self
             .offerings
-            .guids_with(OfferingKey::Broker(broker.clone()))
+            .guids_with(&OfferingKey::Broker(broker.clone()))
         {
             self.forget_offering(&offering);
         }
@@ -246,8 +250,8 @@ impl Tables {
     }
 
     pub(crate) fn forget_offering(&mut self, offering: &OfferingGuid) {
-        for plan in self.plans.guids_with(PlanKey::Offering(offering.clone())) {
-            for instance in self.instances.guids_with(InstanceKey::Plan(plan.clone())) {
+        for plan in self.plans.guids_with(&PlanKey::Offering(offering.clone())) {
+            for instance in self.instances.guids_with(&InstanceKey::Plan(plan.clone())) {
                 self.forget_instance(&instance);
             }
             self.plans.remove(&plan);
@@ -258,23 +262,69 @@ impl Tables {
     /// Removes an instance, whichever kind it is of, with its bindings.
     pub(crate) fn forget_instance(&mut self, instance: &InstanceGuid) {
         self.bindings
-            .remove_with(BindingKey::Instance(instance.clone()));
+            .remove_with(&BindingKey::Instance(instance.clone()));
         self.instances.remove(instance);
         self.user_provided.remove(instance);
     }
 
     /// Removes a space with the apps, routes and roles in it. There must be no service instances.
     pub(crate) fn forget_space(&mut self, space: &SpaceGuid) {
-        self.apps.remove_with(AppKey::Space(space.clone()));
-        self.routes.remove_with(RouteKey::Space(space.clone()));
-        self.roles.remove_with(RoleKey::Space(space.clone()));
+        self.apps.remove_with(&AppKey::Space(space.clone()));
+        self.routes.remove_with(&RouteKey::Space(space.clone()));
+        self.roles.remove_with(&RoleKey::Space(space.clone()));
         self.spaces.remove(space);
     }
 
     /// Removes an organization and the roles in it. There must be no spaces.
     pub(crate) fn forget_organization(&mut self, organization: &OrganizationGuid) {
         self.roles
-            .remove_with(RoleKey::Organization(organization.clone()));
+            .remove_with(&RoleKey::Organization(organization.clone()));
         self.organizations.remove(organization);
+    }
+}
+
+impl Tables {
+    /// Fails the jobs that were at work when the Cloud Controller stopped, and the operations that they stood for, so
+    /// that they can be ordered again. The clean-up jobs of a real one do the same when a worker has died
+    /// (`spec/contracts/osb-api.md`, "What CF does with answers"); nothing is mitigated, for the broker may still be
+    /// at it.
+    pub(crate) fn end_lost_work(&mut self) {
+        let lost: Vec<JobGuid> = self
+            .jobs
+            .values()
+            .filter(|job| matches!(job.state, JobState::Processing | JobState::Polling))
+            .map(|job| job.guid.clone())
+            .collect();
+        for guid in lost {
+            let Some(job) = self.jobs.get_mut(&guid) else {
+                continue;
+            };
+            let error = ErrorKind::JobTimeout.with("The job execution has timed out.");
+            job.fails(error.entry());
+            let (resource, operation) = (job.resource.clone(), job.operation);
+            if let JobResource::Broker(broker) = &resource {
+                if let Some(row) = self.brokers.get_mut(broker) {
+                    row.state = match operation {
+                        JobOperation::DeleteBroker => BrokerState::Available,
+                        _ => BrokerState::SynchronizationFailed,
+                    };
+                }
+                continue;
+            }
+            let of_binding = matches!(resource, JobResource::Binding(_));
+            if let Some(last) = self.last_operation_mut(&resource)
+                && last.is_running()
+            {
+                let verb = match (last.kind, of_binding) {
+                    (OperationKind::Create, false) => "provision",
+                    (OperationKind::Update, _) => "update",
+                    (OperationKind::Delete, false) => "deprovision",
+                    (OperationKind::Create, true) => "bind",
+                    (OperationKind::Delete, true) => "unbind",
+                };
+                let said = format!("Service Broker failed to {verb} within the required time.");
+                last.becomes(OperationState::Failed, Some(said));
+            }
+        }
     }
 }

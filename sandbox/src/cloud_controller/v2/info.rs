@@ -7,7 +7,7 @@ use actix_web::{
 use serde_json::json;
 
 use super::ok;
-use crate::cloud_controller::{CloudController, api::Caller, generation::ApiGeneration};
+use crate::cloud_controller::{CloudController, api::Caller, settings::ApiGeneration};
 
 /// The version of v2 that its last releases had.
 pub(crate) const V2_VERSION: &str = "2.293.0";

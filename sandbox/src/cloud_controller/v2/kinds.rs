@@ -15,7 +15,7 @@ use crate::cloud_controller::{
     },
 };
 
-fn text(value: impl ToString) -> Vec<String> {
+fn text(value: &(impl ToString + ?Sized)) -> Vec<String> {
     vec![value.to_string()]
 }
 
@@ -136,7 +136,7 @@ impl V2Resource for Offering {
 
     fn field(_view: &View<'_>, row: &Self, name: &str) -> Vec<String> {
         match name {
-            "active" => text(row.available),
+            "active" => text(&row.available),
             "label" => text(&row.name),
             "unique_id" => text(&row.catalog_id),
             "service_broker_guid" => text(&row.broker),
@@ -198,7 +198,7 @@ impl V2Resource for Plan {
 
     fn field(view: &View<'_>, row: &Self, name: &str) -> Vec<String> {
         match name {
-            "active" => text(row.available),
+            "active" => text(&row.available),
             "service_guid" => text(&row.offering),
             "unique_id" => text(&row.catalog_id),
             "service_broker_guid" => {

@@ -23,16 +23,14 @@ use actix_web::{
 };
 use serde_json::Value;
 
-use self::{
-    kinds::{BoundRoute, PlanVisibility, ServiceBinding, ServiceKey},
-    rejection::V2Rejection,
-    resource::{V2Call, list, list_of, one},
-};
 use super::{
     api::with_request_id,
-    generation::ApiGeneration,
     model::{Broker, Instance, Offering, Organization, Plan, Space},
+    settings::ApiGeneration,
 };
+use kinds::{BoundRoute, PlanVisibility, ServiceBinding, ServiceKey};
+use rejection::V2Rejection;
+use resource::{V2Call, list, list_of, one};
 
 pub(super) use info::V2_VERSION;
 

@@ -152,7 +152,6 @@ struct V2Query {
     descending: bool,
     /// Fields and the values that they may have: `field:value` or `field IN a,b`.
     conditions: Vec<(String, Vec<String>)>,
-    /// As they were given.
     written: Vec<String>,
 }
 

@@ -4,10 +4,9 @@
 use super::{
     FirstAnswer, Operation,
     deletion::in_progress,
-    first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Dependencies,
-    polling::{Accepted, GoneMeans, PollEnd},
+    polling::{Accepted, Asker, GoneMeans, PollEnd},
     unbind::StillBound,
 };
 use crate::cloud_controller::{

@@ -3,38 +3,31 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `operation`, `polling`, `first_answer` | the common parts of all operations on instances and bindings |
-//! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each |
+//! | `operation`, `polling` | the common parts of all operations on instances and bindings |
+//! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each; unsharing an instance from a space |
 //! | `deletion` | deleting spaces and organizations |
-//! | `unshare` | unsharing an instance from a space |
-//! | `orders` | the contents of requests to brokers |
-//! | `fetch` | read requests that a user waits for |
+//! | `orders` | the contents of requests to brokers; read requests that a user waits for; the quotas of organizations and spaces |
 //! | `mitigation` | deleting orphans |
 //! | `brokers` | catalogs |
-//! | `quota` | the quotas of organizations and spaces |
 
 mod bind;
 mod brokers;
 mod deletion;
 mod deprovision;
-mod fetch;
-mod first_answer;
 mod mitigation;
 mod operation;
 mod orders;
 mod polling;
 mod provision;
-mod quota;
 mod unbind;
-mod unshare;
 mod update;
 
 use super::CloudController;
 
-pub(crate) use first_answer::FirstAnswer;
 pub(crate) use operation::Operation;
+pub(crate) use orders::must_have_room;
+pub(crate) use polling::FirstAnswer;
 pub(crate) use provision::NewInstance;
-pub(crate) use quota::must_have_room;
 pub(crate) use update::Change;
 
 impl CloudController {

@@ -23,7 +23,6 @@ pub(crate) struct Operation {
     pub(crate) identity: Identity,
 }
 
-/// How an operation failed.
 pub(super) struct Failure {
     /// The description in the last operation.
     pub(super) description: String,
@@ -160,7 +159,6 @@ impl Failure {
         Self::reported(verb, Some(reason.to_string()))
     }
 
-    /// The same for a delete, whose texts name what was to be deleted.
     pub(super) fn delete_refused(instance_name: &str, failure: &BrokerFailure) -> Self {
         Self::refused(
             "delete",

@@ -1,15 +1,22 @@
 //! The contents of requests to brokers, from the tables.
+//!
+//! Questions to a broker that a user waits for, without a job.
+//!
+//! Service quotas of organizations and spaces. All managed instances count, also those whose creation failed.
 
 use serde_json::{Map, Value, json};
 
 use super::Change;
 use crate::cloud_controller::{
-    SERVICE_KEY_CLIENT,
-    broker_client::{BindBody, Context, PreviousValues, ProvisionBody, Target, UpdateBody},
-    model::{
-        Binding, BindingKind, Instance, MaintenanceInfo, Offering, Plan, RouteGuid, SHARED_DOMAIN,
-        Tables,
+    CloudController, SERVICE_KEY_CLIENT,
+    broker_client::{
+        Answer, BindBody, Context, Identity, PreviousValues, ProvisionBody, Target, UpdateBody,
     },
+    model::{
+        Binding, BindingKind, Feature, Instance, InstanceKey, MaintenanceInfo, Offering, Plan,
+        RouteGuid, SHARED_DOMAIN, SpaceGuid, SpaceKey, Tables,
+    },
+    rejection::{ErrorKind, Rejection},
 };
 
 /// An instance with what the tables know around it.
@@ -150,5 +157,71 @@ impl<'a> Dependencies<'a> {
             instance_name: None,
             instance_annotations: None,
         })
+    }
+}
+
+impl Tables {
+    /// How the broker knows an instance.
+    pub(crate) fn target(&self, instance: &Instance) -> Option<Target> {
+        Dependencies::of(self, instance)?.target(None)
+    }
+
+    /// The same, if the offering lets its instances be asked for.
+    pub(crate) fn fetchable(&self, instance: &Instance) -> Option<Target> {
+        let dependencies = Dependencies::of(self, instance)?;
+        if dependencies.offering.has(Feature::InstancesRetrievable) {
+            dependencies.target(None)
+        } else {
+            None
+        }
+    }
+}
+
+impl CloudController {
+    pub(crate) async fn fetched(
+        &self,
+        target: &Target,
+        identity: &Identity,
+    ) -> Result<Map<String, Value>, Rejection> {
+        match self.0.broker_client.fetch(target, identity).await {
+            Answer::Done(body) => Ok(body),
+            Answer::Failed(failure, _) => Err(ErrorKind::BrokerFailed.with(failure.to_string())),
+            Answer::Accepted { .. } => {
+                Err(ErrorKind::BrokerFailed.with("The service broker answered a question with 202"))
+            }
+        }
+    }
+}
+
+/// Makes sure that there is room for one more instance of a plan. The error is for the user.
+pub(crate) fn must_have_room(
+    tables: &Tables,
+    space: &SpaceGuid,
+    plan: &Plan,
+) -> Result<(), &'static str> {
+    let row = tables.spaces.get(space);
+    let of_space = row.map(|row| row.quota).unwrap_or_default();
+    let organization = tables.organization_of(space);
+    let of_organization = organization.map(|row| row.quota).unwrap_or_default();
+    let in_space = |space: &SpaceGuid| {
+        let key = InstanceKey::Space(space.clone());
+        tables.instances.with(key).count()
+    };
+    let in_organization = || {
+        let key = SpaceKey::Organization(organization?.guid.clone());
+        Some(tables.spaces.with(key).map(|row| in_space(&row.guid)).sum())
+    };
+    if of_space.is_full(|| in_space(space)) {
+        Err("You have exceeded your space's services limit.")
+    } else if of_organization.is_full(|| in_organization().unwrap_or_default()) {
+        Err("You have exceeded your organization's services limit.")
+    } else if !plan.free && !of_space.paid_plans {
+        Err(
+            "The service instance cannot be created because paid service plans are not allowed for your space.",
+        )
+    } else if !plan.free && !of_organization.paid_plans {
+        Err("The service instance cannot be created because paid service plans are not allowed.")
+    } else {
+        Ok(())
     }
 }

@@ -1,9 +1,13 @@
 //! Polls a broker (`spec/contracts/platform-apis.md`, "Polling").
+//!
+//! Waits for a broker's first answer. Jobs of v3 do not wait; v2 answers its own request with it.
 
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
+
 use super::{Operation, operation::Overtaken, orders::Dependencies};
-use crate::cloud_controller::broker_client::{Progress, Target};
+use crate::cloud_controller::broker_client::{AcceptsIncomplete, BrokerFailure, Progress, Target};
 
 const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 
@@ -23,7 +27,6 @@ pub(super) enum FirstPoll {
     AfterPause,
 }
 
-/// How polling ended.
 pub(super) enum PollEnd {
     Succeeded {
         description: Option<String>,
@@ -126,6 +129,56 @@ impl Pauses {
         Duration::try_from_secs_f64(grown)
             .unwrap_or(LONGEST_PAUSE)
             .min(LONGEST_PAUSE)
+    }
+}
+
+/// A broker's first answer.
+#[derive(Debug)]
+pub(crate) enum FirstAnswer {
+    Done,
+    /// The broker is at it, and asked how far it is.
+    Begun,
+    Refused(BrokerFailure),
+}
+
+/// How a broker is asked, and who wants to hear its first answer.
+pub(super) struct Asker {
+    pub(super) accepts_incomplete: AcceptsIncomplete,
+    pub(super) first_poll: FirstPoll,
+    reported: Option<oneshot::Sender<FirstAnswer>>,
+}
+
+impl Asker {
+    /// A job: no request waits for the broker's answer.
+    pub(super) fn job() -> Self {
+        Self {
+            accepts_incomplete: AcceptsIncomplete::Asynchronous,
+            first_poll: FirstPoll::AtOnce,
+            reported: None,
+        }
+    }
+
+    /// A request that waits for the answer. The work continues when the request has ended.
+    pub(super) fn request(
+        accepts_incomplete: AcceptsIncomplete,
+    ) -> (Self, oneshot::Receiver<FirstAnswer>) {
+        let (reported, answer) = oneshot::channel();
+        (
+            Self {
+                accepts_incomplete,
+                first_poll: FirstPoll::AfterPause,
+                reported: Some(reported),
+            },
+            answer,
+        )
+    }
+
+    /// Passes the answer on. Later ones are of no interest.
+    pub(super) fn receives(&mut self, answer: FirstAnswer) {
+        if let Some(reported) = self.reported.take() {
+            // The caller may have disconnected.
+            let _ = reported.send(answer);
+        }
     }
 }
 

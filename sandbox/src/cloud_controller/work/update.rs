@@ -4,10 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{
     FirstAnswer, Operation,
-    first_answer::Asker,
     operation::{Failure, Overtaken},
     orders::Dependencies,
-    polling::{Accepted, GoneMeans, PollEnd},
+    polling::{Accepted, Asker, GoneMeans, PollEnd},
     provision::note_answer,
 };
 use crate::cloud_controller::{

@@ -21,23 +21,18 @@ use crate::cpi::{
 pub enum StartError {
     #[error("job '{job}' cannot be started")]
     Launch {
-        /// Which job.
         job: JobName,
         #[source]
         source: LaunchError,
     },
     #[error("job '{job}' cannot be started")]
     Start {
-        /// Which job.
         job: JobName,
         #[source]
         source: io::Error,
     },
     #[error("jobs do not run: {}", names(.jobs))]
-    NotRunning {
-        /// Which jobs.
-        jobs: Vec<JobName>,
-    },
+    NotRunning { jobs: Vec<JobName> },
 }
 
 /// Scripts of jobs did not do what they should. The texts are an agent's.
@@ -45,18 +40,14 @@ pub enum StartError {
 pub enum ScriptError {
     #[error("the {script} script of job '{job}' cannot be run")]
     Launch {
-        /// Which script.
         script: Script,
-        /// Of which job.
         job: JobName,
         #[source]
         source: LaunchError,
     },
     #[error("{} of {} {script} scripts failed. Failed Jobs: {}.{}", failed.len(), failed.len() + passed.len(), names(failed), successes(passed))]
     Failed {
-        /// Which scripts.
         script: Script,
-        /// The jobs whose scripts failed.
         failed: Vec<JobName>,
         /// The jobs whose scripts did not.
         passed: Vec<JobName>,

@@ -41,7 +41,6 @@ pub struct AgentTimeouts {
 #[error("agent `{agent_id}` did not answer `{method}` after {} seconds", after.as_secs())]
 pub struct Unresponsive {
     pub method: &'static str,
-    /// Which agent.
     pub agent_id: Uuid,
     /// How long it was waited for.
     pub after: Duration,

@@ -18,7 +18,6 @@ use crate::cpi::{
 pub struct AgentState {
     /// How the jobs do, all together.
     pub job_state: JobState,
-    /// How the machine does.
     pub vitals: Vitals,
     /// How each process does, in the order of the jobs.
     pub processes: Vec<ProcessView>,
@@ -36,21 +35,16 @@ pub enum JobState {
     Stopped,
 }
 
-/// How one process does.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProcessView {
     pub name: ProcessName,
-    /// How it does.
     pub state: ProcessState,
-    /// For how long.
     pub uptime: Uptime,
-    /// How much memory it has.
     pub mem: ProcessMemory,
     /// How much it computes.
     pub cpu: ProcessCpu,
     #[serde(skip)]
     pub job: JobName,
-    /// Its process id, if it runs.
     #[serde(skip)]
     pub pid: Option<i32>,
 }
@@ -58,11 +52,9 @@ pub struct ProcessView {
 /// For how long something runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Uptime {
-    /// In seconds.
     pub secs: u64,
 }
 
-/// How much memory a process has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ProcessMemory {
     /// In KiB.
@@ -77,15 +69,12 @@ pub struct ProcessCpu {
     pub total: f64,
 }
 
-/// How a machine does.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vitals {
     pub cpu: CpuShare,
-    /// How full its disks are.
     pub disk: Disks,
     /// The load average over 1, 5 and 15 minutes.
     pub load: [String; 3],
-    /// How full its memory is.
     pub mem: MemoryUse,
     /// How full its swap space is.
     pub swap: MemoryUse,
@@ -101,35 +90,27 @@ pub struct CpuShare {
     pub wait: String,
 }
 
-/// How full the disks of a VM are.
 #[derive(Clone, Debug, Serialize)]
 pub struct Disks {
     pub ephemeral: DiskUse,
-    /// The persistent disk, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<DiskUse>,
-    /// Where the system is.
     pub system: DiskUse,
 }
 
-/// How full a disk is.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskUse {
     pub inode_percent: String,
-    /// Of its blocks.
     pub percent: String,
 }
 
-/// How full a memory is.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryUse {
     pub kb: String,
-    /// Of all there is.
     pub percent: String,
 }
 
 impl Agent<'_> {
-    /// How the VM and its processes do.
     pub async fn state(&self) -> Result<AgentState, Unresponsive> {
         let timeout = self.cpi.agent_timeouts().state;
         self.reach("get_state", timeout).await?;

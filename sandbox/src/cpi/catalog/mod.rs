@@ -27,7 +27,6 @@ pub struct JobCatalog {
 /// A job as a release would bring it: properties, links, templates, and what is run.
 #[derive(Debug)]
 pub struct Job {
-    /// The job's name, which is also its folder's.
     pub name: JobName,
     pub provides: Vec<Provided>,
     pub consumes: Vec<Consumed>,
@@ -79,7 +78,6 @@ pub enum Script {
 
 #[derive(Debug)]
 pub struct Process {
-    /// The name under which it is listed.
     pub name: ProcessName,
     /// The program and its arguments, each a template.
     pub command: Vec<String>,

@@ -1,8 +1,10 @@
 //! `/api/v1/data`: get, find, delete.
+//!
+//! `POST /api/v1/interpolate`.
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    web::{Path, Query},
+    web::{Bytes, Path, Query},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -110,4 +112,10 @@ fn found_name(name: &FoundName) -> Value {
         shown["expiry_date"] = json!(view::seconds(expiry_date));
     }
     shown
+}
+
+pub(super) async fn interpolate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
+    let mut services: Value = serde_json::from_slice(&body).map_err(|_| Rejection::Malformed)?;
+    session.interpolate(&mut services)?;
+    Ok(view::ok(&services))
 }

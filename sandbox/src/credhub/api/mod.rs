@@ -4,17 +4,15 @@
 //! | --- | --- |
 //! | [`information`] | public information, and the read-only mode |
 //! | [`data`] | `/api/v1/data`: get, find, delete |
-//! | [`set`], [`generate`] | `/api/v1/data`: set; generate and regenerate |
+//! | [`set`] | `/api/v1/data`: set; generate and regenerate |
 //! | [`certificates`] | `/api/v1/certificates` |
 //! | [`permissions_v1`], [`permissions_v2`] | permissions by credential, and by path and actor |
-//! | [`interpolate`] | `/api/v1/interpolate` |
+//! | [`data`] | `/api/v1/interpolate` |
 //! | [`view`] | the form of answers |
 
 mod certificates;
 mod data;
-mod generate;
 mod information;
-mod interpolate;
 mod permissions_v1;
 mod permissions_v2;
 mod set;
@@ -45,22 +43,19 @@ pub(super) fn routes(app: &mut ServiceConfig) {
                     web::resource(with_and_without_slash("/v1/data"))
                         .route(web::get().to(data::get_or_find))
                         .route(web::put().to(set::set))
-                        .route(web::post().to(generate::generate))
+                        .route(web::post().to(set::generate))
                         .route(web::delete().to(data::delete))
                         .default_service(web::to(no_method)),
                 );
                 api.service(resource("/v1/data/{id}", web::get().to(data::version)));
                 api.service(resource(
                     "/v1/interpolate",
-                    web::post().to(interpolate::interpolate),
+                    web::post().to(data::interpolate),
                 ));
-                api.service(resource(
-                    "/v1/regenerate",
-                    web::post().to(generate::regenerate),
-                ));
+                api.service(resource("/v1/regenerate", web::post().to(set::regenerate)));
                 api.service(resource(
                     "/v1/bulk-regenerate",
-                    web::post().to(generate::bulk_regenerate),
+                    web::post().to(set::bulk_regenerate),
                 ));
                 certificates::routes(api);
                 permissions_v1::routes(api);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{data::required, no_method, permissions_v2::operations, with_and_without_slash};
 use crate::credhub::{
-    Actor, CredentialName, Rejection, Session, members::Members, rejection::PermissionRejection,
+    Actor, CredentialName, Rejection, Session, credential::Members, rejection::PermissionRejection,
 };
 
 #[derive(Debug, Deserialize)]

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{JSON, data::required, no_method, view, with_and_without_slash};
 use crate::credhub::{
-    Actor, CredHub, Operation, Permission, PermissionPath, Rejection, Session, members::Members,
+    Actor, CredHub, Operation, Permission, PermissionPath, Rejection, Session, credential::Members,
     operations::Granted, rejection::PermissionRejection,
 };
 

@@ -1,17 +1,19 @@
 //! `PUT /api/v1/data`: set.
+//!
+//! `POST /api/v1/data` and `/api/v1/regenerate`: generate and regenerate.
 
 use actix_web::{
     HttpResponse,
     web::{Bytes, Data},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::view::{self, Occasion};
 use crate::credhub::{
-    CredHub, CredentialName, Rejection, Session,
-    credential::{CertificateSecret, CredentialType, KeyPairSecret, Origin, Secret},
-    members::Members,
-    operations::{IfPresent, Setting},
+    CredHub, CredentialName, Mode, Rejection, Session,
+    credential::{CertificateSecret, CredentialType, KeyPairSecret, Members, Origin, Secret},
+    generate::recipe,
+    operations::{Generation, IfPresent, Setting},
     rejection::CertificateRejection,
     user_hash,
 };
@@ -112,7 +114,6 @@ fn keys(value: Value) -> Result<KeyPairSecret, Rejection> {
     Ok(keys)
 }
 
-/// A certificate as it is brought.
 pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Rejection> {
     let mut members = Members::of(Some(value))?;
     let ca = members.filled_text("ca")?;
@@ -140,4 +141,67 @@ fn unread(members: &Members) -> Result<(), Rejection> {
     members
         .unknown()
         .map_or(Ok(()), |name| Err(Rejection::UnreadableMember(name)))
+}
+
+pub(super) async fn generate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
+    let mut members = Members::read(&body)?;
+    if members.flag("regenerate")? == Some(true) {
+        return regenerated(session, members).await;
+    }
+    let name = members.text("name")?.unwrap_or_default();
+    let kind = members.text("type")?.unwrap_or_default();
+    let (parameters, value) = (members.take("parameters"), members.take("value"));
+    let metadata = members.take("metadata");
+    let mode = mode(&mut members)?;
+    let name = CredentialName::parse(&name)?;
+    let recipe = recipe(&kind, parameters, value)?;
+    members.end()?;
+    let stored = session
+        .generate(Generation {
+            name,
+            recipe,
+            mode,
+            metadata,
+        })
+        .await?;
+    Ok(view::ok(&view::credential(&stored, Occasion::Made)))
+}
+
+pub(super) async fn regenerate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
+    regenerated(session, Members::read(&body)?).await
+}
+
+async fn regenerated(session: Session, mut members: Members) -> Result<HttpResponse, Rejection> {
+    let name = members.filled_text("name")?.ok_or(Rejection::NameMissing)?;
+    let metadata = members.take("metadata");
+    members.end()?;
+    let name = CredentialName::sought(&name);
+    let stored = session.regenerate(&name, metadata).await?;
+    Ok(view::ok(&view::credential(&stored, Occasion::Made)))
+}
+
+pub(super) async fn bulk_regenerate(
+    session: Session,
+    body: Bytes,
+) -> Result<HttpResponse, Rejection> {
+    let mut members = Members::read(&body)?;
+    let authority = members.filled_text("signed_by")?;
+    members.end()?;
+    let authority = authority.ok_or(Rejection::SignedByMissing)?;
+    let authority = CredentialName::sought(&authority);
+    let regenerated = session.regenerate_signed_by(&authority).await?;
+    Ok(view::ok(&json!({"regenerated_credentials": regenerated})))
+}
+
+fn mode(members: &mut Members) -> Result<Mode, Rejection> {
+    let (mode, overwrite) = (members.text("mode")?, members.flag("overwrite")?);
+    match (mode, overwrite) {
+        (Some(_), Some(_)) => Err(Rejection::ModeAndOverwrite),
+        (Some(mode), None) => {
+            serde_json::from_value(Value::String(mode)).map_err(|_| Rejection::Mode)
+        }
+        (None, Some(true)) => Ok(Mode::Overwrite),
+        (None, Some(false)) => Ok(Mode::NoOverwrite),
+        (None, None) => Ok(Mode::Converge),
+    }
 }

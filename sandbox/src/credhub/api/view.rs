@@ -63,7 +63,6 @@ pub(super) fn certificate_version(stored: &Stored) -> Option<Value> {
     }))
 }
 
-/// A time in seconds.
 pub(super) fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -30,7 +30,6 @@ pub(in crate::credhub) struct Signer {
 }
 
 impl Signer {
-    /// The authority that this secret is.
     pub(in crate::credhub) fn new(
         name: &CredentialName,
         secret: &CertificateSecret,

@@ -61,7 +61,6 @@ impl RsaPair {
         Ok(Self { pair, private })
     }
 
-    /// The pair, to sign with.
     pub(in crate::credhub) fn signing_key(&self) -> &KeyPair {
         &self.pair
     }

@@ -26,7 +26,6 @@ use super::{
     ssh, user_hash,
 };
 
-/// What to generate.
 #[derive(Clone)]
 pub(super) enum Recipe {
     Password(StringParameters),

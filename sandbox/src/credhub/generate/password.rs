@@ -15,7 +15,6 @@ const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const NUMBER: &[u8] = b"0123456789";
 const SPECIAL: &[u8] = b"!#$%&()*,-./:;<=>?@[\\]^_`{|}~";
 
-/// The parameters for generating a password, or a user with a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::credhub) struct StringParameters {
     /// A length that no password may have means the usual one.

@@ -3,21 +3,19 @@
 use serde_json::Value;
 
 use super::{
+    Recipe, SshParameters,
     keys::KeyLength,
     password::{Letters, StringParameters},
-    {Recipe, SshParameters},
 };
 use crate::credhub::{
     certificate::{CertificateParameters, ExtendedKeyUse, KeyUse, Subject},
-    credential::CredentialType,
-    members::Members,
+    credential::{CredentialType, Members},
     name::CredentialName,
     rejection::{CertificateRejection, Rejection},
 };
 
 const DAYS: u32 = 365;
 
-/// The recipe for a secret of this type.
 pub(in crate::credhub) fn recipe(
     kind: &str,
     parameters: Option<Value>,

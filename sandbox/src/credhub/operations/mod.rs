@@ -5,13 +5,11 @@
 //! | [`read`] | values and names |
 //! | [`write`] | set, delete |
 //! | [`generate`] | generate, regenerate, alone or in bulk |
-//! | [`certificates`] | list certificates |
+//! | [`generate`] | list certificates |
 //! | [`permissions`] | permissions |
-//! | [`interpolate`] | the services of an app, with their references resolved |
+//! | [`read`] | the services of an app, with their references resolved |
 
-mod certificates;
 mod generate;
-mod interpolate;
 mod permissions;
 mod read;
 mod write;
@@ -20,7 +18,7 @@ use uuid::Uuid;
 
 pub(crate) use self::generate::Generation;
 pub(super) use self::{
-    certificates::CertificateSummary,
+    generate::CertificateSummary,
     permissions::Granted,
     read::{FoundName, Names, Versions},
     write::{IfPresent, Setting},

@@ -34,7 +34,6 @@ impl Session {
         })
     }
 
-    /// Adds to what actors may do with one credential.
     pub(in crate::credhub) fn grant_more(
         &self,
         name: &CredentialName,
@@ -118,7 +117,6 @@ impl Session {
         })
     }
 
-    /// Revokes a permission, and returns it.
     pub(in crate::credhub) fn revoke(&self, id: Uuid) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             let permission = self.changeable(state, id)?;

@@ -1,24 +1,25 @@
 //! Values and names.
+//!
+//! The services of an app, with what they refer to.
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Session, Stored};
 use crate::credhub::{
-    Acls, State, certificate::ReadCertificate, name::CredentialName, permissions::Operation,
-    rejection::Rejection, vault::Found,
+    Acls, State, certificate::ReadCertificate, credential::Secret, name::CredentialName,
+    permissions::Operation, rejection::Rejection, vault::Found,
 };
 
 const SECONDS_A_DAY: i64 = 24 * 60 * 60;
 
-/// Which versions of a credential.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::credhub) enum Versions {
     All,
     Newest(usize),
 }
 
-/// Which names.
 #[derive(Clone, Debug)]
 pub(in crate::credhub) enum Names {
     Below(String),
@@ -27,7 +28,6 @@ pub(in crate::credhub) enum Names {
 
 pub(in crate::credhub) struct FoundName {
     pub(in crate::credhub) found: Found,
-    /// The expiry date, if the search was for it.
     pub(in crate::credhub) expiry_date: Option<Timestamp>,
 }
 
@@ -116,4 +116,44 @@ fn ends(state: &State, name: &CredentialName) -> Option<Timestamp> {
     let (_, version) = state.vault.latest(name)?;
     let certificate = version.secret.as_certificate()?;
     Some(ReadCertificate::read(&certificate.certificate)?.not_after)
+}
+
+impl Session {
+    /// Replaces the credentials of every service that only refers to them.
+    pub(in crate::credhub) fn interpolate(&self, services: &mut Value) -> Result<(), Rejection> {
+        let offerings = services.as_object_mut().ok_or(Rejection::Malformed)?;
+        for instances in offerings.values_mut().filter_map(Value::as_array_mut) {
+            for instance in instances {
+                let Some(credentials) = instance.get_mut("credentials") else {
+                    continue;
+                };
+                if let Some(reference) = reference(credentials) {
+                    *credentials = self.referred(reference)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn referred(&self, reference: &str) -> Result<Value, Rejection> {
+        let name = reference.strip_prefix("((").unwrap_or(reference);
+        let name = name.strip_suffix("))").unwrap_or(name);
+        let mut versions = self.get(&CredentialName::sought(name), Versions::Newest(1))?;
+        match versions.swap_remove(0).version.secret {
+            Secret::Json { value } => Ok(value),
+            Secret::Value { .. }
+            | Secret::Password { .. }
+            | Secret::User { .. }
+            | Secret::Certificate(_)
+            | Secret::Rsa(_)
+            | Secret::Ssh(_) => Err(Rejection::NotJson(name.to_owned())),
+        }
+    }
+}
+
+fn reference(credentials: &Value) -> Option<&str> {
+    let reference = credentials
+        .get("credhub_ref")
+        .or_else(|| credentials.get("credhub-ref"))?;
+    reference.as_str()
 }

@@ -58,7 +58,6 @@ impl Session {
         })
     }
 
-    /// Deletes a credential with all its versions.
     pub(in crate::credhub) fn delete(&self, name: &CredentialName) -> Result<(), Rejection> {
         self.credhub.with(|state| {
             self.authorize(state, name, Operation::Delete)?;

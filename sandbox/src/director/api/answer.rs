@@ -1,5 +1,7 @@
 //! Answers, with the headers that a real Director sends. The content type is no guide to the
 //! content: much of the JSON comes as HTML.
+//!
+//! Parameters of a query, as Rack takes them apart.
 
 use std::time::SystemTime;
 
@@ -12,6 +14,7 @@ use actix_web::{
 };
 use jiff::Timestamp;
 use serde::Serialize;
+use url::form_urlencoded;
 
 use crate::director::{FrontEnd, ids::TaskId};
 
@@ -125,4 +128,28 @@ fn start(status: StatusCode, content_type: &str) -> HttpResponseBuilder {
 
 fn to_json(body: &impl Serialize) -> String {
     serde_json::to_string(body).expect("answers have text keys and no failing serializers")
+}
+
+/// The parameters of a query, in the order in which they were sent.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+pub(super) fn parameters(request: &HttpRequest) -> Parameters {
+    let pairs = form_urlencoded::parse(request.query_string().as_bytes());
+    Parameters(pairs.into_owned().collect())
+}
+
+impl Parameters {
+    /// One parameter; the last one counts.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().rev();
+        values
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The elements of a list, which is written `name[]`.
+    pub(super) fn all(&self, name: &str) -> Vec<String> {
+        let values = self.0.iter().filter(|(key, _)| key == name);
+        values.map(|(_, value)| value.clone()).collect()
+    }
 }

@@ -19,7 +19,6 @@ pub(super) struct Caller {
     /// The user's name, or the client's id.
     pub(super) user: String,
     pub(super) teams: BTreeSet<TeamName>,
-    /// The teams whose things it may read.
     read_teams: BTreeSet<TeamName>,
     reach: Reach,
     uuid: String,

@@ -15,7 +15,7 @@ use crate::director::{
     audit::{Deed, Doer},
     configs::{Config, ConfigFilter, ConfigView, NewConfig, Owners},
     ids::ConfigId,
-    psych,
+    ruby,
 };
 
 /// How much of a body is shown to who sent it and got it wrong.
@@ -96,7 +96,6 @@ pub(super) async fn post(
     Ok(answer::json_as_html(StatusCode::CREATED, &view))
 }
 
-/// Deletes all versions of a config.
 pub(super) async fn delete(
     request: HttpRequest,
     director: Data<Director>,
@@ -170,7 +169,7 @@ pub(super) fn version(director: &Director, id: &str) -> Result<(Config, ConfigVi
 }
 
 pub(super) fn hash(content: &str) -> Result<Map<String, Value>, Rejection> {
-    match psych::from_str(content).map_err(Rejection::ConfigNotYaml)? {
+    match ruby::from_str(content).map_err(Rejection::ConfigNotYaml)? {
         Value::Object(content) => Ok(content),
         _ => Err(Rejection::ConfigNotAHash),
     }

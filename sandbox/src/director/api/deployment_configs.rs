@@ -3,7 +3,11 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Data};
 use serde_json::{Value, json};
 
-use super::{Rejection, answer, caller::Caller, query::parameters};
+use super::{
+    Rejection,
+    answer::{self, parameters},
+    caller::Caller,
+};
 use crate::director::{Director, deployments::Deployment, ids::DeploymentName};
 
 /// The configs of the deployments that are named, as far as the caller may see them.

@@ -40,7 +40,6 @@ pub(super) struct Exclusions {
     lock: Option<String>,
 }
 
-/// How a manifest is to be deployed.
 #[derive(Default, Deserialize)]
 pub(super) struct DeploySwitches {
     recreate: Option<String>,

@@ -6,7 +6,11 @@ use actix_web::{
 };
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-use super::{Rejection, answer, caller::Caller, query::parameters};
+use super::{
+    Rejection,
+    answer::{self, parameters},
+    caller::Caller,
+};
 use crate::director::{Director, ids::EventId};
 
 /// So many records are shown at most.

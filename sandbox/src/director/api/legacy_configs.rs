@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Body, Rejection, answer, caller::Caller, configs::hash, configs::rewritten, resource,
+    Body, Rejection, answer, caller::Caller, configs::hash, configs::rewritten,
     submission::SentManifest,
 };
 use crate::director::{
@@ -23,7 +23,6 @@ use crate::director::{
 
 const DEFAULT_NAME: &str = "default";
 
-/// A kind of config that has a route of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LegacyKind {
     Cloud,
@@ -59,13 +58,10 @@ pub(super) fn mount(cfg: &mut ServiceConfig, kind: LegacyKind) {
                      body: Bytes| async move {
         diff(kind, &director, &caller, options.into_inner(), &body)
     };
-    resource(cfg, kind.path(), |r| {
-        r.route(web::get().to(list))
-            .route(web::post().guard(Body("text/yaml")).to(update))
-    });
-    resource(cfg, &format!("{}/diff", kind.path()), |r| {
-        r.route(web::post().guard(Body("text/yaml")).to(diff))
-    });
+    let yaml = || web::post().guard(Body("text/yaml"));
+    cfg.route(kind.path(), web::get().to(list))
+        .route(kind.path(), yaml().to(update))
+        .route(&format!("{}/diff", kind.path()), yaml().to(diff));
 }
 
 /// The latest versions of one config, the newest first.

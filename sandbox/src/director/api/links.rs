@@ -8,9 +8,9 @@ use actix_web::{
 use serde_json::{Value, json};
 
 use super::{
-    Rejection, answer,
+    Rejection,
+    answer::{self, Parameters, parameters},
     caller::Caller,
-    query::{Parameters, parameters},
     submission::deployment,
 };
 use crate::director::{

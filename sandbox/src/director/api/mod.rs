@@ -5,12 +5,11 @@
 //! | [`caller`] | who calls, and what that caller may do |
 //! | [`answer`] | answers with the headers that a real Director sends |
 //! | [`rejection`] | every way to refuse a call, in the Director's numbers and words |
-//! | [`query`] | parameters, as Rack takes them apart |
-//! | [`info`], [`deployments`], [`certificate_expiry`], [`diff`], [`job_states`], [`instances`], [`errands`], [`tasks`], [`output`], [`configs`], [`config_diff`], [`legacy_configs`], [`deployment_configs`], [`disks`], [`links`], [`locks`], [`events`], [`releases`] | the calls |
+//! | [`answer`] | parameters, as Rack takes them apart |
+//! | [`info`], [`deployments`], [`diff`], [`job_states`], [`instances`], [`errands`], [`tasks`], [`configs`], [`config_diff`], [`legacy_configs`], [`deployment_configs`], [`disks`], [`links`], [`locks`], [`events`], [`releases`] | the calls |
 
 mod answer;
 mod caller;
-mod certificate_expiry;
 mod config_diff;
 mod configs;
 mod deployment_configs;
@@ -25,8 +24,6 @@ mod job_states;
 mod legacy_configs;
 mod links;
 mod locks;
-mod output;
-mod query;
 mod rejection;
 mod releases;
 mod submission;
@@ -36,7 +33,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     guard::{Guard, GuardContext},
     http::header::CONTENT_TYPE,
-    web::{self, ServiceConfig},
+    web::{self, ServiceConfig, delete, get, post, put},
 };
 
 use self::{caller::Caller, legacy_configs::LegacyKind, rejection::Rejection};
@@ -67,142 +64,72 @@ const PREFIXES: [&str; 21] = [
     "backups",
 ];
 
-/// Mounts every call.
+/// Mounts all routes. Methods and bodies that a path does not know are an unknown endpoint.
 pub(super) fn mount(director: &Director, cfg: &mut ServiceConfig) {
     cfg.app_data(web::Data::new(director.clone()));
-    resource(cfg, "/info", |r| r.route(web::get().to(info::info)));
     mount_deployments(cfg);
-    resource(cfg, "/tasks", |r| r.route(web::get().to(tasks::list)));
-    resource(cfg, "/tasks/cancel", |r| {
-        r.route(
-            web::post()
-                .guard(Body("application/json"))
-                .to(tasks::cancel_all),
-        )
-    });
-    resource(cfg, "/tasks/{id}", |r| r.route(web::get().to(tasks::show)));
-    resource(cfg, "/tasks/{id}/output", |r| {
-        r.route(web::get().to(output::output))
-    });
-    resource(cfg, "/task/{id}", |r| {
-        r.route(web::delete().to(tasks::cancel))
-    });
-    resource(cfg, "/configs", |r| {
-        r.route(web::get().to(configs::list))
-            .route(
-                web::post()
-                    .guard(Body("application/json"))
-                    .to(configs::post),
-            )
-            .route(web::delete().to(configs::delete))
-    });
-    resource(cfg, "/configs/diff", |r| {
-        r.route(
-            web::post()
-                .guard(Body("application/json"))
-                .to(config_diff::diff),
-        )
-    });
-    resource(cfg, "/configs/{id}", |r| {
-        r.route(web::get().to(configs::show))
-            .route(web::delete().to(configs::delete_version))
-    });
     for kind in LegacyKind::ALL {
         legacy_configs::mount(cfg, kind);
     }
-    resource(cfg, "/link_providers", |r| {
-        r.route(web::get().to(links::providers))
-    });
-    resource(cfg, "/link_consumers", |r| {
-        r.route(web::get().to(links::consumers))
-    });
-    resource(cfg, "/links", |r| {
-        r.route(web::get().to(links::list)).route(
-            web::post()
-                .guard(Body("application/json"))
-                .to(links::create),
-        )
-    });
-    resource(cfg, "/links/{id}", |r| {
-        r.route(web::delete().to(links::delete))
-    });
-    resource(cfg, "/link_address", |r| {
-        r.route(web::get().to(links::address))
-    });
-    resource(cfg, "/disks", |r| r.route(web::get().to(disks::list)));
-    resource(cfg, "/deployment_configs", |r| {
-        r.route(web::get().to(deployment_configs::list))
-    });
-    resource(cfg, "/events", |r| r.route(web::get().to(events::list)));
-    resource(cfg, "/events/{id}", |r| {
-        r.route(web::get().to(events::show))
-    });
-    resource(cfg, "/locks", |r| r.route(web::get().to(locks::list)));
-    resource(cfg, "/releases", |r| {
-        r.route(web::get().to(releases::releases))
-    });
-    resource(cfg, "/releases/{name}", |r| {
-        r.route(web::get().to(releases::release))
-    });
-    resource(cfg, "/stemcells", |r| {
-        r.route(web::get().to(releases::stemcells))
-    });
-    cfg.default_service(web::to(unknown));
+    let json = || post().guard(Body("application/json"));
+    cfg.route("/info", get().to(info::info))
+        .route("/tasks", get().to(tasks::list))
+        .route("/tasks/cancel", json().to(tasks::cancel_all))
+        .route("/tasks/{id}", get().to(tasks::show))
+        .route("/tasks/{id}/output", get().to(tasks::output))
+        .route("/task/{id}", delete().to(tasks::cancel))
+        .route("/configs", get().to(configs::list))
+        .route("/configs", json().to(configs::post))
+        .route("/configs", delete().to(configs::delete))
+        .route("/configs/diff", json().to(config_diff::diff))
+        .route("/configs/{id}", get().to(configs::show))
+        .route("/configs/{id}", delete().to(configs::delete_version))
+        .route("/link_providers", get().to(links::providers))
+        .route("/link_consumers", get().to(links::consumers))
+        .route("/links", get().to(links::list))
+        .route("/links", json().to(links::create))
+        .route("/links/{id}", delete().to(links::delete))
+        .route("/link_address", get().to(links::address))
+        .route("/disks", get().to(disks::list))
+        .route("/deployment_configs", get().to(deployment_configs::list))
+        .route("/events", get().to(events::list))
+        .route("/events/{id}", get().to(events::show))
+        .route("/locks", get().to(locks::list))
+        .route("/releases", get().to(releases::releases))
+        .route("/releases/{name}", get().to(releases::release))
+        .route("/stemcells", get().to(releases::stemcells))
+        .default_service(web::to(unknown));
 }
 
-/// Mounts what is below `/deployments`.
 fn mount_deployments(cfg: &mut ServiceConfig) {
-    resource(cfg, "/deployments", |r| {
-        r.route(web::get().to(deployments::list))
-            .route(web::post().guard(Body("text/yaml")).to(deployments::deploy))
-    });
-    resource(cfg, "/deployments/{name}", |r| {
-        r.route(web::get().to(deployments::show))
-            .route(web::delete().to(deployments::delete))
-    });
-    resource(cfg, "/deployments/{name}/diff", |r| {
-        r.route(web::post().guard(Body("text/yaml")).to(diff::diff))
-    });
-    resource(cfg, "/deployments/{name}/jobs/{group}", |r| {
-        let change = web::put().guard(Body("text/yaml"));
-        r.route(change.to(job_states::change_group))
-    });
-    resource(cfg, "/deployments/{name}/jobs/{group}/{instance}", |r| {
-        let change = web::put().guard(Body("text/yaml"));
-        r.route(change.to(job_states::change_instance))
-    });
-    let ignore = "/deployments/{name}/instance_groups/{group}/{instance}/ignore";
-    resource(cfg, ignore, |r| {
-        let change = web::put().guard(Body("application/json"));
-        r.route(change.to(job_states::ignore))
-    });
-    resource(cfg, "/deployments/{name}/vms", |r| {
-        r.route(web::get().to(instances::vms))
-    });
-    resource(cfg, "/deployments/{name}/instances", |r| {
-        r.route(web::get().to(instances::instances))
-    });
-    resource(cfg, "/deployments/{name}/variables", |r| {
-        r.route(web::get().to(deployments::variables))
-    });
-    resource(cfg, "/deployments/{name}/certificate_expiry", |r| {
-        r.route(web::get().to(certificate_expiry::list))
-    });
-    resource(cfg, "/deployments/{name}/errands", |r| {
-        r.route(web::get().to(errands::list))
-    });
-    resource(cfg, "/deployments/{name}/errands/{errand}/runs", |r| {
-        r.route(web::post().to(errands::run))
-    });
-}
-
-/// Mounts one path. Methods and bodies that it does not know are an unknown endpoint.
-fn resource(
-    cfg: &mut ServiceConfig,
-    path: &str,
-    routes: impl FnOnce(actix_web::Resource) -> actix_web::Resource,
-) {
-    cfg.service(routes(web::resource(path)).default_service(web::to(unknown)));
+    let one = "/deployments/{name}";
+    let below = |path: &str| format!("{one}/{path}");
+    let change = || put().guard(Body("text/yaml"));
+    let ignore = put().guard(Body("application/json"));
+    let manifest = || post().guard(Body("text/yaml"));
+    cfg.route("/deployments", get().to(deployments::list))
+        .route("/deployments", manifest().to(deployments::deploy))
+        .route(one, get().to(deployments::show))
+        .route(one, delete().to(deployments::delete))
+        .route(&below("diff"), manifest().to(diff::diff))
+        .route(
+            &below("jobs/{group}"),
+            change().to(job_states::change_group),
+        )
+        .route(
+            &below("jobs/{group}/{instance}"),
+            change().to(job_states::change_instance),
+        )
+        .route(
+            &below("instance_groups/{group}/{instance}/ignore"),
+            ignore.to(job_states::ignore),
+        )
+        .route(&below("vms"), get().to(instances::vms))
+        .route(&below("instances"), get().to(instances::instances))
+        .route(&below("variables"), get().to(deployments::variables))
+        .route(&below("certificate_expiry"), get().to(info::list))
+        .route(&below("errands"), get().to(errands::list))
+        .route(&below("errands/{errand}/runs"), post().to(errands::run));
 }
 
 /// An unknown path or method. Under a known prefix the caller must authenticate first.

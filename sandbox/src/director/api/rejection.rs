@@ -8,7 +8,7 @@ use crate::director::{
     configs::StaleConfig,
     ids::DeploymentName,
     links::{AddressError, DeleteError, LinkError},
-    psych::YamlError,
+    ruby::YamlError,
     tasks::{CannotCancel, QueueFull, TaskFailure},
 };
 

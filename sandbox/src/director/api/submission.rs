@@ -10,7 +10,7 @@ use crate::director::{
     Director,
     deployments::Deployment,
     ids::{ContextId, DeploymentName, TeamName},
-    psych,
+    ruby,
     tasks::{NewTask, TaskKind, Work},
 };
 
@@ -85,7 +85,7 @@ impl SentManifest {
         if text.is_empty() {
             return Err(Rejection::EmptyManifest);
         }
-        match psych::from_str(&text).map_err(Rejection::ManifestNotYaml)? {
+        match ruby::from_str(&text).map_err(Rejection::ManifestNotYaml)? {
             Value::Object(document) => Ok(Self { text, document }),
             _ => Err(Rejection::ManifestNotAHash),
         }

@@ -78,7 +78,6 @@ fn range(said: &Value) -> Result<AddressRange, ManifestError> {
 }
 
 impl AddressRange {
-    /// Whether an address is one of the range.
     pub(super) fn contains(self, address: Ipv4Addr) -> bool {
         (self.first..=self.last).contains(&address)
     }

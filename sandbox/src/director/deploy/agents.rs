@@ -70,7 +70,6 @@ impl<'a> AgentClient<'a> {
         })
     }
 
-    /// How the VM and its processes do.
     pub(super) async fn state(&self) -> Result<AgentState, TaskFailure> {
         let state = self.run.director.inner.cpi.agent(self.vm).state().await;
         state.map_err(|silent| self.silent(&silent))

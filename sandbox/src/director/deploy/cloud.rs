@@ -17,9 +17,7 @@ use crate::director::{configs::Config, tasks::TaskFailure};
 pub(super) struct CloudConfig {
     /// Availability zones, with their cloud properties.
     pub(super) zones: BTreeMap<String, Value>,
-    /// VM types, with their cloud properties.
     pub(super) vm_types: BTreeMap<String, Value>,
-    /// VM extensions, with their cloud properties.
     pub(super) vm_extensions: BTreeMap<String, Value>,
     pub(super) disk_types: BTreeMap<String, DiskType>,
     pub(super) networks: BTreeMap<String, Network>,
@@ -104,7 +102,6 @@ impl CloudConfig {
         Ok(())
     }
 
-    /// The cloud properties of a VM: the zone's properties, over them the type's, over them the extensions'.
     pub(super) fn properties_of_vm(
         &self,
         zone: Option<&str>,

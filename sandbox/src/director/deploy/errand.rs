@@ -11,12 +11,12 @@ use uuid::Uuid;
 use super::{
     agents::AgentClient,
     links::Links,
-    options::{DeployOptions, SkipDrain},
     plan::{Plan, PlannedGroup, Stemcells},
     planning::plan_as_deployed,
     prepare::linked_as_deployed,
     rendering::{RenderedInstance, Renderer},
     selection::{self, Errand, InstanceSelector, Matched, Selected},
+    spec::{DeployOptions, SkipDrain},
     target::{TargetInstance, target},
     update::find_packages,
     updating::{Ready, create_missing_vms, update_group},
@@ -51,7 +51,6 @@ pub(in crate::director) enum AfterErrand {
     KeepVms,
 }
 
-/// When an errand is run at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::director) enum RunWhen {
     Always,

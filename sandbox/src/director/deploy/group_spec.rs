@@ -1,4 +1,6 @@
 //! An instance group as a manifest has it.
+//!
+//! A job of an instance group or an addon, as a manifest has it.
 
 use std::net::Ipv4Addr;
 
@@ -7,12 +9,14 @@ use serde_json::{Map, Value};
 use super::{
     addresses::static_addresses,
     error::ManifestError,
-    job_spec::JobSpec,
     spec::Spec,
     states::{Requested, StateChange},
     update_spec::{UpdateOverrides, UpdateSpec},
 };
-use crate::director::{deployments::Lifecycle, ids::GroupName, tasks::TaskFailure};
+use crate::{
+    cpi::JobName,
+    director::{deployments::Lifecycle, ids::GroupName, tasks::TaskFailure},
+};
 
 pub(super) struct GroupSpec {
     pub(super) name: GroupName,
@@ -202,5 +206,55 @@ fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
                 into.insert(key, value);
             }
         }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct JobSpec {
+    pub(super) name: JobName,
+    pub(super) release: Option<String>,
+    /// The job's own, or else what it inherits.
+    pub(super) properties: Map<String, Value>,
+    pub(super) provides: Map<String, Value>,
+    pub(super) consumes: Map<String, Value>,
+    pub(super) custom_providers: Vec<CustomProvider>,
+}
+
+#[derive(Clone)]
+pub(super) struct CustomProvider {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) properties: Vec<String>,
+}
+
+impl JobSpec {
+    /// Reads a job. One without `properties` has those that it inherits.
+    pub(super) fn read(
+        spec: &Spec<'_>,
+        inherited: &Map<String, Value>,
+    ) -> Result<Self, TaskFailure> {
+        let properties = if spec.value("properties").is_some() {
+            spec.optional_map("properties")?
+        } else {
+            inherited.clone()
+        };
+        Ok(Self {
+            name: spec.text("name")?.into(),
+            release: spec.optional_text("release")?,
+            properties,
+            provides: spec.optional_map("provides")?,
+            consumes: spec.optional_map("consumes")?,
+            custom_providers: spec
+                .optional_list("custom_provider_definitions")?
+                .iter()
+                .map(|custom| {
+                    Ok(CustomProvider {
+                        name: custom.text("name")?,
+                        kind: custom.text("type")?,
+                        properties: custom.texts("properties")?,
+                    })
+                })
+                .collect::<Result<_, TaskFailure>>()?,
+        })
     }
 }

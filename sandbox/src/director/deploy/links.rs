@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// An instance as links show it.
 #[derive(Clone, Debug)]
 pub(super) struct LinkedInstance {
     pub(super) id: InstanceId,
@@ -31,7 +30,6 @@ pub(super) struct LinkedInstance {
     pub(super) address: Option<String>,
 }
 
-/// The instances of all groups.
 pub(super) type LinkedInstances = BTreeMap<GroupName, Vec<LinkedInstance>>;
 
 /// The links of all jobs of a deployment, by the name that the consumer knows them by.

@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     error::ManifestError,
-    group_spec::GroupSpec,
-    job_spec::JobSpec,
+    group_spec::{GroupSpec, JobSpec},
     spec::Spec,
     states::StateChange,
     update_spec::{UpdateOverrides, UpdateSpec},
@@ -29,7 +28,6 @@ pub(super) struct StemcellRef {
     pub(super) version: String,
 }
 
-/// How a stemcell is selected.
 pub(super) enum WantedStemcell {
     Name(String),
     Os(String),

@@ -124,7 +124,6 @@ fn check_ignored(group: &PlannedGroup, existing: &[Instance]) -> Result<(), Mani
     })
 }
 
-/// Whether an instance is where its group is to be.
 fn fits(group: &PlannedGroup, instance: &Instance) -> bool {
     match &instance.az {
         None => group.zones.is_empty(),

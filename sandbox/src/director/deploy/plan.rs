@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 use super::{
     cloud::CloudConfig,
     error::ManifestError,
-    group_spec::{DiskSpec, GroupSpec, Machine},
+    group_spec::{CustomProvider, DiskSpec, GroupSpec, JobSpec, Machine},
     interpolation::declared,
-    job_spec::{CustomProvider, JobSpec},
     manifest::{AddonSpec, Manifest, StemcellRef, VariableSpec},
     networks::{GroupNetwork, networks},
     states::Requested,
@@ -33,7 +32,6 @@ pub(super) struct Dependencies<'a> {
     pub(super) cloud: Arc<CloudConfig>,
 }
 
-/// A deployment as it is to be.
 pub(super) struct Plan {
     pub(super) releases: Vec<NameVersion>,
     pub(super) groups: Vec<PlannedGroup>,
@@ -42,7 +40,6 @@ pub(super) struct Plan {
     cloud: Arc<CloudConfig>,
 }
 
-/// An instance group as it is to be.
 pub(super) struct PlannedGroup {
     pub(super) name: GroupName,
     pub(super) lifecycle: Lifecycle,

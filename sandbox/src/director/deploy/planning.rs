@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{
     cloud::CloudConfig,
     manifest::Manifest,
-    options::DeployOptions,
     plan::{Dependencies, Plan},
+    spec::DeployOptions,
 };
 use crate::director::{
     Director,

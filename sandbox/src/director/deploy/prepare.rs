@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::{
+    interpolation::generate,
     links::{LinkedInstance, LinkedInstances, Links},
-    options::{DeployOptions, UpdateAction},
     placement,
     plan::{Plan, PlannedGroup, Stemcells},
+    spec::{DeployOptions, UpdateAction},
     target::{TargetInstance, target},
-    variables::generate,
 };
 use crate::director::{
     deployments::{Deployment, Instance, Lifecycle},
@@ -26,7 +26,6 @@ pub(super) struct Prepared {
     /// Instances of groups that the manifest no longer has.
     pub(super) obsolete: Vec<Instance>,
     pub(super) links: Links,
-    /// The links that this deploy settled, for when it has succeeded.
     pub(super) settled: Option<SettledLinks>,
     /// The declared variables: absolute name ⇒ id of the value.
     pub(super) variables: BTreeMap<String, Uuid>,
@@ -87,7 +86,6 @@ pub(super) async fn prepare(
     })
 }
 
-/// The instances of a deployment as they are, for links.
 pub(super) fn linked_as_deployed(plan: &Plan, row: &Deployment) -> LinkedInstances {
     let groups = plan.groups.iter();
     groups

@@ -26,7 +26,6 @@ pub(in crate::director) struct InstanceSelector {
 }
 
 pub(super) enum Errand<'a> {
-    /// A job: the groups that have it.
     Job {
         job: JobName,
         groups: Vec<&'a PlannedGroup>,

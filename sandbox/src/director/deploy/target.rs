@@ -7,8 +7,8 @@ use aws_lc_rs::digest;
 use super::{
     agents::AgentClient,
     cloud::NetworkKind,
-    options::{DeployOptions, DiskRequest, SilentAgents},
     plan::{PlannedDisk, PlannedGroup},
+    spec::{DeployOptions, DiskRequest, SilentAgents},
     states::Action,
     vms::{self, Agent},
 };
@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// An instance that has a VM or will have one.
 #[derive(Clone)]
 pub(super) struct TargetInstance {
     pub(super) id: InstanceId,
@@ -44,10 +43,8 @@ pub(super) struct TargetInstance {
     pub(super) applied: Option<Digest>,
 }
 
-/// Where the VM of an instance comes from.
 #[derive(Clone)]
 pub(super) enum VmPlan {
-    /// It is there and stays.
     Keep,
     /// It is only reserved so far.
     Create,

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::{
     deleting::{Force, delete_instances},
     error::ManifestError,
-    options::{DeployOptions, Extent},
     plan::{Plan, PlannedGroup, Stemcells},
     planning::planned,
     prepare::{Prepared, PreparedGroup, prepare},
     rendering::{RenderedInstance, Renderer},
+    spec::{DeployOptions, Extent},
     target::TargetInstance,
     update_spec::GroupOrder,
     updating::{Ready, create_missing_vms, update_group},

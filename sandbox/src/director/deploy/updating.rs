@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{
     agents::AgentClient,
-    options::SkipDrain,
     plan::PlannedGroup,
     rendering::RenderedInstance,
+    spec::SkipDrain,
     target::{Restart, TargetInstance, VmPlan},
     vms::{self, Agent},
 };
@@ -25,7 +25,6 @@ use crate::{
 /// So many VMs are created or deleted at a time.
 const AT_ONCE: usize = 32;
 
-/// An instance with what it is to run.
 pub(super) type Ready<'a> = (&'a TargetInstance, &'a RenderedInstance);
 
 /// Whether an instance is among those that are updated first, to see whether it goes well.

@@ -83,7 +83,6 @@ pub(super) async fn create(run: &TaskRun, target: &TargetInstance) -> Result<(),
     Ok(())
 }
 
-/// Deletes the VM of an instance, which stays.
 pub(super) async fn delete(
     run: &TaskRun,
     target: &TargetInstance,

@@ -40,7 +40,6 @@ pub(in crate::director) struct DeployedConsumer {
     pub(in crate::director) name: String,
     pub(in crate::director) kind: String,
     pub(in crate::director) optional: bool,
-    /// The provider, if there is one, with its content.
     pub(in crate::director) provider: Option<(ProviderKey, Value)>,
 }
 

@@ -8,7 +8,6 @@ use super::{Consumer, Link, LinkId, Links, Owner, ProviderId};
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::director) struct ExternalLink {
     pub(in crate::director) provider: ProviderId,
-    /// The consumer's own name.
     pub(in crate::director) consumer: String,
     pub(in crate::director) network: Option<String>,
 }

@@ -7,14 +7,13 @@
 //! | [`deployed`] | the result of a deploy |
 //! | [`external`] | links for consumers outside of all deployments |
 //! | [`address`] | the DNS name of a link |
-//! | [`numbers`] | the numbers in short DNS names |
+//! | [`ids`] | the numbers in short DNS names |
 //! | [`view`] | their form in the API |
 
 mod address;
 mod deployed;
 mod external;
 mod ids;
-mod numbers;
 mod view;
 
 #[cfg(test)]
@@ -32,8 +31,8 @@ pub(super) use self::deployed::{
 pub(super) use self::{
     address::{AddressError, AddressQuery, Health},
     external::{DeleteError, ExternalLink, LinkError},
+    ids::DnsNumbers,
     ids::{ConsumerId, LinkId, ProviderId},
-    numbers::DnsNumbers,
 };
 use super::ids::{DeploymentName, GroupName};
 use crate::{

@@ -69,14 +69,12 @@ pub struct TaskFaultId(u64);
 /// A fault that was not injected yet, or a task that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArmedTaskFault {
-    /// By which it is cleared.
     pub id: TaskFaultId,
     #[serde(flatten)]
     pub fault: TaskFault,
     pub holds: Option<u64>,
 }
 
-/// All armed faults.
 #[derive(Default)]
 pub(in crate::director) struct TaskFaults {
     table: Mutex<Table>,
@@ -142,7 +140,6 @@ impl TaskFaults {
         was_armed
     }
 
-    /// Removes all faults.
     pub(in crate::director) fn clear_all(&self) {
         self.lock().armed.clear();
         self.cleared.notify_waiters();

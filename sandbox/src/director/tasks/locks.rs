@@ -21,7 +21,6 @@ use crate::{
     store::{Rows, Store, StoreError},
 };
 
-/// The locks of all deployments.
 pub(in crate::director) struct Locks {
     held: Mutex<Rows<DeploymentName, Holder>>,
     released: Notify,

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`task`] | a task and its states |
 //! | [`table`] | all tasks, their outputs, how they move from state to state |
-//! | [`filter`] | which tasks are meant by a list, or by a call that cancels several |
+//! | [`summary`] | which tasks are meant by a list, or by a call that cancels several |
 //! | [`events`] | the event log that a task writes |
 //! | [`summary`] | the short result that is shown with a task |
 //! | [`failure`] | why tasks fail, in the Director's numbers and words |
@@ -15,7 +15,6 @@
 mod events;
 mod failure;
 mod faults;
-mod filter;
 mod locks;
 mod summary;
 mod table;
@@ -27,8 +26,8 @@ pub(super) use self::{
     events::{EventLog, Stage, Step},
     failure::{Reference, TaskFailure, chain},
     faults::TaskFaults,
-    filter::{CancelSelector, Kinds, TaskFilter},
     locks::Locks,
+    summary::{CancelSelector, Kinds, TaskFilter},
     table::{CannotCancel, NewTask, OutputType, Tasks},
     task::{Task, TaskKind, TaskState},
     worker::{Queue, QueueFull, TaskRun, Work, start_workers},

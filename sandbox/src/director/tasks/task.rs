@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::director::ids::{ContextId, DeploymentName, TaskId, TeamName};
 
-/// How far a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::director) enum TaskState {

@@ -268,7 +268,6 @@ impl TaskRun {
             .ok_or(TaskFailure::Cancelled(self.task))
     }
 
-    /// Records in the audit what this task does.
     pub(in crate::director) fn record(&self, deed: Deed) -> EventId {
         let doer = Doer {
             user: &self.user,

@@ -88,7 +88,6 @@ pub(in crate::director) fn absolute_name(name: &str, director: &str, deployment:
     }
 }
 
-/// Checks the name under which a manifest declares a variable.
 pub(in crate::director) fn check_declared(name: &str) -> Result<(), ReferenceError> {
     check(name, |_| false)
 }

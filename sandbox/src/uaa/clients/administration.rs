@@ -9,13 +9,11 @@ use serde_json::Value;
 
 use super::{
     ClientBody, ClientRejection, READ, WRITE,
-    body::parsed,
-    change::{created, known, updated},
+    rules::{created, known, parsed, updated},
 };
 use crate::uaa::{
     Uaa,
-    answer::{json_answer, json_answer_with},
-    caller::Caller,
+    caller::{Caller, json_answer, json_answer_with},
     directory::Registration,
     scim::{ItemsPerPage, Kind, ListQuery},
 };

@@ -4,18 +4,17 @@
 //! | --- | --- |
 //! | `administration` | create, read, update, delete, list |
 //! | `secrets` | a client's secrets, two at most |
-//! | `body`, `rules`, `change`, `rejection` | what is sent, what it may say, what becomes of it |
+//! | `rules`, `rejection` | what is sent, what it may say, what becomes of it |
 
 mod administration;
-mod body;
-mod change;
 mod rejection;
 mod rules;
 mod secrets;
 
 use actix_web::web::ServiceConfig;
 
-use self::{body::ClientBody, rejection::ClientRejection};
+use rejection::ClientRejection;
+use rules::ClientBody;
 
 /// The scopes that each kind of request needs one of.
 const READ: &[&str] = &[

@@ -3,7 +3,10 @@
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use serde_json::json;
 
-use crate::uaa::{answer::json_answer_with, caller::Denied, scim::RefusedQuery};
+use crate::uaa::{
+    caller::{Denied, json_answer_with},
+    scim::RefusedQuery,
+};
 
 /// Why a request about clients is refused.
 #[derive(Debug, thiserror::Error)]

@@ -1,14 +1,20 @@
 //! The rules for registering a client (`spec/contracts/platform-apis.md`, "Clients").
+//!
+//! How a request changes a client.
+//!
+//! A client as it is sent.
 
 use std::collections::BTreeSet;
 
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Map, Value};
 use url::Url;
 
 use super::{ADMIN, ClientRejection};
 use crate::uaa::{
-    answer::joined,
-    caller::Caller,
-    directory::{Directory, Grant, NOTHING, Registration},
+    caller::{Caller, joined},
+    directory::{Directory, Grant, NOTHING, Registration, StoredSecret, now},
 };
 
 const RESERVED: &str = "uaa";
@@ -167,4 +173,159 @@ fn check_secret(client: &Registration, mode: Mode) -> Result<(), ClientRejection
 
 fn invalid(text: String) -> ClientRejection {
     ClientRejection::Invalid(text)
+}
+
+pub(super) fn created(
+    directory: &Directory,
+    caller: &Caller,
+    body: ClientBody,
+) -> Result<Registration, ClientRejection> {
+    let id = body.id().to_owned();
+    let secret = body
+        .client_secret
+        .filter(|secret| !secret.expose_secret().is_empty());
+    let mut client = Registration {
+        id: id.clone(),
+        secrets: secret.into_iter().map(StoredSecret::from).collect(),
+        scopes: body.scope,
+        grants: grants(&body.authorized_grant_types)?,
+        redirect_uris: body.redirect_uri,
+        autoapprove: body.autoapprove,
+        authorities: body.authorities,
+        access_token_validity: body.access_token_validity,
+        refresh_token_validity: body.refresh_token_validity,
+        additional: Map::new(),
+        last_modified: now(),
+    };
+    merge(&mut client.additional, body.additional);
+    let client = check(client, Mode::Create, caller, directory)?;
+    if directory.clients.contains_key(&id) {
+        return Err(ClientRejection::Exists(id));
+    }
+    Ok(client)
+}
+
+/// A client after an update. Missing or empty members stay unchanged; so does the secret.
+pub(super) fn updated(
+    directory: &Directory,
+    caller: &Caller,
+    body: ClientBody,
+) -> Result<Registration, ClientRejection> {
+    let mut client = known(directory, body.id())?.clone();
+    if !body.scope.is_empty() {
+        client.scopes = body.scope;
+    }
+    if !body.authorized_grant_types.is_empty() {
+        client.grants = grants(&body.authorized_grant_types)?;
+    }
+    if !body.redirect_uri.is_empty() {
+        client.redirect_uris = body.redirect_uri;
+    }
+    if !body.authorities.is_empty() {
+        client.authorities = body.authorities;
+    }
+    client.autoapprove = body.autoapprove.or(client.autoapprove);
+    client.access_token_validity = body.access_token_validity.or(client.access_token_validity);
+    client.refresh_token_validity = body
+        .refresh_token_validity
+        .or(client.refresh_token_validity);
+    merge(&mut client.additional, body.additional);
+    client.last_modified = now();
+    check(client, Mode::Modify, caller, directory)
+}
+
+pub(super) fn known<'a>(
+    directory: &'a Directory,
+    id: &str,
+) -> Result<&'a Registration, ClientRejection> {
+    let client = directory.clients.get(id);
+    client.ok_or_else(|| ClientRejection::NotFound(id.to_owned()))
+}
+
+/// A member that is null is removed; `allowpublic` is removed when it is false.
+fn merge(additional: &mut Map<String, Value>, sent: Map<String, Value>) {
+    for (name, value) in sent {
+        let is_off = name == "allowpublic" && (value == false || value == "false");
+        if value.is_null() || is_off {
+            additional.shift_remove(&name);
+        } else {
+            additional.insert(name, value);
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ClientBody {
+    pub(super) client_id: Option<String>,
+    pub(super) client_secret: Option<SecretString>,
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) scope: BTreeSet<String>,
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) authorized_grant_types: BTreeSet<String>,
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) redirect_uri: BTreeSet<String>,
+    #[serde(default, deserialize_with = "approvals")]
+    pub(super) autoapprove: Option<BTreeSet<String>>,
+    #[serde(default, deserialize_with = "texts")]
+    pub(super) authorities: BTreeSet<String>,
+    pub(super) access_token_validity: Option<i64>,
+    pub(super) refresh_token_validity: Option<i64>,
+    /// Taken and not looked at: a UAA finds out by itself whom a token is for, and when a client was modified.
+    #[serde(rename = "resource_ids")]
+    _resource_ids: Option<Value>,
+    #[serde(rename = "lastModified")]
+    _last_modified: Option<Value>,
+    #[serde(rename = "approvals_deleted")]
+    _approvals_deleted: Option<Value>,
+    #[serde(flatten)]
+    pub(super) additional: Map<String, Value>,
+}
+
+impl ClientBody {
+    pub(super) fn id(&self) -> &str {
+        self.client_id.as_deref().unwrap_or_default()
+    }
+}
+
+pub(super) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ClientRejection> {
+    serde_json::from_slice(body).map_err(|_| ClientRejection::Unreadable)
+}
+
+/// A list, a text with commas, or nothing.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        List(BTreeSet<String>),
+        Row(String),
+    }
+    Ok(match Option::deserialize(deserializer)? {
+        None => BTreeSet::new(),
+        Some(Texts::List(list)) => list,
+        Some(Texts::Row(row)) => row
+            .split(',')
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    })
+}
+
+/// The scopes that a user need not approve of: a list, or `true` for all.
+fn approvals<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeSet<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Approvals {
+        All(bool),
+        List(BTreeSet<String>),
+        One(String),
+    }
+    let approvals: Option<Approvals> = Option::deserialize(deserializer)?;
+    Ok(approvals.map(|approvals| match approvals {
+        Approvals::All(all) => BTreeSet::from([all.to_string()]),
+        Approvals::List(list) => list,
+        Approvals::One(one) => BTreeSet::from([one]),
+    }))
 }

@@ -8,11 +8,13 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ADMIN, ClientRejection, SECRET, body::parsed, change::known};
+use super::{
+    ADMIN, ClientRejection, SECRET,
+    rules::{known, parsed},
+};
 use crate::uaa::{
     Uaa,
-    answer::json_answer,
-    caller::Caller,
+    caller::{Caller, json_answer},
     directory::{Registration, now},
 };
 
@@ -24,7 +26,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     );
 }
 
-/// A change of secrets as it is sent.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SecretChange {

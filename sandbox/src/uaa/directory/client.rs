@@ -1,12 +1,17 @@
 //! The clients of a UAA.
+//!
+//! Ways to ask for a token.
+//!
+//! Secrets as a UAA keeps them.
 
 use std::collections::BTreeSet;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use subtle::ConstantTimeEq;
 
-use super::{Account, Grant, now, secret::StoredSecret};
+use super::{Account, now};
 
 /// The scope and the authority of a client that has none.
 pub(in crate::uaa) const NOTHING: &str = "uaa.none";
@@ -21,7 +26,6 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its scopes for users; a segment may be `*`.
     pub scopes: BTreeSet<String>,
-    /// Its own authorities.
     pub authorities: BTreeSet<String>,
 }
 
@@ -122,6 +126,95 @@ fn covers(scope: &str, group: &str) -> bool {
     }
 }
 
+/// A way to ask for a token (RFC 6749, and what UAA adds to it). A client is registered for some of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    ClientCredentials,
+    /// For a user whose password the client was given.
+    Password,
+    /// With a refresh token of an earlier answer.
+    RefreshToken,
+    AuthorizationCode,
+    /// For a user, straight into the browser.
+    Implicit,
+    UserToken,
+    /// With a JWT of another issuer (RFC 7523).
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:jwt-bearer")]
+    JwtBearer,
+    /// With a SAML assertion (RFC 7522).
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:saml2-bearer")]
+    Saml2Bearer,
+    /// With a token of another issuer (RFC 8693).
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:token-exchange")]
+    TokenExchange,
+}
+
+impl Grant {
+    pub(in crate::uaa) const ALL: [Self; 9] = [
+        Self::Implicit,
+        Self::Password,
+        Self::ClientCredentials,
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::UserToken,
+        Self::Saml2Bearer,
+        Self::JwtBearer,
+        Self::TokenExchange,
+    ];
+
+    pub(in crate::uaa) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|grant| grant.name() == name)
+    }
+
+    /// Its name as `grant_type`.
+    pub(in crate::uaa) const fn name(self) -> &'static str {
+        match self {
+            Self::ClientCredentials => "client_credentials",
+            Self::Password => "password",
+            Self::RefreshToken => "refresh_token",
+            Self::AuthorizationCode => "authorization_code",
+            Self::Implicit => "implicit",
+            Self::UserToken => "user_token",
+            Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            Self::Saml2Bearer => "urn:ietf:params:oauth:grant-type:saml2-bearer",
+            Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
+        }
+    }
+}
+
+/// The secret of a client, the password of a user, or the private part of a key.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(in crate::uaa) struct StoredSecret(#[serde(serialize_with = "for_the_store")] SecretString);
+
+impl StoredSecret {
+    /// Whether this is the secret. Takes the same time for every wrong one of the same length.
+    pub(in crate::uaa) fn is(&self, given: &str) -> bool {
+        let kept = self.0.expose_secret().as_bytes();
+        kept.ct_eq(given.as_bytes()).into()
+    }
+
+    pub(in crate::uaa) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    pub(in crate::uaa) fn handed_on(&self) -> SecretString {
+        self.0.clone()
+    }
+}
+
+impl From<SecretString> for StoredSecret {
+    fn from(secret: SecretString) -> Self {
+        Self(secret)
+    }
+}
+
+/// The store's folder and file are for the owner alone, and a sandbox that starts again must know its secrets.
+fn for_the_store<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose_secret())
+}
+
 #[cfg(test)]
 mod tests {
     use super::covers;
@@ -132,5 +225,20 @@ mod tests {
         assert!(covers("openid", "openid"));
         assert!(!covers("bosh.*", "bosh.teams.odb.admin"));
         assert!(!covers("bosh.teams.*.admin", "bosh.teams.odb.read"));
+    }
+}
+
+#[cfg(test)]
+mod grant_tests {
+    use serde_json::json;
+
+    use super::Grant;
+
+    #[test]
+    fn a_grant_has_the_same_name_in_a_request_and_in_the_store() {
+        for grant in Grant::ALL {
+            assert_eq!(json!(grant), grant.name());
+            assert_eq!(Grant::named(grant.name()), Some(grant));
+        }
     }
 }

@@ -1,21 +1,18 @@
 //! The clients and users of a UAA.
 
 mod client;
-mod grant;
-mod lockout;
-mod secret;
 mod user;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 pub use client::Client;
-pub use grant::Grant;
+pub use client::Grant;
 pub use user::{DEFAULT_GROUPS, User};
 
+pub(super) use client::StoredSecret;
 pub(super) use client::{NOTHING, Registration};
-pub(super) use lockout::Lockout;
-pub(super) use secret::StoredSecret;
+pub(super) use user::Lockout;
 pub(super) use user::{Account, Group, OWN_ORIGIN};
 
 use super::TableNames;
@@ -74,7 +71,6 @@ impl Directory {
         }
     }
 
-    /// The client with this id, if the secret is its own.
     pub(super) fn client(&self, id: &str, secret: &str) -> Option<&Registration> {
         self.clients
             .get(id)

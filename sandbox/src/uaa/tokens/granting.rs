@@ -1,18 +1,24 @@
 //! The grants of a client (`spec/contracts/platform-apis.md`, "Token endpoint").
+//!
+//! `/oauth/token` (`spec/contracts/platform-apis.md`, "Token endpoint").
 
 use std::collections::BTreeSet;
 
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header,
+    web::{self, Bytes, Data, ServiceConfig},
+};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    claims::{Claims, token_id},
-    client_authentication::{AuthenticatedClient, Form},
-    rejection::Rejection,
-    validation::{InvalidToken, Purpose},
+    claims::{Claims, InvalidToken, Purpose, token_id},
+    client_authentication::{AuthenticatedClient, Form, Rejection, authenticated},
 };
 use crate::uaa::{
-    RefreshTokens, Uaa,
+    Uaa,
+    caller::JSON,
     directory::{Account, Grant, Registration},
 };
 
@@ -135,13 +141,9 @@ impl Uaa {
         } else {
             asked
         };
-        let refresh = match self.refresh_tokens() {
-            RefreshTokens::Kept => Refresh::Same(token.to_owned()),
-            RefreshTokens::Rotated => Refresh::New,
-        };
         Ok(Granted {
             access: Claims::for_user(self.url(), client, &user, scopes, self.lives()),
-            refresh,
+            refresh: Refresh::Same(token.to_owned()),
         })
     }
 
@@ -226,5 +228,58 @@ fn narrowed(allowed: &BTreeSet<String>, form: &Form) -> Result<BTreeSet<String>,
             asked: refused.clone(),
             allowed: allowed.clone(),
         }),
+    }
+}
+
+pub(in crate::uaa) fn routes(app: &mut ServiceConfig) {
+    app.service(
+        web::resource("/oauth/token")
+            .route(web::post().to(token))
+            .route(web::get().to(token))
+            .route(web::route().to(unsupported)),
+    );
+}
+
+async fn unsupported(request: HttpRequest) -> Result<HttpResponse, Rejection> {
+    Err(Rejection::MethodNotAllowed(request.method().to_string()))
+}
+
+async fn token(
+    uaa: Data<Uaa>,
+    request: HttpRequest,
+    body: Bytes,
+) -> Result<HttpResponse, Rejection> {
+    let form = Form::of(&request, &body);
+    let client = authenticated(&uaa.directory(), &request, &form)?;
+    let granted = match grant(&client, &form)? {
+        Grant::ClientCredentials => uaa.for_client(&client, &form)?,
+        Grant::Password => uaa.for_password(&client, &form)?,
+        Grant::RefreshToken => uaa.for_refresh_token(&client, &form)?,
+        // They need a browser or another issuer, of which a sandbox has none.
+        Grant::AuthorizationCode => return Err(Rejection::BadCode),
+        other @ (Grant::Implicit
+        | Grant::UserToken
+        | Grant::JwtBearer
+        | Grant::Saml2Bearer
+        | Grant::TokenExchange) => return Err(Rejection::GrantUnknown(other.name().to_owned())),
+    };
+    let answer = uaa.answer(&client, granted)?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::PRAGMA, "no-cache"))
+        .insert_header((header::CONTENT_TYPE, JSON))
+        .json(answer))
+}
+
+fn grant(client: &AuthenticatedClient, form: &Form) -> Result<Grant, Rejection> {
+    let name = form
+        .get("grant_type")
+        .filter(|name| !name.is_empty())
+        .ok_or(Rejection::GrantMissing)?;
+    let grant = Grant::named(name).ok_or_else(|| Rejection::GrantUnknown(name.to_owned()))?;
+    if client.client.grants.contains(&grant) {
+        Ok(grant)
+    } else {
+        Err(Rejection::GrantNotRegistered(grant.name()))
     }
 }

@@ -12,10 +12,8 @@ use crate::{
     uaa::TableNames,
 };
 
-/// Which tokens are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tokens {
-    /// All that were given out.
     All,
     /// Those of one client, for itself or for its users.
     OfClient(String),

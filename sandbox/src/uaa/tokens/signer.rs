@@ -60,7 +60,6 @@ impl Signer {
         Self::new(uaa_url, id, &pair, private_pem)
     }
 
-    /// The signer whose key was kept.
     pub(in crate::uaa) fn kept(
         uaa_url: &str,
         id: String,
@@ -96,12 +95,16 @@ impl Signer {
             public_pem: pem("PUBLIC KEY", public.as_ref()),
             modulus: parameters.n,
             exponent: parameters.e,
-            key_set_url: key_set_url(uaa_url),
+            key_set_url: format!("{uaa_url}/token_keys"),
         })
     }
 
     pub fn sign(&self, claims: &impl Serialize) -> Result<String, SignerError> {
-        let header = header(Algorithm::RS256, &self.id, &self.key_set_url);
+        let header = Header {
+            jku: Some(self.key_set_url.clone()),
+            kid: Some(self.id.clone()),
+            ..Header::new(Algorithm::RS256)
+        };
         encode(&header, claims, &self.key).map_err(SignerError::Sign)
     }
 
@@ -121,54 +124,6 @@ impl Signer {
             "kty": "RSA", "e": self.exponent, "use": "sig", "kid": self.id, "alg": "RS256",
             "value": self.public_pem, "n": self.modulus,
         })
-    }
-}
-
-/// Signs tokens with a secret (HS256), which their verifiers need too.
-pub(in crate::uaa) struct SharedSecret {
-    id: String,
-    key: EncodingKey,
-    secret: SecretString,
-    key_set_url: String,
-}
-
-impl SharedSecret {
-    pub(in crate::uaa) fn new(uaa_url: &str, id: String, secret: SecretString) -> Self {
-        Self {
-            id,
-            key: EncodingKey::from_secret(secret.expose_secret().as_bytes()),
-            secret,
-            key_set_url: key_set_url(uaa_url),
-        }
-    }
-
-    pub(in crate::uaa) fn sign(&self, claims: &impl Serialize) -> Result<String, SignerError> {
-        let header = header(Algorithm::HS256, &self.id, &self.key_set_url);
-        encode(&header, claims, &self.key).map_err(SignerError::Sign)
-    }
-
-    pub(in crate::uaa) fn secret(&self) -> &SecretString {
-        &self.secret
-    }
-
-    /// The secret itself, for callers who may see it.
-    pub(in crate::uaa) fn jwk(&self) -> Value {
-        json!({
-            "kty": "MAC", "use": "sig", "kid": self.id, "alg": "HS256",
-            "value": self.secret.expose_secret(),
-        })
-    }
-}
-
-fn key_set_url(uaa_url: &str) -> String {
-    format!("{uaa_url}/token_keys")
-}
-
-fn header(algorithm: Algorithm, key_id: &str, key_set_url: &str) -> Header {
-    Header {
-        jku: Some(key_set_url.to_owned()),
-        kid: Some(key_id.to_owned()),
-        ..Header::new(algorithm)
     }
 }
 

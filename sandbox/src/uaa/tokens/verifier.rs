@@ -18,7 +18,6 @@ pub struct TokenVerifier {
     revocations: Option<Arc<Revocations>>,
 }
 
-/// Where the keys come from.
 #[derive(Clone)]
 enum Keys {
     /// One key, that of a configuration: the Director's way.
@@ -81,7 +80,6 @@ impl TokenVerifier {
         })
     }
 
-    /// A verifier that keeps to this key of a UAA.
     pub(in crate::uaa) fn configured(key: Arc<Key>, revocations: Arc<Revocations>) -> Self {
         Self {
             keys: Keys::ConfiguredOf(key),
@@ -188,24 +186,13 @@ pub(in crate::uaa) struct VerifyingKey {
 impl VerifyingKey {
     pub(super) fn from_rsa_public_pem(pem: &str) -> Result<Self, InvalidKey> {
         let key = DecodingKey::from_rsa_pem(pem.as_bytes()).map_err(InvalidKey)?;
-        Ok(Self::new(key, Algorithm::RS256))
-    }
-
-    pub(super) fn from_shared_secret(secret: &str) -> Self {
-        Self::new(
-            DecodingKey::from_secret(secret.as_bytes()),
-            Algorithm::HS256,
-        )
-    }
-
-    fn new(key: DecodingKey, algorithm: Algorithm) -> Self {
-        let mut alive = Validation::new(algorithm);
+        let mut alive = Validation::new(Algorithm::RS256);
         alive.leeway = 0;
         alive.validate_aud = false;
         alive.set_required_spec_claims(&["exp"]);
         let mut signed = alive.clone();
         signed.validate_exp = false;
-        Self { key, alive, signed }
+        Ok(Self { key, alive, signed })
     }
 
     fn claims<C: DeserializeOwned + Clone>(

@@ -16,8 +16,7 @@ use uuid::Uuid;
 use super::{CREATE, READ, UserRejection, WRITE, parsed, shown};
 use crate::uaa::{
     Uaa,
-    answer::{json_answer, json_answer_with},
-    caller::Caller,
+    caller::{Caller, json_answer, json_answer_with},
     directory::{Account, Directory, OWN_ORIGIN},
     scim::{ItemsPerPage, Kind, ListQuery},
 };
@@ -64,7 +63,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     );
 }
 
-/// A user as it is sent.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct UserBody {

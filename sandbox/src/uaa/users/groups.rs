@@ -11,8 +11,7 @@ use uuid::Uuid;
 use super::{READ, UserRejection, WRITE, accounts::known, parsed, shown};
 use crate::uaa::{
     Uaa,
-    answer::{json_answer, json_answer_with},
-    caller::Caller,
+    caller::{Caller, json_answer, json_answer_with},
     directory::{Directory, Group},
     scim::{ItemsPerPage, Kind, ListQuery},
 };

@@ -6,18 +6,17 @@
 //! | `accounts` | create, read, update, delete, list users |
 //! | `status` | passwords, locks |
 //! | `groups` | groups and their members |
-//! | `shown`, `rejection` | the form of users, groups and errors |
+//! | `shown` | the form of users, groups and errors |
 
 mod accounts;
 mod groups;
-mod rejection;
 mod shown;
 mod status;
 
 use actix_web::web::ServiceConfig;
 use serde::de::DeserializeOwned;
 
-use self::rejection::UserRejection;
+use shown::UserRejection;
 
 /// The scopes that each kind of request needs one of.
 const READ: &[&str] = &["scim.read", "zones.uaa.admin", "uaa.admin"];

@@ -9,7 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{UserRejection, accounts::known, parsed};
-use crate::uaa::{Uaa, answer::json_answer, caller::Caller, directory::now};
+use crate::uaa::{
+    Uaa,
+    caller::{Caller, json_answer},
+    directory::now,
+};
 
 const PASSWORD: &[&str] = &["password.write", "uaa.admin"];
 /// Those who may set a password without knowing the old one.

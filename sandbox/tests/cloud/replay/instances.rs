@@ -174,19 +174,20 @@ async fn a_service_is_found_ordered_shown_changed_and_deleted() {
 #[tokio::test]
 async fn an_upgrade_is_ordered_by_the_version_of_the_plan() {
     let (platform, broker, _, mut user) = marketplace().await;
+    let admin = &platform.admin;
     platform.instance("small", "db").await;
     let mut catalog = catalog();
     catalog["services"][0]["plans"][0]["maintenance_info"]["version"] = json!("1.3.0");
     broker.answers(Route::Catalog, 200, catalog);
-    let found = platform.admin.get("/v3/service_brokers").await;
+    let found = admin.get("/v3/service_brokers").await;
     let path = format!(
         "/v3/service_brokers/{}",
         found.body["resources"][0]["guid"].as_str().unwrap()
     );
     let whole = registration(&broker);
     let again = json!({"authentication": whole["authentication"], "url": whole["url"]});
-    let answer = platform.admin.patch(&path, &again).await;
-    platform.admin.completed(&answer).await;
+    let answer = admin.patch(&path, &again).await;
+    admin.completed(&answer).await;
 
     user.plays(
         "cf upgrade-service db -f",

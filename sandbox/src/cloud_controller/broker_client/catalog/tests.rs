@@ -13,7 +13,6 @@ fn problems_beside(catalog: &Value, registered: &[RegisteredService]) -> String 
         .unwrap_or_default()
 }
 
-/// A catalog with one plan, whose members are these.
 fn with_plan(members: &Value) -> Value {
     let mut plan = json!({"id": "a", "name": "small", "description": "x"});
     for (key, value) in members.as_object().unwrap() {
@@ -60,7 +59,7 @@ fn every_finding_is_reported_at_once_by_service_and_plan() {
       Plan small
         Plan description may not have more than 10000 characters
         Schemas
-          Schema service_instance.create.parameters is not valid. Must conform to JSON Schema Draft 04 (experimental support for later versions): The property '#/properties' of type boolean did not match the following type: object in schema http://json-schema.org/draft-04/schema#
+          Schema service_instance.create.parameters is not valid. Must conform to JSON Schema Draft 04 (experimental support for later versions): The property '#/properties' is wrong: true is not of type "object" in schema http://json-schema.org/draft-04/schema#
     Service service-2
       Service dashboard client secret is required
       Service dashboard client redirect_uri is required

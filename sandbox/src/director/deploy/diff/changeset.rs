@@ -94,7 +94,6 @@ fn lists(old: (&[Value], &[Value]), new: (&[Value], &[Value]), depth: usize) -> 
     lines
 }
 
-/// By which key items are known again, if all of them have it.
 fn known_by<'a>(mut items: impl Iterator<Item = &'a Item<'a>> + Clone) -> Option<&'static str> {
     let has = |key: &'static str| {
         move |item: &Item<'_>| {

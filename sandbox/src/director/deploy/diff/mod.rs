@@ -5,23 +5,23 @@
 //! | [`changeset`] | compares two documents, section by section |
 //! | [`lines`] | the lines of a diff, and their order |
 //! | [`psych`] | writes values as the YAML that a real Director writes |
-//! | [`redaction`] | hides the values of properties |
+//! | [`lines`] | hides the values of properties |
 
 mod changeset;
 mod lines;
 mod psych;
-mod redaction;
 
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value, json};
 
-pub(in crate::director) use self::lines::DiffLine;
-use self::{changeset::compare, redaction::redacted};
 use super::uploads::{release_version, stemcell_version};
 use crate::director::{
     Director, configs::Config, deployments::NameVersion, ids::ConfigId, tasks::TaskFailure,
 };
+use changeset::compare;
+use lines::redacted;
 
+pub(in crate::director) use self::lines::DiffLine;
 /// A manifest with the cloud configs that it is deployed with.
 pub(in crate::director) struct ManifestVersion {
     pub(in crate::director) document: Map<String, Value>,
