@@ -4,13 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text cannot be an id of a service instance, binding, offering or plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidId {
-    /// Ids are non-empty (Open Service Broker API 2.17, "Types").
     #[error("an id must not be empty")]
     Empty,
-    /// Longer than 128 characters.
     #[error("an id has at most {MAX_ID_LENGTH} characters")]
     TooLong,
     /// Holds something that cannot travel into deployment names, config names and paths.
@@ -35,18 +32,32 @@ fn check(id: &str) -> Result<(), InvalidId> {
     }
 }
 
-macro_rules! travelling_id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
+macro_rules! id {
+    ($(#[$attribute:meta])* $name:ident) => {
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        $(#[$attribute])*
         pub struct $name(String);
 
         impl $name {
-            /// The id in its wire format.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// An id that the platform chooses, and that is checked.
+macro_rules! platform_id {
+    ($name:ident) => {
+        id! {
+            #[serde(try_from = "String", into = "String")]
+            $name
         }
 
         impl TryFrom<String> for $name {
@@ -62,37 +73,16 @@ macro_rules! travelling_id {
                 id.0
             }
         }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
     };
 }
 
-travelling_id! {
-    /// Names a service instance. The platform chooses it (Open Service Broker API 2.17, "Provisioning").
-    InstanceId
-}
-
-travelling_id! {
-    /// Names a service binding. The platform chooses it (Open Service Broker API 2.17, "Binding").
-    BindingId
-}
-
-macro_rules! catalog_id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
-
-        impl $name {
-            /// The id as the catalog has it.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
+/// A word of the operator's, or of the broker's own.
+macro_rules! own_id {
+    ($(#[$attribute:meta])* $name:ident) => {
+        id! {
+            $(#[$attribute])*
+            #[serde(transparent)]
+            $name
         }
 
         impl From<String> for $name {
@@ -100,23 +90,23 @@ macro_rules! catalog_id {
                 Self(id)
             }
         }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
     };
 }
 
-catalog_id! {
-    /// Names the service offering. The operator chooses it in `service_catalog.id`.
-    OfferingId
+platform_id!(InstanceId);
+platform_id!(BindingId);
+own_id!(OfferingId);
+own_id!(PlanId);
+
+own_id! {
+    /// The target of a plan, or of all plans together: a digest that changes when the plan, releases, stemcells or the
+    /// adapter change.
+    Target
 }
 
-catalog_id! {
-    /// Names a plan. The operator chooses it in `service_catalog.plans[].plan_id`.
-    PlanId
+id! {
+    #[serde(transparent)]
+    RequestId
 }
 
 impl PlanId {
@@ -125,32 +115,14 @@ impl PlanId {
         Self(String::new())
     }
 
-    /// Whether it names a plan.
     pub fn is_known(&self) -> bool {
         !self.0.is_empty()
     }
 }
 
-/// The id of a request in the log and for platform users: a UUID of the broker's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RequestId(String);
-
 impl RequestId {
-    /// A new id, unlike any other.
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4().to_string())
-    }
-
-    /// The id as it is quoted.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -8,6 +8,11 @@
 //! | [`kind`] | the kinds of operations |
 //! | [`code`] | the error codes |
 
+#![expect(
+    missing_docs,
+    reason = "a name says what it is; a comment says what a name cannot"
+)]
+
 pub mod code;
 pub mod ids;
 pub mod kind;

@@ -10,15 +10,11 @@ use crate::ids::{InstanceId, PlanId};
 /// The changes that an upgrade of a service instance would make. Computing them changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DryRun {
-    /// The service instance.
     pub service_instance_id: InstanceId,
-    /// The plan that the upgrade would be to.
     pub plan_id: PlanId,
     /// Whether an upgrade would change something. Also true if the state of the instance is unknown.
     pub needs_deploy: bool,
-    /// The changes by kind.
     pub changes: Changes,
-    /// The effect on VMs.
     pub risks: Risks,
 }
 
@@ -27,60 +23,40 @@ pub struct DryRun {
 #[serde(transparent)]
 pub struct Changes(BTreeMap<ChangeKind, Vec<PlannedChange>>);
 
-/// The subject of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// Releases and their versions.
     Releases,
-    /// Stemcells, and which groups use them.
     Stemcells,
-    /// Instance groups: that they are, VM types, disks, numbers of instances.
     InstanceGroups,
-    /// Networks and availability zones.
     Networks,
-    /// Jobs and their sources.
     Jobs,
-    /// Properties of jobs, and the environment of VMs.
     Properties,
-    /// Secrets that the manifest refers to.
     Secrets,
-    /// BOSH configs of the instance.
     Configs,
-    /// The UAA client of the instance.
     Client,
-    /// How a deployment proceeds.
     Update,
-    /// Groups that run errands.
     Errands,
-    /// Everything else.
     Other,
 }
 
-/// One change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedChange {
     /// Where, such as `instance_groups[redis-server].vm_type`.
     pub path: String,
-    /// The sort of the change.
     pub change: ChangeSort,
-    /// The current value. Left out for maps and lists, and for possible secrets.
+    /// Both values are left out for maps and lists, and for possible secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Value>,
-    /// The new value. Left out likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Value>,
 }
 
-/// The sort of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeSort {
-    /// It is new.
     Added,
-    /// It goes.
     Removed,
-    /// It becomes something else.
     Changed,
 }
 
@@ -92,22 +68,18 @@ pub struct Risks {
     pub recreates_vms: Vec<String>,
     /// The groups whose jobs are, or may be, restarted: a different release, job or property.
     pub restarts_jobs: Vec<String>,
-    /// The groups that lose instances or are removed.
     pub deletes_instances: Vec<String>,
 }
 
 impl Changes {
-    /// Notes a change.
     pub fn add(&mut self, kind: ChangeKind, change: PlannedChange) {
         self.0.entry(kind).or_default().push(change);
     }
 
-    /// Nothing would change.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The kinds of change that occur, each with its changes.
     pub fn kinds(&self) -> impl Iterator<Item = (ChangeKind, &[PlannedChange])> {
         self.0
             .iter()
@@ -116,16 +88,12 @@ impl Changes {
 }
 
 impl Risks {
-    /// Nothing is done to VMs.
     pub fn are_none(&self) -> bool {
-        self.recreates_vms.is_empty()
-            && self.restarts_jobs.is_empty()
-            && self.deletes_instances.is_empty()
+        *self == Self::default()
     }
 }
 
 impl PlannedChange {
-    /// A change of which only the path is shown.
     pub fn hidden(path: String, change: ChangeSort) -> Self {
         Self {
             path,
@@ -138,20 +106,11 @@ impl PlannedChange {
 
 impl fmt::Display for ChangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Releases => "releases",
-            Self::Stemcells => "stemcells",
-            Self::InstanceGroups => "instance groups",
-            Self::Networks => "networks",
-            Self::Jobs => "jobs",
-            Self::Properties => "properties",
-            Self::Secrets => "secrets",
-            Self::Configs => "configs",
-            Self::Client => "UAA client",
-            Self::Update => "update",
-            Self::Errands => "errands",
-            Self::Other => "other",
-        })
+        match self {
+            Self::InstanceGroups => f.write_str("instance groups"),
+            Self::Client => f.write_str("UAA client"),
+            other => other.serialize(f),
+        }
     }
 }
 

@@ -1,17 +1,15 @@
-//! `GET /mgmt/v1/service_instances` and `GET /mgmt/v1/service_instances/{id}`.
-
-use std::fmt;
+//! Lists: `/mgmt/v1/service_instances` and `/mgmt/v1/orphan_deployments`; `/mgmt/service_instances`,
+//! `/mgmt/orphan_deployments` and `/mgmt/metrics` as the Go broker has them (`spec/contracts/broker-behaviour.md` §6).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ids::{InstanceId, PlanId, RequestId},
+    ids::{InstanceId, PlanId, RequestId, Target},
     kind::OperationKind,
 };
 
-/// All service instances of the platform that match the request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inventory {
     /// One entry each, in the order of the platform.
@@ -24,7 +22,6 @@ pub struct Inventory {
 /// The inventory entry of a service instance. Absent values are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InventoryEntry {
-    /// The service instance.
     pub service_instance_id: InstanceId,
     /// The plan that the platform takes it to be on, by its id in the catalog. Of an instance that only the Director
     /// knows it is the operation record's.
@@ -33,82 +30,57 @@ pub struct InventoryEntry {
     /// The plan's name, as long as the catalog has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_name: Option<String>,
-    /// The space that the instance is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_guid: Option<String>,
-    /// The space's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_name: Option<String>,
-    /// The organization of the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_guid: Option<String>,
-    /// The organization's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization_name: Option<String>,
-    /// The platform's last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_operation: Option<PlatformOperation>,
-    /// Whether the Director has its deployment.
     pub deployment: DeploymentPresence,
-    /// The owner of its operation record.
     pub owner: Owner,
-    /// The broker's last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<InventoryOperation>,
-    /// The last create, update or upgrade that has succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,
-    /// When the last recreation that has succeeded began: every VM is younger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recreated: Option<Timestamp>,
-    /// Whether the deployment matches the current definition of its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_date: Option<bool>,
 }
 
-/// The platform's last operation on an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformOperation {
-    /// What.
     pub kind: PlatformOperationKind,
-    /// How far it is.
     pub state: PlatformOperationState,
 }
 
-/// The kind of a platform's operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlatformOperationKind {
-    /// It was ordered.
     Create,
-    /// It was changed.
     Update,
-    /// It was given up.
     Delete,
-    /// Something that this broker does not know.
     #[serde(untagged)]
     Other(String),
 }
 
-/// The state of a platform operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlatformOperationState {
     /// The platform has not called the broker yet, or the broker has not answered.
     Initial,
-    /// The broker is at it.
     #[serde(rename = "in progress")]
     InProgress,
-    /// It ended well.
     Succeeded,
-    /// It failed.
     Failed,
-    /// Something that this broker does not know.
     #[serde(untagged)]
     Other(String),
 }
 
-/// Whether the Director has the deployment of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeploymentPresence {
@@ -118,24 +90,17 @@ pub enum DeploymentPresence {
     Absent,
 }
 
-/// The owner of an instance's operation record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// One of this broker's offering.
     ThisBroker,
-    /// One of another offering.
     AnotherBroker,
-    /// None, or one that cannot be read.
     Unknown,
 }
 
-/// A recorded operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InventoryOperation {
-    /// The kind.
     pub kind: OperationKind,
-    /// How far it is.
     pub state: OperationState,
     /// When it began; unknown in records of older brokers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +108,6 @@ pub struct InventoryOperation {
     /// The request that began it, for the log. Unknown without an operation record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// How far it is, or how it ended, in the platform user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// While the operation is in progress: the answer of `PATCH /mgmt/service_instances/{id}`, for polling.
@@ -151,51 +115,92 @@ pub struct InventoryOperation {
     pub token: Option<Map<String, Value>>,
 }
 
-/// How far an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationState {
-    /// It is in progress.
     #[serde(rename = "in progress")]
     InProgress,
-    /// All is as ordered.
     Succeeded,
-    /// It is not.
     Failed,
 }
 
-/// What was deployed, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deployed {
-    /// The plan's target at that time.
     pub target: Target,
-    /// When it was done, or last found to be as it should be.
     pub at: Timestamp,
 }
 
-/// The target of a plan, or of all plans together: a digest that changes when the plan, releases, stemcells or the
-/// adapter change.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Target(String);
-
-impl Target {
-    /// The word.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+/// A deployment without a service instance in the platform. Absent values are unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrphanDeployment {
+    pub deployment_name: String,
+    pub service_instance_id: InstanceId,
+    /// Its owner: this broker, or none. Deployments of other brokers are not listed.
+    pub owner: Owner,
+    pub reason: OrphanReason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_seconds: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_operation: Option<OrphanOperation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<PlanId>,
 }
 
-impl From<String> for Target {
-    fn from(digest: String) -> Self {
-        Self(digest)
-    }
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrphanOperation {
+    /// The kind of that operation. Without an operation record it may be unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<OperationKind>,
+    pub state: OperationState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrphanReason {
+    PurgedInPlatform,
+    /// Its creation failed, and the platform does not have it.
+    CreateFailed,
+    /// Its deletion failed, and the platform does not have it.
+    DeleteFailed,
+    BeingDeleted,
+    /// The platform knows no plan of the offering: perhaps it is no orphan at all.
+    OfferingUnknownToPlatform,
+    /// There is no record.
+    Unknown,
+}
+
+/// An entry of the Go broker's list of instances, which is `null` if there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedInstance {
+    pub service_instance_id: InstanceId,
+    pub plan_id: PlanId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_guid: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedOrphan {
+    /// The deployment's name, `service-instance_` and the id of the instance that it was.
+    pub deployment_name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceMetric {
+    /// The name of the metric: `/on-demand-broker/SERVICE/…`.
+    pub key: String,
+    /// The value. The remaining quota is negative if more is used than allowed.
+    pub value: i64,
+    pub unit: MetricUnit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricUnit {
+    Count,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `GET /mgmt/v1/service_instances/{id}/operation`: the latest operation on a service instance, with its stages.
+//! One service instance: its latest operation with its stages, and the health of its VMs; the Director behind it.
 
 use std::fmt;
 
@@ -12,18 +12,15 @@ use crate::{
     kind::OperationKind,
 };
 
-/// The latest operation on a service instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationStatus {
-    /// The service instance.
     pub service_instance_id: InstanceId,
     /// The kind of the operation; absent without a record, when the Director's tasks decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<OperationKind>,
-    /// The state.
     pub state: OperationState,
     /// An operator has cancelled it: the broker starts no further steps.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
     /// When it began; unknown in records of older brokers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,26 +28,19 @@ pub struct OperationStatus {
     /// The request that began it, for the log; absent without a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// How far it is, or how it ended, in the platform user's words.
     pub description: String,
-    /// While the operation is in progress: the answer to its request, for polling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Map<String, Value>>,
-    /// Its stages, in order.
     pub stages: Vec<StageStatus>,
 }
 
-/// A stage of an operation, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageStatus {
-    /// The name.
     pub name: StageName,
-    /// How far it is.
     pub state: StageState,
     /// The Director's task that does it, or did; the latest, where it took several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u64>,
-    /// The steps of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepStatus>,
     /// Why it failed, in the Director's words, with likely secrets masked.
@@ -62,46 +52,32 @@ pub struct StageStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum StageName {
-    /// Stops everything that an interrupted operation has started.
     Stop,
-    /// It deploys.
     Deploy,
-    /// It makes new VMs.
     Recreate,
-    /// It runs a lifecycle errand.
     Errand(String),
-    /// It deletes the deployment.
     Delete,
-    /// Removes the residual resources of the deployment.
     CleanUp,
     /// Something that this version does not know.
     Other(String),
 }
 
-/// How far a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageState {
     /// Its turn has not come.
     Waiting,
-    /// It is at work.
     Running,
-    /// It has ended well.
     Done,
-    /// It has ended badly.
     Failed,
 }
 
 /// The steps of a task under one heading of the Director, such as `Updating instance redis-server`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStatus {
-    /// The heading.
     pub stage: String,
-    /// How many steps have ended well.
     pub done: u64,
-    /// The number of steps, as far as the Director has reported it.
     pub total: u64,
-    /// The latest of the steps in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
 }
@@ -146,21 +122,76 @@ impl From<String> for StageName {
 
 impl fmt::Display for StageState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        })
+        self.serialize(f)
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-fn is_false(value: &bool) -> bool {
-    !value
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    pub service_instance_id: InstanceId,
+    pub healthy: bool,
+    pub instances: Vec<InstanceHealth>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceHealth {
+    pub instance_group: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+    pub healthy: bool,
+    /// In BOSH's words, such as `running`, `failing` or `unresponsive agent`; `no vm` where there should be one.
+    pub state: String,
+    pub processes: Vec<ProcessHealth>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessHealth {
+    pub name: String,
+    pub state: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectorAbilities {
+    pub version: String,
+    /// It makes new VMs of instances as `recreate-all-service-instances` needs it.
+    pub can_recreate: bool,
+}
+
+impl DirectorAbilities {
+    /// The abilities of a Director of this version (`spec/contracts/errands.md` §4.1).
+    pub fn of(version: String) -> Self {
+        Self {
+            can_recreate: can_recreate(&version),
+            version,
+        }
+    }
+}
+
+/// The lines that got the needed change have it from a release on; every line after them has it. A version that cannot
+/// be read is older than all.
+fn can_recreate(version: &str) -> bool {
+    match numbers_of(version) {
+        (266, minor, _) => minor >= 15,
+        (267, minor, _) => minor >= 9,
+        (268, 2, patch) => patch >= 2,
+        (268, minor, _) => minor >= 4,
+        (major, _, _) => major > 268,
+    }
+}
+
+/// `277.3.0 (3604d808)`; of the four numbers of the time of stemcells, `1.3262.0.0`, the first says nothing.
+fn numbers_of(version: &str) -> (u64, u64, u64) {
+    let word = version.split_whitespace().next().unwrap_or_default();
+    let core = word.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Option<Vec<u64>> = core.split('.').map(|part| part.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([_, major, minor, patch] | [major, minor, patch]) => (*major, *minor, *patch),
+        Some([major, minor]) => (*major, *minor, 0),
+        Some([major]) => (*major, 0, 0),
+        _ => (0, 0, 0),
+    }
 }
 
 #[cfg(test)]
@@ -194,5 +225,36 @@ mod tests {
             StageName::Errand("cleanup-data".to_owned())
         );
         assert_eq!(serde_json::to_value(&read).unwrap(), reported);
+    }
+
+    #[test]
+    fn the_errand_that_recreates_needs_a_director_of_these_versions() {
+        for (version, can) in [
+            ("266.14.0 (00000000)", false),
+            ("266.15.0 (00000000)", true),
+            ("266.16 (00000000)", true),
+            ("267.8.9", false),
+            ("267.9.0", true),
+            ("268.0.0", false),
+            ("268.2.1", false),
+            ("268.2.2", true),
+            ("268.2.9", true),
+            ("268.3.0", false),
+            ("268.3.9", false),
+            ("268.4.0", true),
+            ("268.10.0", true),
+            ("269.0.0", true),
+            ("269.0.0+dev.3 (00000000)", true),
+            ("277.3.0 (3604d808)", true),
+            ("282", true),
+            ("265.99.0", false),
+            ("1.3262.0.0 (00000000)", true),
+            ("1.3.0.0", false),
+            ("0.0.0 (unknown)", false),
+            ("latest", false),
+            ("", false),
+        ] {
+            assert_eq!(can_recreate(version), can, "{version}");
+        }
     }
 }
