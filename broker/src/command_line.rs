@@ -237,34 +237,15 @@ impl Arguments {
 }
 
 /// Converts the Go broker's flag, with one or two dashes, a space or `=`, to our own.
-fn modern(arguments: Vec<OsString>) -> Vec<OsString> {
-    let Some(first) = arguments.get(1).and_then(|argument| argument.to_str()) else {
-        return arguments;
+fn modern(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let first = arguments.get(1).and_then(|argument| argument.to_str());
+    let flag = first.and_then(|first| first.strip_prefix("--").or(first.strip_prefix('-')));
+    let config = match flag.and_then(|flag| flag.strip_prefix(LEGACY_FLAG)) {
+        Some(rest) if rest.is_empty() || rest.starts_with('=') => format!("--config{rest}"),
+        Some(_) | None => return arguments,
     };
-    let Some(flag) = first.strip_prefix("--").or_else(|| first.strip_prefix('-')) else {
-        return arguments;
-    };
-    let serve = [arguments[0].clone(), "serve".into()];
-    if flag == LEGACY_FLAG {
-        let rest = arguments[2..].iter().cloned();
-        serve
-            .into_iter()
-            .chain(["--config".into()])
-            .chain(rest)
-            .collect()
-    } else if let Some(path) = flag
-        .strip_prefix(LEGACY_FLAG)
-        .and_then(|rest| rest.strip_prefix('='))
-    {
-        let rest = arguments[2..].iter().cloned();
-        serve
-            .into_iter()
-            .chain([format!("--config={path}").into()])
-            .chain(rest)
-            .collect()
-    } else {
-        arguments
-    }
+    arguments.splice(1..2, ["serve".into(), config.into()]);
+    arguments
 }
 
 #[cfg(test)]

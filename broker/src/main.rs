@@ -36,19 +36,16 @@ use tokio::{
 
 use command_line::{Arguments, Check, Command, Doctor, SchemaFormat, WATCHDOG};
 
-/// The most threads that work on requests and operations, which wait for others most of their time. Each costs memory.
 const MOST_WORKERS: usize = 4;
 
 /// How long after the end of its grace period the process may hang on to its threads.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// The argument for standard input in place of a file.
 const STANDARD_INPUT: &str = "-";
 
 /// The exit status after an interrupt, as shells have it.
 const INTERRUPTED: u8 = 130;
 
-/// The most that is read of standard input, in bytes. The cut is reported as the error that it causes.
 const LONGEST_INPUT: u64 = 64 << 20;
 
 fn main() -> ExitCode {
@@ -92,91 +89,80 @@ fn log_format(stream: &impl IsTerminal) -> LogFormat {
     }
 }
 
-/// Only findings are printed, unless a log filter is given.
 fn check_and_report(request: &Check) -> ExitCode {
-    if let Some(filter) = &request.log_filter {
-        start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
-    }
-    watch_for_orphans();
-    let findings = match (read(&request.config), Runtime::new()) {
-        (Ok(source), Ok(runtime)) => {
-            let checked = runtime.block_on(check(request, &source));
-            runtime.shutdown_timeout(SHUTDOWN_GRACE);
-            end_all_orphans();
-            match checked {
-                Some(findings) => findings,
-                None => return ExitCode::from(INTERRUPTED),
-            }
-        }
-        (Err(error), _) | (_, Err(error)) => Findings::unreadable(named(&request.config), &error),
-    };
-    let status = if findings.is_fine() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    let file = named(&request.config);
+    let checked = examined(
+        &request.config,
+        request.log_filter.as_ref(),
+        async |source| {
+            let how = (request.reach(), request.adapter_calls());
+            let (environment, now) = (std::env::vars_os(), jiff::Timestamp::now());
+            check::check(file, source, how, environment, now).await
+        },
+        |error| Findings::unreadable(file, error),
+    );
+    let Some(findings) = checked else {
+        return ExitCode::from(INTERRUPTED);
     };
     let format = request.format_on(io::stdout().is_terminal(), |name| std::env::var_os(name));
-    print(&findings.report(format), status)
+    print(&findings.report(format), status(findings.is_fine()))
 }
 
-async fn check(request: &Check, source: &str) -> Option<Findings> {
-    let mut signals = Signals::listen().ok()?;
-    let checks = check::check(
-        named(&request.config),
-        source,
-        (request.reach(), request.adapter_calls()),
-        std::env::vars_os(),
-        jiff::Timestamp::now(),
-    );
-    tokio::select! {
-        findings = Box::pin(checks) => Some(findings),
-        () = signals.next() => None,
-    }
-}
-
-/// An interrupted run leaves nothing behind: no upstream was changed, and adapters are ended.
 fn examine_and_report(request: &Doctor) -> ExitCode {
-    if let Some(filter) = &request.log_filter {
+    let file = named(&request.config);
+    let examined = examined(
+        &request.config,
+        request.log_filter.as_ref(),
+        async |source| {
+            let timeouts = Timeouts::of(Duration::from_secs(request.timeout));
+            let (environment, now) = (std::env::vars_os(), jiff::Timestamp::now());
+            doctor::examine(file, source, environment, timeouts, now).await
+        },
+        |error| Diagnosis::unreadable(file, error),
+    );
+    let Some(diagnosis) = examined else {
+        return ExitCode::from(INTERRUPTED);
+    };
+    let report = diagnosis.report(request.format.into());
+    print(&report, status(diagnosis.is_well()))
+}
+
+/// The result of an examination of a configuration; `None` after an interrupt, which leaves nothing behind: no upstream
+/// was changed, and adapters are ended. Only findings are printed, unless a log filter is given.
+fn examined<T>(
+    config: &Path,
+    log_filter: Option<&LogFilter>,
+    examine: impl AsyncFnOnce(&str) -> T,
+    unreadable: impl FnOnce(&io::Error) -> T,
+) -> Option<T> {
+    if let Some(filter) = log_filter {
         start_log(LogStream::Stderr, log_format(&io::stderr()), filter);
     }
     watch_for_orphans();
-    let diagnosis = match (read(&request.config), Runtime::new()) {
-        (Ok(source), Ok(runtime)) => {
-            let examined = runtime.block_on(examine(request, &source));
-            runtime.shutdown_timeout(SHUTDOWN_GRACE);
-            end_all_orphans();
-            match examined {
-                Some(diagnosis) => diagnosis,
-                None => return ExitCode::from(INTERRUPTED),
-            }
-        }
-        (Err(error), _) | (_, Err(error)) => Diagnosis::unreadable(named(&request.config), &error),
+    let (source, runtime) = match (read(config), Runtime::new()) {
+        (Ok(source), Ok(runtime)) => (source, runtime),
+        (Err(error), _) | (_, Err(error)) => return Some(unreadable(&error)),
     };
-    let status = if diagnosis.is_well() {
+    let result = runtime.block_on(async {
+        let mut signals = Signals::listen().ok()?;
+        tokio::select! {
+            result = Box::pin(examine(&source)) => Some(result),
+            () = signals.next() => None,
+        }
+    });
+    runtime.shutdown_timeout(SHUTDOWN_GRACE);
+    end_all_orphans();
+    result
+}
+
+fn status(is_fine: bool) -> ExitCode {
+    if is_fine {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    };
-    print(&diagnosis.report(request.format.into()), status)
-}
-
-async fn examine(request: &Doctor, source: &str) -> Option<Diagnosis> {
-    let mut signals = Signals::listen().ok()?;
-    let timeouts = Timeouts::of(Duration::from_secs(request.timeout));
-    let examination = doctor::examine(
-        named(&request.config),
-        source,
-        std::env::vars_os(),
-        timeouts,
-        jiff::Timestamp::now(),
-    );
-    tokio::select! {
-        diagnosis = Box::pin(examination) => Some(diagnosis),
-        () = signals.next() => None,
     }
 }
 
-/// The name of a configuration in messages.
 fn named(config: &Path) -> &Path {
     if config == Path::new(STANDARD_INPUT) {
         Path::new("standard input")
@@ -197,7 +183,6 @@ fn read(file: &Path) -> io::Result<String> {
     Ok(source)
 }
 
-/// The description of the configuration's keys.
 fn described(format: SchemaFormat) -> String {
     match format {
         SchemaFormat::Json => format!("{:#}\n", odb_config::json_schema()),
@@ -213,7 +198,6 @@ fn print(text: &str, status: ExitCode) -> ExitCode {
     }
 }
 
-/// The log says why.
 struct Fatal;
 
 fn fatal(code: Code, error: &(dyn std::error::Error + 'static)) -> Fatal {
@@ -244,10 +228,8 @@ fn load(file: &Path) -> Result<Config, Fatal> {
     }
 }
 
-/// How a broker ended that could serve.
 enum Ended {
     InGoodOrder,
-    /// A second signal left no time for it.
     AtOnce,
 }
 
@@ -273,7 +255,7 @@ fn serving_runtime() -> io::Result<Runtime> {
 async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     let mut signals = Signals::listen()?;
     let lifecycle = Lifecycle::new(runtime.handle().clone());
-    observe_calls(&metrics().upstreams);
+    observe_calls(metrics());
     // If the start is dropped, its adapters are killed.
     let started = tokio::select! {
         started = start(&config, &lifecycle) => started?,
@@ -282,11 +264,7 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
             return Ok(Ended::InGoodOrder);
         }
     };
-    let Started {
-        parts,
-        server,
-        scheme,
-    } = started;
+    let (parts, server, scheme) = started;
     let timeout = config.broker.shutdown_timeout;
     let app = AppState {
         operations: parts.operations,
@@ -338,14 +316,11 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     Ok(Ended::InGoodOrder)
 }
 
-/// A broker that could serve.
-struct Started {
-    parts: Parts,
-    server: Server,
-    scheme: &'static str,
-}
-
-async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal> {
+/// What serves, and under which scheme.
+async fn start(
+    config: &Config,
+    lifecycle: &Lifecycle,
+) -> Result<(Parts, Server, &'static str), Fatal> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut parts = Box::pin(start::start(config, environment, lifecycle))
         .await
@@ -364,14 +339,9 @@ async fn start(config: &Config, lifecycle: &Lifecycle) -> Result<Started, Fatal>
     if config.broker.startup_banner {
         tracing::info!("on-demand broker {}", env!("CARGO_PKG_VERSION"));
     }
-    Ok(Started {
-        parts,
-        server,
-        scheme,
-    })
+    Ok((parts, server, scheme))
 }
 
-/// The signals that end the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

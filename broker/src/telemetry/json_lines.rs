@@ -1,9 +1,9 @@
 //! Log lines as JSON objects: the event's fields, its target, then the fields of the spans around it.
 
-use std::{cell::Cell, fmt, io::Write};
+use std::{fmt, io::Write};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::{Map, Value};
 use tracing::{
     Event, Subscriber,
     field::{Field, Visit},
@@ -11,15 +11,8 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, fmt::MakeWriter, layer::Context, registry::LookupSpan};
 
-thread_local! {
-    /// The buffer of the latest line. A value that logs while it is formatted finds an empty one.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// Writes one JSON object per line.
-///
-/// Fields of spans are at the top level; those of inner spans and of the event override others of the same name. They
-/// become JSON once, when the span begins, because a request has many lines.
+/// Writes one JSON object per line. Fields of spans are at the top level; those of inner spans and of the event override
+/// others of the same name.
 pub(super) struct JsonLines<W> {
     writer: W,
 }
@@ -30,9 +23,19 @@ impl<W> JsonLines<W> {
     }
 }
 
-/// The fields of a span, as pieces `"name":value`.
 #[derive(Debug, Default)]
-struct SpanFields(Vec<(&'static str, Vec<u8>)>);
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn add(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// Unknown values of a request are left out of its lines.
+    fn without_empty(&mut self) {
+        self.0.retain(|_, value| value != "");
+    }
+}
 
 impl<S, W> Layer<S> for JsonLines<W>
 where
@@ -45,8 +48,9 @@ where
         id: &span::Id,
         context: Context<'_, S>,
     ) {
-        let mut fields = SpanFields::default();
+        let mut fields = Fields::default();
         attributes.record(&mut fields);
+        fields.without_empty();
         if let Some(span) = context.span(id) {
             span.extensions_mut().insert(fields);
         }
@@ -54,130 +58,61 @@ where
 
     fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
         if let Some(span) = context.span(id)
-            && let Some(fields) = span.extensions_mut().get_mut::<SpanFields>()
+            && let Some(fields) = span.extensions_mut().get_mut::<Fields>()
         {
             values.record(fields);
+            fields.without_empty();
         }
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut line = Line {
-            text: BUFFER.take(),
-            names: Vec::with_capacity(16),
-        };
-        line.text.clear();
-        // Nothing is written to but memory: it does not fail.
-        let _ = write!(line.text, "{{\"timestamp\":\"{:.6}\"", Timestamp::now());
+        let mut line = Fields::default();
+        line.add("timestamp", format!("{:.6}", Timestamp::now()));
         line.add("level", metadata.level().as_str());
         event.record(&mut line);
         line.add("target", metadata.target());
         for span in context.event_scope(event).into_iter().flatten() {
-            if let Some(SpanFields(fields)) = span.extensions().get() {
-                for (name, piece) in fields {
-                    line.add_piece(name, piece);
+            if let Some(Fields(fields)) = span.extensions().get() {
+                for (name, value) in fields {
+                    if !line.0.contains_key(name) {
+                        line.0.insert(name.clone(), value.clone());
+                    }
                 }
             }
         }
-        line.text.extend_from_slice(b"}\n");
+        let text = format!("{}\n", Value::Object(line.0));
         // A log that cannot be written cannot say so.
-        let _ = self.writer.make_writer_for(metadata).write_all(&line.text);
-        BUFFER.set(line.text);
+        let mut writer = self.writer.make_writer_for(metadata);
+        let _ = writer.write_all(text.as_bytes());
     }
 }
 
-/// A line that is being put together.
-struct Line {
-    text: Vec<u8>,
-    names: Vec<&'static str>,
-}
-
-impl Line {
-    fn add(&mut self, name: &'static str, value: impl Serialize) {
-        self.names.push(name);
-        self.text.push(b',');
-        write_piece(&mut self.text, name, value);
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field.name(), format!("{value:?}"));
     }
 
-    fn add_piece(&mut self, name: &'static str, piece: &[u8]) {
-        if !self.names.contains(&name) {
-            self.names.push(name);
-            self.text.push(b',');
-            self.text.extend_from_slice(piece);
-        }
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field.name(), value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field.name(), value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field.name(), value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field.name(), value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field.name(), value);
     }
 }
-
-fn write_piece(text: &mut Vec<u8>, name: &str, value: impl Serialize) {
-    // Into memory, and of types that all have a JSON form.
-    let _ = serde_json::to_writer(&mut *text, name);
-    text.push(b':');
-    let _ = serde_json::to_writer(text, &value);
-}
-
-/// Takes the values of fields as JSON.
-trait Values {
-    fn take(&mut self, name: &'static str, value: impl Serialize);
-}
-
-impl Values for Line {
-    fn take(&mut self, name: &'static str, value: impl Serialize) {
-        self.add(name, value);
-    }
-}
-
-impl Values for SpanFields {
-    fn take(&mut self, name: &'static str, value: impl Serialize) {
-        let mut piece = Vec::new();
-        write_piece(&mut piece, name, value);
-        self.0.retain(|(known, _)| *known != name);
-        // Unknown values of a request are left out of its lines.
-        if !piece.ends_with(b":\"\"") {
-            self.0.push((name, piece));
-        }
-    }
-}
-
-macro_rules! visit {
-    ($visitor:ty) => {
-        impl Visit for $visitor {
-            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-                self.take(field.name(), format!("{value:?}"));
-            }
-
-            fn record_str(&mut self, field: &Field, value: &str) {
-                self.take(field.name(), value);
-            }
-
-            fn record_bool(&mut self, field: &Field, value: bool) {
-                self.take(field.name(), value);
-            }
-
-            fn record_i64(&mut self, field: &Field, value: i64) {
-                self.take(field.name(), value);
-            }
-
-            fn record_u64(&mut self, field: &Field, value: u64) {
-                self.take(field.name(), value);
-            }
-
-            fn record_i128(&mut self, field: &Field, value: i128) {
-                self.take(field.name(), value);
-            }
-
-            fn record_u128(&mut self, field: &Field, value: u128) {
-                self.take(field.name(), value);
-            }
-
-            fn record_f64(&mut self, field: &Field, value: f64) {
-                self.take(field.name(), value);
-            }
-        }
-    };
-}
-
-visit!(Line);
-visit!(SpanFields);
 
 #[cfg(test)]
 mod tests {
@@ -186,7 +121,7 @@ mod tests {
         sync::{Arc, Mutex},
     };
 
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
