@@ -10,6 +10,11 @@
 //! Catalog, quotas and operations are in `odb_core`, the BOSH engine in `odb_engine_bosh`, and the configuration in
 //! `odb_config`.
 
+#![expect(
+    missing_docs,
+    reason = "a name says what it is; a comment says what a name cannot"
+)]
+
 pub mod api;
 pub mod preflight;
 pub mod private_memory;

@@ -5,38 +5,29 @@ use std::{borrow::Cow, error::Error, fmt};
 use odb_api_types::code::Code;
 use odb_redaction::Chain;
 
-/// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The broker can work, and something should be seen to.
     Warning,
-    /// The broker cannot work, wholly or in part.
     Error,
 }
 
 /// One result of a start, `check` or `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
     pub severity: Severity,
-    /// The code under which the log and the guide have it.
     pub code: Code,
     /// The key of the configuration to check first, if there is one.
     pub key: Option<Cow<'static, str>>,
     /// What was tried; empty for a finding of the start.
     pub tried: String,
-    /// The result.
     pub found: String,
     /// The causes of that, in one line; empty where `found` says all.
     pub cause: String,
-    /// The remedy for the operator.
     pub remedy: String,
-    /// Reading the file finds it too, and knows its line.
     pub is_in_file: bool,
 }
 
 impl Finding {
-    /// A finding that prevents the start.
     pub fn error(
         code: Code,
         key: impl Into<Cow<'static, str>>,
@@ -49,7 +40,6 @@ impl Finding {
         }
     }
 
-    /// The result of something that was tried.
     pub fn tried(
         code: Code,
         key: Option<&'static str>,
@@ -69,7 +59,6 @@ impl Finding {
         }
     }
 
-    /// The same as a warning.
     #[must_use]
     pub fn warning(self) -> Self {
         Self {
@@ -78,14 +67,12 @@ impl Finding {
         }
     }
 
-    /// The same with the error that led to it.
     #[must_use]
     pub fn because(mut self, error: &(dyn Error + 'static)) -> Self {
         self.cause = Chain(error).to_string();
         self
     }
 
-    /// The result with its causes.
     pub fn found_because(&self) -> String {
         match self.cause.as_str() {
             "" => self.found.clone(),

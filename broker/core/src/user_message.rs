@@ -10,11 +10,8 @@ use odb_redaction::redact;
 /// (`spec/contracts/broker-behaviour.md` §2), so that the operator's search finds it.
 #[derive(Clone, Debug)]
 pub struct UserMessage<'a> {
-    /// The name of the service offering.
     pub service: &'a str,
-    /// The service instance.
     pub instance: &'a InstanceId,
-    /// The request under which the operator finds the cause in the log.
     pub request: &'a RequestId,
     /// The engine's reference to the operation, with its label: `task-id: 4711`.
     pub reference: Option<String>,

@@ -1,21 +1,16 @@
-//! One log line for each changing request: who sent it, what it requests, and its result.
+//! One log line for each changing request: who sent it, what it requests, and its result. A platform names the user behind
+//! it, for the log only.
 
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{Method, StatusCode, header::HeaderMap};
+use base64::{Engine, prelude::BASE64_STANDARD};
 use odb_api_types::ids::RequestId;
+use serde::Deserialize;
 
-use super::{
-    edge::ORPHANS,
-    originator::{Originator, bounded},
-    unauthenticated::Summarized,
-};
+use super::{edge::ORPHANS, unauthenticated::Summarized};
 
 /// The target of the lines in the log, at every level; see `docs/contributing/security.md` for the fields.
 const TARGET: &str = "audit";
 
-/// Where runs of errands are written down.
-const RUNS: &str = "/mgmt/v1/runs";
-
-/// Longer than any id that is accepted.
 const ID: usize = 160;
 
 /// The audit line of a changing request. Dropped without an answer, it records that the client received none.
@@ -27,12 +22,12 @@ pub(super) struct AuditEntry {
     client: String,
     originator: Originator,
     request: RequestId,
+    /// If it is set, there is no line: the request is summed up with others.
     summarized: Summarized,
     is_written: bool,
 }
 
 impl AuditEntry {
-    /// The entry of a request; none if it changes nothing.
     pub(super) fn of(
         method: &Method,
         path: &str,
@@ -40,6 +35,7 @@ impl AuditEntry {
         client: String,
         originator: Originator,
         request: RequestId,
+        summarized: Summarized,
     ) -> Option<Self> {
         let (operation, instance, binding) = operation(method, path, query)?;
         Some(Self {
@@ -49,18 +45,11 @@ impl AuditEntry {
             client,
             originator,
             request,
-            summarized: Summarized::default(),
+            summarized,
             is_written: false,
         })
     }
 
-    /// Leaves no line where the request is summed up with others.
-    pub(super) fn unless(mut self, summarized: Summarized) -> Self {
-        self.summarized = summarized;
-        self
-    }
-
-    /// The request has its answer.
     pub(super) fn close(mut self, status: StatusCode) {
         // Without the password, the claimed user is not trustworthy.
         if status == StatusCode::UNAUTHORIZED {
@@ -104,7 +93,7 @@ impl Drop for AuditEntry {
     }
 }
 
-/// The subject of a change: the operation, the service instance, the binding.
+/// The operation, the service instance and the binding of a change.
 fn operation<'p>(
     method: &Method,
     path: &'p str,
@@ -115,56 +104,105 @@ fn operation<'p>(
     {
         return Some(("delete-orphan", instance, ""));
     }
-    match (method.as_str(), path.strip_prefix(RUNS)) {
-        ("POST", Some("")) => return Some(("begin-run", "", "")),
-        ("PATCH", Some(_)) => return Some(("end-run", "", "")),
-        _ => {}
-    }
-    let mut segments = path.strip_prefix('/')?.split('/');
-    let api = segments.next()?;
-    let mut collection = segments.next()?;
-    let api = match (api, collection) {
-        ("mgmt", "v1") => {
-            collection = segments.next()?;
-            "mgmt/v1"
+    let segments: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+    Some(match (method.as_str(), segments.as_slice()) {
+        ("PUT", &["v2", "service_instances", instance]) => ("provision", instance, ""),
+        ("PATCH", &["v2", "service_instances", instance]) => ("update", instance, ""),
+        ("DELETE", &["v2", "service_instances", instance]) => ("deprovision", instance, ""),
+        (
+            "PUT",
+            [
+                "v2",
+                "service_instances",
+                instance,
+                "service_bindings",
+                binding,
+            ],
+        ) => ("bind", instance, binding),
+        (
+            "DELETE",
+            [
+                "v2",
+                "service_instances",
+                instance,
+                "service_bindings",
+                binding,
+            ],
+        ) => ("unbind", instance, binding),
+        ("PATCH", &["mgmt", "service_instances", instance]) => {
+            let has = |parameter| query.split('&').any(|part| part == parameter);
+            let operation = if has("operation_type=upgrade") {
+                "upgrade"
+            } else if has("operation_type=recreate") {
+                "recreate"
+            } else {
+                "operate"
+            };
+            (operation, instance, "")
         }
-        (api, _) => api,
-    };
-    if collection != "service_instances" {
-        return None;
-    }
-    let instance = segments.next()?;
-    let rest: Vec<&str> = segments.collect();
-    let (operation, binding) = match (api, method.as_str(), rest.as_slice()) {
-        ("v2", "PUT", []) => ("provision", ""),
-        ("v2", "PATCH", []) => ("update", ""),
-        ("v2", "DELETE", []) => ("deprovision", ""),
-        ("v2", "PUT", ["service_bindings", binding]) => ("bind", *binding),
-        ("v2", "DELETE", ["service_bindings", binding]) => ("unbind", *binding),
-        ("mgmt", "PATCH", []) => (management(query), ""),
-        ("mgmt/v1", "DELETE", ["operation"]) => ("cancel", ""),
+        ("DELETE", &["mgmt", "v1", "service_instances", instance, "operation"]) => {
+            ("cancel", instance, "")
+        }
+        ("POST", &["mgmt", "v1", "runs"]) => ("begin-run", "", ""),
+        ("PATCH", &["mgmt", "v1", "runs", ..]) => ("end-run", "", ""),
         _ => return None,
-    };
-    Some((operation, instance, binding))
+    })
 }
 
-fn management(query: &str) -> &'static str {
-    let asks_for = |operation| {
-        query
-            .split('&')
-            .any(|part| part.strip_prefix("operation_type=") == Some(operation))
-    };
-    if asks_for("upgrade") {
-        "upgrade"
-    } else if asks_for("recreate") {
-        "recreate"
-    } else {
-        "operate"
+/// The header of the user behind a request (Open Service Broker API 2.17, "Originating Identity").
+const HEADER: &str = "x-broker-api-originating-identity";
+
+const LONGEST: usize = 128;
+
+/// The user behind a request. Empty if the platform does not name one, as when it refreshes its catalog.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Originator {
+    pub(super) platform: String,
+    /// The user's id: `user_id` of Cloud Foundry, `uid` of Kubernetes.
+    pub(super) user: String,
+}
+
+/// The header is there and cannot be understood, which is no reason to refuse anything.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+#[derive(Deserialize)]
+struct Identity {
+    #[serde(default, alias = "uid")]
+    user_id: String,
+}
+
+impl Originator {
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Unreadable> {
+        let Some(value) = headers.get(HEADER) else {
+            return Ok(Self::default());
+        };
+        let (platform, identity) = value
+            .to_str()
+            .ok()
+            .and_then(|text| text.trim().split_once(' '))
+            .ok_or(Unreadable)?;
+        let identity = BASE64_STANDARD
+            .decode(identity.trim())
+            .map_err(|_| Unreadable)?;
+        let identity: Identity = serde_json::from_slice(&identity).map_err(|_| Unreadable)?;
+        Ok(Self {
+            platform: bounded(platform, LONGEST),
+            user: bounded(&identity.user_id, LONGEST),
+        })
     }
+}
+
+/// Text of a client, short enough for the log and without line breaks.
+pub(super) fn bounded(text: &str, longest: usize) -> String {
+    let kept = &text[..text.floor_char_boundary(longest)];
+    kept.replace(char::is_control, "\u{fffd}")
 }
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
     use super::*;
 
     #[test]
@@ -243,6 +281,51 @@ mod tests {
         ] {
             let method = method.parse().unwrap();
             assert_eq!(operation(&method, path, query), named, "{method} {path}");
+        }
+    }
+
+    fn of(value: &str) -> Result<Originator, Unreadable> {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            HeaderName::from_static(HEADER),
+            HeaderValue::from_str(value).unwrap(),
+        );
+        Originator::of(&headers)
+    }
+
+    #[test]
+    fn users_of_both_platforms_are_known() {
+        for (platform, identity, user) in [
+            ("cloudfoundry", r#"{"user_id":"u-1"}"#, "u-1"),
+            (
+                "kubernetes",
+                r#"{"username":"duke","uid":"u-2","groups":[]}"#,
+                "u-2",
+            ),
+            ("other", "{}", ""),
+        ] {
+            let value = format!("{platform} {}", BASE64_STANDARD.encode(identity));
+            let originator = of(&value).unwrap();
+            assert_eq!((&*originator.platform, &*originator.user), (platform, user));
+        }
+        assert_eq!(Originator::of(&HeaderMap::new()), Ok(Originator::default()));
+    }
+
+    #[test]
+    fn a_name_is_kept_to_one_line_of_reasonable_length() {
+        let identity = format!(r#"{{"user_id":"a\nb{}"}}"#, "ä".repeat(1000));
+        let value = format!("{} {}", "p".repeat(1000), BASE64_STANDARD.encode(identity));
+        let originator = of(&value).unwrap();
+        assert_eq!(originator.platform, "p".repeat(128));
+        assert!(originator.user.starts_with("a\u{fffd}bä"));
+        assert!(originator.user.len() <= 130, "{}", originator.user.len());
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_reported() {
+        let no_object = format!("cloudfoundry {}", BASE64_STANDARD.encode("5"));
+        for value in ["cloudfoundry", "cloudfoundry !", "", &no_object] {
+            assert_eq!(of(value), Err(Unreadable), "{value}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The first and last steps of every request: an id, checks of its head, its lines in the log.
+//! The first and last steps of every request: its count, an id, checks of its head, its lines in the log.
 
 use std::{
     rc::Rc,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse,
+    Error, HttpMessage, HttpResponse, Resource, Route,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
@@ -14,20 +14,20 @@ use actix_web::{
         header::{self, HeaderName, HeaderValue},
     },
     middleware::Next,
-    web::Data,
+    web::{self, Data},
 };
 use odb_api_types::{code::Code, ids::RequestId};
 use odb_clients::http::Deadline;
-use odb_core::operations::RequestContext;
+use odb_core::{metrics, operations::RequestContext};
 use tracing::Instrument;
 
 use super::{
     AppState,
-    audit::AuditEntry,
+    audit::{AuditEntry, Originator, bounded},
     connection::Activity,
+    endpoints,
     error::{ApiError, add_operator_details},
-    health, management,
-    originator::{Originator, bounded},
+    management,
     unauthenticated::{self, UnauthenticatedLog},
 };
 
@@ -42,17 +42,17 @@ const CORRELATION: &[&str] = &[
     "x-vcap-request-id",
 ];
 
+/// The route of unknown paths. A requested path is never a label.
+const NO_ROUTE: &str = "other";
+
 /// Names and values of all headers of a request. The parser takes 96 headers at most.
 const HEADER_BYTES: usize = 64 * 1024;
-/// The maximum length of path and query. An operation token takes one kilobyte.
 const ADDRESS: usize = 16 * 1024;
-/// The most that the log keeps of an id or a path that a client has chosen.
 const LOGGED: usize = 256;
 
 /// The same for a method. The longest known method is `OPTIONS`.
 const METHOD_LOGGED: usize = 16;
 
-/// Gives the request an id and a deadline, and writes its lines into the log. Outermost.
 pub(super) async fn attend(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -84,7 +84,7 @@ pub(super) async fn attend(
     let originator = originator.unwrap_or_default();
     let method = request.method().clone();
     let path = bounded(request.path(), LOGGED);
-    let is_health = request.path() == health::PATH;
+    let is_health = request.path() == endpoints::HEALTH;
     let is_for_operators = request.path().starts_with(management::OWN);
     let span = tracing::info_span!(
         "request",
@@ -103,9 +103,9 @@ pub(super) async fn attend(
         unauthenticated::address(request.request()),
         originator,
         id.clone(),
-    )
-    .map(|entry| entry.unless(summarized.clone()));
-    let error = look_over(&request);
+        summarized.clone(),
+    );
+    let error = check_head(&request);
     async move {
         let mut response = match error {
             Some(error) => {
@@ -158,8 +158,28 @@ pub(super) async fn attend(
     .await
 }
 
-/// The checks that every request must pass.
-fn look_over(request: &ServiceRequest) -> Option<ApiError> {
+/// Counts a request under its route's template, its method and the status of its answer. The outermost layer, so that
+/// rejected requests count, too.
+pub(super) async fn count(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let started = Instant::now();
+    let in_flight = metrics().request_arrived();
+    let route = request.match_pattern();
+    let method = request.method().clone();
+    let answered = next.call(request).await;
+    let status = match &answered {
+        Ok(response) => response.status(),
+        Err(error) => error.as_response_error().status_code(),
+    };
+    drop(in_flight);
+    let route = route.as_deref().unwrap_or(NO_ROUTE);
+    metrics().request_answered(route, method.as_str(), status.as_u16(), started.elapsed());
+    answered
+}
+
+fn check_head(request: &ServiceRequest) -> Option<ApiError> {
     let headers = request.headers();
     let bytes: usize = headers
         .iter()
@@ -191,19 +211,27 @@ fn look_over(request: &ServiceRequest) -> Option<ApiError> {
     })
 }
 
-/// The answer to a method that a path does not know.
-pub(super) fn wrong_method(
+/// A path with its methods. Any other method gets the list of those that are `allowed`.
+pub(super) fn resource(
+    path: &str,
     allowed: &'static str,
-) -> std::future::Ready<Result<HttpResponse, ApiError>> {
-    let error = ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        Code::Route,
-        "This path does not know this method.",
-    );
-    std::future::ready(Err(error.allowing(allowed)))
+    routes: impl IntoIterator<Item = Route>,
+) -> Resource {
+    let resource = routes
+        .into_iter()
+        .fold(web::resource(path), Resource::route);
+    resource.default_service(web::to(move || async move {
+        let (status, text) = (
+            StatusCode::METHOD_NOT_ALLOWED,
+            "This path does not know this method.",
+        );
+        Err::<HttpResponse, ApiError>(ApiError {
+            allowed: Some(allowed),
+            ..ApiError::new(status, Code::Route, text)
+        })
+    }))
 }
 
-/// The answer to an unknown path.
 pub(super) async fn no_such_path() -> Result<HttpResponse, ApiError> {
     let text = "This path does not exist.";
     Err(ApiError::new(StatusCode::NOT_FOUND, Code::Route, text))
@@ -216,7 +244,6 @@ fn milliseconds(duration: Duration) -> u64 {
 /// The path before the id of an instance whose deployment is an orphan.
 pub(super) const ORPHANS: &str = "/mgmt/v1/orphan_deployments/service-instance_";
 
-/// The service instance that a path is about.
 fn instance_of(path: &str) -> &str {
     [
         "/v2/service_instances/",

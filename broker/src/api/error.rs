@@ -1,6 +1,6 @@
 //! Errors as answers.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, fmt};
 
 use actix_web::{
     HttpResponse, ResponseError,
@@ -14,25 +14,24 @@ use odb_api_types::{code::Code, ids::RequestId};
 use odb_redaction::{Chain, redact};
 use serde_json::{Map, Value};
 
-/// How soon a platform may try again after the broker ran out of time.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// After how many seconds a platform may try again.
+const TRY_AGAIN: u64 = 30;
 
-/// An error as an answer: one half for the platform user, one for the operator.
 #[derive(Debug)]
 pub(super) struct ApiError {
-    status: StatusCode,
-    code: Code,
+    pub(super) status: StatusCode,
+    pub(super) code: Code,
     /// The word for machines, where the specification has one.
-    error: Option<&'static str>,
-    for_user: String,
-    for_operator: Option<Box<dyn Error + Send + Sync>>,
-    retry_after: Option<Duration>,
+    pub(super) error: Option<&'static str>,
+    pub(super) for_user: String,
+    pub(super) for_operator: Option<Box<dyn Error + Send + Sync>>,
+    /// A platform may try again in a while.
+    pub(super) is_for_now: bool,
     /// The half for the user is the adapter's own message.
-    adapter_spoke: bool,
-    /// The answer is only the status.
-    is_without_body: bool,
+    pub(super) adapter_spoke: bool,
+    pub(super) is_without_body: bool,
     /// The methods that the path knows.
-    allowed: Option<&'static str>,
+    pub(super) allowed: Option<&'static str>,
 }
 
 impl ApiError {
@@ -43,72 +42,44 @@ impl ApiError {
             error: None,
             for_user: for_user.into(),
             for_operator: None,
-            retry_after: None,
+            is_for_now: false,
             adapter_spoke: false,
             is_without_body: false,
             allowed: None,
         }
     }
 
-    /// Worth another try in a while.
-    pub(super) fn for_now(self) -> Self {
-        Self {
-            retry_after: Some(TRY_AGAIN),
-            ..self
-        }
+    pub(super) fn for_now(mut self) -> Self {
+        self.is_for_now = true;
+        self
     }
 
     /// Without a body, as the Go broker's management API has it; the log has the cause.
-    pub(super) fn by_status_alone(self, status: StatusCode) -> Self {
-        Self {
-            is_without_body: true,
-            ..self.with_status(status)
-        }
+    pub(super) fn by_status_alone(mut self, status: StatusCode) -> Self {
+        self.is_without_body = true;
+        self.with_status(status)
     }
 
-    /// With the methods that the path knows.
-    pub(super) fn allowing(self, methods: &'static str) -> Self {
-        Self {
-            allowed: Some(methods),
-            ..self
-        }
+    pub(super) fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
     }
 
-    /// The adapter's own message for the user.
-    pub(super) fn of_adapter(for_user: &str) -> Self {
-        let (status, code) = (StatusCode::INTERNAL_SERVER_ERROR, Code::AdapterFailed);
-        Self {
-            adapter_spoke: true,
-            ..Self::new(status, code, for_user)
-        }
-    }
-
-    /// With `text` before all the rest.
-    pub(super) fn after(self, text: &str) -> Self {
-        Self {
-            for_user: format!("{text} {}", self.for_user),
-            ..self
-        }
-    }
-
-    pub(super) fn with_code(self, code: Code) -> Self {
-        Self { code, ..self }
+    pub(super) fn with_code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
     }
 
     /// With the word that the specification has for it.
-    pub(super) fn named(self, error: &'static str) -> Self {
-        Self {
-            error: Some(error),
-            ..self
-        }
+    pub(super) fn named(mut self, error: &'static str) -> Self {
+        self.error = Some(error);
+        self
     }
 
     /// With the cause, for the operator's log.
-    pub(super) fn because(self, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self {
-            for_operator: Some(error.into()),
-            ..self
-        }
+    pub(super) fn because(mut self, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.for_operator = Some(error.into());
+        self
     }
 
     pub(super) fn malformed(for_user: impl Into<String>) -> Self {
@@ -132,7 +103,6 @@ impl ApiError {
         .for_now()
     }
 
-    /// A mistake in how the application is put together.
     pub(super) fn unattended() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -141,11 +111,6 @@ impl ApiError {
         )
     }
 
-    pub(super) fn with_status(self, status: StatusCode) -> Self {
-        Self { status, ..self }
-    }
-
-    /// The answer has started, and is truncated.
     pub(super) fn log_in_the_middle(&self) {
         let (code, cause) = (self.code, self.cause());
         tracing::error!(%code, error = %cause, "an answer was cut off, because it could not be completed");
@@ -158,12 +123,45 @@ impl ApiError {
         )
     }
 
-    /// The answer to a request whose log lines may be summarised.
     pub(super) fn answer_unless(&self, is_summarized: bool) -> HttpResponse {
         if !is_summarized {
             self.log();
         }
         self.answer()
+    }
+
+    fn answer(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"on-demand-broker\"");
+            response.insert_header((header::WWW_AUTHENTICATE, challenge));
+        }
+        if let Some(allowed) = self.allowed {
+            response.insert_header((header::ALLOW, allowed));
+        }
+        if self.is_for_now {
+            response.insert_header((header::RETRY_AFTER, TRY_AGAIN));
+        }
+        if self.is_without_body {
+            return response.finish();
+        }
+        let mut body = Map::new();
+        if let Some(error) = self.error {
+            body.insert("error".to_owned(), Value::from(error));
+        }
+        // Platforms expect an empty object with 410.
+        if self.status != StatusCode::GONE {
+            body.insert(
+                "description".to_owned(),
+                Value::from(self.for_user.as_str()),
+            );
+        }
+        let mut response = response.json(&body);
+        response.extensions_mut().insert(ErrorBody {
+            code: self.code,
+            members: body,
+        });
+        response
     }
 
     fn log(&self) {
@@ -192,45 +190,8 @@ impl ResponseError for ApiError {
         self.status
     }
 
-    /// A failed request is logged with its answer.
     fn error_response(&self) -> HttpResponse {
         self.answer_unless(false)
-    }
-}
-
-impl ApiError {
-    fn answer(&self) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status);
-        if self.status == StatusCode::UNAUTHORIZED {
-            let challenge = HeaderValue::from_static("Basic realm=\"on-demand-broker\"");
-            response.insert_header((header::WWW_AUTHENTICATE, challenge));
-        }
-        if let Some(allowed) = self.allowed {
-            response.insert_header((header::ALLOW, allowed));
-        }
-        if let Some(after) = self.retry_after {
-            response.insert_header((header::RETRY_AFTER, after.as_secs().to_string()));
-        }
-        if self.is_without_body {
-            return response.finish();
-        }
-        let mut body = Map::new();
-        if let Some(error) = self.error {
-            body.insert("error".to_owned(), Value::from(error));
-        }
-        // Platforms expect an empty object with 410.
-        if self.status != StatusCode::GONE {
-            body.insert(
-                "description".to_owned(),
-                Value::from(self.for_user.as_str()),
-            );
-        }
-        let mut response = response.json(&body);
-        response.extensions_mut().insert(ErrorBody {
-            code: self.code,
-            members: body,
-        });
-        response
     }
 }
 

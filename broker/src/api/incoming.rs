@@ -1,7 +1,8 @@
 //! Takes a request apart: path, query, body.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt,
     future::{Ready, ready},
 };
 
@@ -16,18 +17,19 @@ use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::{
     code::Code,
     ids::{BindingId, InstanceId, InvalidId},
-    kind::OperationKind,
 };
-use odb_core::{engine::Deletion, operations::AcceptsIncomplete};
-use serde::de::DeserializeOwned;
+use odb_core::engine::Deletion;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
-use super::{error::ApiError, unique_names::UniqueNames};
+use super::error::ApiError;
 
 /// The largest body that is read. Platforms send a few kilobytes; arbitrary parameters may be a certificate or two.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
-/// The query of a request.
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl FromRequest for Parameters {
@@ -54,14 +56,12 @@ impl Parameters {
             .filter(|value| !value.is_empty())
     }
 
-    /// All parameters, in their order.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Whether a parameter is `true`.
     pub(super) fn says_yes(&self, name: &str) -> bool {
         self.get(name) == Some("true")
     }
@@ -73,7 +73,6 @@ impl Parameters {
         self.0.into_iter().filter(first).collect()
     }
 
-    /// A parameter that has to be there.
     pub(super) fn required(&self, name: &str) -> Result<&str, ApiError> {
         self.get(name).ok_or_else(|| {
             ApiError::malformed(format!(
@@ -82,34 +81,26 @@ impl Parameters {
         })
     }
 
-    /// Whether a deletion continues after failures, and the kind of the operation then.
-    pub(super) fn force(&self) -> (Deletion, OperationKind) {
+    pub(super) fn deletion(&self) -> Deletion {
         if self.says_yes("force") {
-            (Deletion::Forced, OperationKind::ForceDelete)
+            Deletion::Forced
         } else {
-            (Deletion::Careful, OperationKind::Delete)
+            Deletion::Careful
         }
     }
 
     /// Whether the platform waits, in the one spelling of the specification.
-    pub(super) fn accepts_incomplete(&self) -> AcceptsIncomplete {
-        if self.says_yes("accepts_incomplete") {
-            AcceptsIncomplete::Yes
-        } else {
-            AcceptsIncomplete::No
-        }
+    pub(super) fn accepts_incomplete(&self) -> bool {
+        self.says_yes("accepts_incomplete")
     }
 
     /// The same, in all the spellings that the Go broker takes for an update.
-    pub(super) fn leniently_accepts_incomplete(&self) -> AcceptsIncomplete {
-        match self.get("accepts_incomplete") {
-            Some("1" | "t" | "T" | "TRUE" | "true" | "True") => AcceptsIncomplete::Yes,
-            Some(_) | None => AcceptsIncomplete::No,
-        }
+    pub(super) fn leniently_accepts_incomplete(&self) -> bool {
+        let given = self.get("accepts_incomplete").unwrap_or_default();
+        ["1", "t", "T", "TRUE", "true", "True"].contains(&given)
     }
 }
 
-/// A JSON body: parsed, and as received, for the adapter.
 pub(super) struct Body<T> {
     pub(super) value: T,
     pub(super) raw: RequestParameters,
@@ -160,7 +151,6 @@ fn not_json(error: &serde_json::Error) -> ApiError {
     })
 }
 
-/// The answer to a path whose ids cannot be decoded.
 pub(super) fn bad_path() -> actix_web::Error {
     ApiError::malformed("The path of the request cannot be understood.").into()
 }
@@ -181,4 +171,90 @@ pub(super) fn binding_id(text: String) -> Result<BindingId, ApiError> {
 
 fn invalid_id(what: &str, error: InvalidId) -> ApiError {
     ApiError::malformed(format!("The id of the {what} cannot be used: {error}.")).because(error)
+}
+
+/// JSON whose objects have no duplicate names. Of two values with one name, some parsers take the first and some the
+/// last: the schema must not validate one while the adapter uses the other.
+struct UniqueNames;
+
+impl<'de> Deserialize<'de> for UniqueNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = UniqueNames;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<UniqueNames, A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = object.next_key::<String>()? {
+            if !names.insert(name) {
+                return Err(A::Error::custom("a name appears twice"));
+            }
+            object.next_value::<UniqueNames>()?;
+        }
+        Ok(UniqueNames)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueNames, A::Error> {
+        while items.next_element::<UniqueNames>()?.is_some() {}
+        Ok(UniqueNames)
+    }
+
+    fn visit_unit<E>(self) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_occurs_once_in_each_object() {
+        for (text, fine) in [
+            (
+                r#"{"a": 1, "b": {"a": [null, true, -1, 1.5, "a"]}, "c": {"a": 2}}"#,
+                true,
+            ),
+            (r#"{"a": 1, "a": 1}"#, false),
+            (r#"{"a": [{"b": 1, "c": 2, "b": 3}]}"#, false),
+            (r#"{"a": 1, "\u0061": 2}"#, false),
+        ] {
+            assert_eq!(
+                serde_json::from_str::<UniqueNames>(text).is_ok(),
+                fine,
+                "{text}"
+            );
+        }
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(serde_json::from_str::<UniqueNames>(&deep).is_err());
+    }
 }

@@ -15,16 +15,15 @@ use futures_util::StreamExt;
 use odb_api_types::code::Code;
 use tokio::time::{Instant, timeout_at};
 
-use super::{AppState, connection::Activity, error::ApiError, health, incoming::MAX_BODY};
+use super::{AppState, connection::Activity, endpoints, error::ApiError, incoming::MAX_BODY};
 
-/// Hands a request on with its body in memory.
 pub(super) async fn receive(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let body = request.take_payload();
     // This path is public and takes no body.
-    if request.path() != health::PATH {
+    if request.path() != endpoints::HEALTH {
         match read(&request, body).await {
             Ok(body) if body.is_empty() => {}
             Ok(body) => {

@@ -12,7 +12,6 @@ use super::{
     refused::{Audience, ErrorContext, RequestKind},
 };
 
-/// A request that has reached its handler.
 pub(super) struct Run {
     pub(super) app: Data<AppState>,
     request_context: RequestContext,
@@ -37,7 +36,6 @@ impl FromRequest for Run {
 }
 
 impl Run {
-    /// Runs a platform user's request.
     pub(super) async fn user<T, Work>(
         &self,
         instance: &InstanceId,
@@ -52,7 +50,6 @@ impl Run {
         self.finish(&context, work).await
     }
 
-    /// Runs an operator's request.
     pub(super) async fn operator<T, Work>(
         &self,
         kind: RequestKind,

@@ -12,6 +12,7 @@ use actix_service::{ServiceFactoryExt, fn_service, map_config};
 use actix_web::{
     App,
     dev::{AppConfig, Server as HttpServer, ServerHandle},
+    guard,
     middleware::from_fn,
     web::{self, Data},
 };
@@ -20,14 +21,12 @@ use odb_core::operations::{Lifecycle, Operations};
 use rustls::ServerConfig;
 
 use super::{
-    authentication,
+    authentication::{self, AuthenticationThrottle},
     connection::{Acceptor, ConnectionLimit, GuardedStream, LINGER, Timeouts},
-    count, edge, health, incoming, management, metrics, osb, receive,
-    throttle::AuthenticationThrottle,
+    edge, endpoints, incoming, management, osb, receive,
     unauthenticated::UnauthenticatedLog,
 };
 
-/// The threads for HTTP. Operations run on other threads.
 const WORKERS: usize = 2;
 
 /// How long answers may take to leave once all requests have been answered.
@@ -37,29 +36,21 @@ pub const FLUSH: Duration = Duration::from_secs(1);
 /// ends.
 const NEVER: u64 = u64::MAX;
 
-/// How much later our own deadlines are than those of the HTTP library, which sends an answer.
 const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 
-/// The shared state of the handlers.
 #[derive(Debug)]
 pub struct AppState {
-    /// The operations.
     pub operations: Operations,
-    /// The lifecycle of the process.
     pub lifecycle: Lifecycle,
-    /// The credentials of clients.
     pub credentials: BasicCredentials,
     /// How long things may take, and how many there may be.
     pub timings: Timings,
-    /// How much of an error users see.
     pub error_detail: ErrorDetail,
     /// Whether platforms may retrieve instances.
     pub instances_retrievable: bool,
-    /// Whether an order has to say for which organization and space it is.
     pub requires_organization_and_space: bool,
 }
 
-/// The address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 #[error("could not listen on `{address}`")]
 pub struct ListenError {
@@ -68,7 +59,6 @@ pub struct ListenError {
     source: io::Error,
 }
 
-/// A server that has its port and does not answer yet.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -76,7 +66,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the port.
     pub fn listen(address: SocketAddr, tls: Option<ServerConfig>) -> Result<Self, ListenError> {
         let listener = bind(address).map_err(|source| ListenError { address, source })?;
         Ok(Self { listener, tls })
@@ -110,13 +99,17 @@ impl Server {
                 .wrap(from_fn(receive::receive))
                 .wrap(from_fn(authentication::authenticate))
                 .wrap(from_fn(edge::attend))
-                .wrap(from_fn(count::count))
-                .service(health::health)
+                .wrap(from_fn(edge::count))
                 .service(
-                    web::resource("/metrics")
-                        .route(web::get().to(metrics::metrics))
-                        .default_service(web::to(|| edge::wrong_method("GET"))),
+                    web::resource(endpoints::HEALTH)
+                        .guard(guard::Get())
+                        .to(endpoints::health),
                 )
+                .service(edge::resource(
+                    "/metrics",
+                    "GET",
+                    [web::get().to(endpoints::process_metrics)],
+                ))
                 .service(osb::scope())
                 .service(management::scope())
                 .default_service(web::to(edge::no_such_path))

@@ -25,92 +25,55 @@ const SUITES_OF_TLS12: [SupportedCipherSuite; 2] = [
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 ];
 
-/// The TLS configuration of the broker.
 #[derive(Debug)]
 pub struct OwnTls {
-    /// Versions, suites, certificate and key.
     pub config: ServerConfig,
-    /// The certificates of the chain, the broker's own first.
     pub chain: Vec<OwnCertificate>,
-    /// Whether clients without TLS 1.3 can connect.
     pub old_clients: OldClients,
 }
 
 /// Whether clients that support at most TLS 1.2 can connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldClients {
-    /// The key is an RSA key.
     Welcome,
     /// It is another one, and the suites of TLS 1.2 need an RSA key.
     LeftOut,
 }
 
-/// One certificate of the broker's own chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCertificate {
-    /// The subject of the certificate.
     pub subject: String,
-    /// When its time begins.
     pub not_before: Timestamp,
-    /// The end of its validity.
     pub not_after: Timestamp,
 }
 
-/// Why the broker cannot offer HTTPS.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A file cannot be read.
     #[error("could not read `{file}`")]
     Unreadable {
-        /// The file.
         file: String,
-        /// The underlying error.
         #[source]
         source: io::Error,
     },
-    /// A file holds something else.
     #[error("`{file}` has no usable PEM block")]
-    NotPem {
-        /// The file.
-        file: String,
-    },
-    /// The certificate cannot be understood.
+    NotPem { file: String },
     #[error("the certificate in `{file}` cannot be understood")]
-    Malformed {
-        /// The file.
-        file: String,
-    },
-    /// The certificate has expired.
+    Malformed { file: String },
     #[error("the certificate in `{file}` expired on {expiry}")]
-    Expired {
-        /// The file.
-        file: String,
-        /// When it did.
-        expiry: Timestamp,
-    },
+    Expired { file: String, expiry: Timestamp },
     /// The certificate's time has not come, by the clock of this machine.
     #[error("the certificate in `{file}` begins on {begin}, which is in the future")]
-    NotYetValid {
-        /// The file.
-        file: String,
-        /// When it does.
-        begin: Timestamp,
-    },
-    /// Certificate and key cannot be used together.
+    NotYetValid { file: String, begin: Timestamp },
     #[error("certificate `{certificate}` and key `{key}` cannot be used together")]
     Unusable {
-        /// The certificate's file.
         certificate: String,
-        /// The key's file.
         key: String,
-        /// The underlying error.
         #[source]
         source: rustls::Error,
     },
 }
 
 impl CertificateError {
-    /// The remedy, as a clause.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Expired { .. } => {
@@ -171,7 +134,6 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-/// The certificates of a file, with their attributes.
 pub(crate) fn read_chain(
     file: &Path,
 ) -> Result<(Vec<CertificateDer<'static>>, Vec<OwnCertificate>), CertificateError> {
@@ -186,13 +148,11 @@ pub(crate) fn read_chain(
     Ok((chain, known.ok_or_else(malformed)?))
 }
 
-/// The private key in a file.
 pub(crate) fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError> {
     PrivateKeyDer::from_pem_slice(&read(file)?).map_err(|_| not_pem(file))
 }
 
 impl OwnCertificate {
-    /// The content of a certificate, if it can be parsed.
     pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
         let validity = certificate.validity();

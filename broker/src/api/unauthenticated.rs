@@ -15,13 +15,10 @@ use odb_api_types::code::Code;
 use odb_core::operations::Lifecycle;
 use tokio::time::Instant;
 
-/// How many requests of one period the log has in full.
 const IN_FULL: u64 = 20;
-/// How long a period is.
 const PERIOD: Duration = Duration::from_mins(1);
 /// How many addresses are counted separately in one period. There can be more: an attacker may have a complete network.
 const ADDRESSES: usize = 256;
-/// Addresses that the line names, those with most requests first.
 const NAMED: usize = 5;
 
 /// Whether the lines of a request are left out, because the summary counts it. Shared by all that write such lines.
@@ -34,21 +31,19 @@ impl Summarized {
     }
 }
 
-/// The log of requests from unauthenticated clients.
 #[derive(Clone, Debug)]
 pub(super) struct UnauthenticatedLog {
     period: Arc<Mutex<Period>>,
     lifecycle: Lifecycle,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Period {
     begun: Option<Instant>,
     requests: u64,
     by_address: HashMap<String, u64>,
 }
 
-/// How one request is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     InFull,
@@ -62,7 +57,7 @@ enum Entry {
 impl UnauthenticatedLog {
     pub(super) fn new(lifecycle: Lifecycle) -> Self {
         Self {
-            period: Arc::new(Mutex::new(Period::empty())),
+            period: Arc::default(),
             lifecycle,
         }
     }
@@ -73,7 +68,7 @@ impl UnauthenticatedLog {
             return;
         };
         let address = address(request);
-        match log.period().note(&address, Instant::now()) {
+        match lock(&log.period).note(&address, Instant::now()) {
             Entry::InFull => return,
             Entry::FirstCounted { period_ends } => log.sum_up_at(period_ends),
             Entry::Counted => {}
@@ -88,25 +83,13 @@ impl UnauthenticatedLog {
         let (period, stopping) = (self.period.clone(), self.lifecycle.stopping());
         drop(self.lifecycle.go_on(async move {
             let _ = tokio::time::timeout_at(period_ends, stopping.cancelled()).await;
-            let ended = std::mem::replace(&mut *lock(&period), Period::empty());
+            let ended = std::mem::take(&mut *lock(&period));
             ended.log();
         }));
-    }
-
-    fn period(&self) -> MutexGuard<'_, Period> {
-        lock(&self.period)
     }
 }
 
 impl Period {
-    fn empty() -> Self {
-        Self {
-            begun: None,
-            requests: 0,
-            by_address: HashMap::new(),
-        }
-    }
-
     fn note(&mut self, address: &str, now: Instant) -> Entry {
         // A period without omitted lines has no summary.
         if self.requests <= IN_FULL
@@ -114,7 +97,7 @@ impl Period {
                 .begun
                 .is_some_and(|begun| now.duration_since(begun) >= PERIOD)
         {
-            *self = Self::empty();
+            *self = Self::default();
         }
         let begun = *self.begun.get_or_insert(now);
         self.requests += 1;
@@ -135,7 +118,6 @@ impl Period {
         }
     }
 
-    /// The addresses with most requests, and how many each has sent.
     fn named(&self) -> String {
         let mut addresses: Vec<_> = self.by_address.iter().collect();
         addresses.sort_by_key(|(address, count)| (Reverse(**count), address.as_str()));
@@ -164,7 +146,6 @@ pub(super) fn address(request: &HttpRequest) -> String {
         .unwrap_or_default()
 }
 
-/// Gives a request the mark that [`UnauthenticatedLog::note`] sets.
 pub(super) fn mark(request: &ServiceRequest) -> Summarized {
     let summarized = Summarized::default();
     request.extensions_mut().insert(summarized.clone());
@@ -181,7 +162,7 @@ mod tests {
 
     #[test]
     fn beyond_the_rate_requests_are_counted_and_summed_up_once() {
-        let (mut period, now) = (Period::empty(), Instant::now());
+        let (mut period, now) = (Period::default(), Instant::now());
         for _ in 0..IN_FULL {
             assert_eq!(period.note("10.0.0.1", now), Entry::InFull);
         }
@@ -198,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_quiet_period_ends_by_itself() {
-        let (mut period, now) = (Period::empty(), Instant::now());
+        let (mut period, now) = (Period::default(), Instant::now());
         for _ in 0..IN_FULL {
             period.note("10.0.0.1", now);
         }
@@ -208,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_network_of_attackers_costs_no_memory_and_no_long_line() {
-        let (mut period, now) = (Period::empty(), Instant::now());
+        let (mut period, now) = (Period::default(), Instant::now());
         for number in 0..4 * ADDRESSES {
             period.note(&format!("10.0.{}.{}", number / 256, number % 256), now);
         }
@@ -220,15 +201,15 @@ mod tests {
     async fn the_summary_is_written_when_the_period_ends_or_the_broker_stops() {
         let lifecycle = Lifecycle::new(tokio::runtime::Handle::current());
         let log = UnauthenticatedLog::new(lifecycle.clone());
-        log.period().requests = IN_FULL + 1;
+        lock(&log.period).requests = IN_FULL + 1;
         log.sum_up_at(Instant::now());
-        while log.period().requests > 0 {
+        while lock(&log.period).requests > 0 {
             tokio::task::yield_now().await;
         }
 
-        log.period().requests = IN_FULL + 1;
+        lock(&log.period).requests = IN_FULL + 1;
         log.sum_up_at(Instant::now() + PERIOD);
         assert_eq!(lifecycle.drain(PERIOD).await, 0);
-        assert_eq!(log.period().requests, 0);
+        assert_eq!(lock(&log.period).requests, 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The sources of service instances, and the service instances API where it replaces a Cloud Controller.
 
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 
 use odb_api_types::code::Code;
 use odb_clients::{
@@ -36,9 +36,9 @@ pub(crate) fn of(
     let cloud_controller = cloud_controller.map(|client| {
         let timings = &config.broker.timings;
         let source = CloudControllerSource::new(client, config.offering.clone(), timings);
-        InstanceSource::CloudController(source)
+        Arc::new(source) as Arc<dyn InstanceSource>
     });
-    let api = api.map(InstanceSource::ServiceInstancesApi);
+    let api = api.map(|api| Arc::new(api) as Arc<dyn InstanceSource>);
     InstanceSources {
         counts: cloud_controller.clone().or_else(|| api.clone()),
         lists: api.or(cloud_controller),

@@ -159,7 +159,7 @@ pub async fn start(
         api,
     } = checked?;
     for plan in &config.offering.plans {
-        metrics().operations.expect(&plan.name);
+        metrics().expect_operations(&plan.name);
     }
     if let Some(tls) = &tls {
         own::watch(tls, lifecycle);
@@ -214,7 +214,7 @@ pub async fn start(
 /// Reports the number of instances to collectors of telemetry in the background, if `broker.enable_telemetry` is set.
 fn report_usage(
     config: &Config,
-    source: Option<&InstanceSource>,
+    source: Option<&Arc<dyn InstanceSource>>,
     engine: &dyn Engine,
     lifecycle: &Lifecycle,
 ) {

@@ -8,13 +8,10 @@ use jiff::Timestamp;
 use odb_api_types::management::{LatestRun, Run, RunId, RunKind, RunOutcome};
 use odb_clients::http::Call;
 
-/// Keeps the rollouts of one offering.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Starts a rollout that replaces the previous one.
     async fn begin(&self, call: &Call, kind: RunKind, now: Timestamp) -> Result<Run, JournalError>;
 
-    /// The latest rollout of a kind.
     async fn latest(&self, call: &Call, kind: RunKind) -> Result<Option<LatestRun>, JournalError>;
 
     /// Records the end of a rollout. A failed one may be continued and succeed; a succeeded one is final. Safe to
@@ -22,51 +19,32 @@ pub trait Journal: Send + Sync {
     async fn end(&self, call: &Call, id: RunId, outcome: RunOutcome) -> Result<Run, JournalError>;
 }
 
-/// Why a rollout could not be started, found or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// There is nothing to keep it in.
     #[error("runs are not recorded, because {0}")]
     NotKept(&'static str),
-    /// There has never been such a rollout.
     #[error("run `{id}` does not exist")]
-    Unknown {
-        /// The requested id.
-        id: RunId,
-    },
-    /// A later rollout has replaced it.
+    Unknown { id: RunId },
     #[error("run `{id}` is not the latest of its kind, if it ever was one")]
-    Superseded {
-        /// The requested id.
-        id: RunId,
-    },
-    /// It has succeeded, which is final.
+    Superseded { id: RunId },
     #[error("run `{id}` has already succeeded")]
-    Succeeded {
-        /// The requested id.
-        id: RunId,
-    },
-    /// Another client wrote at the same moment.
+    Succeeded { id: RunId },
     #[error("another run was begun or ended at the same moment")]
     Overtaken,
     /// A newer broker, or a person, wrote it; the text says where.
     #[error("{0} is none that this broker understands; begin a new run, which replaces it")]
     NotUnderstood(String),
-    /// It could not be read or written.
     #[error("could not {activity}")]
     Failed {
-        /// The attempted action.
         activity: &'static str,
-        /// The time of the request was used up.
         is_timeout: bool,
-        /// Why it failed.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl JournalError {
-    /// The time of the request was used up.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self,

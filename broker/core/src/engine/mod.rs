@@ -6,13 +6,11 @@
 //! | `order` | orders to an engine, and their results |
 //! | `request_digest` | when two requests are the same |
 //! | `error` | why an engine rejects an order |
-//! | `record` | the instance record |
-//! | `occupancy` | what the latest operation on an instance means for quotas |
+//! | `record` | the instance record, and what it means for quotas |
 //! | `journal` | the records of rollouts, with which a later process continues one |
 
 mod error;
 mod journal;
-mod occupancy;
 mod order;
 mod record;
 mod request_digest;
@@ -34,13 +32,13 @@ use tokio::sync::broadcast;
 
 pub use error::{EngineError, EngineErrorKind};
 pub use journal::{Journal, JournalError};
-pub use occupancy::{Occupancy, OccupancyKind};
 pub use order::{
     Bindable, BindingOrder, Cancelled, Deleted, Deletion, Found, Order, Origin, Started, Upgraded,
     Vacancy, parameters_of_unbind,
 };
 pub use record::{
-    Condition, InstanceRecord, InstanceRecords, LastOperation, OperationView, Ownership,
+    Condition, InstanceRecord, InstanceRecords, LastOperation, Occupancy, OccupancyKind,
+    OperationView, Ownership,
 };
 pub use request_digest::{RequestDigest, RequestIdentity};
 
@@ -51,19 +49,16 @@ pub use request_digest::{RequestDigest, RequestIdentity};
 /// two operations on one instance at the same time.
 #[async_trait]
 pub trait Engine: fmt::Debug + Send + Sync {
-    /// Reads the state of the ordered id. An instance with other attributes is an error.
     async fn find(&self, order: &Order) -> Result<Found, EngineError>;
 
     /// Deploys an instance with the requested changes; `from` is its previous plan.
     async fn update(&self, order: &Order, from: &PlanId) -> Result<Started, EngineError>;
 
-    /// Deploys an instance with the current offering.
     async fn upgrade(&self, order: &Order) -> Result<Upgraded, EngineError>;
 
     /// Puts an instance onto new machines, and changes nothing else about it.
     async fn recreate(&self, order: &Order) -> Result<Started, EngineError>;
 
-    /// Deletes an instance and its residual resources. A creation in progress is stopped first.
     async fn delete(
         &self,
         order: &Order,
@@ -104,7 +99,6 @@ pub trait Engine: fmt::Debug + Send + Sync {
         instance: &InstanceId,
     ) -> Result<Option<OperationStatus>, EngineError>;
 
-    /// The record of one instance.
     async fn record(
         &self,
         call: &Call,
@@ -118,21 +112,17 @@ pub trait Engine: fmt::Debug + Send + Sync {
         instance: &InstanceId,
     ) -> Result<InstanceRecord, EngineError>;
 
-    /// The records of all instances.
     async fn records(&self, call: &Call) -> Result<InstanceRecords, EngineError>;
 
-    /// The records of these instances, of any broker, as far as they have one that can be read.
     async fn records_of(
         &self,
         call: &Call,
         instances: &BTreeSet<InstanceId>,
     ) -> Result<HashMap<InstanceId, InstanceRecord>, EngineError>;
 
-    /// The owner of an instance, with its record.
     async fn ownership(&self, call: &Call, instance: &InstanceId)
     -> Result<Ownership, EngineError>;
 
-    /// The plan that an instance is on, as far as its record knows.
     async fn current_plan(
         &self,
         call: &Call,
@@ -142,10 +132,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// Makes sure that an instance is there, and that nothing is in progress on it.
     async fn require_at_rest(&self, call: &Call, instance: &InstanceId) -> Result<(), EngineError>;
 
-    /// Whether the latest operation on an instance has succeeded, as far as it is known.
     async fn is_as_ordered(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError>;
 
-    /// Whether anything is deployed for an instance.
     async fn is_deployed(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError>;
 
     /// The instances for which anything is deployed that we may see, whichever broker made them.
@@ -154,16 +142,13 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The instances that are deployed, those included that only their own team may see.
     async fn present_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError>;
 
-    /// The occupancy of the instances that this process works on, or has worked on recently.
     fn occupied(&self) -> Vec<(InstanceId, Occupancy)>;
 
-    /// The occupancy of all instances, from their operation records.
     async fn recorded_occupancies(
         &self,
         call: &Call,
     ) -> Result<Vec<(InstanceId, Occupancy)>, EngineError>;
 
-    /// The operations in progress on the foundation, by instance: one call for all.
     async fn in_progress(
         &self,
         call: &Call,
@@ -177,7 +162,6 @@ pub trait Engine: fmt::Debug + Send + Sync {
         in_progress: &HashMap<InstanceId, OperationView>,
     ) -> Option<OperationView>;
 
-    /// The last operation on an instance, ended or in progress, by this broker or another client of the foundation.
     async fn latest_operation(
         &self,
         call: &Call,
@@ -185,13 +169,11 @@ pub trait Engine: fmt::Debug + Send + Sync {
         record: Option<&InstanceRecord>,
     ) -> Result<Option<OperationView>, EngineError>;
 
-    /// How the machines of an instance are.
     async fn health(&self, call: &Call, instance: &InstanceId) -> Result<Health, EngineError>;
 
     /// The abilities of the Director of all instances; the management API names them so.
     async fn abilities(&self, call: &Call) -> Result<DirectorAbilities, EngineError>;
 
-    /// The name under which an instance is deployed.
     fn deployment_name(&self, instance: &InstanceId) -> String;
 
     /// The instance that is deployed under a name, if the name is one of an instance.
@@ -200,7 +182,6 @@ pub trait Engine: fmt::Debug + Send + Sync {
     /// The current target of a plan; `None` for a plan outside of the catalog.
     fn release_of(&self, plan: &PlanId) -> Option<&Target>;
 
-    /// The journal of rollouts.
     fn journal(&self) -> &dyn Journal;
 
     /// Resumes every operation that an earlier process left in progress, and returns their number. Requests need not
@@ -211,9 +192,7 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn ended(&self) -> broadcast::Receiver<OperationKind>;
 }
 
-/// Where credentials of bindings are kept outside the foundation. An engine removes them with the instance.
 #[async_trait]
 pub trait KeptBindings: fmt::Debug + Send + Sync {
-    /// Removes the records of an instance's bindings. Safe to repeat.
     async fn remove_all(&self, call: &Call, instance: &InstanceId) -> Result<(), ServiceError>;
 }

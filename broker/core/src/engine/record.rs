@@ -18,25 +18,18 @@ use odb_api_types::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
-/// The instance record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstanceRecord {
-    /// The owner of its operation record.
     pub owner: Owner,
-    /// Whether it is deployed.
     pub deployment: DeploymentPresence,
     /// The plan that it is on; a move counts once it has succeeded.
     pub plan: Option<PlanId>,
-    /// Its last operation, ended or in progress.
     pub operation: Option<OperationView>,
-    /// The last create, update or upgrade that has succeeded.
     pub deployed: Option<Deployed>,
-    /// When the last recreation began that has succeeded.
     pub recreated: Option<Timestamp>,
-    /// Where users manage it.
     pub dashboard_url: Option<String>,
-    /// The adapter's labels.
     pub labels: Map<String, Value>,
 }
 
@@ -45,62 +38,44 @@ pub struct InstanceRecord {
 pub struct OperationView {
     /// The kind of the operation; an engine's tasks do not always show it.
     pub kind: Option<OperationKind>,
-    /// How far it is.
     pub state: OperationState,
-    /// How far it is, or how it ended, in the platform user's words.
     pub description: Option<String>,
     /// The condition of the instance after a failure.
     pub condition: Option<Condition>,
-    /// When it began.
     pub began: Option<Timestamp>,
-    /// The request that began it.
     pub request: Option<RequestId>,
-    /// An operator has cancelled it.
     pub cancelled: bool,
-    /// While it is in progress: the answer to its request.
     pub token: Option<Map<String, Value>>,
     /// Its stages, if they are known without a request.
     pub stages: Arc<Vec<StageStatus>>,
 }
 
-/// The condition of an instance after a failed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// Each VM has its old or its new state.
     Intact,
     /// A change of a VM was started and not finished.
     Damaged,
 }
 
-/// The answer to a poll of the last operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LastOperation {
     /// The state, and the time until the next poll.
     Known(OperationView, Duration),
-    /// The instance was deleted by a delete operation.
     Gone,
-    /// There is no such instance.
     Unknown,
 }
 
-/// The owner of an instance, as far as operation records can be read.
 #[derive(Clone, Debug)]
 pub enum Ownership {
-    /// It has an operation record.
     Recorded(Box<InstanceRecord>),
-    /// It has none.
     Unrecorded,
-    /// Operation records cannot be read.
     Unreadable,
 }
 
-/// The records of all instances, at one moment.
 #[derive(Debug)]
 pub struct InstanceRecords {
-    /// The instances that are deployed.
     pub deployed: HashSet<InstanceId>,
-    /// The record of each instance.
     pub records: HashMap<InstanceId, InstanceRecord>,
 }
 
@@ -119,7 +94,6 @@ impl InstanceRecord {
         }
     }
 
-    /// The operation in progress on the instance, if there is one.
     pub fn in_progress(&self) -> Option<&OperationView> {
         let operation = self.operation.as_ref();
         operation.filter(|operation| operation.is_in_progress())
@@ -142,7 +116,6 @@ impl InstanceRecords {
 }
 
 impl OperationView {
-    /// An operation of which nothing else is known.
     pub fn new(kind: Option<OperationKind>, state: OperationState, description: String) -> Self {
         Self {
             kind,
@@ -157,17 +130,14 @@ impl OperationView {
         }
     }
 
-    /// Whether the operation is in progress.
     pub fn is_in_progress(&self) -> bool {
         self.state == OperationState::InProgress
     }
 
-    /// All is as ordered.
     pub fn is_success(&self) -> bool {
         self.state == OperationState::Succeeded
     }
 
-    /// The instance is going, or was to go.
     pub fn deletes(&self) -> bool {
         self.kind.is_some_and(OperationKind::deletes)
     }
@@ -184,7 +154,6 @@ impl OperationView {
         })
     }
 
-    /// As operators see it.
     pub fn status(self, instance: InstanceId) -> OperationStatus {
         OperationStatus {
             service_instance_id: instance,
@@ -196,6 +165,56 @@ impl OperationView {
             description: self.description.unwrap_or_default(),
             token: self.token,
             stages: Arc::unwrap_or_clone(self.stages),
+        }
+    }
+}
+
+/// The occupancy of an instance: what its latest operation means for its quota slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// The plan that the latest operation is about; a token of a Go broker does not name it.
+    pub plan: Option<PlanId>,
+    pub kind: OccupancyKind,
+    /// When this process started the operation; absent for operations of an operation record.
+    pub since: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OccupancyKind {
+    Arriving,
+    Arrived,
+    /// An update or delete has failed: the instance exists, and the platform has its previous plan.
+    Remaining,
+    Leaving,
+    /// It has been deleted, or never came about.
+    Absent,
+}
+
+impl OccupancyKind {
+    pub fn of(operation: OperationKind, state: OperationState) -> Self {
+        match state {
+            OperationState::InProgress if operation.deletes() => Self::Leaving,
+            OperationState::InProgress => Self::Arriving,
+            OperationState::Succeeded if operation.deletes() => Self::Absent,
+            OperationState::Succeeded => Self::Arrived,
+            OperationState::Failed if operation == OperationKind::Create => Self::Absent,
+            OperationState::Failed => Self::Remaining,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_order_takes_no_location_and_a_failed_move_leaves_the_instance_where_it_was() {
+        for (operation, kind) in [
+            (OperationKind::Create, OccupancyKind::Absent),
+            (OperationKind::Update, OccupancyKind::Remaining),
+            (OperationKind::Delete, OccupancyKind::Remaining),
+        ] {
+            assert_eq!(OccupancyKind::of(operation, OperationState::Failed), kind);
         }
     }
 }

@@ -14,7 +14,6 @@ pub struct RequestDigest {
     hash: String,
 }
 
-/// The parts that identify a request: everything that decides its result.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestIdentity<'a>(pub &'a Value);
 
@@ -26,12 +25,10 @@ impl RequestDigest {
         Self { salt, hash }
     }
 
-    /// The request is the same.
     pub fn matches(&self, identity: RequestIdentity<'_>) -> bool {
         self.hash == hash(&self.salt, identity)
     }
 
-    /// The digest in one word.
     pub fn as_str(&self) -> &str {
         &self.hash
     }

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use odb_adapter_sdk::protocol::Subcommand;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge};
 
-use super::{ANSWERS, Maker};
+use super::{ANSWERS, Counted, Maker, Metrics};
 
-/// Calls of the service adapter.
 #[derive(Debug)]
-pub struct AdapterMetrics {
+pub(super) struct AdapterMetrics {
     calls: IntCounterVec,
     duration: HistogramVec,
     running: IntGauge,
@@ -18,16 +17,11 @@ pub struct AdapterMetrics {
     orphans: IntCounter,
 }
 
-/// The outcome of an adapter call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterOutcome {
-    /// It ended well.
     Answered,
-    /// The adapter failed.
     Failed,
-    /// Its time was up.
     Hung,
-    /// It printed more than is accepted.
     TooMuchOutput,
     /// It could not be started, or not be read.
     Broken,
@@ -43,14 +37,8 @@ pub struct AdapterCall<'m> {
     metrics: &'m AdapterMetrics,
     call: Subcommand,
     since: Instant,
-    stage: Stage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Waiting,
-    Running,
-    Ended,
+    is_running: bool,
+    counted: Option<Counted>,
 }
 
 impl AdapterMetrics {
@@ -90,22 +78,22 @@ impl AdapterMetrics {
         }
         metrics
     }
+}
 
-    /// Counts a call that waits for its turn.
+impl Metrics {
     #[must_use]
-    pub fn wait(&self, call: Subcommand) -> AdapterCall<'_> {
-        self.waiting.inc();
+    pub fn adapter_call(&self, call: Subcommand) -> AdapterCall<'_> {
         AdapterCall {
-            metrics: self,
+            metrics: &self.adapter,
             call,
             since: Instant::now(),
-            stage: Stage::Waiting,
+            is_running: false,
+            counted: Some(Counted::in_gauge(self.adapter.waiting.clone())),
         }
     }
 
-    /// Processes that had left their group were killed.
     pub fn killed_orphans(&self, count: usize) {
-        self.orphans.inc_by(count as u64);
+        self.adapter.orphans.inc_by(count as u64);
     }
 }
 
@@ -134,62 +122,37 @@ impl AdapterOutcome {
 }
 
 impl AdapterCall<'_> {
-    /// The call starts now.
     pub fn run(&mut self) {
-        self.metrics
-            .wait
-            .observe(self.since.elapsed().as_secs_f64());
-        self.turn_to(Stage::Running);
+        let wait = &self.metrics.wait;
+        wait.observe(self.since.elapsed().as_secs_f64());
+        self.is_running = true;
         self.since = Instant::now();
+        self.counted = Some(Counted::in_gauge(self.metrics.running.clone()));
     }
 
-    /// How long it has waited, or run.
     pub fn elapsed(&self) -> Duration {
         self.since.elapsed()
     }
 
-    /// It came to an end.
     pub fn ended(mut self, outcome: AdapterOutcome) {
         self.end(outcome);
     }
 
     fn end(&mut self, outcome: AdapterOutcome) {
         let call = self.call.name();
-        if self.stage == Stage::Running {
-            self.metrics
-                .duration
-                .with_label_values(&[call])
-                .observe(self.since.elapsed().as_secs_f64());
+        if self.is_running {
+            let duration = self.metrics.duration.with_label_values(&[call]);
+            duration.observe(self.since.elapsed().as_secs_f64());
         }
-        self.metrics
-            .calls
-            .with_label_values(&[call, outcome.name()])
-            .inc();
-        self.turn_to(Stage::Ended);
-    }
-
-    fn turn_to(&mut self, stage: Stage) {
-        if let Some(gauge) = self.gauge() {
-            gauge.dec();
-        }
-        self.stage = stage;
-        if let Some(gauge) = self.gauge() {
-            gauge.inc();
-        }
-    }
-
-    fn gauge(&self) -> Option<&IntGauge> {
-        match self.stage {
-            Stage::Waiting => Some(&self.metrics.waiting),
-            Stage::Running => Some(&self.metrics.running),
-            Stage::Ended => None,
-        }
+        let labels = [call, outcome.name()];
+        self.metrics.calls.with_label_values(&labels).inc();
+        self.counted = None;
     }
 }
 
 impl Drop for AdapterCall<'_> {
     fn drop(&mut self) {
-        if self.stage != Stage::Ended {
+        if self.counted.is_some() {
             self.end(AdapterOutcome::Abandoned);
         }
     }

@@ -2,60 +2,98 @@
 //!
 //! Like the log, metrics belong to the process: code that counts calls [`metrics`]. Labels come from enums, route
 //! templates and the configuration, never from a request.
-//!
-//! | file | metrics |
-//! | --- | --- |
-//! | `requests` | requests to the broker |
-//! | `operations` | operations on service instances |
-//! | `fleet` | service instances and quotas |
-//! | `queues` | waiting requests |
-//! | `adapter` | calls of the service adapter |
-//! | `upstreams` | calls of Director, UAA, Cloud Controller and other upstreams |
-//! | `certificates` | the expiry of certificates |
-//! | `process` | the resources of the process |
 
 mod adapter;
-mod certificates;
-mod fleet;
 mod operations;
 mod process;
-mod queues;
-mod requests;
-mod upstreams;
 
-use std::sync::LazyLock;
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
+use odb_clients::http::{Attempt, AttemptOutcome, Observer, Service};
 use prometheus::{
     Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder, core::Collector,
 };
 
-pub use adapter::{AdapterCall, AdapterMetrics, AdapterOutcome};
-pub use certificates::CertificateMetrics;
-pub use fleet::{FleetMetrics, InstanceCount, QuotaScope, QuotaUse};
-pub use operations::{FollowedOperation, OperationMetrics, OperationOrigin, OperationOutcome};
-pub use queues::{Queue, QueueMetrics, Waiting};
-pub use requests::{RequestInFlight, RequestMetrics};
-pub use upstreams::UpstreamMetrics;
+use adapter::AdapterMetrics;
+use operations::OperationMetrics;
+use process::ProcessMetrics;
 
-/// Everything that is counted.
+pub use adapter::{AdapterCall, AdapterOutcome};
+pub use operations::{FollowedOperation, OperationOrigin, OperationOutcome};
+
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    /// Requests to the broker.
-    pub requests: RequestMetrics,
-    /// Operations on service instances.
-    pub operations: OperationMetrics,
-    /// Which service instances there are.
-    pub fleet: FleetMetrics,
-    /// Where requests wait for each other.
-    pub queues: QueueMetrics,
-    /// Calls of the service adapter.
-    pub adapter: AdapterMetrics,
-    /// Calls of the upstreams.
-    pub upstreams: UpstreamMetrics,
-    /// When certificates expire.
-    pub certificates: CertificateMetrics,
+    adapter: AdapterMetrics,
+    operations: OperationMetrics,
+    process: ProcessMetrics,
+    requests: IntCounterVec,
+    request_duration: HistogramVec,
+    requests_in_flight: IntGauge,
+    failed_authentications: IntCounter,
+    instances: IntGaugeVec,
+    instances_counted: IntGauge,
+    quota_limit: IntGaugeVec,
+    quota_used: IntGaugeVec,
+    queue_waiting: IntGaugeVec,
+    queue_wait: HistogramVec,
+    upstream_calls: IntCounterVec,
+    upstream_duration: HistogramVec,
+    upstream_retries: IntCounterVec,
+    certificate_expiry: IntGaugeVec,
+}
+
+/// Where requests wait for each other. Calls of the adapter have metrics of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// A service instance on which another request works.
+    Instance,
+    /// The submission of work to the Director, whose concurrency is limited.
+    Submission,
+}
+
+impl Queue {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Instance => "instance",
+            Self::Submission => "submission",
+        }
+    }
+}
+
+/// A waiting request. The wait ends when it is dropped.
+#[derive(Debug)]
+pub struct Waiting {
+    _gauge: Counted,
+    wait: Histogram,
+    since: Instant,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.wait.observe(self.since.elapsed().as_secs_f64());
+    }
+}
+
+/// Is counted in a gauge until it is dropped.
+#[derive(Debug)]
+pub struct Counted(IntGauge);
+
+impl Counted {
+    fn in_gauge(gauge: IntGauge) -> Self {
+        gauge.inc();
+        Self(gauge)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 /// The metrics of this process.
@@ -64,6 +102,14 @@ pub fn metrics() -> &'static Metrics {
     &METRICS
 }
 
+/// The methods with a label value of their own; a client may send any word.
+const METHODS: &[&str] = &["GET", "PUT", "PATCH", "DELETE", "POST", "HEAD", "OPTIONS"];
+
+/// Answers take milliseconds with warm caches, and at most the request budget. In seconds.
+const ANSWERS: &[f64] = &[
+    0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0,
+];
+
 impl Metrics {
     /// The `Content-Type` of [`Metrics::text`].
     pub const CONTENT_TYPE: &'static str = prometheus::TEXT_FORMAT;
@@ -71,16 +117,89 @@ impl Metrics {
     fn new() -> Self {
         let made = Maker(Registry::new());
         let metrics = Self {
-            requests: RequestMetrics::new(&made),
-            operations: OperationMetrics::new(&made),
-            fleet: FleetMetrics::new(&made),
-            queues: QueueMetrics::new(&made),
-            adapter: AdapterMetrics::new(&made),
-            upstreams: UpstreamMetrics::new(&made),
-            certificates: CertificateMetrics::new(&made),
             registry: made.0.clone(),
+            adapter: AdapterMetrics::new(&made),
+            operations: OperationMetrics::new(&made),
+            process: ProcessMetrics::new(&made),
+            requests: made.counters(
+                "odb_http_requests_total",
+                "Requests that were answered",
+                &["route", "method", "status"],
+            ),
+            request_duration: made.histograms(
+                "odb_http_request_duration_seconds",
+                "Time from a request's arrival to its answer",
+                ANSWERS,
+                &["route", "method"],
+            ),
+            requests_in_flight: made.gauge(
+                "odb_http_requests_in_flight",
+                "Requests that have no answer yet",
+            ),
+            failed_authentications: made.counter(
+                "odb_http_failed_authentications_total",
+                "Requests with wrong or without credentials",
+            ),
+            instances: made.gauges(
+                "odb_service_instances",
+                "Service instances that the platform knows",
+                &["plan", "state"],
+            ),
+            instances_counted: made.gauge(
+                "odb_service_instances_counted_timestamp_seconds",
+                "When the service instances were counted, in seconds since 1970; 0 if they never were",
+            ),
+            quota_limit: made.gauges(
+                "odb_quota_limit",
+                "How much of something there may be",
+                &["scope", "plan", "resource"],
+            ),
+            quota_used: made.gauges(
+                "odb_quota_used",
+                "Usage of each limited resource",
+                &["scope", "plan", "resource"],
+            ),
+            queue_waiting: made.gauges(
+                "odb_queue_waiting",
+                "Requests and reconcilers that wait their turn",
+                &["queue"],
+            ),
+            queue_wait: made.histograms(
+                "odb_queue_wait_seconds",
+                "Time that requests and reconcilers waited their turn",
+                ANSWERS,
+                &["queue"],
+            ),
+            upstream_calls: made.counters(
+                "odb_upstream_calls_total",
+                "Calls to upstreams, each attempt counted",
+                &["upstream", "status"],
+            ),
+            upstream_duration: made.histograms(
+                "odb_upstream_call_duration_seconds",
+                "Time of one attempt at a call to an upstream",
+                ANSWERS,
+                &["upstream"],
+            ),
+            upstream_retries: made.counters(
+                "odb_upstream_call_retries_total",
+                "Attempts at a call to an upstream after which it was tried again",
+                &["upstream"],
+            ),
+            certificate_expiry: made.gauges(
+                "odb_certificate_expiry_timestamp_seconds",
+                "When a certificate expires, in seconds since 1970",
+                &["certificate"],
+            ),
         };
-        made.registered(process::ProcessMetrics::new());
+        for queue in [Queue::Instance, Queue::Submission] {
+            metrics.queue_waiting.with_label_values(&[queue.name()]);
+            metrics.queue_wait.with_label_values(&[queue.name()]);
+        }
+        for upstream in Service::ALL {
+            let retries = &metrics.upstream_retries;
+            retries.with_label_values(&[upstream.name()]);
+        }
         let build = made.gauges(
             "odb_build_info",
             "1, with the version of the broker",
@@ -90,75 +209,154 @@ impl Metrics {
         metrics
     }
 
-    /// Everything, in the text format of Prometheus.
     pub fn text(&self) -> String {
+        self.process.read();
         let mut text = Vec::new();
         TextEncoder::new()
             .encode(&self.registry.gather(), &mut text)
             .expect("a vector takes everything");
         String::from_utf8(text).expect("names, helps and labels are text")
     }
+
+    /// A request has arrived. Dropped, the result is no longer in flight.
+    #[must_use]
+    pub fn request_arrived(&self) -> Counted {
+        Counted::in_gauge(self.requests_in_flight.clone())
+    }
+
+    /// `route` is the route's template, never the requested path.
+    pub fn request_answered(&self, route: &str, method: &str, status: u16, taken: Duration) {
+        let known = METHODS.iter().find(|known| **known == method);
+        let method = known.copied().unwrap_or("other");
+        self.requests
+            .with_label_values(&[route, method, &status.to_string()])
+            .inc();
+        self.request_duration
+            .with_label_values(&[route, method])
+            .observe(taken.as_secs_f64());
+    }
+
+    pub fn failed_authentication(&self) {
+        self.failed_authentications.inc();
+    }
+
+    #[must_use]
+    pub fn wait(&self, queue: Queue) -> Waiting {
+        let gauge = self.queue_waiting.with_label_values(&[queue.name()]);
+        Waiting {
+            _gauge: Counted::in_gauge(gauge),
+            wait: self.queue_wait.with_label_values(&[queue.name()]),
+            since: Instant::now(),
+        }
+    }
+
+    /// The instances of a plan in a state. Without a plan: of all that are not offered any more.
+    pub fn instances(&self, plan: Option<&str>, state: &str, count: u64) {
+        let plan = plan.unwrap_or(operations::OTHER_PLAN);
+        let instances = self.instances.with_label_values(&[plan, state]);
+        instances.set(signed(count));
+    }
+
+    pub fn quota(&self, plan: Option<&str>, resource: &str, limit: u64, used: u64) {
+        let (scope, plan) = plan.map_or(("global", ""), |plan| ("plan", plan));
+        let labels = [scope, plan, resource];
+        let gauge = |metric: &IntGaugeVec| metric.with_label_values(&labels);
+        gauge(&self.quota_limit).set(signed(limit));
+        gauge(&self.quota_used).set(signed(used));
+    }
+
+    pub fn instances_counted_now(&self) {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let seconds = since_1970.map_or(0, |since| signed(since.as_secs()));
+        self.instances_counted.set(seconds);
+    }
+
+    /// `certificate` is the key of the configuration that names it, `not_after` in seconds since 1970.
+    pub fn certificate_expires(&self, certificate: &str, not_after: i64) {
+        let expiry = self.certificate_expiry.with_label_values(&[certificate]);
+        expiry.set(not_after);
+    }
 }
 
-/// Makes metrics and registers them.
+impl Observer for Metrics {
+    fn observe(&self, attempt: &Attempt) {
+        let upstream = attempt.service.name();
+        let status = match attempt.outcome {
+            AttemptOutcome::Answered(status) => match status.as_u16() / 100 {
+                1 => "1xx",
+                2 => "2xx",
+                3 => "3xx",
+                4 => "4xx",
+                _ => "5xx",
+            },
+            AttemptOutcome::Failed => "none",
+        };
+        self.upstream_calls
+            .with_label_values(&[upstream, status])
+            .inc();
+        self.upstream_duration
+            .with_label_values(&[upstream])
+            .observe(attempt.taken.as_secs_f64());
+        if attempt.is_repeated {
+            self.upstream_retries.with_label_values(&[upstream]).inc();
+        }
+    }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 struct Maker(Registry);
 
-const MADE_ONCE: &str = "the name is a valid one and used once";
-
 impl Maker {
-    fn registered<C: Collector + Clone + 'static>(&self, metric: C) -> C {
-        self.0.register(Box::new(metric.clone())).expect(MADE_ONCE);
+    fn registered<C>(&self, metric: prometheus::Result<C>) -> C
+    where
+        C: Collector + Clone + 'static,
+    {
+        let metric = metric.expect("the name is a valid one");
+        let registered = self.0.register(Box::new(metric.clone()));
+        registered.expect("each name is used once");
         metric
     }
 
     fn counter(&self, name: &str, help: &str) -> IntCounter {
-        self.registered(IntCounter::new(name, help).expect(MADE_ONCE))
+        self.registered(IntCounter::new(name, help))
     }
 
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-        self.registered(IntCounterVec::new(Opts::new(name, help), labels).expect(MADE_ONCE))
+        self.registered(IntCounterVec::new(Opts::new(name, help), labels))
     }
 
     fn gauge(&self, name: &str, help: &str) -> IntGauge {
-        self.registered(IntGauge::new(name, help).expect(MADE_ONCE))
+        self.registered(IntGauge::new(name, help))
     }
 
     fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
-        self.registered(IntGaugeVec::new(Opts::new(name, help), labels).expect(MADE_ONCE))
+        self.registered(IntGaugeVec::new(Opts::new(name, help), labels))
     }
 
     fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Histogram {
-        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-        self.registered(Histogram::with_opts(options).expect(MADE_ONCE))
+        let histograms = self.histograms(name, help, buckets, &[]);
+        histograms.with_label_values::<&str>(&[])
     }
 
     fn histograms(&self, name: &str, help: &str, buckets: &[f64], labels: &[&str]) -> HistogramVec {
         let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-        self.registered(HistogramVec::new(options, labels).expect(MADE_ONCE))
+        self.registered(HistogramVec::new(options, labels))
     }
 }
 
-/// Answers take milliseconds with warm caches, and at most the request budget.
-const ANSWERS: &[f64] = &[
-    0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0,
-];
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn what_is_counted_is_in_the_text() {
         let metrics = Metrics::new();
-        drop(metrics.requests.begin());
-        metrics
-            .requests
-            .answered("/v2/catalog", "GET", 200, Duration::from_millis(7));
-        metrics
-            .requests
-            .answered("other", "BREW", 404, Duration::ZERO);
+        drop(metrics.request_arrived());
+        metrics.request_answered("/v2/catalog", "GET", 200, Duration::from_millis(7));
+        metrics.request_answered("other", "BREW", 404, Duration::ZERO);
 
         let text = metrics.text();
 

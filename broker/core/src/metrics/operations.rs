@@ -8,9 +8,9 @@ use std::{
 
 use jiff::Timestamp;
 use odb_api_types::kind::OperationKind;
-use prometheus::{HistogramVec, IntCounterVec, IntGauge, IntGaugeVec};
+use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 
-use super::Maker;
+use super::{Counted, Maker, Metrics};
 
 /// Operations take minutes: one under ten seconds did nothing, one over two hours is stuck.
 const OPERATIONS: &[f64] = &[
@@ -20,9 +20,8 @@ const OPERATIONS: &[f64] = &[
 /// The plan of an operation whose plan is unknown or no longer offered.
 pub(super) const OTHER_PLAN: &str = "other";
 
-/// Operations on service instances.
 #[derive(Debug)]
-pub struct OperationMetrics {
+pub(super) struct OperationMetrics {
     started: IntCounterVec,
     ended: IntCounterVec,
     in_flight: IntGaugeVec,
@@ -34,30 +33,21 @@ pub struct OperationMetrics {
 /// How many operations in flight began at which second since 1970.
 type Starts = BTreeMap<i64, usize>;
 
-/// Where an operation was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationOrigin {
-    /// In this process.
     Here,
-    /// In this process, which has counted it, and now follows it differently.
     Redirected {
-        /// When it was begun.
         since: Instant,
     },
     /// In an earlier process, which counted it; its duration is unknown.
     Elsewhere,
 }
 
-/// The outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationOutcome {
-    /// It did what it should.
     Succeeded,
-    /// It did not.
     Failed,
-    /// An operator had enough of it.
     Cancelled,
-    /// It was never submitted to the Director.
     NeverSubmitted,
 }
 
@@ -71,7 +61,7 @@ pub struct FollowedOperation<'m> {
     origin: OperationOrigin,
     since: Instant,
     began: Timestamp,
-    in_flight: IntGauge,
+    _in_flight: Counted,
 }
 
 impl OperationMetrics {
@@ -108,12 +98,11 @@ impl OperationMetrics {
         for kind in OperationKind::ALL {
             metrics.oldest_start.with_label_values(&[&kind.to_string()]);
         }
-        metrics.expect(OTHER_PLAN);
+        metrics.expect_plan(OTHER_PLAN);
         metrics
     }
 
-    /// There may be operations on this plan: a rate needs a zero to begin with.
-    pub fn expect(&self, plan: &str) {
+    fn expect_plan(&self, plan: &str) {
         for kind in OperationKind::ALL {
             let kind = kind.to_string();
             self.started.with_label_values(&[&kind, plan]);
@@ -121,40 +110,6 @@ impl OperationMetrics {
             for outcome in OperationOutcome::ALL {
                 self.ended.with_label_values(&[&kind, plan, outcome.name()]);
             }
-        }
-    }
-
-    /// An operation is followed; it started, here or elsewhere, at `began`. `plan` is the name of its plan if it is
-    /// offered.
-    #[must_use]
-    pub fn follow(
-        &self,
-        kind: OperationKind,
-        plan: Option<&str>,
-        origin: OperationOrigin,
-        began: Timestamp,
-    ) -> FollowedOperation<'_> {
-        let name = kind.to_string();
-        let plan = plan.unwrap_or(OTHER_PLAN);
-        if origin == OperationOrigin::Here {
-            self.started.with_label_values(&[&name, plan]).inc();
-        }
-        let in_flight = self.in_flight.with_label_values(&[&name, plan]);
-        in_flight.inc();
-        self.change_starts(kind, |starts| {
-            *starts.entry(began.as_second()).or_default() += 1;
-        });
-        FollowedOperation {
-            metrics: self,
-            kind,
-            plan: plan.to_owned(),
-            origin,
-            since: match origin {
-                OperationOrigin::Redirected { since } => since,
-                OperationOrigin::Here | OperationOrigin::Elsewhere => Instant::now(),
-            },
-            began,
-            in_flight,
         }
     }
 
@@ -167,6 +122,47 @@ impl OperationMetrics {
         self.oldest_start
             .with_label_values(&[&kind.to_string()])
             .set(oldest);
+    }
+}
+
+impl Metrics {
+    /// There may be operations on this plan: a rate needs a zero to begin with.
+    pub fn expect_operations(&self, plan: &str) {
+        self.operations.expect_plan(plan);
+    }
+
+    /// An operation is followed; it started, here or elsewhere, at `began`. `plan` is the name of its plan if it is
+    /// offered.
+    #[must_use]
+    pub fn follow_operation(
+        &self,
+        kind: OperationKind,
+        plan: Option<&str>,
+        origin: OperationOrigin,
+        began: Timestamp,
+    ) -> FollowedOperation<'_> {
+        let metrics = &self.operations;
+        let name = kind.to_string();
+        let plan = plan.unwrap_or(OTHER_PLAN);
+        let labels = [name.as_str(), plan];
+        if origin == OperationOrigin::Here {
+            metrics.started.with_label_values(&labels).inc();
+        }
+        metrics.change_starts(kind, |starts| {
+            *starts.entry(began.as_second()).or_default() += 1;
+        });
+        FollowedOperation {
+            metrics,
+            kind,
+            plan: plan.to_owned(),
+            origin,
+            since: match origin {
+                OperationOrigin::Redirected { since } => since,
+                OperationOrigin::Here | OperationOrigin::Elsewhere => Instant::now(),
+            },
+            began,
+            _in_flight: Counted::in_gauge(metrics.in_flight.with_label_values(&labels)),
+        }
     }
 }
 
@@ -189,7 +185,6 @@ impl OperationOutcome {
 }
 
 impl FollowedOperation<'_> {
-    /// It came to an end.
     pub fn ended(&self, outcome: OperationOutcome) {
         let labels = [&self.kind.to_string(), &self.plan, outcome.name()];
         self.metrics.ended.with_label_values(&labels).inc();
@@ -204,7 +199,6 @@ impl FollowedOperation<'_> {
 
 impl Drop for FollowedOperation<'_> {
     fn drop(&mut self) {
-        self.in_flight.dec();
         let second = self.began.as_second();
         self.metrics.change_starts(self.kind, |starts| {
             if let Some(count) = starts.get_mut(&second) {
@@ -234,9 +228,7 @@ mod tests {
         };
         let follow = |kind, second| {
             let began = Timestamp::from_second(second).expect("it is in range");
-            metrics
-                .operations
-                .follow(kind, None, OperationOrigin::Elsewhere, began)
+            metrics.follow_operation(kind, None, OperationOrigin::Elsewhere, began)
         };
         assert_eq!(shown("upgrade").as_deref(), Some("0"));
 

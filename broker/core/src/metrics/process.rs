@@ -5,20 +5,15 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use prometheus::{
-    Counter, Gauge, IntGauge,
-    core::{Collector, Desc},
-    proto::MetricFamily,
-};
+use prometheus::{Counter, Gauge, IntGauge};
 use rustix::{
     process::{Resource, getrlimit},
     time::{ClockId, clock_gettime},
 };
 
-use super::MADE_ONCE;
+use super::Maker;
 
-/// Reads the values with each scrape.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct ProcessMetrics {
     cpu: Counter,
     resident: IntGauge,
@@ -26,31 +21,27 @@ pub(super) struct ProcessMetrics {
     open_files: IntGauge,
     max_files: IntGauge,
     threads: IntGauge,
-    started: Gauge,
 }
 
 impl ProcessMetrics {
-    pub(super) fn new() -> Self {
-        let gauge = |name, help| IntGauge::new(name, help).expect(MADE_ONCE);
-        let started = Gauge::new(
+    pub(super) fn new(made: &Maker) -> Self {
+        let started = made.registered(Gauge::new(
             "process_start_time_seconds",
             "When the process started, in seconds since 1970",
-        )
-        .expect(MADE_ONCE);
+        ));
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         started.set(since.unwrap_or_default().as_secs_f64());
         Self {
-            cpu: Counter::new("process_cpu_seconds_total", "Processor time").expect(MADE_ONCE),
-            resident: gauge("process_resident_memory_bytes", "Memory in use"),
-            virtual_memory: gauge("process_virtual_memory_bytes", "Address space in use"),
-            open_files: gauge("process_open_fds", "Open file descriptors"),
-            max_files: gauge("process_max_fds", "Most file descriptors that may be open"),
-            threads: gauge("process_threads", "Threads"),
-            started,
+            cpu: made.registered(Counter::new("process_cpu_seconds_total", "Processor time")),
+            resident: made.gauge("process_resident_memory_bytes", "Memory in use"),
+            virtual_memory: made.gauge("process_virtual_memory_bytes", "Address space in use"),
+            open_files: made.gauge("process_open_fds", "Open file descriptors"),
+            max_files: made.gauge("process_max_fds", "Most file descriptors that may be open"),
+            threads: made.gauge("process_threads", "Threads"),
         }
     }
 
-    fn look(&self) {
+    pub(super) fn read(&self) {
         let used = clock_gettime(ClockId::ProcessCPUTime);
         #[expect(
             clippy::cast_precision_loss,
@@ -68,38 +59,10 @@ impl ProcessMetrics {
         self.virtual_memory.set(of("VmSize:") * 1024);
         self.threads.set(of("Threads:"));
         // The look itself has the folder open.
-        let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-        self.open_files.set(count(open.saturating_sub(1)));
+        let open = fs::read_dir("/proc/self/fd").map_or(0, |files| files.count().saturating_sub(1));
+        self.open_files.set(i64::try_from(open).unwrap_or(i64::MAX));
         let most = getrlimit(Resource::Nofile).current;
         self.max_files
             .set(most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX)));
     }
-
-    fn all(&self) -> [&dyn Collector; 7] {
-        [
-            &self.cpu,
-            &self.resident,
-            &self.virtual_memory,
-            &self.open_files,
-            &self.max_files,
-            &self.threads,
-            &self.started,
-        ]
-    }
-}
-
-impl Collector for ProcessMetrics {
-    fn desc(&self) -> Vec<&Desc> {
-        self.all().into_iter().flat_map(Collector::desc).collect()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        self.look();
-        let all = self.all().into_iter();
-        all.flat_map(Collector::collect).collect()
-    }
-}
-
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

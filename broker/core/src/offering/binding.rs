@@ -1,8 +1,6 @@
 //! The valid answers of an adapter to a bind (Open Service Broker API 2.17, "Binding"; `spec/contracts/osb-api.md`
 //! §8.2).
 
-use std::{borrow::Cow, fmt};
-
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::Binding;
 use serde_json::{Map, Value, value::RawValue};
@@ -16,87 +14,59 @@ pub struct InvalidBinding {
     /// Where, such as `volume_mounts[0].driver`.
     member: String,
     /// The error, as the end of a sentence.
-    error: Cow<'static, str>,
+    error: String,
 }
 
-/// A member that platforms take only from offerings that announce it, in the spelling of `requires`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unannounced {
-    /// The member of the answer.
-    pub member: &'static str,
-    /// The entry that `service_catalog.requires` lacks.
-    pub requirement: &'static str,
+impl InvalidBinding {
+    fn new(member: impl Into<String>, error: impl Into<String>) -> Self {
+        let (member, error) = (member.into(), error.into());
+        Self { member, error }
+    }
 }
 
-/// Checks an adapter's answer against the specification. Returns the members that platforms accept only if they are
-/// announced, as findings for the operator; platforms decide whether they reject such a binding.
+/// Checks an adapter's answer against the specification. Returns the members that platforms accept only from offerings
+/// that announce them, as findings for the operator; platforms decide whether they reject such a binding.
 pub fn check_binding(
     binding: &Binding,
     requires: &[String],
-) -> Result<Vec<Unannounced>, InvalidBinding> {
+) -> Result<Vec<String>, InvalidBinding> {
     if let Some(credentials) = &binding.credentials {
         let read = Read::new("credentials", credentials)?;
         if !read.value.is_null() {
             read.object()?;
         }
     }
-    let mounts = binding.volume_mounts.as_deref();
-    let mounts = mounts.map(|mounts| Read::new("volume_mounts", mounts)?.list());
-    let mounts = mounts.transpose()?.unwrap_or_default();
-    for mount in &mounts {
-        check_volume_mount(mount)?;
-    }
+    let mounts = match &binding.volume_mounts {
+        Some(mounts) => Read::new("volume_mounts", mounts)?.list()?,
+        None => Vec::new(),
+    };
+    mounts.iter().try_for_each(check_volume_mount)?;
     if let Some(endpoints) = &binding.endpoints {
-        for endpoint in Read::new("endpoints", endpoints)?.list()? {
-            check_endpoint(&endpoint)?;
-        }
+        let endpoints = Read::new("endpoints", endpoints)?.list()?;
+        endpoints.iter().try_for_each(check_endpoint)?;
     }
     if let Some(metadata) = &binding.metadata {
         check_metadata(&Read::new("metadata", metadata)?)?;
     }
     if let Some(drain) = &binding.syslog_drain_url {
-        check_log_drain(drain).map_err(|error| InvalidBinding {
-            member: "syslog_drain_url".to_owned(),
-            error: error.to_string().into(),
-        })?;
+        check_log_drain(drain)
+            .map_err(|error| InvalidBinding::new("syslog_drain_url", error.to_string()))?;
     }
 
+    let (drain, route) = (&binding.syslog_drain_url, &binding.route_service_url);
     let given = [
-        (
-            binding.syslog_drain_url.is_some(),
-            "syslog_drain_url",
-            "syslog_drain",
-        ),
-        (
-            binding.route_service_url.is_some(),
-            "route_service_url",
-            "route_forwarding",
-        ),
+        (drain.is_some(), "syslog_drain_url", "syslog_drain"),
+        (route.is_some(), "route_service_url", "route_forwarding"),
         (!mounts.is_empty(), "volume_mounts", "volume_mount"),
     ];
-    let unannounced = given
-        .into_iter()
-        .filter(|(is_given, _, requirement)| {
-            *is_given && !requires.iter().any(|announced| announced == requirement)
+    let unannounced = given.into_iter().filter(|(is_given, _, requirement)| {
+        *is_given && !requires.iter().any(|announced| announced == requirement)
+    });
+    Ok(unannounced
+        .map(|(_, member, requirement)| {
+            format!("`{member}`, which needs `{requirement}` in `service_catalog.requires`")
         })
-        .map(|(_, member, requirement)| Unannounced {
-            member,
-            requirement,
-        });
-    Ok(unannounced.collect())
-}
-
-impl fmt::Display for Unannounced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            member,
-            requirement,
-        } = self;
-        write!(
-            f,
-            "`{member}`, which needs `{requirement}` in `service_catalog.requires`"
-        )
-    }
+        .collect())
 }
 
 fn check_volume_mount(mount: &Read) -> Result<(), InvalidBinding> {
@@ -120,9 +90,7 @@ fn check_endpoint(endpoint: &Read) -> Result<(), InvalidBinding> {
     if listed.is_empty() {
         return Err(ports.error("is empty"));
     }
-    for port in listed {
-        check_ports(&port)?;
-    }
+    listed.iter().try_for_each(check_ports)?;
     match endpoint.optional("protocol")? {
         Some(protocol) => protocol.one_of(&["tcp", "udp", "all"]),
         None => Ok(()),
@@ -140,9 +108,12 @@ fn check_ports(ports: &Read) -> Result<(), InvalidBinding> {
 }
 
 fn check_metadata(metadata: &Read) -> Result<(), InvalidBinding> {
-    let moment = |member| match metadata.optional(member)? {
-        Some(moment) => moment.moment().map(Some),
-        None => Ok(None),
+    let moment = |member| -> Result<Option<Timestamp>, InvalidBinding> {
+        let Some(moment) = metadata.optional(member)? else {
+            return Ok(None);
+        };
+        let wrong = |_| moment.error("is not a time such as `2030-01-31T12:00:00.0Z`");
+        moment.text()?.parse().map(Some).map_err(wrong)
     };
     match (moment("expires_at")?, moment("renew_before")?) {
         (Some(expires), Some(renew)) if renew > expires => {
@@ -152,7 +123,6 @@ fn check_metadata(metadata: &Read) -> Result<(), InvalidBinding> {
     }
 }
 
-/// A value of the answer with its location.
 struct Read {
     path: String,
     value: Value,
@@ -161,27 +131,21 @@ struct Read {
 impl Read {
     /// Unreadable JSON has numbers that programs cannot represent, such as `1e999`, or too deep nesting.
     fn new(path: &str, raw: &RawValue) -> Result<Self, InvalidBinding> {
-        let path = path.to_owned();
-        match serde_json::from_str(raw.get()) {
-            Ok(value) => Ok(Self { path, value }),
-            Err(_) => Err(InvalidBinding {
-                member: path,
-                error: "cannot be read: it has a number that is too large, or too many brackets in one another".into(),
-            }),
-        }
+        let unreadable = "cannot be read: it has a number that is too large, or too many brackets in one another";
+        let value = serde_json::from_str(raw.get());
+        Ok(Self {
+            value: value.map_err(|_| InvalidBinding::new(path, unreadable))?,
+            path: path.to_owned(),
+        })
     }
 
-    fn error(&self, error: &'static str) -> InvalidBinding {
-        InvalidBinding {
-            member: self.path.clone(),
-            error: error.into(),
-        }
+    fn error(&self, error: &str) -> InvalidBinding {
+        InvalidBinding::new(&self.path, error)
     }
 
     fn object(&self) -> Result<&Map<String, Value>, InvalidBinding> {
-        self.value
-            .as_object()
-            .ok_or_else(|| self.error("is no JSON object"))
+        let object = self.value.as_object();
+        object.ok_or_else(|| self.error("is no JSON object"))
     }
 
     /// Null counts as absent.
@@ -194,17 +158,13 @@ impl Read {
     }
 
     fn member(&self, member: &str) -> Result<Self, InvalidBinding> {
-        self.optional(member)?.ok_or_else(|| InvalidBinding {
-            member: format!("{}.{member}", self.path),
-            error: "is missing".into(),
-        })
+        let missing = || InvalidBinding::new(format!("{}.{member}", self.path), "is missing");
+        self.optional(member)?.ok_or_else(missing)
     }
 
     fn list(&self) -> Result<Vec<Self>, InvalidBinding> {
-        let items = self
-            .value
-            .as_array()
-            .ok_or_else(|| self.error("is no list"))?;
+        let items = self.value.as_array();
+        let items = items.ok_or_else(|| self.error("is no list"))?;
         let items = items.iter().enumerate().map(|(index, value)| Self {
             path: format!("{}[{index}]", self.path),
             value: value.clone(),
@@ -224,11 +184,6 @@ impl Read {
             Err(self.error("is not one of the values of the specification"))
         }
     }
-
-    fn moment(&self) -> Result<Timestamp, InvalidBinding> {
-        let moment = self.text()?.parse();
-        moment.map_err(|_| self.error("is not a time such as `2030-01-31T12:00:00.0Z`"))
-    }
 }
 
 #[cfg(test)]
@@ -237,11 +192,10 @@ mod tests {
 
     use super::*;
 
-    fn check(answer: &Value, requires: &[&str]) -> Result<Vec<&'static str>, String> {
+    fn check(answer: &Value, requires: &[&str]) -> Result<Vec<String>, String> {
         let binding: Binding = serde_json::from_value(answer.clone()).unwrap();
         let requires: Vec<String> = requires.iter().map(|&word| word.to_owned()).collect();
-        let unannounced = check_binding(&binding, &requires).map_err(|error| error.to_string())?;
-        Ok(unannounced.iter().map(|entry| entry.requirement).collect())
+        check_binding(&binding, &requires).map_err(|error| error.to_string())
     }
 
     fn mount() -> Value {
@@ -310,8 +264,15 @@ mod tests {
             "volume_mounts": [mount()],
         });
         let all = ["syslog_drain", "route_forwarding", "volume_mount"];
-        assert_eq!(check(&answer, &[]), Ok(all.to_vec()));
-        assert_eq!(check(&answer, &all[..2]), Ok(vec!["volume_mount"]));
+        let texts: Vec<String> = ["syslog_drain_url", "route_service_url", "volume_mounts"]
+            .iter()
+            .zip(all)
+            .map(|(member, word)| {
+                format!("`{member}`, which needs `{word}` in `service_catalog.requires`")
+            })
+            .collect();
+        assert_eq!(check(&answer, &[]), Ok(texts.clone()));
+        assert_eq!(check(&answer, &all[..2]), Ok(texts[2..].to_vec()));
         assert_eq!(check(&answer, &all), Ok(vec![]));
     }
 

@@ -1,92 +1,84 @@
 //! The catalog as platforms read it (`spec/contracts/broker-behaviour.md` §3.2, `spec/contracts/osb-api.md` §2).
 
 use odb_api_types::ids::{OfferingId, PlanId};
-use odb_config::{MaintenanceInfo, Offering, Plan, PlanVersion};
+use odb_config::{MaintenanceConflict, MaintenanceInfo, Offering, Plan, PlanVersion};
 use secrecy::ExposeSecret;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::plan_schemas::Schemas;
+use super::schemas::Schemas;
 
-/// The catalog has no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
-    /// No such service.
     #[error("service-id `{service}` is not in the catalog")]
-    UnknownService {
-        /// The requested service.
-        service: OfferingId,
-    },
-    /// No such plan.
+    UnknownService { service: OfferingId },
     #[error("plan-id `{plan}` is not in the catalog")]
-    UnknownPlan {
-        /// The requested plan.
-        plan: PlanId,
+    UnknownPlan { plan: PlanId },
+    #[error(transparent)]
+    Maintenance(#[from] MaintenanceConflict),
+    #[error(
+        "neither `plan_id` nor `previous_values.plan_id` is given, and the plan of the instance is not recorded"
+    )]
+    NoPlan,
+    #[error("the plan of a service instance of this offering cannot be changed")]
+    PlanNotUpdatable,
+    /// The instance is older than its plan; another change would hide the pending ones.
+    #[error(
+        "the instance is at version `{recorded}` and its plan at `{published}`; it needs to be upgraded before updating"
+    )]
+    UpgradeFirst {
+        recorded: String,
+        published: PlanVersion,
     },
 }
 
-/// The complete catalog.
 pub fn catalog(offering: &Offering, schemas: &Schemas, instances_retrievable: bool) -> Value {
-    let mut service = Map::new();
-    let mut set = |key: &str, value: Value| service.insert(key.to_owned(), value);
-    set("id", json!(offering.id));
-    set("name", json!(offering.name));
-    set("description", json!(offering.description));
-    set("bindable", json!(offering.bindable));
-    set("plan_updateable", json!(offering.plan_updatable));
-    if instances_retrievable {
-        set("instances_retrievable", json!(true));
-    }
-    if offering.bindings_retrievable {
-        set("bindings_retrievable", json!(true));
-    }
-    if !offering.tags.is_empty() {
-        set("tags", json!(offering.tags));
-    }
-    if !offering.requires.is_empty() {
-        set("requires", json!(offering.requires));
-    }
-    set("metadata", Value::Object(offering.metadata.clone()));
-    if let Some(client) = &offering.dashboard_client {
+    let client = offering.dashboard_client.as_ref().map(|client| {
         let secret = client.secret.expose_secret();
-        set(
-            "dashboard_client",
-            json!({ "id": client.id, "secret": secret, "redirect_uri": client.redirect_uri }),
-        );
-    }
+        json!({ "id": client.id, "secret": secret, "redirect_uri": client.redirect_uri })
+    });
     let plans = offering.plans.iter().map(|entry| plan(entry, schemas));
-    set("plans", plans.collect());
+    let service = without_nulls(json!({
+        "id": offering.id,
+        "name": offering.name,
+        "description": offering.description,
+        "bindable": offering.bindable,
+        "plan_updateable": offering.plan_updatable,
+        "instances_retrievable": instances_retrievable.then_some(true),
+        "bindings_retrievable": offering.bindings_retrievable.then_some(true),
+        "tags": Some(&offering.tags).filter(|tags| !tags.is_empty()),
+        "requires": Some(&offering.requires).filter(|requires| !requires.is_empty()),
+        "metadata": offering.metadata,
+        "dashboard_client": client,
+        "plans": plans.collect::<Value>(),
+    }));
     json!({ "services": [service] })
 }
 
 fn plan(plan: &Plan, schemas: &Schemas) -> Value {
-    let mut entry = Map::new();
-    let mut set = |key: &str, value: Value| entry.insert(key.to_owned(), value);
-    set("id", json!(plan.id));
-    set("name", json!(plan.name));
-    set("description", json!(plan.description));
-    if let Some(free) = plan.free {
-        set("free", json!(free));
-    }
-    if let Some(bindable) = plan.bindable {
-        set("bindable", json!(bindable));
-    }
-    set("metadata", Value::Object(plan.metadata.clone()));
-    if let Some(schemas) = schemas.in_catalog(&plan.id) {
-        set("schemas", schemas);
-    }
-    if let Some(info) = maintenance_info(&plan.maintenance_info) {
-        set("maintenance_info", info);
-    }
-    Value::Object(entry)
+    without_nulls(json!({
+        "id": plan.id,
+        "name": plan.name,
+        "description": plan.description,
+        "free": plan.free,
+        "bindable": plan.bindable,
+        "metadata": plan.metadata,
+        "schemas": schemas.in_catalog(&plan.id),
+        "maintenance_info": maintenance_info(&plan.maintenance_info),
+    }))
 }
 
 /// Platforms refuse a catalog with any other key in it.
 fn maintenance_info(info: &MaintenanceInfo) -> Option<Value> {
     let version = PlanVersion::of(info)?;
-    let mut emitted = Map::new();
-    emitted.insert("version".to_owned(), json!(version.as_str()));
-    if let Some(description) = &info.description {
-        emitted.insert("description".to_owned(), json!(description));
+    Some(without_nulls(json!({
+        "version": version.as_str(),
+        "description": info.description,
+    })))
+}
+
+fn without_nulls(mut object: Value) -> Value {
+    if let Value::Object(members) = &mut object {
+        members.retain(|_, value| !value.is_null());
     }
-    Some(Value::Object(emitted))
+    object
 }

@@ -1,12 +1,9 @@
 //! Whether one more instance fits.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use odb_api_types::ids::PlanId;
-use odb_config::Offering;
+use odb_config::{Offering, ResourceQuota};
 
 /// The number of instances by the plans on which they occupy a slot, without the instance in question.
 ///
@@ -24,7 +21,6 @@ impl Usage {
         *count = count.saturating_add(instances);
     }
 
-    /// How many are on the plan.
     pub fn of(&self, plan: &PlanId) -> u64 {
         self.sum(|plans| u64::from(plans.contains(plan)))
     }
@@ -47,12 +43,9 @@ impl Usage {
     }
 }
 
-/// A number of instances that a limit is held against.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Total {
-    /// Those of one plan.
     OfPlan(PlanId),
-    /// Those of all plans, retired ones included.
     OfAll,
 }
 
@@ -84,81 +77,10 @@ pub fn totals_needed(offering: &Offering, plan: &PlanId) -> BTreeSet<Total> {
     totals
 }
 
-/// One limit that one more instance would break.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Violation {
-    PlanInstances {
-        limit: u64,
-    },
-    GlobalInstances {
-        limit: u64,
-    },
-    GlobalResource {
-        name: String,
-        limit: u64,
-        used: u64,
-        cost: u64,
-    },
-    PlanResource {
-        name: String,
-        limit: u64,
-        used: u64,
-        cost: u64,
-    },
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PlanInstances { limit } => {
-                write!(f, "plan instance limit exceeded: all {limit} are taken")
-            }
-            Self::GlobalInstances { limit } => {
-                write!(f, "global instance limit exceeded: all {limit} are taken")
-            }
-            Self::GlobalResource {
-                name,
-                limit,
-                used,
-                cost,
-            } => {
-                write!(
-                    f,
-                    "global quotas [{name}: (limit {limit}, used {used}, requires {cost})]"
-                )
-            }
-            Self::PlanResource {
-                name,
-                limit,
-                used,
-                cost,
-            } => {
-                write!(
-                    f,
-                    "plan quotas [{name}: (limit {limit}, used {used}, requires {cost})]"
-                )
-            }
-        }
-    }
-}
-
 /// Every limit that one more instance would break.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct QuotaExceeded {
-    violations: Vec<Violation>,
-}
-
-impl fmt::Display for QuotaExceeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, violation) in self.violations.iter().enumerate() {
-            if index > 0 {
-                f.write_str(", ")?;
-            }
-            violation.fmt(f)?;
-        }
-        Ok(())
-    }
-}
+#[error("{}", .0.join(", "))]
+pub struct QuotaExceeded(Vec<String>);
 
 /// Decides whether one more instance of `plan` fits. All exceeded limits are reported, in the order of
 /// `spec/contracts/broker-behaviour.md` §3.4; each plan's cost counts with its own number of instances.
@@ -174,41 +96,97 @@ pub fn check_quotas(
     if let Some(limit) = ordered.quotas.service_instances
         && usage.of(plan) >= limit
     {
-        violations.push(Violation::PlanInstances { limit });
+        violations.push(format!(
+            "plan instance limit exceeded: all {limit} are taken"
+        ));
     }
     if let Some(limit) = offering.global_quotas.service_instances
         && usage.total() >= limit
     {
-        violations.push(Violation::GlobalInstances { limit });
+        violations.push(format!(
+            "global instance limit exceeded: all {limit} are taken"
+        ));
     }
     for (name, limit) in &offering.global_quotas.resources {
         let cost = ordered.quotas.cost(name);
         let used = usage.cost(|plan| offering.plan(plan).map_or(0, |plan| plan.quotas.cost(name)));
         if cost > 0 && used.saturating_add(cost) > *limit {
-            violations.push(Violation::GlobalResource {
-                name: name.clone(),
-                limit: *limit,
-                used,
-                cost,
-            });
+            violations.push(format!(
+                "global quotas [{name}: (limit {limit}, used {used}, requires {cost})]"
+            ));
         }
     }
     for (name, quota) in &ordered.quotas.resources {
         let used = quota.cost.saturating_mul(usage.of(plan));
         if quota.cost > 0 && quota.limit > 0 && used.saturating_add(quota.cost) > quota.limit {
-            violations.push(Violation::PlanResource {
-                name: name.clone(),
-                limit: quota.limit,
-                used,
-                cost: quota.cost,
-            });
+            let ResourceQuota { limit, cost } = quota;
+            violations.push(format!(
+                "plan quotas [{name}: (limit {limit}, used {used}, requires {cost})]"
+            ));
         }
     }
     if violations.is_empty() {
         Ok(())
     } else {
-        Err(QuotaExceeded { violations })
+        Err(QuotaExceeded(violations))
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaUse<'a> {
+    /// The name of the plan; `None` for all plans together.
+    pub plan: Option<&'a str>,
+    /// `None` for the number of instances.
+    pub resource: Option<&'a str>,
+    pub limit: Option<u64>,
+    pub used: i128,
+}
+
+/// What the instances use: of each plan, in the order of the catalog, then of all together. Instances of plans that the
+/// catalog does not have any more count for all together.
+pub fn quota_uses<'a>(offering: &'a Offering, counts: &BTreeMap<PlanId, u64>) -> Vec<QuotaUse<'a>> {
+    let of = |plan: &PlanId| i128::from(counts.get(plan).copied().unwrap_or(0));
+    let mut uses = Vec::new();
+    for plan in &offering.plans {
+        let (name, instances) = (Some(plan.name.as_str()), of(&plan.id));
+        uses.push(QuotaUse {
+            plan: name,
+            resource: None,
+            limit: plan.quotas.service_instances,
+            used: instances,
+        });
+        let priced = plan.quotas.resources.iter();
+        uses.extend(
+            priced
+                .filter(|(_, quota)| quota.cost > 0)
+                .map(|(resource, quota)| QuotaUse {
+                    plan: name,
+                    resource: Some(resource),
+                    limit: Some(quota.limit).filter(|limit| *limit > 0),
+                    used: i128::from(quota.cost) * instances,
+                }),
+        );
+    }
+    uses.push(QuotaUse {
+        plan: None,
+        resource: None,
+        limit: offering.global_quotas.service_instances,
+        used: counts.values().copied().map(i128::from).sum(),
+    });
+    let limits = offering.global_quotas.resources.iter();
+    uses.extend(limits.map(|(resource, limit)| {
+        QuotaUse {
+            plan: None,
+            resource: Some(resource),
+            limit: Some(*limit),
+            used: offering
+                .plans
+                .iter()
+                .map(|plan| i128::from(plan.quotas.cost(resource)) * of(&plan.id))
+                .sum(),
+        }
+    }));
+    uses
 }
 
 #[cfg(test)]

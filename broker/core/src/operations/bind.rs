@@ -1,65 +1,67 @@
-//! Credentials for an app, or for a key.
+//! Credentials for an app, or for a key, and the rollback of a failed bind.
+
+use std::sync::Arc;
 
 use odb_adapter_sdk::protocol::{Binding, RequestParameters};
 use odb_api_types::{
     code::Code,
     ids::{BindingId, InstanceId, OfferingId, PlanId},
 };
-use odb_clients::http::Call;
+use odb_clients::http::{Call, Deadline};
+use odb_redaction::Chain;
 use serde_json::Value;
+use tokio::time::{sleep, timeout_at};
 
 use super::{
     Operations, Refused, RequestContext,
+    locks::BindingLock,
     provision::object,
     secure_bindings::{Before, Keeping, SecureBindingError},
-    undo_bind::PartialBinding,
 };
 use crate::{
-    engine::{BindingOrder, EngineErrorKind},
+    engine::{Bindable, BindingOrder, EngineErrorKind},
     offering::{ParametersOf, check_binding},
 };
 
 /// A request for credentials (Open Service Broker API 2.17, "Binding").
 #[derive(Debug)]
 pub struct BindRequest {
-    /// The service instance.
     pub instance: InstanceId,
-    /// The id that the platform chose.
     pub binding: BindingId,
-    /// The offering.
     pub service: OfferingId,
-    /// The plan.
     pub plan: PlanId,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
-    /// The bound resource.
     pub resource: BindResource,
-    /// The complete body, for the adapter.
     pub body: RequestParameters,
 }
 
 /// What is bound to the instance; empty for a service key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindResource {
-    /// The application's GUID, wherever in the request it was.
     pub app: Option<String>,
-    /// The space of the application or key.
     pub space: Option<String>,
-    /// The route whose requests pass through the service.
     pub route: Option<String>,
     /// The client of UAA that may read the credentials of a key.
     pub credential_client: Option<String>,
-    /// An agent that makes backups wants to bind.
     pub for_backup_agent: bool,
 }
 
-/// Credentials, with all that a platform receives for a binding.
 #[derive(Debug)]
 pub enum Bound {
-    /// They are new.
     New(Binding),
-    /// The same request made them before.
     Same(Binding),
+}
+
+struct PartialBinding {
+    /// No other request works on the binding meanwhile, and no operation on its instance.
+    turn: BindingLock,
+    order: BindingOrder,
+    instance: Arc<dyn Bindable>,
+    /// Where credentials may be kept already.
+    keeping: Option<Keeping>,
+    /// Something that was sent to the runtime CredHub without an answer may yet arrive there.
+    may_still_come: bool,
 }
 
 impl Operations {
@@ -138,7 +140,6 @@ impl Operations {
         }
     }
 
-    /// Validates the adapter's answer, and stores the credentials if secure bindings are on.
     async fn finish(
         &self,
         call: &Call,
@@ -158,6 +159,72 @@ impl Operations {
                 .map_err(Refused::KeepBinding),
             None => Ok(binding),
         }
+    }
+
+    /// Rolls back a bind. It continues after the request's time; a failure is logged for the operator, and the platform
+    /// deletes the binding after the error answer.
+    async fn undo_bind(&self, partial_binding: PartialBinding) {
+        let deadline = partial_binding
+            .order
+            .deadline
+            .max(Deadline::after(self.timings.rollback));
+        let this = self.clone();
+        let work = self
+            .lifecycle
+            .go_on(async move { this.roll_back(partial_binding).await });
+        if timeout_at(deadline.instant(), work).await.is_err() {
+            tracing::warn!("what the bind created is rolled back after its answer");
+        }
+    }
+
+    async fn roll_back(&self, partial_binding: PartialBinding) {
+        let PartialBinding {
+            turn,
+            order,
+            instance,
+            keeping,
+            may_still_come,
+        } = partial_binding;
+        let deadline = Deadline::after(self.timings.undoing_a_bind);
+        let call = Call::until(deadline).with_request_id(order.request.as_str());
+        let order = order.reversed(&self.offering.id, deadline);
+        let in_service = async {
+            match instance.unbind(&order).await {
+                Ok(()) => true,
+                Err(error) if *error.kind() == EngineErrorKind::UnknownBinding => true,
+                Err(error) => {
+                    tracing::error!(
+                        code = %Code::HalfMadeBinding, error = %Chain(&error),
+                        "a bind has failed, and the service still has the binding"
+                    );
+                    false
+                }
+            }
+        };
+        let in_credhub = async {
+            let Some(keeping) = &keeping else {
+                return true;
+            };
+            let mut removed = keeping.roll_back(&call).await;
+            if may_still_come {
+                sleep(self.timings.lost_answer).await;
+                removed = keeping.roll_back(&call).await;
+            }
+            match removed {
+                Ok(()) => true,
+                Err(error) => {
+                    tracing::error!(
+                        code = %Code::HalfMadeBinding, error = %Chain(&error), name = keeping.reference(),
+                        "a bind has failed, and the runtime CredHub may still have its credentials"
+                    );
+                    false
+                }
+            }
+        };
+        if let (true, true) = tokio::join!(in_service, in_credhub) {
+            tracing::info!("what the failed bind created is rolled back");
+        }
+        drop(turn);
     }
 }
 

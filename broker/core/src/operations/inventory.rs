@@ -16,40 +16,31 @@ use odb_api_types::{
 };
 use odb_clients::{
     cloud_controller::{
-        CfOperation, CfOperationKind, CfOperationState, LocationNames, OrganizationGuid, SpaceGuid,
+        CfOperation, CfOperationKind, CfOperationState, OrganizationGuid, SpaceGuid,
     },
     http::Call,
 };
 
-use super::{
-    EntryStream, InstanceEntry, InstanceSource, Operations, Refused, RequestContext, Selection,
-};
+use super::{EntryStream, InstanceEntry, InstanceSource, Operations, Refused, RequestContext};
 use crate::engine::{InstanceRecord, OperationView};
 
 /// Up to this many instances are read one by one by id; for more the complete list is read.
 const FEW: usize = 32;
 
-/// How many of them are looked up at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
 /// A filter: instances that match each non-empty member, by name or id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InventoryFilter {
-    /// Plans.
     pub plans: BTreeSet<String>,
-    /// Organizations.
     pub organizations: BTreeSet<String>,
-    /// Spaces.
     pub spaces: BTreeSet<String>,
-    /// Service instances, by their ids.
     pub instances: BTreeSet<String>,
 }
 
-/// Service instances, one by one. After an error the list is incomplete.
 type InventoryStream = BoxStream<'static, Result<InventoryEntry, Refused>>;
 
 impl Operations {
-    /// The instances that the platform knows and that fit the filter.
     #[tracing::instrument(name = "inventory", skip_all)]
     pub async fn inventory(
         &self,
@@ -57,9 +48,7 @@ impl Operations {
         filter: InventoryFilter,
     ) -> Result<InventoryStream, Refused> {
         let source = self.lists()?;
-        if matches!(source, InstanceSource::ServiceInstancesApi(_))
-            && !filter.organizations.is_empty()
-        {
+        if !source.has_organizations() && !filter.organizations.is_empty() {
             return Err(Refused::NoOrganizations);
         }
         let call = request_context.call();
@@ -73,15 +62,10 @@ impl Operations {
             return Ok(stream::empty().boxed());
         }
         // Spaces are filtered after the listing, because their names are unique only in an organization.
-        let selection = Selection {
-            plans: plans.clone(),
-            organizations,
-            names: LocationNames::Reported,
-            ..Selection::all()
-        };
         let mut records = self.engine.records(&call).await?;
         let operations = self.clone();
-        let entries = chosen(source.entries(&call, selection), filter, plans)
+        let entries = source.entries_with_names(&call, &plans, organizations);
+        let entries = chosen(entries, filter, plans)
             .map_ok(move |entry| {
                 let record = records.take(&entry.instance);
                 operations.entry(entry, record)
@@ -90,7 +74,6 @@ impl Operations {
         Ok(entries.boxed())
     }
 
-    /// A few instances, of each of which its own deployment and operation record are looked up.
     fn one_by_one(&self, call: Call, reported: EntryStream) -> InventoryStream {
         let operations = self.clone();
         let entries = reported.map(move |entry| {
@@ -104,7 +87,6 @@ impl Operations {
         entries.buffered(LOOKS_AT_ONCE).boxed()
     }
 
-    /// The entry of one instance.
     #[tracing::instrument(name = "inventory_entry", skip_all)]
     pub async fn inventory_entry(
         &self,
@@ -114,7 +96,7 @@ impl Operations {
         let call = request_context.call();
         let reported = async {
             match self.lists() {
-                Ok(source) => source.find(&call, &instance, LocationNames::Reported).await,
+                Ok(source) => source.find(&call, &instance).await,
                 Err(_) => Ok(None),
             }
         };
@@ -134,15 +116,14 @@ impl Operations {
     /// still has.
     async fn plans_named(
         &self,
-        source: &InstanceSource,
+        source: &dyn InstanceSource,
         call: &Call,
         names: &BTreeSet<String>,
     ) -> Result<BTreeSet<PlanId>, Refused> {
         let mut ids = BTreeSet::new();
         let mut retired = None;
         for name in names {
-            let mut plans = self.offering.plans.iter();
-            if let Some(plan) = plans.find(|plan| plan.name == *name || plan.id.as_str() == name) {
+            if let Some(plan) = self.plan_named(name) {
                 ids.insert(plan.id.clone());
                 continue;
             }
@@ -248,7 +229,6 @@ impl InventoryFilter {
     }
 }
 
-/// The entries that match a filter with these plans.
 fn chosen(entries: EntryStream, filter: InventoryFilter, plans: BTreeSet<PlanId>) -> EntryStream {
     let fits = move |entry: &InstanceEntry| {
         let is_on_a_plan = plans.is_empty() || plans.contains(&entry.plan);

@@ -13,7 +13,6 @@ use tracing::Instrument;
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     runtime: Handle,
-    /// The tasks of requests, and their remaining work.
     requests: TaskTracker,
     /// Requests that have no answer yet, those without a task included.
     unanswered: TaskTracker,
@@ -26,10 +25,8 @@ pub struct RequestInProgress {
     _token: TaskTrackerToken,
 }
 
-/// The request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Cut {
-    /// Its task panicked, or was stopped with the process.
     #[error("the request was cut off")]
     Off(#[source] tokio::task::JoinError),
     /// The process is stopping and takes no more requests.
@@ -38,7 +35,6 @@ pub enum Cut {
 }
 
 impl Lifecycle {
-    /// Requests run on `runtime`.
     pub fn new(runtime: Handle) -> Self {
         Self {
             runtime,
@@ -48,12 +44,10 @@ impl Lifecycle {
         }
     }
 
-    /// Signals all background tasks to stop.
     pub fn stopping(&self) -> CancellationToken {
         self.stopping.clone()
     }
 
-    /// Where background work belongs.
     pub fn runtime(&self) -> &Handle {
         &self.runtime
     }

@@ -8,7 +8,6 @@
 
 use std::{
     collections::HashMap,
-    hash::Hash,
     num::NonZeroU32,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
@@ -17,62 +16,47 @@ use odb_api_types::ids::{BindingId, InstanceId};
 use odb_clients::http::Deadline;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::LockTimeout;
 use crate::metrics::{Queue, metrics};
 
-/// Unused locks are removed when there are more than this.
 const PRUNE_ABOVE: usize = 256;
 
-/// The locks of all instances and bindings that requests work on.
+/// An instance, or a binding of it.
+type Key = (InstanceId, Option<BindingId>);
+
 #[derive(Clone, Debug)]
 pub(super) struct Locks {
-    instances: Semaphores<InstanceId>,
-    bindings: Semaphores<(InstanceId, BindingId)>,
+    /// A semaphore for each instance and each binding that is in use.
+    used: Arc<Mutex<HashMap<Key, Weak<Semaphore>>>>,
     /// How many requests about bindings of one instance run at once.
     concurrent_bindings: NonZeroU32,
 }
 
-/// Holds an instance alone, until it is dropped.
-#[derive(Debug)]
-pub(super) struct InstanceLock {
-    _permits: OwnedSemaphorePermit,
-}
+/// Holds a binding alone and its instance together with other bindings, until it is dropped: first the permit of the
+/// instance.
+pub(super) type BindingLock = [OwnedSemaphorePermit; 2];
 
-/// Holds a binding alone and its instance together with other bindings, until it is dropped.
-#[derive(Debug)]
-pub(super) struct BindingLock {
-    _instance: OwnedSemaphorePermit,
-    _binding: OwnedSemaphorePermit,
-}
-
-/// Locks the record of a binding exclusively, independent of its instance.
-#[derive(Debug)]
-pub(super) struct BindingRecordLock {
-    _binding: OwnedSemaphorePermit,
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("another request on service instance `{instance}` took too long")]
+pub struct LockTimeout {
+    pub instance: InstanceId,
 }
 
 impl Locks {
     pub(super) fn new(concurrent_bindings: NonZeroU32) -> Self {
         Self {
-            instances: Semaphores::default(),
-            bindings: Semaphores::default(),
+            used: Arc::default(),
             concurrent_bindings,
         }
     }
 
-    /// Waits until no other request works on the instance.
     pub(super) async fn instance(
         &self,
         instance: &InstanceId,
         deadline: Deadline,
-    ) -> Result<InstanceLock, LockTimeout> {
-        let permits = self.instances.acquire(
-            instance.clone(),
-            self.concurrent_bindings,
-            self.concurrent_bindings,
-        );
-        let held = within(deadline, instance, permits).await;
-        held.map(|permits| InstanceLock { _permits: permits })
+    ) -> Result<OwnedSemaphorePermit, LockTimeout> {
+        let all = self.concurrent_bindings;
+        let permits = self.acquire(instance, None, all, all);
+        within(deadline, instance, permits).await
     }
 
     /// Waits until no other request works on the binding, and few enough on other bindings of the instance.
@@ -84,69 +68,37 @@ impl Locks {
     ) -> Result<BindingLock, LockTimeout> {
         let permits = async {
             let binding = self.alone(instance, binding).await;
-            let one = NonZeroU32::MIN;
-            let instance = instance.clone();
-            let permit = self
-                .instances
-                .acquire(instance, one, self.concurrent_bindings);
-            BindingLock {
-                _instance: permit.await,
-                _binding: binding,
-            }
+            let all = self.concurrent_bindings;
+            let one = self.acquire(instance, None, NonZeroU32::MIN, all);
+            [one.await, binding]
         };
         within(deadline, instance, permits).await
     }
 
-    /// Waits until no other request works on the binding.
+    /// Waits until no other request works on the binding, whatever happens to its instance.
     pub(super) async fn binding_record(
         &self,
         instance: &InstanceId,
         binding: &BindingId,
         deadline: Deadline,
-    ) -> Result<BindingRecordLock, LockTimeout> {
-        let permit = self.alone(instance, binding);
-        let held = within(deadline, instance, permit).await;
-        held.map(|binding| BindingRecordLock { _binding: binding })
+    ) -> Result<OwnedSemaphorePermit, LockTimeout> {
+        within(deadline, instance, self.alone(instance, binding)).await
     }
 
     async fn alone(&self, instance: &InstanceId, binding: &BindingId) -> OwnedSemaphorePermit {
-        let key = (instance.clone(), binding.clone());
         let one = NonZeroU32::MIN;
-        self.bindings.acquire(key, one, one).await
+        self.acquire(instance, Some(binding), one, one).await
     }
-}
 
-async fn within<T>(
-    deadline: Deadline,
-    instance: &InstanceId,
-    permits: impl Future<Output = T>,
-) -> Result<T, LockTimeout> {
-    let _waiting = metrics().queues.wait(Queue::Instance);
-    tokio::time::timeout_at(deadline.instant(), permits)
-        .await
-        .map_err(|_| LockTimeout {
-            instance: instance.clone(),
-        })
-}
-
-/// A semaphore for each key that is in use.
-#[derive(Clone, Debug)]
-struct Semaphores<Key> {
-    used: Arc<Mutex<HashMap<Key, Weak<Semaphore>>>>,
-}
-
-impl<Key> Default for Semaphores<Key> {
-    fn default() -> Self {
-        Self {
-            used: Arc::default(),
-        }
-    }
-}
-
-impl<Key: Eq + Hash> Semaphores<Key> {
-    /// Waits for `wanted` of the `all` permits that the key has; first come, first served.
-    async fn acquire(&self, key: Key, wanted: NonZeroU32, all: NonZeroU32) -> OwnedSemaphorePermit {
-        self.of(key, all)
+    /// Waits for `wanted` of the `all` permits of an instance or of a binding; first come, first served.
+    async fn acquire(
+        &self,
+        instance: &InstanceId,
+        binding: Option<&BindingId>,
+        wanted: NonZeroU32,
+        all: NonZeroU32,
+    ) -> OwnedSemaphorePermit {
+        self.of((instance.clone(), binding.cloned()), all)
             .acquire_many_owned(wanted.get())
             .await
             .expect("no semaphore here is ever closed")
@@ -165,6 +117,19 @@ impl<Key: Eq + Hash> Semaphores<Key> {
         used.insert(key, Arc::downgrade(&semaphore));
         semaphore
     }
+}
+
+async fn within<T>(
+    deadline: Deadline,
+    instance: &InstanceId,
+    permits: impl Future<Output = T>,
+) -> Result<T, LockTimeout> {
+    let _waiting = metrics().wait(Queue::Instance);
+    tokio::time::timeout_at(deadline.instant(), permits)
+        .await
+        .map_err(|_| LockTimeout {
+            instance: instance.clone(),
+        })
 }
 
 #[cfg(test)]

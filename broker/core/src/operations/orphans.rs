@@ -2,11 +2,12 @@
 //! Reporting a healthy instance as an orphan is worse than missing one: if anything is unknown, nothing is reported.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::{
     ids::{InstanceId, PlanId},
     kind::OperationKind,
-    management::{OperationState, OrphanReason, Owner},
+    management::{OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner},
 };
 use odb_clients::http::Call;
 use serde_json::{Map, json};
@@ -17,10 +18,8 @@ use crate::engine::{
     Ownership,
 };
 
-/// How many orphans are examined at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
-/// The detail of each orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// What is known without a request for each: enough to name them.
@@ -29,61 +28,22 @@ pub enum Detail {
     All,
 }
 
-/// A deployment of which the platform does not know.
 struct Suspect {
     instance: InstanceId,
-    /// Where it has an operation record.
     record: Option<InstanceRecord>,
-    /// Its last operation, as far as it is known.
     latest: Option<OperationView>,
 }
 
-/// A deployment without a service instance in the platform.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Orphan {
-    /// The service instance that it was.
-    pub instance: InstanceId,
-    /// Its owner; those of other brokers are not reported.
-    pub owner: Owner,
-    /// How it came about.
-    pub reason: OrphanReason,
-    /// The plan that it is on, by its operation record.
-    pub plan: Option<PlanId>,
-    /// Its last operation.
-    pub latest: Option<OperationView>,
-}
-
-/// An orphan that is to go.
 #[derive(Clone, Debug)]
 pub struct OrphanDeletion {
-    /// The service instance that it was.
     pub instance: InstanceId,
-    /// Whether it may be unmarked.
-    pub unmarked: Unmarked,
+    /// Delete it even if it is unmarked and may belong to another broker.
+    pub include_unmarked: bool,
     /// Its plan, by name or id, if it has no operation record.
     pub plan: Option<String>,
-    /// What to do if the platform has no plan of the offering.
-    pub unknown_offering: UnknownOffering,
-    /// Whether to continue after failures.
+    /// The platform has no plan of the offering on purpose.
+    pub offering_is_gone: bool,
     pub deletion: Deletion,
-}
-
-/// How unmarked deployments are treated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmarked {
-    /// They stay.
-    Stay,
-    /// They are deleted like those that this broker has marked.
-    Go,
-}
-
-/// How a platform without plans of the offering is treated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnknownOffering {
-    /// Something is wrong: nothing is deleted.
-    IsWrong,
-    /// The request was abandoned.
-    IsGone,
 }
 
 impl Operations {
@@ -96,7 +56,7 @@ impl Operations {
         &self,
         request_context: RequestContext,
         detail: Detail,
-    ) -> Result<Vec<Orphan>, Refused> {
+    ) -> Result<Vec<OrphanDeployment>, Refused> {
         let call = &request_context.call();
         let source = self.lists()?;
         let mut unknown = self.engine.deployed_instances(call).await?;
@@ -128,19 +88,45 @@ impl Operations {
         if detail == Detail::All {
             suspects = self.look_closely(call, suspects).await?;
         }
-        let orphans: Vec<Orphan> = suspects
+        let now = Timestamp::now();
+        let mut orphans: Vec<OrphanDeployment> = suspects
             .into_iter()
-            .filter_map(|suspect| orphan(suspect, offering))
+            .filter_map(|suspect| {
+                let (owner, reason) = judge(&suspect, offering)?;
+                Some(self.orphan(suspect, owner, reason, now))
+            })
             .collect();
-        if orphans.is_empty() {
-            return Ok(orphans);
+        if !orphans.is_empty() {
+            // Deployments that were deleted in between are left out.
+            let still_there = self.engine.deployed_instances(call).await?;
+            orphans.retain(|orphan| still_there.contains(&orphan.service_instance_id));
         }
-        // Deployments that were deleted in between are left out.
-        let still_there = self.engine.deployed_instances(call).await?;
-        Ok(orphans
-            .into_iter()
-            .filter(|orphan| still_there.contains(&orphan.instance))
-            .collect())
+        Ok(orphans)
+    }
+
+    fn orphan(
+        &self,
+        suspect: Suspect,
+        owner: Owner,
+        reason: OrphanReason,
+        now: Timestamp,
+    ) -> OrphanDeployment {
+        let since = suspect.latest.as_ref().and_then(|latest| latest.began);
+        let age = |since| u64::try_from(now.duration_since(since).as_secs()).unwrap_or(0);
+        OrphanDeployment {
+            deployment_name: self.engine.deployment_name(&suspect.instance),
+            service_instance_id: suspect.instance,
+            owner,
+            reason,
+            since,
+            age_seconds: since.map(age),
+            last_operation: suspect.latest.map(|latest| OrphanOperation {
+                kind: latest.kind,
+                state: latest.state,
+                description: latest.description,
+            }),
+            plan_id: suspect.record.and_then(|record| record.plan),
+        }
     }
 
     /// Deletes an orphan as a deprovision would, if it is one at this moment.
@@ -152,7 +138,7 @@ impl Operations {
     ) -> Result<Deleted, Refused> {
         let named_plan = match deletion.plan {
             Some(named) => match self.plan_named(&named) {
-                Some(plan) => Some(plan),
+                Some(plan) => Some(plan.id.clone()),
                 None => return Err(Refused::NoSuchPlan(named.into())),
             },
             None => None,
@@ -182,7 +168,7 @@ impl Operations {
             Owner::Unknown if record.is_none() && !is_deployed => {
                 return Ok(Deleted::WasAbsent);
             }
-            Owner::Unknown if deletion.unmarked == Unmarked::Stay => {
+            Owner::Unknown if !deletion.include_unmarked => {
                 return Err(Refused::Unmarked(instance));
             }
             Owner::Unknown if matches!(ownership, Ownership::Unreadable) => {
@@ -190,9 +176,7 @@ impl Operations {
             }
             Owner::Unknown => (named_plan.or(recorded_plan), Origin::Unmarked),
         };
-        if offering == OfferingKnowledge::Unknown
-            && deletion.unknown_offering == UnknownOffering::IsWrong
-        {
+        if offering == OfferingKnowledge::Unknown && !deletion.offering_is_gone {
             return Err(Refused::OfferingUnknown);
         }
         if plan.is_none() && deletion.deletion == Deletion::Careful && self.may_have_errands() {
@@ -214,14 +198,6 @@ impl Operations {
         Ok(deleted.await?)
     }
 
-    /// The plan of this name or id.
-    fn plan_named(&self, named: &str) -> Option<PlanId> {
-        let mut plans = self.offering.plans.iter();
-        let found = plans.find(|plan| plan.id.as_str() == named || plan.name == named);
-        found.map(|plan| plan.id.clone())
-    }
-
-    /// Whether a plan has pre-delete errands.
     fn may_have_errands(&self) -> bool {
         let mut plans = self.offering.plans.iter();
         plans.any(|plan| !plan.lifecycle_errands.pre_delete.is_empty())
@@ -260,37 +236,24 @@ impl Operations {
     }
 }
 
-/// Judges a deployment of which the platform does not know. One that is being made or changed is none: perhaps the
+/// Judges a deployment of which the platform does not know. One that is being made or changed is no orphan: perhaps the
 /// platform has not heard of it yet.
-fn orphan(suspect: Suspect, offering: OfferingKnowledge) -> Option<Orphan> {
-    let Suspect {
-        instance,
-        record,
-        latest,
-    } = suspect;
-    if is_of_another(record.as_ref()) || latest.as_ref().is_some_and(is_made_or_changed) {
+fn judge(suspect: &Suspect, offering: OfferingKnowledge) -> Option<(Owner, OrphanReason)> {
+    let (record, latest) = (suspect.record.as_ref(), suspect.latest.as_ref());
+    if is_of_another(record) || latest.is_some_and(is_made_or_changed) {
         return None;
     }
-    let owner = record
-        .as_ref()
-        .map_or(Owner::Unknown, |record| record.owner);
-    let plan = record.and_then(|record| record.plan);
+    let owner = record.map_or(Owner::Unknown, |record| record.owner);
     let reason = if offering == OfferingKnowledge::Unknown {
         OrphanReason::OfferingUnknownToPlatform
-    } else if latest.as_ref().is_some_and(OperationView::is_in_progress) {
+    } else if latest.is_some_and(OperationView::is_in_progress) {
         OrphanReason::BeingDeleted
     } else if owner == Owner::ThisBroker {
-        reason_of_own(latest.as_ref())
+        reason_of_own(latest)
     } else {
         OrphanReason::Unknown
     };
-    Some(Orphan {
-        instance,
-        owner,
-        reason,
-        plan,
-        latest,
-    })
+    Some((owner, reason))
 }
 
 fn is_of_another(record: Option<&InstanceRecord>) -> bool {
@@ -321,17 +284,22 @@ mod tests {
         OperationView::new(kind, state, String::new())
     }
 
+    fn suspect(
+        record: Option<&InstanceRecord>,
+        latest: impl Into<Option<OperationView>>,
+    ) -> Suspect {
+        Suspect {
+            instance: InstanceId::try_from("one".to_owned()).unwrap(),
+            record: record.cloned(),
+            latest: latest.into(),
+        }
+    }
+
     fn judge(
         record: Option<&InstanceRecord>,
         latest: impl Into<Option<OperationView>>,
     ) -> Option<(Owner, OrphanReason)> {
-        let instance = InstanceId::try_from("one".to_owned()).unwrap();
-        let suspect = Suspect {
-            instance,
-            record: record.cloned(),
-            latest: latest.into(),
-        };
-        orphan(suspect, OfferingKnowledge::Known).map(|orphan| (orphan.owner, orphan.reason))
+        super::judge(&suspect(record, latest), OfferingKnowledge::Known)
     }
 
     #[test]
@@ -378,14 +346,9 @@ mod tests {
 
     #[test]
     fn an_offering_that_the_platform_does_not_know_comes_before_every_other_reason() {
-        let instance = InstanceId::try_from("one".to_owned()).unwrap();
         let failed = latest(Some(OperationKind::Delete), OperationState::Failed);
-        let suspect = Suspect {
-            instance,
-            record: None,
-            latest: Some(failed),
-        };
-        let found = orphan(suspect, OfferingKnowledge::Unknown).unwrap();
-        assert_eq!(found.reason, OrphanReason::OfferingUnknownToPlatform);
+        let found = super::judge(&suspect(None, failed), OfferingKnowledge::Unknown);
+        let (_, reason) = found.unwrap();
+        assert_eq!(reason, OrphanReason::OfferingUnknownToPlatform);
     }
 }

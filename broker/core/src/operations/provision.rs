@@ -1,48 +1,47 @@
-//! A new service instance.
+//! The begin and the end of a service instance.
 
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
 use serde_json::{Map, Value, json};
 
-use super::{AcceptsIncomplete, Operations, Refused, RequestContext};
+use super::{Operations, Refused, RequestContext, require_async};
 use crate::{
-    engine::{Found, Started},
-    offering::ParametersOf,
+    engine::{Deleted, Deletion, Found, Origin, Started},
+    offering::{CatalogError, ParametersOf, PlanVersion, check_maintenance_version},
 };
 
 /// An order for a new service instance (Open Service Broker API 2.17, "Provisioning").
 #[derive(Debug)]
 pub struct ProvisionRequest {
-    /// The id that the platform chose.
     pub instance: InstanceId,
-    /// The offering.
     pub service: OfferingId,
-    /// The plan.
     pub plan: PlanId,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
-    /// The organization, deprecated and still sent.
     pub organization: Option<String>,
-    /// The space, deprecated and still sent.
     pub space: Option<String>,
-    /// The version of the plan as the platform knows it.
     pub maintenance_version: Option<String>,
-    /// Whether the platform waits.
-    pub accepts_incomplete: AcceptsIncomplete,
-    /// The complete body, for the adapter.
+    pub accepts_incomplete: bool,
     pub body: RequestParameters,
 }
 
-/// The result of an order.
+/// The end of a service instance (Open Service Broker API 2.17, "Deprovisioning").
+#[derive(Debug)]
+pub struct DeprovisionRequest {
+    pub instance: InstanceId,
+    pub service: OfferingId,
+    /// Its plan. A plan that the catalog no longer has does not prevent the deletion.
+    pub plan: PlanId,
+    /// Whether to continue after failures (`force=true`).
+    pub deletion: Deletion,
+    pub accepts_incomplete: bool,
+}
+
 #[derive(Debug)]
 pub enum Provisioned {
-    /// It is being made.
     Started(Started),
-    /// The same order made it before.
     Exists {
-        /// Where users manage it.
         dashboard_url: Option<String>,
-        /// The adapter's labels.
         labels: Map<String, Value>,
     },
 }
@@ -55,10 +54,12 @@ impl Operations {
         request_context: RequestContext,
         request: ProvisionRequest,
     ) -> Result<Provisioned, Refused> {
-        self.check_in_catalog(&request.service, &request.plan)?;
-        request.accepts_incomplete.required()?;
+        let plan = self.check_in_catalog(&request.service, &request.plan)?;
+        require_async(request.accepts_incomplete)?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
-        self.check_maintenance_version(&request.plan, request.maintenance_version.as_deref())?;
+        let published = PlanVersion::of(&plan.maintenance_info);
+        check_maintenance_version(published.as_ref(), request.maintenance_version.as_deref())
+            .map_err(CatalogError::from)?;
 
         let _turn = self
             .locks
@@ -88,12 +89,7 @@ impl Operations {
         let _reservation = match &self.counting {
             Some(counting) => Some(
                 counting
-                    .reserve(
-                        &*self.engine,
-                        &request_context,
-                        &order.instance,
-                        &order.plan,
-                    )
+                    .reserve(&request_context, &order.instance, &order.plan)
                     .await?,
             ),
             None => None,
@@ -101,6 +97,28 @@ impl Operations {
         self.schemas
             .check(&order.plan, ParametersOf::InstanceCreate, &parameters)?;
         Ok(Provisioned::Started(vacancy.create(&order).await?))
+    }
+
+    #[tracing::instrument(name = "deprovision", skip_all)]
+    pub async fn deprovision(
+        &self,
+        request_context: RequestContext,
+        request: DeprovisionRequest,
+    ) -> Result<Deleted, Refused> {
+        self.check_service(&request.service)?;
+        require_async(request.accepts_incomplete)?;
+
+        let _turn = self
+            .locks
+            .instance(&request.instance, request_context.deadline)
+            .await?;
+        let identity = json!({ "service_id": request.service, "plan_id": request.plan });
+        let nothing = RequestParameters::from_fields(Map::new());
+        let order = request_context.order(request.instance, request.plan, identity, nothing);
+        let deleted = self
+            .engine
+            .delete(&order, request.deletion, Origin::Platform);
+        Ok(deleted.await?)
     }
 }
 

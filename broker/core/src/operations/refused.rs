@@ -2,24 +2,13 @@
 
 use odb_api_types::ids::{InstanceId, PlanId};
 
-use super::{
-    LockTimeout, NoReader, SourceError,
-    secure_bindings::{SecureBindingError, UnstorableIds},
-};
+use super::{LockTimeout, SourceError, secure_bindings::SecureBindingError};
 use crate::{
     engine::{EngineError, JournalError},
-    offering::{
-        CatalogError, InvalidBinding, InvalidParameters, MaintenanceConflict, QuotaExceeded,
-        UpdateRefused,
-    },
+    offering::{CatalogError, InvalidBinding, InvalidParameters, QuotaExceeded},
 };
 
-/// Why something is not done.
 #[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "each variant has its text, or wraps an error that has it"
-)]
 pub enum Refused {
     // The request is invalid.
     #[error(transparent)]
@@ -32,10 +21,6 @@ pub enum Refused {
     NotAnObject { member: &'static str },
     #[error(transparent)]
     Parameters(#[from] InvalidParameters),
-    #[error(transparent)]
-    Maintenance(#[from] MaintenanceConflict),
-    #[error(transparent)]
-    Update(#[from] UpdateRefused),
 
     // Not now.
     #[error(transparent)]
@@ -56,10 +41,15 @@ pub enum Refused {
     // Bindings.
     #[error("the service does not support bindings of backup agents")]
     BackupAgent,
-    #[error(transparent)]
-    NoReader(#[from] NoReader),
-    #[error(transparent)]
-    UnstorableIds(#[from] UnstorableIds),
+    #[error(
+        "the request names neither an application nor a `credential_client_id` that could read credentials in the runtime \
+         CredHub"
+    )]
+    NoReader,
+    #[error(
+        "the ids of service instance and binding cannot be part of a name in CredHub: they are too long together, or have a `~`"
+    )]
+    UnstorableIds,
     #[error("the binding exists, made by another request")]
     BindingTaken,
     #[error("the runtime CredHub does not have the binding")]
@@ -123,7 +113,6 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// The time of the request was used up before anything was changed.
     pub fn is_timeout(&self) -> bool {
         match self {
             Self::Lock(_) => true,

@@ -9,11 +9,8 @@ use crate::engine::{BindingOrder, EngineErrorKind, parameters_of_unbind};
 /// The end of credentials (Open Service Broker API 2.17, "Unbinding").
 #[derive(Debug)]
 pub struct UnbindRequest {
-    /// The service instance.
     pub instance: InstanceId,
-    /// The binding.
     pub binding: BindingId,
-    /// The offering.
     pub service: OfferingId,
     /// The plan. A plan that the catalog no longer has does not prevent the deletion.
     pub plan: PlanId,
@@ -39,7 +36,7 @@ impl Operations {
             .await?;
         let call = request_context.call();
         // Ids that CredHub cannot have in a name have never been stored.
-        let names = BindingNames::new(&request.service, &request.instance, &request.binding).ok();
+        let names = BindingNames::new(&request.service, &request.instance, &request.binding);
         let order = BindingOrder {
             instance: request.instance,
             binding: request.binding,
@@ -75,8 +72,8 @@ impl Operations {
         let Some(secure) = &self.secure_bindings else {
             return Err(Refused::NoSuchBinding);
         };
-        let names = BindingNames::new(&self.offering.id, &instance, &binding)
-            .map_err(|_| Refused::NoSuchBinding)?;
+        let names = BindingNames::new(&self.offering.id, &instance, &binding);
+        let names = names.ok_or(Refused::NoSuchBinding)?;
         // One that is being made is not there yet.
         let _turn = self
             .locks
@@ -84,6 +81,6 @@ impl Operations {
             .await?;
         let record = secure.find(&request_context.call(), &names).await;
         let record = record.map_err(Refused::LookUpBinding)?;
-        Ok(record.ok_or(Refused::NoSuchBinding)?.into_answer())
+        Ok(record.ok_or(Refused::NoSuchBinding)?.answer)
     }
 }

@@ -1,46 +1,38 @@
-//! Updates: other parameters, another plan, or the current offering.
+//! Changes of a service instance: the user's updates, the operator's operations and their previews.
 
 use odb_adapter_sdk::protocol::RequestParameters;
-use odb_api_types::ids::{InstanceId, OfferingId, PlanId};
+use odb_api_types::{
+    ids::{InstanceId, OfferingId, PlanId},
+    management::DryRun,
+};
 use odb_clients::http::Call;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{AcceptsIncomplete, Operations, Refused, RequestContext, provision::object};
+use super::{Operations, Refused, RequestContext, provision::object, require_async};
 use crate::{
-    engine::Upgraded,
-    offering::{
-        ParametersOf, PlanMovement, ProposedUpdate, RequestedParameters, UpdateMeaning,
-        meaning_of_update,
-    },
+    engine::{Cancelled, Order, Started, Upgraded},
+    offering::{ParametersOf, ProposedUpdate, UpdateMeaning, meaning_of_update},
 };
 
 /// A change of a service instance (Open Service Broker API 2.17, "Updating a Service Instance").
 #[derive(Debug)]
 pub struct UpdateRequest {
-    /// The service instance.
     pub instance: InstanceId,
-    /// The offering.
     pub service: OfferingId,
     /// The plan it shall be on; absent: it stays.
     pub plan: Option<PlanId>,
-    /// The instance's previous state according to the platform.
     pub previous: PreviousValues,
     /// The user's parameters; absent and null are the same.
     pub parameters: Option<Value>,
-    /// The version of the plan as the platform knows it.
     pub maintenance_version: Option<String>,
     /// Whether the platform waits.
-    pub accepts_incomplete: AcceptsIncomplete,
-    /// The complete body, for the adapter.
+    pub accepts_incomplete: bool,
     pub body: RequestParameters,
 }
 
-/// The platform's record of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreviousValues {
-    /// The plan it has been on.
     pub plan: Option<PlanId>,
-    /// The version it has been at.
     pub maintenance_version: Option<String>,
 }
 
@@ -56,7 +48,7 @@ impl Operations {
         if let Some(plan) = &request.plan {
             self.check_in_catalog(&request.service, plan)?;
         }
-        request.accepts_incomplete.required()?;
+        require_async(request.accepts_incomplete)?;
         let parameters = object(request.parameters.as_ref(), "parameters")?;
 
         let _turn = self
@@ -71,21 +63,16 @@ impl Operations {
         let proposed = ProposedUpdate {
             plan: request.plan.as_ref(),
             previous_plan: from.as_ref(),
-            parameters: if parameters.is_empty() {
-                RequestedParameters::None
-            } else {
-                RequestedParameters::Given
-            },
+            has_parameters: !parameters.is_empty(),
             version: request.maintenance_version.as_deref(),
             previous_version: request.previous.maintenance_version.as_deref(),
         };
         match self.meaning(&call, &request.instance, &proposed).await? {
-            UpdateMeaning::Update { plan, movement } => {
+            UpdateMeaning::Update { plan, moves } => {
                 let _reservation = match &self.counting {
-                    Some(counting) if movement == PlanMovement::Moves => Some(
+                    Some(counting) if moves => Some(
                         counting
                             .reserve_move(
-                                &*self.engine,
                                 &request_context,
                                 &request.instance,
                                 (from.as_ref(), &plan),
@@ -144,7 +131,86 @@ impl Operations {
         }
         Ok(UpdateMeaning::Update {
             plan: plan.clone(),
-            movement: PlanMovement::Stays,
+            moves: false,
         })
+    }
+
+    /// Upgrades a service instance to its current target (`spec/contracts/broker-behaviour.md` §3.6, §6). The user's
+    /// parameters stay. The adapter gets the context of the body, which may be absent or null.
+    #[tracing::instrument(name = "upgrade", skip_all)]
+    pub async fn upgrade(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+        body: RequestParameters,
+    ) -> Result<Upgraded, Refused> {
+        let identity = json!({ "plan_id": plan });
+        let order = self.order_of_upgrade(&request_context, instance, plan, identity, &body)?;
+        let _turn = self.locks.instance(&order.instance, order.deadline).await?;
+        Ok(self.engine.upgrade(&order).await?)
+    }
+
+    /// Returns what an upgrade would change. Changes nothing, and waits for no lock: for a busy instance it uses the
+    /// last deployment.
+    #[tracing::instrument(name = "dry run", skip_all)]
+    pub async fn dry_run(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+        body: RequestParameters,
+    ) -> Result<DryRun, Refused> {
+        let order = self.order_of_upgrade(&request_context, instance, plan, Value::Null, &body)?;
+        Ok(self.engine.preview(&order).await?)
+    }
+
+    fn order_of_upgrade(
+        &self,
+        request_context: &RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+        identity: Value,
+        body: &RequestParameters,
+    ) -> Result<Order, Refused> {
+        self.check_plan(&plan)?;
+        object(body.fields().get("context"), "context")?;
+        Ok(request_context.order(instance, plan, identity, body.only("context")))
+    }
+
+    /// Puts a service instance onto new VMs (`spec/contracts/broker-behaviour.md` §6). Nothing else about it changes.
+    #[tracing::instrument(name = "recreate", skip_all)]
+    pub async fn recreate(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+        plan: PlanId,
+    ) -> Result<Started, Refused> {
+        self.check_plan(&plan)?;
+        let _turn = self
+            .locks
+            .instance(&instance, request_context.deadline)
+            .await?;
+        let identity = json!({ "plan_id": plan });
+        let nothing = RequestParameters::from_fields(Map::new());
+        let order = request_context.order(instance, plan, identity, nothing);
+        Ok(self.engine.recreate(&order).await?)
+    }
+
+    #[tracing::instrument(name = "cancel", skip_all)]
+    pub async fn cancel(
+        &self,
+        request_context: RequestContext,
+        instance: InstanceId,
+    ) -> Result<Cancelled, Refused> {
+        let _turn = self
+            .locks
+            .instance(&instance, request_context.deadline)
+            .await?;
+        let call = request_context.call();
+        let cancelled = self
+            .engine
+            .cancel(&call, &instance, &request_context.request);
+        Ok(cancelled.await?)
     }
 }

@@ -32,7 +32,6 @@ impl Activity {
         })
     }
 
-    /// A request has been read.
     pub(in crate::api) fn begin(self: &Rc<Self>) -> InFlight {
         self.in_flight.set(self.in_flight.get() + 1);
         self.has_begun.set(None);
@@ -46,7 +45,6 @@ impl Activity {
         }
     }
 
-    /// Ends the connection after the answers in flight.
     pub(in crate::api) fn end(&self) {
         self.is_over.set(true);
     }
@@ -56,18 +54,15 @@ impl Activity {
         self.is_over.get()
     }
 
-    /// When it does.
     pub(super) fn over(&self) -> Option<Instant> {
         let quiet_since = self.quiet_since().filter(|_| self.is_ending())?;
         Some(quiet_since + LINGER)
     }
 
-    /// Since when nothing is in flight.
     pub(super) fn quiet_since(&self) -> Option<Instant> {
         (self.in_flight.get() == 0).then(|| self.quiet_since.get())
     }
 
-    /// Bytes have come.
     pub(super) fn receive(&self) {
         if self.in_flight.get() == 0 && self.has_begun.get().is_none() {
             self.has_begun.set(Some(Instant::now()));

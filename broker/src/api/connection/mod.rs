@@ -6,20 +6,108 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `acceptor` | accepts connections: TLS, and the limits of `connection_limit` |
 //! | `connection_limit` | how many connections are allowed, in all and for one client |
-//! | `client` | the client of a connection |
 //! | `activity` | the activity of a connection, as far as its stream needs it |
 //! | `stream` | the bytes of a connection, and their deadlines |
 
-mod acceptor;
 mod activity;
-mod client;
 mod connection_limit;
 mod stream;
 
-pub(super) use acceptor::Acceptor;
+use std::{io, net::SocketAddr, sync::Arc};
+
+use actix_http::{Protocol, error::DispatchError};
+use rustls::ServerConfig;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::either::Either;
+
 pub(super) use activity::{Activity, LINGER};
-pub(super) use client::Client;
-pub(super) use connection_limit::ConnectionLimit;
+pub(super) use connection_limit::{Client, ConnectionLimit};
 pub(super) use stream::{GuardedStream, Timeouts};
+
+const USE_TLS: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 95\r\n\
+    connection: close\r\n\r\n{\"description\":\"This port uses HTTPS. Give the broker's address with https:// \
+    in front of it.\"}";
+
+pub(super) type Admitted = (GuardedStream, Protocol, Option<SocketAddr>);
+
+#[derive(Clone)]
+pub(super) struct Acceptor {
+    tls: Option<TlsAcceptor>,
+    connection_limit: ConnectionLimit,
+    timeouts: Timeouts,
+}
+
+impl Acceptor {
+    pub(super) fn new(
+        tls: Option<Arc<ServerConfig>>,
+        connection_limit: ConnectionLimit,
+        timeouts: Timeouts,
+    ) -> Self {
+        Self {
+            tls: tls.map(TlsAcceptor::from),
+            connection_limit,
+            timeouts,
+        }
+    }
+
+    pub(super) async fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
+        let address = stream.peer_addr()?;
+        let slot = self
+            .connection_limit
+            .take(Client::at(address))
+            .ok_or_else(|| io::Error::from(io::ErrorKind::QuotaExceeded))?;
+        // Answers are short and written at once.
+        stream.set_nodelay(true)?;
+        let transport = match &self.tls {
+            None => Either::Left(stream),
+            Some(tls) => {
+                let stream = timeout(self.timeouts.head, shake_hands(tls, stream)).await;
+                let timed_out = |_| io::Error::from(io::ErrorKind::TimedOut);
+                Either::Right(Box::new(stream.map_err(timed_out)??))
+            }
+        };
+        let stream = GuardedStream::new(transport, self.timeouts, slot);
+        Ok((stream, Protocol::Http1, Some(address)))
+    }
+}
+
+async fn shake_hands(
+    tls: &TlsAcceptor,
+    mut stream: TcpStream,
+) -> io::Result<tokio_rustls::server::TlsStream<TcpStream>> {
+    let mut first = [0];
+    stream.peek(&mut first).await?;
+    // A method begins with a letter, a handshake with 22.
+    if first[0].is_ascii_uppercase() {
+        // Unread bytes would reset the connection before the answer arrives.
+        let mut request = [0; 4096];
+        let _ = stream.read(&mut request).await?;
+        stream.write_all(USE_TLS.as_bytes()).await?;
+        stream.shutdown().await?;
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    tls.accept(stream).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_plain_http_is_as_long_as_it_says() {
+        let (head, body) = USE_TLS.split_once("\r\n\r\n").unwrap();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        assert_eq!(length, Some(body.len().to_string().as_str()));
+        assert!(
+            serde_json::from_str::<serde_json::Value>(body).unwrap()["description"].is_string()
+        );
+    }
+}

@@ -14,31 +14,23 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 
 use super::{Activity, connection_limit::ConnectionSlot};
 
 /// How many discarded bytes a client may send, before the connection is closed.
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// How long a client is waited for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::api) struct Timeouts {
-    /// For a handshake, and for the head of a request from its first byte to its last.
     pub(in crate::api) head: Duration,
-    /// For the next request.
     pub(in crate::api) idle: Duration,
     /// How long a client may stall the reading of an answer.
     pub(in crate::api) write: Duration,
 }
 
-/// The transport of the bytes.
-#[derive(Debug)]
-pub(super) enum Transport {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
+pub(super) type Transport = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
-/// A connection that ends when its client is too slow or asks for too much.
 #[derive(Debug)]
 pub(in crate::api) struct GuardedStream {
     transport: Transport,
@@ -64,7 +56,6 @@ impl GuardedStream {
         }
     }
 
-    /// The activity of this connection.
     pub(in crate::api) fn activity(&self) -> Rc<Activity> {
         self.activity.clone()
     }
@@ -161,46 +152,6 @@ impl AsyncWrite for GuardedStream {
         let this = &mut *self;
         let shut = Pin::new(&mut this.transport).poll_shutdown(context);
         this.hold_write(shut, context)
-    }
-}
-
-impl AsyncRead for Transport {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Transport {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
     }
 }
 

@@ -6,7 +6,10 @@ use actix_web::{
     web::{Bytes, Path},
 };
 use odb_api_types::code::Code;
-use odb_core::engine::{Cancelled, Started, Upgraded};
+use odb_core::{
+    engine::{Cancelled, Deleted, Started, Upgraded},
+    operations::OrphanDeletion,
+};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
@@ -60,8 +63,7 @@ pub(super) async fn roll_out(
     }
 }
 
-/// The answer to a started operation.
-pub(super) fn accepted(started: Started) -> HttpResponse {
+fn accepted(started: Started) -> HttpResponse {
     let token = RawValue::from_string(started.token).expect("a token is JSON");
     HttpResponse::Accepted().json(token)
 }
@@ -119,6 +121,33 @@ pub(super) async fn cancel(run: Run, path: Path<String>) -> Result<HttpResponse,
         Cancelled::AfterThisStep => json!({ "description": REFUSED }),
     };
     Ok(HttpResponse::Accepted().json(answer))
+}
+
+/// `DELETE /mgmt/v1/orphan_deployments/{name}`.
+pub(super) async fn delete_orphan(
+    run: Run,
+    path: Path<String>,
+    query: Parameters,
+) -> Result<HttpResponse, ApiError> {
+    let Some(instance) = run.app.operations.engine().instance_of(&path) else {
+        let text = "A deployment of this name is not a service instance.";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, Code::NotFound, text));
+    };
+    let order = OrphanDeletion {
+        instance,
+        include_unmarked: query.says_yes("include_unmarked"),
+        plan: query.get("plan_id").map(str::to_owned),
+        offering_is_gone: query.says_yes("offering_is_gone"),
+        deletion: query.deletion(),
+    };
+    let deleted = run.operator(
+        RequestKind::DeleteOrphan,
+        |operations, context| async move { operations.delete_orphan(context, order).await },
+    );
+    match deleted.await? {
+        Deleted::Started(started) => Ok(accepted(started)),
+        Deleted::WasAbsent => Ok(HttpResponse::NoContent().finish()),
+    }
 }
 
 /// `GET /mgmt/v1/service_instances/{instance}/health`: how its VMs are.

@@ -1,102 +1,65 @@
 //! The management API for the operator's errands (`spec/contracts/broker-behaviour.md` §6).
 
-mod go_lists;
 mod instance;
-mod inventory;
-mod orphans;
+mod lists;
 mod runs;
 mod streamed;
 
-use actix_web::{Scope, dev::HttpServiceFactory, web};
+use actix_web::{dev::HttpServiceFactory, web};
 
-use super::edge::{self, wrong_method};
+use super::edge::{no_such_path, resource};
 
 /// The paths that the Go broker does not have. Every error below them has a code: errands recognise by it that this
 /// broker has answered, and not a Go broker or a router.
 pub(super) const OWN: &str = "/mgmt/v1/";
 
-/// Everything under `/mgmt`.
 pub(super) fn scope() -> impl HttpServiceFactory {
-    let routes: Scope = web::scope("/mgmt");
-    let routes = routes
-        .service(
-            web::resource("/service_instances")
-                .route(web::get().to(go_lists::service_instances))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/orphan_deployments")
-                .route(web::get().to(go_lists::orphan_deployments))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/metrics")
-                .route(web::get().to(go_lists::metrics))
-                .default_service(web::to(|| wrong_method("GET"))),
-        );
-    let routes = routes.service(
-        web::resource("/service_instances/{instance}")
-            .route(web::patch().to(instance::roll_out))
-            .default_service(web::to(|| wrong_method("PATCH"))),
-    );
-    let routes = routes
-        .service(
-            web::resource("/v1/orphan_deployments")
-                .route(web::get().to(orphans::list))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/v1/orphan_deployments/{name}")
-                .route(web::delete().to(orphans::delete))
-                .default_service(web::to(|| wrong_method("DELETE"))),
-        );
-    let routes = routes
-        .service(
-            web::resource("/v1/service_instances")
-                .route(web::get().to(inventory::list))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/v1/service_instances/{instance}")
-                .route(web::get().to(inventory::one))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/v1/runs")
-                .route(web::post().to(runs::begin))
-                .default_service(web::to(|| wrong_method("POST"))),
-        )
-        .service(
-            web::resource("/v1/runs/latest")
-                .route(web::get().to(runs::latest))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/v1/runs/{run}")
-                .route(web::patch().to(runs::end))
-                .default_service(web::to(|| wrong_method("PATCH"))),
-        );
-    let routes = routes.service(
-        web::resource("/v1/service_instances/{instance}/operation")
-            .route(web::get().to(instance::operation))
-            .route(web::delete().to(instance::cancel))
-            .default_service(web::to(|| wrong_method("GET, DELETE"))),
-    );
-    let routes = routes.service(
-        web::resource("/v1/service_instances/{instance}/dry_run")
-            .route(web::post().to(instance::dry_run))
-            .default_service(web::to(|| wrong_method("POST"))),
-    );
-    let routes = routes
-        .service(
-            web::resource("/v1/service_instances/{instance}/health")
-                .route(web::get().to(instance::health))
-                .default_service(web::to(|| wrong_method("GET"))),
-        )
-        .service(
-            web::resource("/v1/director")
-                .route(web::get().to(instance::director))
-                .default_service(web::to(|| wrong_method("GET"))),
-        );
-    routes.default_service(web::to(edge::no_such_path))
+    let (get, post, patch, delete) = (web::get, web::post, web::patch, web::delete);
+    let of_go = [
+        resource("/service_instances", "GET", [get().to(lists::go_instances)]),
+        resource(
+            "/service_instances/{instance}",
+            "PATCH",
+            [patch().to(instance::roll_out)],
+        ),
+        resource("/orphan_deployments", "GET", [get().to(lists::go_orphans)]),
+        resource("/metrics", "GET", [get().to(lists::go_metrics)]),
+    ];
+    let own = [
+        resource("/v1/service_instances", "GET", [get().to(lists::instances)]),
+        resource(
+            "/v1/service_instances/{instance}",
+            "GET",
+            [get().to(lists::instance)],
+        ),
+        resource(
+            "/v1/service_instances/{instance}/operation",
+            "GET, DELETE",
+            [get().to(instance::operation), delete().to(instance::cancel)],
+        ),
+        resource(
+            "/v1/service_instances/{instance}/dry_run",
+            "POST",
+            [post().to(instance::dry_run)],
+        ),
+        resource(
+            "/v1/service_instances/{instance}/health",
+            "GET",
+            [get().to(instance::health)],
+        ),
+        resource("/v1/orphan_deployments", "GET", [get().to(lists::orphans)]),
+        resource(
+            "/v1/orphan_deployments/{name}",
+            "DELETE",
+            [delete().to(instance::delete_orphan)],
+        ),
+        resource("/v1/runs", "POST", [post().to(runs::begin)]),
+        resource("/v1/runs/latest", "GET", [get().to(runs::latest)]),
+        resource("/v1/runs/{run}", "PATCH", [patch().to(runs::end)]),
+        resource("/v1/director", "GET", [get().to(instance::director)]),
+    ];
+    let routes = of_go.into_iter().chain(own);
+    routes
+        .fold(web::scope("/mgmt"), actix_web::Scope::service)
+        .default_service(web::to(no_such_path))
 }

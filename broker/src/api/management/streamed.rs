@@ -17,13 +17,10 @@ use crate::api::{
     run::Run,
 };
 
-/// Entries that are written at once, if there are as many.
 const BATCH: usize = 64;
 
-/// How many batches wait for the client.
 const WAITING: usize = 4;
 
-/// The text around the entries.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) head: &'static str,
@@ -32,19 +29,16 @@ pub(super) struct Frame {
     pub(super) empty: &'static str,
 }
 
-/// A part of an answer.
 enum Part {
     More(Bytes),
     Last(Bytes),
 }
 
-/// The list broke off.
 #[derive(Debug, thiserror::Error)]
 #[error("the list broke off")]
 struct BrokenOff;
 
 impl Run {
-    /// Answers the operator with the entries of a stream.
     pub(super) async fn streamed<T, Work, Entries>(
         &self,
         kind: RequestKind,

@@ -80,7 +80,6 @@ fn resource(app: Option<String>, resource: Resource) -> BindResource {
     }
 }
 
-/// Takes credentials back.
 pub(super) async fn unbind(
     run: Run,
     path: Path<(String, String)>,

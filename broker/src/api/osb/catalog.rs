@@ -12,7 +12,6 @@ use sha2::{Digest, Sha256};
 
 use crate::api::AppState;
 
-/// The catalog as it is sent. It is that of one configuration, and so of one process.
 #[derive(Debug)]
 pub(in crate::api) struct Catalog {
     body: Bytes,

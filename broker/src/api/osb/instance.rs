@@ -1,18 +1,20 @@
-//! `/v2/service_instances/{instance}`: a service instance from its order to its end.
+//! `/v2/service_instances/{instance}`: a service instance from its order to its end, and its last operation.
+
+use std::time::Duration;
 
 use actix_web::{
     Error, HttpResponse,
-    http::StatusCode,
+    http::{StatusCode, header},
     web::{Bytes, Path},
 };
-use odb_api_types::{code::Code, ids::InstanceId, kind::OperationKind};
+use odb_api_types::{code::Code, ids::InstanceId, kind::OperationKind, management::OperationState};
 use odb_core::{
-    engine::{Deleted, Started, Upgraded},
+    engine::{Condition, Deleted, LastOperation, OperationView, Started, Upgraded},
     operations::{
         DeprovisionRequest, PreviousValues, ProvisionRequest, Provisioned, UpdateRequest,
     },
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::api::{
@@ -34,7 +36,6 @@ struct ProvisionBody {
     maintenance_info: Option<MaintenanceInfo>,
 }
 
-/// The body of a change ("Updating a Service Instance").
 #[derive(Deserialize)]
 struct UpdateBody {
     service_id: Option<String>,
@@ -51,13 +52,11 @@ struct PreviousState {
     maintenance_info: Option<MaintenanceInfo>,
 }
 
-/// Only the version counts.
 #[derive(Deserialize)]
 struct MaintenanceInfo {
     version: Option<String>,
 }
 
-/// Starts a service instance.
 pub(super) async fn provision(
     run: Run,
     path: Path<String>,
@@ -103,7 +102,6 @@ fn order(
     })
 }
 
-/// Changes a service instance.
 pub(super) async fn update(
     run: Run,
     path: Path<String>,
@@ -141,14 +139,13 @@ pub(super) async fn update(
     }
 }
 
-/// Ends a service instance.
 pub(super) async fn deprovision(
     run: Run,
     path: Path<String>,
     query: Parameters,
 ) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
-    let (deletion, kind) = query.force();
+    let deletion = query.deletion();
     let request = DeprovisionRequest {
         instance: instance.clone(),
         service: query.required("service_id")?.to_owned().into(),
@@ -156,7 +153,7 @@ pub(super) async fn deprovision(
         deletion,
         accepts_incomplete: query.accepts_incomplete(),
     };
-    let kind = RequestKind::Operation(kind);
+    let kind = RequestKind::Operation(deletion.kind());
     let deleted = run.user(&instance, kind, |operations, context| async move {
         operations.deprovision(context, request).await
     });
@@ -200,7 +197,48 @@ pub(super) async fn fetch(run: Run, path: Path<String>) -> Result<HttpResponse, 
     Ok(HttpResponse::Ok().json(body))
 }
 
-/// A member that the specification demands.
+/// Reports the state of an operation. Without a valid token, the latest operation is reported.
+pub(super) async fn last_operation(
+    run: Run,
+    path: Path<String>,
+    query: Parameters,
+) -> Result<HttpResponse, ApiError> {
+    let instance = incoming::instance_id(path.into_inner())?;
+    let token = query.get("operation").map(str::to_owned);
+    let polled = instance.clone();
+    let latest = run.user(
+        &instance,
+        RequestKind::Other,
+        |operations, context| async move {
+            let (call, token) = (context.call(), token.as_deref());
+            let latest =
+                operations
+                    .engine()
+                    .last_operation(&call, &polled, token, &context.request);
+            Ok(latest.await?)
+        },
+    );
+    match latest.await? {
+        LastOperation::Known(operation, ask_again) => {
+            let mut response = HttpResponse::Ok();
+            if operation.is_in_progress() {
+                response.insert_header((header::RETRY_AFTER, whole_seconds(ask_again)));
+            }
+            Ok(response.json(Status::from(operation)))
+        }
+        LastOperation::Gone => Err(ApiError::new(
+            StatusCode::GONE,
+            Code::NotFound,
+            "the service instance is gone",
+        )),
+        LastOperation::Unknown => Err(ApiError::new(
+            StatusCode::NOT_FOUND,
+            Code::NotFound,
+            "The service instance does not exist.",
+        )),
+    }
+}
+
 pub(super) fn required(value: Option<String>, name: &str) -> Result<String, ApiError> {
     value.filter(|value| !value.is_empty()).ok_or_else(|| {
         ApiError::malformed(format!(
@@ -216,7 +254,6 @@ pub(super) fn check_context(context: Option<&Value>) -> Result<(), ApiError> {
     }
 }
 
-/// The answer to a started operation.
 fn accepted(started: Started) -> HttpResponse {
     let mut body = described(started.dashboard_url, &started.labels);
     body.insert("operation".to_owned(), started.token.into());
@@ -232,4 +269,42 @@ fn described(dashboard_url: Option<String>, labels: &Map<String, Value>) -> Map<
         body.insert("metadata".to_owned(), json!({ "labels": labels }));
     }
     body
+}
+
+/// The state of an operation (Open Service Broker API 2.17, "Polling Last Operation for Service Instances").
+#[derive(Serialize)]
+struct Status {
+    state: OperationState,
+    description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance_usable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    update_repeatable: Option<bool>,
+}
+
+impl From<OperationView> for Status {
+    /// Failed updates and deletes report the state of the instance, as far as known; other operations may not
+    /// (`spec/contracts/osb-api.md` §1.3). A deployment can always be repeated.
+    fn from(operation: OperationView) -> Self {
+        let usable = operation.condition.map(|left| left == Condition::Intact);
+        let (instance_usable, update_repeatable) = match (operation.state, operation.kind) {
+            (OperationState::Failed, Some(OperationKind::Update | OperationKind::Upgrade)) => {
+                (usable, Some(true))
+            }
+            (OperationState::Failed, Some(OperationKind::Delete | OperationKind::ForceDelete)) => {
+                (usable, None)
+            }
+            _ => (None, None),
+        };
+        Self {
+            state: operation.state,
+            description: operation.description.unwrap_or_default(),
+            instance_usable,
+            update_repeatable,
+        }
+    }
+}
+
+fn whole_seconds(pause: Duration) -> u64 {
+    pause.as_secs() + u64::from(pause.subsec_nanos() > 0)
 }

@@ -5,7 +5,8 @@ use odb_api_types::code::Code;
 use odb_core::engine::{EngineError, EngineErrorKind, JournalError};
 
 use super::{
-    ErrorContext, RequestKind, conflict, director_unanswered, forbidden, not_found, unprocessable,
+    ErrorContext, RequestKind, bad_gateway, bad_request, conflict, director_unanswered, forbidden,
+    not_found, server_error, unprocessable,
 };
 use crate::api::error::ApiError;
 
@@ -20,8 +21,7 @@ impl ErrorContext {
             (RequestKind::Director, kind) => director_unanswered(*kind == Kind::OutOfTime),
             (RequestKind::Health, Kind::OutOfTime) => director_unanswered(true),
             (RequestKind::Health, Kind::Unavailable(_)) => director_unanswered(false),
-            (RequestKind::Inventory, kind) if *kind != Kind::OutOfTime => ApiError::new(
-                StatusCode::BAD_GATEWAY,
+            (RequestKind::Inventory, kind) if *kind != Kind::OutOfTime => bad_gateway(
                 Code::Director,
                 "The Director did not answer. The broker's log has the cause under this request's id.",
             ),
@@ -52,9 +52,11 @@ impl ErrorContext {
             (_, Kind::OutOfTime) => ApiError::out_of_time(),
             (_, Kind::TimedOut(code)) => ApiError::out_of_time().with_code(*code),
             // A retry may succeed; otherwise only the operator can help.
-            (_, Kind::CleanUp) => self.internal(Code::CleanUp, error).after(
-                "The deletion could not be completed. Delete the service instance again; if that does not help:",
-            ),
+            (_, Kind::CleanUp) => {
+                let help = self.internal(Code::CleanUp, error);
+                let for_user = format!("The deletion could not be completed. Delete the service instance again; if that does not help: {}", help.for_user);
+                ApiError { for_user, ..help }
+            }
             (_, Kind::Foreign(code)) => conflict(*code, ID_IS_TAKEN),
             (_, Kind::Busy) => busy(),
             (_, Kind::NotFound) => not_found(NO_INSTANCE),
@@ -66,12 +68,11 @@ impl ErrorContext {
                 Code::PendingChanges,
                 "The service broker has been updated, and this service instance is out of date. Please contact your operator.",
             ),
-            (_, Kind::UnknownPlan) => ApiError::new(
-                StatusCode::BAD_REQUEST,
-                Code::NotInCatalog,
-                "plan-id not in the catalog",
-            ),
-            (_, Kind::UserMessage(message)) => ApiError::of_adapter(message),
+            (_, Kind::UnknownPlan) => bad_request(Code::NotInCatalog, "plan-id not in the catalog"),
+            (_, Kind::UserMessage(message)) => ApiError {
+                adapter_spoke: true,
+                ..server_error(Code::AdapterFailed, message)
+            },
             (_, Kind::BindingExists) => conflict(Code::Conflict, "binding already exists"),
             (_, Kind::AppRequired) => unprocessable(
                 Code::NotSupported,
@@ -109,8 +110,7 @@ pub(super) fn of_journal(error: &JournalError) -> ApiError {
 }
 
 fn orphans_unknown() -> ApiError {
-    ApiError::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
+    server_error(
         Code::Director,
         "It is not known which deployments are orphans: the Director does not list its deployments. The broker's log has the reason.",
     )

@@ -12,7 +12,7 @@ use odb_api_types::{
     kind::OperationKind,
 };
 use odb_core::{
-    offering::{CatalogError, UpdateRefused},
+    offering::CatalogError,
     operations::{Cut, Refused},
     user_message::{IN_ANSWER, UserMessage, with_cause},
 };
@@ -21,23 +21,17 @@ use odb_redaction::Chain;
 use super::{AppState, error::ApiError};
 use instance::of_journal;
 
-/// The audience of an error.
 #[derive(Clone, Debug)]
 pub(super) enum Audience {
-    /// A platform's user, who reads whom to contact and what to quote.
     User(InstanceId),
-    /// The operator, who can fix the cause.
     Operator,
 }
 
-/// The request, as far as the answer to a rejection depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
-    /// A platform's user wants an operation on an instance.
     Operation(OperationKind),
     Bind,
     Unbind,
-    /// Reads, and all requests without special answers.
     Other,
     /// An upgrade or recreation by the operator's errands. The statuses are the Go broker's, whose errands derive
     /// outcomes from them: 409 is a busy instance, 410 a deleted one. They print the description of a 500 only.
@@ -55,7 +49,6 @@ pub(super) enum RequestKind {
     ServiceMetrics,
 }
 
-/// The context of a rejection that the answer depends on, besides the error.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorContext {
     pub(super) app: Data<AppState>,
@@ -65,7 +58,6 @@ pub(super) struct ErrorContext {
 }
 
 impl ErrorContext {
-    /// The answer to a request whose task was aborted.
     pub(super) fn cut(&self, cut: Cut) -> ApiError {
         let error = match (&cut, self.kind) {
             (Cut::Stopping, RequestKind::Rollout) => stopping().with_status(StatusCode::CONFLICT),
@@ -78,7 +70,6 @@ impl ErrorContext {
         error.because(cut)
     }
 
-    /// The answer to a request that is refused.
     pub(super) fn refuse(&self, refused: Refused) -> ApiError {
         let error = self.of_kind(&refused);
         let error = match self.kind {
@@ -118,16 +109,13 @@ impl ErrorContext {
         }
     }
 
-    /// Every reason there is.
     #[expect(
         clippy::too_many_lines,
         reason = "one table, in which nothing is decided twice"
     )]
     fn of_reason(&self, refused: &Refused) -> ApiError {
         match refused {
-            Refused::Catalog(error) | Refused::Update(UpdateRefused::Catalog(error)) => {
-                self.not_in_catalog(error)
-            }
+            Refused::Catalog(error) => self.of_catalog(error),
             Refused::AsyncRequired => unprocessable(
                 Code::AsyncRequired,
                 "This service plan requires client support for asynchronous service operations.",
@@ -140,30 +128,10 @@ impl ErrorContext {
                     _ => error,
                 }
             }
-            Refused::UnstorableIds(_) => ApiError::malformed(format!("{refused}.")),
-            Refused::Parameters(error) => ApiError::new(
-                StatusCode::BAD_REQUEST,
+            Refused::UnstorableIds => ApiError::malformed(format!("{refused}.")),
+            Refused::Parameters(error) => bad_request(
                 Code::InvalidParameters,
                 format!("The parameters do not fit the plan: {error}."),
-            ),
-            Refused::Maintenance(_) | Refused::Update(UpdateRefused::Maintenance(_)) => {
-                unprocessable(
-                    Code::MaintenanceInfoConflict,
-                    "The maintenance information of the plan has changed. Ask your operator to refresh the platform's copy of \
-                     the catalog (cf update-service-broker), then try again.",
-                )
-                .named("MaintenanceInfoConflict")
-            }
-            Refused::Update(UpdateRefused::PlanUnknown) => {
-                ApiError::malformed("plan_id missing: give it in the body of the request.")
-            }
-            Refused::Update(UpdateRefused::PlanNotUpdatable) => unprocessable(
-                Code::NotSupported,
-                "The plan of a service instance of this offering cannot be changed.",
-            ),
-            Refused::Update(UpdateRefused::UpgradeFirst { .. }) => unprocessable(
-                Code::UpgradeFirst,
-                "The service instance needs to be upgraded before updating: upgrade it (cf upgrade-service), then try again.",
             ),
             Refused::Lock(_) => ApiError::out_of_time(),
             Refused::Quota(error) => {
@@ -187,7 +155,7 @@ impl ErrorContext {
                 Code::NotSupported,
                 "service does not support backup agent binding",
             ),
-            Refused::NoReader(_) => unprocessable(
+            Refused::NoReader => unprocessable(
                 Code::NotSupported,
                 "The credentials of this service are handed out through CredHub, to an application or to a service key of a \
                  platform that names its client there: bind an application.",
@@ -211,13 +179,11 @@ impl ErrorContext {
                     "The broker cannot list service instances: configure `cf` or `service_instances_api`."
                 },
             ),
-            Refused::Source(error) if self.is_about_orphans() => ApiError::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
+            Refused::Source(error) if self.is_about_orphans() => server_error(
                 error.code(),
                 "Cannot determine orphans: the platform does not list all service instances. The broker's log has the reason.",
             ),
-            Refused::Source(error) => ApiError::new(
-                StatusCode::BAD_GATEWAY,
+            Refused::Source(error) => bad_gateway(
                 error.code(),
                 "The service instances could not be listed. The broker's log has the cause under this request's id.",
             ),
@@ -247,8 +213,7 @@ impl ErrorContext {
                 Code::OrphanPlanUnknown,
                 "The plan of the deployment is unknown, so its pre-delete errands are unknown. Send its plan with `plan_id=`, or `force=true` to run none.",
             ),
-            Refused::NoSuchPlan(_) => ApiError::new(
-                StatusCode::BAD_REQUEST,
+            Refused::NoSuchPlan(_) => bad_request(
                 Code::NotInCatalog,
                 "The offering has no plan of this name or id.",
             ),
@@ -263,25 +228,44 @@ impl ErrorContext {
         }
     }
 
+    fn of_catalog(&self, error: &CatalogError) -> ApiError {
+        match error {
+            CatalogError::UnknownService { .. } | CatalogError::UnknownPlan { .. } => {
+                self.not_in_catalog(error)
+            }
+            CatalogError::Maintenance(_) => unprocessable(
+                Code::MaintenanceInfoConflict,
+                "The maintenance information of the plan has changed. Ask your operator to refresh the platform's copy of \
+                 the catalog (cf update-service-broker), then try again.",
+            )
+            .named("MaintenanceInfoConflict"),
+            CatalogError::NoPlan => {
+                ApiError::malformed("plan_id missing: give it in the body of the request.")
+            }
+            CatalogError::PlanNotUpdatable => unprocessable(
+                Code::NotSupported,
+                "The plan of a service instance of this offering cannot be changed.",
+            ),
+            CatalogError::UpgradeFirst { .. } => unprocessable(
+                Code::UpgradeFirst,
+                "The service instance needs to be upgraded before updating: upgrade it (cf upgrade-service), then try again.",
+            ),
+        }
+    }
+
     fn not_in_catalog(&self, error: &CatalogError) -> ApiError {
         let of_the_instance = format!("The plan of the service instance is unknown: {error}.");
         let (status, text) = match (self.kind, error) {
-            (RequestKind::Rollout, CatalogError::UnknownPlan { plan })
-                if plan.as_str().is_empty() =>
-            {
-                (
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "plan_id missing: give it in the body of the request.",
-                )
-            }
+            (RequestKind::Rollout, CatalogError::UnknownPlan { plan }) if !plan.is_known() => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "plan_id missing: give it in the body of the request.",
+            ),
             (RequestKind::Rollout, _) => (StatusCode::INTERNAL_SERVER_ERROR, &*of_the_instance),
             (RequestKind::DryRun, _) => (StatusCode::BAD_REQUEST, &*of_the_instance),
             (_, CatalogError::UnknownService { .. }) => {
                 (StatusCode::BAD_REQUEST, "service-id not in the catalog")
             }
-            (_, CatalogError::UnknownPlan { .. }) => {
-                (StatusCode::BAD_REQUEST, "plan-id not in the catalog")
-            }
+            (_, _) => (StatusCode::BAD_REQUEST, "plan-id not in the catalog"),
         };
         ApiError::new(status, Code::NotInCatalog, text)
     }
@@ -314,12 +298,11 @@ impl ErrorContext {
                 with_cause(message.to_string(), IN_ANSWER, cause, self.app.error_detail)
             }
         };
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code, text)
+        server_error(code, text)
     }
 }
 
 impl RequestKind {
-    /// The operation that users quote.
     fn operation(self) -> Option<String> {
         match self {
             Self::Operation(kind) => Some(kind.to_string()),
@@ -353,6 +336,18 @@ fn unsteady_count() -> ApiError {
 fn stopping() -> ApiError {
     let text = "The broker is being restarted. Try again in a moment.";
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, Code::Stopping, text).for_now()
+}
+
+fn bad_request(code: Code, text: impl Into<String>) -> ApiError {
+    ApiError::new(StatusCode::BAD_REQUEST, code, text)
+}
+
+fn bad_gateway(code: Code, text: &str) -> ApiError {
+    ApiError::new(StatusCode::BAD_GATEWAY, code, text)
+}
+
+fn server_error(code: Code, text: impl Into<String>) -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code, text)
 }
 
 fn unprocessable(code: Code, text: &str) -> ApiError {

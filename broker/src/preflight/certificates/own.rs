@@ -50,8 +50,7 @@ pub(crate) fn watch(tls: &OwnTls, lifecycle: &Lifecycle) {
     let Some(first) = first_to_expire(&chain).cloned() else {
         return;
     };
-    let expiries = &metrics().certificates;
-    expiries.expires(CERTIFICATE_KEY, first.not_after.as_second());
+    metrics().certificate_expires(CERTIFICATE_KEY, first.not_after.as_second());
     let stopping = lifecycle.stopping();
     lifecycle.runtime().spawn(async move {
         let mut daily = tokio::time::interval(DAY);

@@ -40,7 +40,7 @@ pub(super) const NAMES: [(&str, &str); 2] = [
 pub type InstanceStream = BoxStream<'static, Result<CfInstance>>;
 
 /// Which service instances to list. An empty list of spaces or organizations matches all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstanceQuery {
     /// Of any of these plans; of none if there is none.
     pub plans: Vec<PlanGuid>,
@@ -51,8 +51,9 @@ pub struct InstanceQuery {
 }
 
 /// Whether the names of spaces and organizations, and the organizations' ids, come along.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LocationNames {
+    #[default]
     Left,
     /// In version 2 of the API that is a request for each space and organization.
     Reported,

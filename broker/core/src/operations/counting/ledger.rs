@@ -20,34 +20,37 @@ use tokio::time::Instant;
 use crate::{
     engine::{Occupancy, OccupancyKind},
     offering::{Total, Usage},
-    operations::instance_source::{CountedInstance, PlatformState},
+    operations::instance_source::{InstanceEntry, PlatformState},
 };
 
-/// The knowledge of the reconcilers.
 pub(super) type Here = BTreeMap<InstanceId, Occupancy>;
 
-/// How many instances the source has.
 #[derive(Clone, Debug)]
 pub(super) struct Totals {
-    /// When they were requested.
     pub(super) began: Instant,
     pub(super) counts: BTreeMap<Total, u64>,
 }
 
-/// Everything that the source and the operation records say.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
     /// When the listing started: it may lack later changes.
     pub(super) began: Instant,
-    pub(super) records: Vec<CountedInstance>,
+    pub(super) records: Vec<InstanceEntry>,
     pub(super) occupancies: Here,
     /// The instances without an operation record that the Director had at that time.
     pub(super) deployed: BTreeSet<InstanceId>,
 }
 
+impl Listing {
+    fn by_instance(&self) -> BTreeMap<&InstanceId, &InstanceEntry> {
+        let records = self.records.iter();
+        records.map(|record| (&record.instance, record)).collect()
+    }
+}
+
 /// Whether only the Director can show if the broker ever accepted an instance of the source: a rejected order may look
 /// like an instance at rest, for example when the platform failed to delete it.
-pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool {
+pub(super) fn is_unsettled(record: &InstanceEntry, occupancies: &Here) -> bool {
     let may_be_unmade = match record.state {
         PlatformState::Settled | PlatformState::Updating | PlatformState::Listed => true,
         PlatformState::Creating | PlatformState::Unmade => false,
@@ -56,7 +59,6 @@ pub(super) fn is_unsettled(record: &CountedInstance, occupancies: &Here) -> bool
     may_be_unmade && occupancy.is_none_or(|occupancy| occupancy.kind == OccupancyKind::Absent)
 }
 
-/// The reservations, and the knowledge from earlier listings.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// Reserved for requests without an answer yet.
@@ -69,7 +71,6 @@ pub(super) struct Ledger {
     learned: Option<Learned>,
 }
 
-/// The knowledge from a listing.
 #[derive(Debug)]
 struct Learned {
     /// Totals requested before this time are too old for it.
@@ -78,7 +79,6 @@ struct Learned {
     hidden: BTreeMap<InstanceId, BTreeSet<PlanId>>,
     /// Instances that were being created when this process began; it is unknown whether they were admitted.
     inherited: BTreeSet<InstanceId>,
-    /// Operations of this process that the totals include, with their start.
     shown: HashMap<InstanceId, Instant>,
 }
 
@@ -176,11 +176,7 @@ impl Ledger {
         recently: Duration,
     ) -> Usage {
         self.learn(listing, here, now);
-        let records: BTreeMap<_, _> = listing
-            .records
-            .iter()
-            .map(|record| (&record.instance, record))
-            .collect();
+        let records = listing.by_instance();
         let known: BTreeSet<&InstanceId> = records
             .keys()
             .copied()
@@ -213,7 +209,6 @@ impl Ledger {
         usage
     }
 
-    /// Where an instance is being moved from, or was to be moved from.
     fn origin(&self, instance: &InstanceId, here: &Here) -> Option<&PlanId> {
         let may_be_there = here
             .get(instance)
@@ -222,10 +217,9 @@ impl Ledger {
         origin.filter(|_| may_be_there || self.reserved.contains_key(instance))
     }
 
-    /// The plans that an instance of the source counts on.
     fn listed_location(
         &self,
-        record: &CountedInstance,
+        record: &InstanceEntry,
         occupancy: Option<&Occupancy>,
         listing: &Listing,
     ) -> BTreeSet<PlanId> {
@@ -283,13 +277,8 @@ impl Ledger {
             .is_some_and(|learned| learned.inherited.contains(instance))
     }
 
-    /// Forgets where those came from that have arrived.
     fn forget_origins(&mut self, listing: &Listing, here: &Here) {
-        let plans: BTreeMap<_, _> = listing
-            .records
-            .iter()
-            .map(|record| (&record.instance, &record.plan))
-            .collect();
+        let records = listing.by_instance();
         let reserved = &self.reserved;
         self.origins.retain(|instance, origin| {
             let Some(occupancy) = here.get(instance) else {
@@ -297,7 +286,7 @@ impl Ledger {
             };
             // During a move the platform shows no other plan, so this is a later operation.
             let has_moved = occupancy.since.is_some_and(|since| since <= listing.began)
-                && plans.get(instance).is_some_and(|plan| *plan != origin);
+                && (records.get(instance)).is_some_and(|record| record.plan != *origin);
             reserved.contains_key(instance) || (may_be_at_its_origin(occupancy.kind) && !has_moved)
         });
     }
@@ -318,11 +307,7 @@ impl Ledger {
                 .filter(|instance| !self.pending.contains(instance))
                 .collect(),
         };
-        let records: BTreeMap<_, _> = listing
-            .records
-            .iter()
-            .map(|record| (&record.instance, record))
-            .collect();
+        let records = listing.by_instance();
         let hidden = listing
             .occupancies
             .iter()

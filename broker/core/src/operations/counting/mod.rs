@@ -1,20 +1,17 @@
 //! Counts the slots: the instances of the source, plus those being created here (`docs/contributing/architecture.md`,
-//! "Quotas").
-//!
-//! | file | contents |
-//! | --- | --- |
-//! | `ledger` | the occupied slots |
+//! "Quotas"). `ledger` has the rule.
 
 mod ledger;
 
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use odb_api_types::ids::{InstanceId, PlanId};
 use odb_clients::http::Call;
-use odb_config::{Offering, Timings};
+use odb_config::Offering;
 use tokio::time::Instant;
 
 use super::{InstanceSource, Refused, RequestContext, SourceError};
@@ -24,22 +21,14 @@ use crate::{
 };
 use ledger::{Here, Ledger, Listing, Totals, is_unsettled};
 
-/// Counts instances and reserves capacity for those in creation.
 #[derive(Clone, Debug)]
 pub(super) struct Counting {
-    source: InstanceSource,
+    engine: Arc<dyn Engine>,
+    source: Arc<dyn InstanceSource>,
     offering: Arc<Offering>,
-    timings: Timings,
-    ledger: SharedLedger,
-}
-
-#[derive(Clone, Debug, Default)]
-struct SharedLedger(Arc<Mutex<Ledger>>);
-
-impl SharedLedger {
-    fn lock(&self) -> MutexGuard<'_, Ledger> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// How long ago a change may have happened that the source does not show yet.
+    recently: Duration,
+    ledger: Arc<Mutex<Ledger>>,
 }
 
 /// A reservation for an instance until its request has been answered; from then on its reconciler reports the
@@ -47,16 +36,15 @@ impl SharedLedger {
 #[derive(Debug)]
 pub(super) struct Reservation {
     instance: InstanceId,
-    ledger: SharedLedger,
+    ledger: Arc<Mutex<Ledger>>,
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.ledger.lock().release(&self.instance);
+        locked(&self.ledger).release(&self.instance);
     }
 }
 
-/// A reservation that a request needs.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     instance: &'a InstanceId,
@@ -65,23 +53,16 @@ struct Wanted<'a> {
     origin: Option<&'a PlanId>,
 }
 
-/// Says of an instance that nothing is decided about it yet.
-struct PendingAnswer<'a> {
-    instance: &'a InstanceId,
-    ledger: &'a SharedLedger,
-}
+struct Pending<'a>(&'a Counting, &'a InstanceId);
 
-impl<'a> PendingAnswer<'a> {
-    fn begin(instance: &'a InstanceId, ledger: &'a SharedLedger) -> Self {
-        ledger.lock().begin_pending(instance);
-        Self { instance, ledger }
-    }
-}
-
-impl Drop for PendingAnswer<'_> {
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        self.ledger.lock().end_pending(self.instance);
+        locked(&self.0.ledger).end_pending(self.1);
     }
+}
+
+fn locked(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn uncounted(error: SourceError) -> Refused {
@@ -89,48 +70,53 @@ fn uncounted(error: SourceError) -> Refused {
 }
 
 impl Counting {
-    pub(super) fn new(source: InstanceSource, offering: Arc<Offering>, timings: &Timings) -> Self {
+    pub(super) fn new(
+        engine: Arc<dyn Engine>,
+        source: Arc<dyn InstanceSource>,
+        offering: Arc<Offering>,
+        recently: Duration,
+    ) -> Self {
         Self {
+            engine,
             source,
             offering,
-            timings: *timings,
-            ledger: SharedLedger::default(),
+            recently,
+            ledger: Arc::default(),
         }
     }
 
     /// Reads what earlier processes left in progress, so that the first order need not.
-    pub(super) async fn prepare(&self, engine: &dyn Engine, call: &Call) -> Result<(), Refused> {
+    pub(super) async fn prepare(&self, call: &Call) -> Result<(), Refused> {
         if !self.offering.has_quotas() {
             return Ok(());
         }
-        let listing = self.list(engine, call).await?;
-        let here = here(engine);
-        self.ledger.lock().learn(&listing, &here, Instant::now());
+        let listing = self.list(call).await?;
+        let here = self.here();
+        locked(&self.ledger).learn(&listing, &here, Instant::now());
         Ok(())
     }
 
     /// Reserves capacity on the plan for a new instance, if the quotas allow it.
     pub(super) async fn reserve(
         &self,
-        engine: &dyn Engine,
         request_context: &RequestContext,
         instance: &InstanceId,
         plan: &PlanId,
     ) -> Result<Reservation, Refused> {
-        let _asking = PendingAnswer::begin(instance, &self.ledger);
+        locked(&self.ledger).begin_pending(instance);
+        let _pending = Pending(self, instance);
         let wanted = Wanted {
             instance,
             plan,
             origin: None,
         };
-        self.find_reservation(engine, request_context, wanted).await
+        self.find_reservation(request_context, wanted).await
     }
 
     /// Reserves capacity on the plan for an instance of another plan (`from`, if known). The instance counts on both
     /// until the outcome of the move is known.
     pub(super) async fn reserve_move(
         &self,
-        engine: &dyn Engine,
         request_context: &RequestContext,
         instance: &InstanceId,
         (from, to): (Option<&PlanId>, &PlanId),
@@ -140,38 +126,34 @@ impl Counting {
             plan: to,
             origin: from,
         };
-        self.find_reservation(engine, request_context, wanted).await
+        self.find_reservation(request_context, wanted).await
     }
 
     async fn find_reservation(
         &self,
-        engine: &dyn Engine,
         request_context: &RequestContext,
         wanted: Wanted<'_>,
     ) -> Result<Reservation, Refused> {
-        let Wanted { instance, plan, .. } = wanted;
-        let needed = totals_needed(&self.offering, plan);
+        let needed = totals_needed(&self.offering, wanted.plan);
         if needed.is_empty() {
-            return Ok(self.keep(&mut self.ledger.lock(), &here(engine), wanted));
+            return Ok(self.keep(&mut locked(&self.ledger), &self.here(), wanted));
         }
         let call = request_context.call();
-        if let Some(location) = self.try_totals(engine, &call, &needed, wanted).await? {
-            return Ok(location);
+        if let Some(reservation) = self.try_totals(&call, &needed, wanted).await? {
+            return Ok(reservation);
         }
-        let listing = self.list(engine, &call).await?;
+        let listing = self.list(&call).await?;
         // Counting and reserving are one step: two orders must not get the same last reservation.
-        let mut ledger = self.ledger.lock();
-        let here = here(engine);
-        let recently = self.timings.recorded;
-        let usage = ledger.exactly(&listing, &here, instance, Instant::now(), recently);
-        check_quotas(&self.offering, plan, &usage)?;
+        let mut ledger = locked(&self.ledger);
+        let here = self.here();
+        let now = Instant::now();
+        let usage = ledger.exactly(&listing, &here, wanted.instance, now, self.recently);
+        check_quotas(&self.offering, wanted.plan, &usage)?;
         Ok(self.keep(&mut ledger, &here, wanted))
     }
 
-    /// Makes a reservation if the totals alone show free capacity.
     async fn try_totals(
         &self,
-        engine: &dyn Engine,
         call: &Call,
         needed: &BTreeSet<Total>,
         wanted: Wanted<'_>,
@@ -182,8 +164,8 @@ impl Counting {
             began,
             counts: counts.map_err(uncounted)?,
         };
-        let mut ledger = self.ledger.lock();
-        let here = here(engine);
+        let mut ledger = locked(&self.ledger);
+        let here = self.here();
         let Some(usage) = ledger.at_most(&totals, &here, wanted.instance) else {
             return Ok(None);
         };
@@ -192,31 +174,36 @@ impl Counting {
             .then(|| self.keep(&mut ledger, &here, wanted)))
     }
 
-    async fn list(&self, engine: &dyn Engine, call: &Call) -> Result<Listing, Refused> {
+    async fn list(&self, call: &Call) -> Result<Listing, Refused> {
         let began = Instant::now();
-        let (records, occupancies) =
-            tokio::join!(self.source.records(call), engine.recorded_occupancies(call));
-        let records = records.map_err(uncounted)?;
+        let (entries, occupancies) = tokio::join!(
+            self.source.all(call),
+            self.engine.recorded_occupancies(call)
+        );
+        let entries = entries.map_err(uncounted)?;
         let occupancies = occupancies
             .map_err(Refused::CountInstances)?
             .into_iter()
             .collect();
         // An instance without an operation in progress is deployed by now.
-        let deployed = if records
+        let mut deployed = BTreeSet::new();
+        if entries
             .iter()
-            .any(|record| is_unsettled(record, &occupancies))
+            .any(|entry| is_unsettled(entry, &occupancies))
         {
-            let present = engine.present_instances(call).await;
-            present.map_err(Refused::CountInstances)?
-        } else {
-            BTreeSet::new()
-        };
+            let present = self.engine.present_instances(call).await;
+            deployed = present.map_err(Refused::CountInstances)?;
+        }
         Ok(Listing {
             began,
-            records,
+            records: entries,
             occupancies,
             deployed,
         })
+    }
+
+    fn here(&self) -> Here {
+        self.engine.occupied().into_iter().collect()
     }
 
     fn keep(&self, ledger: &mut Ledger, here: &Here, wanted: Wanted<'_>) -> Reservation {
@@ -226,8 +213,4 @@ impl Counting {
             ledger: self.ledger.clone(),
         }
     }
-}
-
-fn here(engine: &dyn Engine) -> Here {
-    engine.occupied().into_iter().collect()
 }

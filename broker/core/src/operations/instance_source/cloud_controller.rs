@@ -7,12 +7,14 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use odb_api_types::ids::{InstanceId, PlanId};
 use odb_clients::{
     FailureKind, ServiceError,
     cloud_controller::{
-        CloudController, InstanceQuery, LocationNames, OrganizationGuid, PlanGuid, Visibility,
+        CfInstance, CfOperation, CfOperationKind, CfOperationState, CloudController, InstanceQuery,
+        LocationNames, OrganizationGuid, PlanGuid, Visibility,
     },
     http::{Call, StatusCode},
 };
@@ -20,17 +22,21 @@ use odb_config::{Offering, Timings};
 use tokio::time::Instant;
 
 use super::{
-    CountedInstance, EntryStream, InstanceEntry, OfferingKnowledge, Selection, SourceError,
-    selection::named_location,
+    EntryStream, FilterError, InstanceEntry, InstanceSource, OfferingKnowledge, PlatformState,
+    SourceError,
 };
 use crate::offering::Total;
+
+/// The parameters that the instances are chosen by: names of an organization and of a space in it.
+const LOCATION: [&str; 2] = ["cf_org", "cf_space"];
+
+const LOOKS_AT_ONCE: usize = 8;
 
 /// The Cloud Controller, with a cache of the offering's plans there. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct CloudControllerSource {
     client: CloudController,
     offering: Arc<Offering>,
-    /// The time to live of the learned plans.
     cached: Duration,
     /// The same as long as a plan of the catalog is not among them.
     incomplete_cached: Duration,
@@ -44,50 +50,75 @@ struct KnownPlans {
     plans: Vec<(PlanGuid, PlanId)>,
 }
 
-impl CloudControllerSource {
-    /// The instances of `offering` at a Cloud Controller. Plans are read before each listing; counts use cached plans
-    /// up to the age in `timings`.
-    pub fn new(client: CloudController, offering: Arc<Offering>, timings: &Timings) -> Self {
-        Self {
-            client,
-            offering,
-            cached: timings.plans_cached,
-            incomplete_cached: timings.incomplete_plans_cached,
-            known: Arc::default(),
-        }
+#[async_trait]
+impl InstanceSource for CloudControllerSource {
+    fn entries(&self, call: &Call) -> EntryStream {
+        self.listed(call, BTreeSet::new(), InstanceQuery::default())
     }
 
-    /// The client of the Cloud Controller.
-    pub fn client(&self) -> &CloudController {
-        &self.client
-    }
-
-    pub(super) async fn select(
+    /// By `cf_org` and `cf_space`, which need each other.
+    async fn chosen(
         &self,
         call: &Call,
-        parameters: &[(String, String)],
-    ) -> Result<Option<Selection>, SourceError> {
-        let Some((organization, space)) = named_location(parameters)? else {
-            return Ok(Some(Selection::all()));
+        parameters: Vec<(String, String)>,
+    ) -> Result<EntryStream, SourceError> {
+        let Some((organization, space)) = named_location(&parameters)? else {
+            return Ok(self.entries(call));
         };
-        let Some(organization) = self.client.organization_named(call, organization).await? else {
-            return Ok(None);
-        };
-        let space = self.client.space_named(call, &organization, space).await?;
-        Ok(space.map(|space| Selection {
-            spaces: vec![space],
-            ..Selection::all()
-        }))
+        let mut found = None;
+        if let Some(organization) = self.client.organization_named(call, organization).await? {
+            found = self.client.space_named(call, &organization, space).await?;
+        }
+        Ok(match found {
+            Some(space) => {
+                let query = InstanceQuery {
+                    spaces: vec![space],
+                    ..InstanceQuery::default()
+                };
+                self.listed(call, BTreeSet::new(), query)
+            }
+            None => stream::empty().boxed(),
+        })
     }
 
-    /// The ids of the plans that the platform knows of the offering, learned anew.
-    pub(super) async fn plans(&self, call: &Call) -> Result<BTreeSet<PlanId>, SourceError> {
+    fn entries_with_names(
+        &self,
+        call: &Call,
+        plans: &BTreeSet<PlanId>,
+        organizations: Vec<OrganizationGuid>,
+    ) -> EntryStream {
+        let query = InstanceQuery {
+            organizations,
+            names: LocationNames::Reported,
+            ..InstanceQuery::default()
+        };
+        self.listed(call, plans.clone(), query)
+    }
+
+    async fn all(&self, call: &Call) -> Result<Vec<InstanceEntry>, SourceError> {
+        let listed = async |known: &KnownPlans| {
+            let entries = self.entries_of(call, known, &BTreeSet::new(), InstanceQuery::default());
+            entries.try_collect().await
+        };
+        if let Some(known) = self.known() {
+            match listed(&known).await {
+                Err(SourceError::CloudController(error)) if is_about_an_unknown_plan(&error) => {}
+                reported => return reported,
+            }
+        }
+        listed(&*self.learn(call).await?).await
+    }
+
+    async fn plans(&self, call: &Call) -> Result<BTreeSet<PlanId>, SourceError> {
         let known = self.learn(call).await?;
         Ok(known.plans.iter().map(|(_, plan)| plan.clone()).collect())
     }
 
-    /// The organizations with these names or guids. A guid is not looked up.
-    pub(super) async fn organizations(
+    fn has_organizations(&self) -> bool {
+        true
+    }
+
+    async fn organizations(
         &self,
         call: &Call,
         meant: &BTreeSet<String>,
@@ -105,51 +136,39 @@ impl CloudControllerSource {
         Ok(organizations)
     }
 
-    /// Plans are always learned anew: one that is missing would hide its instances.
-    pub(super) fn entries(&self, call: &Call, selection: Selection) -> EntryStream {
+    fn few(&self, call: &Call, instances: Vec<InstanceId>) -> EntryStream {
         let (source, call) = (self.clone(), call.clone());
-        let entries = async move {
-            let known = source.learn(&call).await?;
-            Ok::<_, SourceError>(source.entries_of(&call, &known, &selection))
-        };
-        stream::once(entries).try_flatten().boxed()
+        let found = stream::iter(instances).map(move |instance| {
+            let (source, call) = (source.clone(), call.clone());
+            async move { source.find(&call, &instance).await }
+        });
+        let found = found.buffered(LOOKS_AT_ONCE);
+        found.try_filter_map(|found| ready(Ok(found))).boxed()
     }
 
-    pub(super) async fn find(
+    async fn find(
         &self,
         call: &Call,
         instance: &InstanceId,
-        names: LocationNames,
     ) -> Result<Option<InstanceEntry>, SourceError> {
         let Ok(guid) = instance.as_str().parse() else {
             return Ok(None);
         };
-        let Some(found) = self.client.instance(call, &guid, names).await? else {
+        let Some(found) = self
+            .client
+            .instance(call, &guid, LocationNames::Reported)
+            .await?
+        else {
             return Ok(None);
         };
         let plan = match self.known().and_then(|known| known.plan(&found.plan)) {
             Some(plan) => Some(plan),
             None => self.learn(call).await?.plan(&found.plan),
         };
-        Ok(plan.and_then(|plan| InstanceEntry::of_cloud_controller(found, plan)))
+        Ok(plan.and_then(|plan| entry_of(found, plan)))
     }
 
-    /// All instances. The cached plans are sufficient for a while.
-    pub(super) async fn all(&self, call: &Call) -> Result<Vec<CountedInstance>, SourceError> {
-        let listed = async |known: &KnownPlans| {
-            let entries = self.entries_of(call, known, &Selection::all());
-            entries.map_ok(CountedInstance::from).try_collect().await
-        };
-        if let Some(known) = self.known() {
-            match listed(&known).await {
-                Err(SourceError::CloudController(error)) if is_about_an_unknown_plan(&error) => {}
-                reported => return reported,
-            }
-        }
-        listed(&*self.learn(call).await?).await
-    }
-
-    pub(super) async fn totals(
+    async fn totals(
         &self,
         call: &Call,
         totals: &BTreeSet<Total>,
@@ -164,11 +183,7 @@ impl CloudControllerSource {
         Ok(self.totals_of(call, &known, totals).await?)
     }
 
-    /// Nothing if the Cloud Controller knows no plan of the offering.
-    pub(super) async fn by_plan(
-        &self,
-        call: &Call,
-    ) -> Result<Option<BTreeMap<PlanId, u64>>, SourceError> {
+    async fn by_plan(&self, call: &Call) -> Result<Option<BTreeMap<PlanId, u64>>, SourceError> {
         let known = self.learn(call).await?;
         if known.plans.is_empty() {
             return Ok(None);
@@ -184,22 +199,61 @@ impl CloudControllerSource {
 
     /// Removes those of the instances that are listed, where we may see all. Plans are learned anew: of an offering
     /// that has been registered again old ones find nothing.
-    pub(super) async fn remove_listed(
+    async fn remove_listed(
         &self,
         call: &Call,
         instances: &mut BTreeSet<InstanceId>,
     ) -> Result<OfferingKnowledge, SourceError> {
         self.require_full_visibility(call).await?;
         let known = self.learn(call).await?;
-        let mut entries = self.entries_of(call, &known, &Selection::all());
+        let mut entries = self.entries_of(call, &known, &BTreeSet::new(), InstanceQuery::default());
         while let Some(entry) = entries.try_next().await? {
             instances.remove(&entry.instance);
         }
         Ok(known.offering())
     }
 
-    /// Those of the instances that exist, of any offering.
-    pub(super) async fn known_by_id(
+    async fn remove_known(
+        &self,
+        call: &Call,
+        instances: &mut BTreeSet<InstanceId>,
+    ) -> Result<(), SourceError> {
+        for known in self.known_by_id(call, instances).await? {
+            instances.remove(&known);
+        }
+        Ok(())
+    }
+
+    async fn knows(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<(bool, OfferingKnowledge), SourceError> {
+        self.require_full_visibility(call).await?;
+        let known = match self.known() {
+            Some(known) => known,
+            None => self.learn(call).await?,
+        };
+        let instances = BTreeSet::from([instance.clone()]);
+        let found = self.known_by_id(call, &instances).await?;
+        Ok((found.contains(instance), known.offering()))
+    }
+}
+
+impl CloudControllerSource {
+    /// The instances of `offering` at a Cloud Controller. Plans are read before each listing; counts use cached plans
+    /// up to the age in `timings`.
+    pub fn new(client: CloudController, offering: Arc<Offering>, timings: &Timings) -> Self {
+        Self {
+            client,
+            offering,
+            cached: timings.plans_cached,
+            incomplete_cached: timings.incomplete_plans_cached,
+            known: Arc::default(),
+        }
+    }
+
+    async fn known_by_id(
         &self,
         call: &Call,
         instances: &BTreeSet<InstanceId>,
@@ -215,22 +269,6 @@ impl CloudControllerSource {
             .collect())
     }
 
-    /// Whether an instance is known, of any offering, and whether one of this offering is.
-    pub(super) async fn knows(
-        &self,
-        call: &Call,
-        instance: &InstanceId,
-    ) -> Result<(bool, OfferingKnowledge), SourceError> {
-        self.require_full_visibility(call).await?;
-        let known = match self.known() {
-            Some(known) => known,
-            None => self.learn(call).await?,
-        };
-        let instances = BTreeSet::from([instance.clone()]);
-        let found = self.known_by_id(call, &instances).await?;
-        Ok((found.contains(instance), known.offering()))
-    }
-
     async fn require_full_visibility(&self, call: &Call) -> Result<(), SourceError> {
         match self.client.visibility(call).await? {
             Visibility::Everything => Ok(()),
@@ -238,33 +276,47 @@ impl CloudControllerSource {
         }
     }
 
-    fn entries_of(&self, call: &Call, known: &KnownPlans, selection: &Selection) -> EntryStream {
+    /// Plans are always learned anew: one that is missing would hide its instances.
+    fn listed(&self, call: &Call, plans: BTreeSet<PlanId>, query: InstanceQuery) -> EntryStream {
+        let (source, call) = (self.clone(), call.clone());
+        let entries = async move {
+            let known = source.learn(&call).await?;
+            Ok::<_, SourceError>(source.entries_of(&call, &known, &plans, query))
+        };
+        stream::once(entries).try_flatten().boxed()
+    }
+
+    /// The instances that the query finds on the plans; on all known ones if `only` is empty.
+    fn entries_of(
+        &self,
+        call: &Call,
+        known: &KnownPlans,
+        only: &BTreeSet<PlanId>,
+        query: InstanceQuery,
+    ) -> EntryStream {
         let plans: HashMap<PlanGuid, PlanId> = known
             .plans
             .iter()
-            .filter(|(_, plan)| selection.plans.is_empty() || selection.plans.contains(plan))
+            .filter(|(_, plan)| only.is_empty() || only.contains(plan))
             .cloned()
             .collect();
         let mut guids: Vec<_> = plans.keys().cloned().collect();
         guids.sort();
         let query = InstanceQuery {
             plans: guids,
-            spaces: selection.spaces.clone(),
-            organizations: selection.organizations.clone(),
-            names: selection.names,
+            ..query
         };
         self.client
             .list_instances(call, query)
             .map_err(SourceError::from)
             .try_filter_map(move |found| {
                 let plan = plans.get(&found.plan).cloned();
-                let entry = plan.and_then(|plan| InstanceEntry::of_cloud_controller(found, plan));
+                let entry = plan.and_then(|plan| entry_of(found, plan));
                 ready(Ok(entry))
             })
             .boxed()
     }
 
-    /// A call for each total.
     async fn totals_of(
         &self,
         call: &Call,
@@ -324,14 +376,9 @@ impl CloudControllerSource {
 
 impl KnownPlans {
     fn offering(&self) -> OfferingKnowledge {
-        if self.plans.is_empty() {
-            OfferingKnowledge::Unknown
-        } else {
-            OfferingKnowledge::Known
-        }
+        OfferingKnowledge::known_if(!self.plans.is_empty())
     }
 
-    /// An instance of a plan has been ordered: it exists by now.
     fn include(&self, totals: &BTreeSet<Total>) -> bool {
         totals.iter().all(|total| match total {
             Total::OfPlan(plan) => self.plans.iter().any(|(_, known)| known == plan),
@@ -354,4 +401,96 @@ fn is_about_an_unknown_plan(error: &ServiceError) -> bool {
             ..
         }
     )
+}
+
+fn entry_of(found: CfInstance, plan: PlanId) -> Option<InstanceEntry> {
+    Some(InstanceEntry {
+        instance: InstanceId::try_from(String::from(found.guid)).ok()?,
+        plan,
+        state: state_of(found.last_operation.as_ref()),
+        space: Some(found.space),
+        space_name: found.space_name,
+        organization: found.organization,
+        organization_name: found.organization_name,
+        last_operation: found.last_operation,
+    })
+}
+
+fn state_of(last_operation: Option<&CfOperation>) -> PlatformState {
+    let Some(CfOperation { kind, state }) = last_operation else {
+        return PlatformState::Settled;
+    };
+    match (kind, state) {
+        (CfOperationKind::Create, CfOperationState::Succeeded) => PlatformState::Settled,
+        (CfOperationKind::Create, CfOperationState::InProgress) => PlatformState::Creating,
+        (CfOperationKind::Create, _) => PlatformState::Unmade,
+        (CfOperationKind::Update, CfOperationState::InProgress) => PlatformState::Updating,
+        (CfOperationKind::Update | CfOperationKind::Delete | CfOperationKind::Unknown(_), _) => {
+            PlatformState::Settled
+        }
+    }
+}
+
+/// The names of an organization and of a space in it that parameters ask for; nothing without parameters.
+fn named_location(parameters: &[(String, String)]) -> Result<Option<(&str, &str)>, FilterError> {
+    if parameters.is_empty() {
+        return Ok(None);
+    }
+    let given = |parameter: &'static str| {
+        let found = parameters.iter().find(|(name, _)| name == parameter);
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| {
+                FilterError(format!(
+                    "no `{parameter}`: give both `cf_org` and `cf_space`, or no filter"
+                ))
+            })
+    };
+    let [organization, space] = LOCATION;
+    let location = (given(organization)?, given(space)?);
+    let unknown = parameters
+        .iter()
+        .find(|(name, _)| !LOCATION.contains(&name.as_str()));
+    match unknown {
+        Some((name, _)) => Err(FilterError(format!(
+            "`{name}`, which is not known: give `cf_org` and `cf_space` alone"
+        ))),
+        None => Ok(Some(location)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(given: &[(&str, &str)]) -> Vec<(String, String)> {
+        let given = given.iter();
+        given
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_location_is_an_organization_and_a_space_and_nothing_else() {
+        let (org, space) = (("cf_org", "o"), ("cf_space", "s"));
+
+        assert_eq!(named_location(&[]), Ok(None));
+        for given in [[org, space], [space, org]] {
+            assert_eq!(named_location(&parameters(&given)), Ok(Some(("o", "s"))));
+        }
+        for (given, missing) in [
+            (&[org][..], "cf_space"),
+            (&[space], "cf_org"),
+            (&[org, ("cf_space", "")], "cf_space"),
+            (&[("a", "1"), ("b", "2")], "cf_org"),
+            (&[org, ("b", "2")], "cf_space"),
+        ] {
+            let error = named_location(&parameters(given)).unwrap_err();
+            let expected = format!("the filter has no `{missing}`");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
+        let error = named_location(&parameters(&[org, ("plan", "p"), space])).unwrap_err();
+        assert!(error.to_string().contains("`plan`"), "{error}");
+    }
 }

@@ -302,7 +302,7 @@ async fn unused_locks_are_dropped() {
         let id = InstanceId::try_from(format!("other-{number}")).unwrap();
         drop(locks.instance(&id, later()).await);
     }
-    assert!(locks.instances.used.lock().unwrap().len() <= PRUNE_ABOVE);
+    assert!(locks.used.lock().unwrap().len() <= PRUNE_ABOVE);
     assert!(locks.instance(&instance(0), now()).await.is_err());
     drop(held);
 }

@@ -1,19 +1,10 @@
 //! Credentials of bindings in the runtime CredHub, which only the application reads
 //! (`spec/contracts/broker-behaviour.md` §3.15).
 //!
-//! | file | contents |
-//! | --- | --- |
-//! | `names` | their names |
-//! | `reader` | their reader |
-//! | `record` | the record of a binding beside them |
-//! | `keeping` | storing the credentials of one bind, and the rollback when the bind fails |
-//!
 //! Credentials are written first, then the record, then the permission. Everything that an interrupted bind leaves
 //! behind can be found by the binding's id, and there is no permission without a record that names its reader.
 
-mod keeping;
 mod names;
-mod reader;
 mod record;
 
 use async_trait::async_trait;
@@ -28,25 +19,20 @@ use odb_clients::{
     http::{Call, StatusCode},
 };
 use odb_redaction::Chain;
+use serde_json::{Map, Value, json};
 
-use crate::engine::KeptBindings;
-use reader::Reader;
-use record::BindingRecord;
+use super::{BindRequest, BindResource, Refused};
+use crate::engine::{KeptBindings, RequestIdentity};
+use record::{BindingRecord, Reader};
 
-pub use names::UnstorableIds;
-pub use reader::NoReader;
-
-pub(super) use keeping::{Before, Keeping};
 pub(super) use names::BindingNames;
 
-/// The part of the runtime CredHub that belongs to the bindings of one offering.
 #[derive(Clone, Debug)]
 pub struct SecureBindings {
     credhub: CredHub,
     service: OfferingId,
 }
 
-/// The runtime CredHub did not answer, or rejected the request.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {activity}")]
 pub struct SecureBindingError {
@@ -56,26 +42,138 @@ pub struct SecureBindingError {
 }
 
 impl SecureBindingError {
-    fn while_trying_to(activity: &'static str) -> impl FnOnce(ServiceError) -> Self {
-        move |source| Self {
-            activity,
-            source: Box::new(source),
-        }
-    }
-
     /// Whether the request may take effect without an answer, even later on.
     pub(super) fn may_take_effect(&self) -> bool {
         self.source.may_have_taken_effect()
     }
 
-    /// The time of the request was used up.
     pub fn is_timeout(&self) -> bool {
         self.source.is_timeout()
     }
 }
 
+fn trying_to<T>(
+    activity: &'static str,
+    result: Result<T, ServiceError>,
+) -> Result<T, SecureBindingError> {
+    result.map_err(|source| SecureBindingError {
+        activity,
+        source: Box::new(source),
+    })
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Keeping {
+    secure: SecureBindings,
+    names: BindingNames,
+    reader: Reader,
+    identity: Value,
+}
+
+#[derive(Debug)]
+pub(super) enum Before {
+    Nothing,
+    Same(Binding),
+    Other,
+}
+
+impl Keeping {
+    /// Everything that must be known before credentials are created. `parameters` are the user's.
+    pub(super) fn new(
+        secure: &SecureBindings,
+        request: &BindRequest,
+        parameters: &Map<String, Value>,
+    ) -> Result<Self, Refused> {
+        let names = BindingNames::new(&request.service, &request.instance, &request.binding);
+        Ok(Self {
+            secure: secure.clone(),
+            names: names.ok_or(Refused::UnstorableIds)?,
+            reader: Reader::of(&request.resource).ok_or(Refused::NoReader)?,
+            identity: identity(request, parameters),
+        })
+    }
+
+    /// Reads whether the binding exists. If it does, its reader gets permission: an earlier process may have ended
+    /// before that.
+    pub(super) async fn find(&self, call: &Call) -> Result<Before, SecureBindingError> {
+        match self.secure.find(call, &self.names).await? {
+            None => Ok(Before::Nothing),
+            Some(record) if record.is_of(RequestIdentity(&self.identity)) => {
+                self.let_in(call, &record).await?;
+                Ok(Before::Same(record.answer))
+            }
+            Some(_) => Ok(Before::Other),
+        }
+    }
+
+    /// Stores the credentials, if there are any, and the record of the binding, and permits the reader. The platform
+    /// gets a reference instead.
+    pub(super) async fn keep(
+        &self,
+        call: &Call,
+        binding: Binding,
+    ) -> Result<Binding, SecureBindingError> {
+        let credhub = &self.secure.credhub;
+        let credentials = credentials_of(&binding);
+        let reference = credentials.is_some().then(|| self.reference());
+        let identity = RequestIdentity(&self.identity);
+        let record = BindingRecord::new(identity, self.reader.clone(), binding, reference);
+        if let Some(credentials) = credentials {
+            let value = CredentialValue::Json(credentials);
+            let stored = credhub.put(call, &self.names.credentials, &value).await;
+            trying_to("store the credentials", stored)?;
+        }
+        let value = CredentialValue::Json(record.to_json());
+        let stored = credhub.put(call, &self.names.record, &value).await;
+        trying_to("store the record of the binding", stored)?;
+        self.let_in(call, &record).await?;
+        Ok(record.answer)
+    }
+
+    /// Permits the reader of stored credentials to read them; an existing permission is no error.
+    async fn let_in(&self, call: &Call, record: &BindingRecord) -> Result<(), SecureBindingError> {
+        let Some(actor) = record.reader.actor().filter(|_| record.has_credentials()) else {
+            return Ok(());
+        };
+        let (credhub, name) = (&self.secure.credhub, &self.names.credentials);
+        let read = [PermittedOperation::Read];
+        let granted = credhub.grant(call, name, &actor, &read).await;
+        trying_to("let the application read its credentials", granted)?;
+        Ok(())
+    }
+
+    pub(super) async fn roll_back(&self, call: &Call) -> Result<(), SecureBindingError> {
+        let (names, reader) = (&self.names, Some(&self.reader));
+        self.secure.remove(call, names, reader).await
+    }
+
+    pub(super) fn reference(&self) -> &str {
+        self.names.reference()
+    }
+}
+
+/// The identity of a bind request. Names and annotations may change at any time and do not count.
+fn identity(request: &BindRequest, parameters: &Map<String, Value>) -> Value {
+    let BindResource {
+        app,
+        space,
+        route,
+        credential_client,
+        for_backup_agent,
+    } = &request.resource;
+    json!({
+        "service_id": request.service,
+        "plan_id": request.plan,
+        "parameters": parameters,
+        "app_guid": app,
+        "space_guid": space,
+        "route": route,
+        "credential_client_id": credential_client,
+        "backup_agent": for_backup_agent,
+    })
+}
+
 impl SecureBindings {
-    /// In this CredHub.
     pub fn new(credhub: CredHub, service: OfferingId) -> Self {
         Self { credhub, service }
     }
@@ -91,56 +189,11 @@ impl SecureBindings {
         };
         if record.has_credentials() {
             let credentials = self.credhub.latest(call, &names.credentials).await;
-            let credentials = credentials.map_err(SecureBindingError::while_trying_to(
-                "look for the stored credentials",
-            ))?;
-            if credentials.is_none() {
+            if trying_to("look for the stored credentials", credentials)?.is_none() {
                 return Ok(None);
             }
         }
         Ok(Some(record))
-    }
-
-    /// Stores credentials, if there are any, and the record of their binding, and permits the reader.
-    async fn keep(
-        &self,
-        call: &Call,
-        names: &BindingNames,
-        credentials: Option<SecretJson>,
-        record: &BindingRecord,
-    ) -> Result<(), SecureBindingError> {
-        if let Some(credentials) = credentials {
-            let value = CredentialValue::Json(credentials);
-            let stored = self.credhub.put(call, &names.credentials, &value).await;
-            stored.map_err(SecureBindingError::while_trying_to("store the credentials"))?;
-        }
-        let value = CredentialValue::Json(record.to_json());
-        let stored = self.credhub.put(call, &names.record, &value).await;
-        stored.map_err(SecureBindingError::while_trying_to(
-            "store the record of the binding",
-        ))?;
-        self.let_in(call, names, record).await
-    }
-
-    /// Permits the reader of stored credentials to read them; an existing permission is no error.
-    async fn let_in(
-        &self,
-        call: &Call,
-        names: &BindingNames,
-        record: &BindingRecord,
-    ) -> Result<(), SecureBindingError> {
-        let Some(actor) = record.reader.actor().filter(|_| record.has_credentials()) else {
-            return Ok(());
-        };
-        let read = [PermittedOperation::Read];
-        let granted = self
-            .credhub
-            .grant(call, &names.credentials, &actor, &read)
-            .await;
-        granted.map_err(SecureBindingError::while_trying_to(
-            "let the application read its credentials",
-        ))?;
-        Ok(())
     }
 
     /// Removes everything stored about a binding. The record is removed last: after an error, the next attempt finds
@@ -159,16 +212,14 @@ impl SecureBindings {
         };
         if let Some(actor) = actor {
             let revoked = self.credhub.revoke(call, &names.credentials, &actor).await;
-            revoked.map_err(SecureBindingError::while_trying_to(
-                "take the permission to read the credentials back",
-            ))?;
+            trying_to("take the permission to read the credentials back", revoked)?;
         }
-        let deleting = || SecureBindingError::while_trying_to("delete the stored credentials");
+        let deleting = "delete the stored credentials";
         if let Some(name) = &names.previous_credentials {
-            self.delete_previous(call, name).await.map_err(deleting())?;
+            trying_to(deleting, self.delete_previous(call, name).await)?;
         }
         for name in [&names.credentials, &names.record] {
-            self.credhub.delete(call, name).await.map_err(deleting())?;
+            trying_to(deleting, self.credhub.delete(call, name).await)?;
         }
         Ok(())
     }
@@ -185,7 +236,6 @@ impl SecureBindings {
         }
     }
 
-    /// Removes everything stored about the bindings of an instance.
     async fn remove_all_of(
         &self,
         call: &Call,
@@ -195,9 +245,7 @@ impl SecureBindings {
         let folders = names::folders(&self.service, instance);
         for folder in &folders {
             let found = self.credhub.names_below(call, folder).await;
-            let mut found = found.map_err(SecureBindingError::while_trying_to(
-                "look for stored credentials",
-            ))?;
+            let mut found = trying_to("look for stored credentials", found)?;
             found.retain(|name| names::is_in_one_of(&folders, name));
             let mut bindings: Vec<BindingNames> = Vec::new();
             for names in found.iter().filter_map(BindingNames::around) {
@@ -209,15 +257,13 @@ impl SecureBindings {
                 self.remove(call, names, None).await?;
                 removed += 1;
             }
-            let is_of_binding = |name: &CredentialName| {
+            found.retain(|name| {
                 let mut bindings = bindings.iter();
-                bindings.any(|names| *name == names.credentials || *name == names.record)
-            };
-            for name in found.iter().filter(|name| !is_of_binding(name)) {
+                !bindings.any(|names| *name == names.credentials || *name == names.record)
+            });
+            for name in &found {
                 let deleted = self.credhub.delete(call, name).await;
-                deleted.map_err(SecureBindingError::while_trying_to(
-                    "delete the instance's other resources",
-                ))?;
+                trying_to("delete the instance's other resources", deleted)?;
             }
         }
         if removed > 0 {
@@ -235,9 +281,7 @@ impl SecureBindings {
         names: &BindingNames,
     ) -> Result<Option<BindingRecord>, SecureBindingError> {
         let stored = self.credhub.latest(call, &names.record).await;
-        let stored = stored.map_err(SecureBindingError::while_trying_to(
-            "read the record of the binding",
-        ))?;
+        let stored = trying_to("read the record of the binding", stored)?;
         Ok(stored.and_then(|stored| BindingRecord::read(names, &stored.value)))
     }
 }

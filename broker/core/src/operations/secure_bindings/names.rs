@@ -8,50 +8,37 @@ use crate::credhub_names::{capitals, is_exactly_below};
 /// A permission is for a path, which may be shorter than a name (`spec/contracts/platform-apis.md` §2.4).
 const LONGEST_PATH: usize = 255;
 
-/// The names of one binding.
 #[derive(Clone, Debug)]
 pub(in crate::operations) struct BindingNames {
     /// The credentials. Of ids without capitals the name is the Go broker's.
     pub(super) credentials: CredentialName,
-    /// The record of the binding.
     pub(super) record: CredentialName,
     /// Where the Go broker has the credentials of ids with capitals.
     pub(super) previous_credentials: Option<CredentialName>,
 }
 
-/// Names in CredHub have fewer characters than ids, and less room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the ids of service instance and binding cannot be part of a name in CredHub: they are too long together, or have a `~`"
-)]
-pub struct UnstorableIds;
-
 impl BindingNames {
-    /// The names of a binding.
+    /// `None` if the ids cannot be part of a name in CredHub.
     pub(in crate::operations) fn new(
         service: &OfferingId,
         instance: &InstanceId,
         binding: &BindingId,
-    ) -> Result<Self, UnstorableIds> {
+    ) -> Option<Self> {
         let (own_instance, own_binding) = (part(instance.as_str()), part(binding.as_str()));
         let name = |what: &str| {
             let name = format!("/c/{service}/{own_instance}/{own_binding}/{what}");
-            let name = CredentialName::try_from(name).map_err(|_| UnstorableIds)?;
-            if name.as_str().len() > LONGEST_PATH {
-                return Err(UnstorableIds);
-            }
-            Ok(name)
+            let name = CredentialName::try_from(name).ok()?;
+            (name.as_str().len() <= LONGEST_PATH).then_some(name)
         };
         let credentials = name("credentials")?;
         let previous = format!("/c/{service}/{instance}/{binding}/credentials").parse();
-        Ok(Self {
+        Some(Self {
             previous_credentials: previous.ok().filter(|previous| *previous != credentials),
             credentials,
             record: name("record")?,
         })
     }
 
-    /// Those of a binding of which one of the names was found.
     pub(super) fn around(found: &CredentialName) -> Option<Self> {
         let (binding, _) = found.as_str().rsplit_once('/')?;
         let name = |what: &str| format!("{binding}/{what}").parse().ok();
@@ -62,7 +49,6 @@ impl BindingNames {
         })
     }
 
-    /// The reference that the platform gets in place of credentials.
     pub(in crate::operations) fn reference(&self) -> &str {
         self.credentials.as_str()
     }
@@ -96,7 +82,7 @@ fn part(id: &str) -> String {
 mod tests {
     use super::*;
 
-    fn names(instance: &str, binding: &str) -> Result<BindingNames, UnstorableIds> {
+    fn names(instance: &str, binding: &str) -> Option<BindingNames> {
         let service = OfferingId::from("service".to_owned());
         BindingNames::new(
             &service,
@@ -160,7 +146,7 @@ mod tests {
     fn ids_that_no_name_can_have_are_refused() {
         let long = "x".repeat(120);
         for (instance, binding) in [("a~b", "b"), ("a", "~"), (&*long, &*long)] {
-            assert_eq!(names(instance, binding).unwrap_err(), UnstorableIds);
+            assert!(names(instance, binding).is_none());
         }
     }
 }

@@ -1,13 +1,16 @@
 //! The record of a binding beside its credentials: its request and its answer.
 
 use odb_adapter_sdk::protocol::Binding;
-use odb_clients::credhub::{CredentialValue, SecretJson};
+use odb_clients::credhub::{Actor, CredentialValue, SecretJson};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::to_raw_value};
 
-use super::{BindingNames, Reader};
-use crate::engine::{RequestDigest, RequestIdentity};
+use super::BindingNames;
+use crate::{
+    engine::{RequestDigest, RequestIdentity},
+    operations::BindResource,
+};
 
 const FORMAT: u32 = 1;
 
@@ -17,14 +20,12 @@ const FORMAT: u32 = 1;
 pub(in crate::operations) struct BindingRecord {
     format: u32,
     request: RequestDigest,
-    /// The reader of the credentials.
     pub(super) reader: Reader,
     /// The answer to the platform, with a reference in place of credentials.
-    answer: Binding,
+    pub(in crate::operations) answer: Binding,
     credentials: Credentials,
 }
 
-/// Whether there are credentials to refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Credentials {
@@ -32,46 +33,41 @@ enum Credentials {
     None,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::operations) enum Reader {
+    App(String),
+    /// A client of UAA, by its id: the one with which the Cloud Controller reads service keys.
+    UaaClient(String),
+    /// A route and a backup agent are bound to by addresses, which are no credentials.
+    Unset,
+}
+
 impl BindingRecord {
-    /// The record of a binding whose credentials are stored under these names.
-    pub(in crate::operations) fn referring(
-        names: &BindingNames,
+    /// `reference` is the name of the stored credentials, if there are any.
+    pub(super) fn new(
         identity: RequestIdentity<'_>,
         reader: Reader,
         mut answer: Binding,
+        reference: Option<&str>,
     ) -> Self {
-        let reference = json!({ "credhub-ref": names.reference() });
-        answer.credentials =
-            Some(to_raw_value(&reference).expect("a JSON value writes itself as JSON"));
-        Self {
-            credentials: Credentials::Stored,
-            ..Self::without_credentials(identity, reader, answer)
+        let mut credentials = Credentials::None;
+        if let Some(name) = reference {
+            let reference = to_raw_value(&json!({ "credhub-ref": name }));
+            answer.credentials = Some(reference.expect("a JSON value writes itself as JSON"));
+            credentials = Credentials::Stored;
         }
-    }
-
-    /// Of a binding without credentials.
-    pub(in crate::operations) fn without_credentials(
-        identity: RequestIdentity<'_>,
-        reader: Reader,
-        answer: Binding,
-    ) -> Self {
         Self {
             format: FORMAT,
             request: RequestDigest::new(identity),
             reader,
             answer,
-            credentials: Credentials::None,
+            credentials,
         }
     }
 
-    /// The request is the one that made the binding.
-    pub(in crate::operations) fn is_of(&self, identity: RequestIdentity<'_>) -> bool {
+    pub(super) fn is_of(&self, identity: RequestIdentity<'_>) -> bool {
         self.request.matches(identity)
-    }
-
-    /// The answer to the platform.
-    pub(in crate::operations) fn into_answer(self) -> Binding {
-        self.answer
     }
 
     pub(super) fn has_credentials(&self) -> bool {
@@ -91,5 +87,26 @@ impl BindingRecord {
             tracing::warn!(name = %names.record, "the record of the binding cannot be read");
         }
         record
+    }
+}
+
+impl Reader {
+    /// The reader that a request names, if it names one; the order is the Go broker's.
+    pub(super) fn of(resource: &BindResource) -> Option<Self> {
+        if let Some(app) = &resource.app {
+            Some(Self::App(app.clone()))
+        } else if let Some(client) = &resource.credential_client {
+            Some(Self::UaaClient(client.clone()))
+        } else {
+            (resource.route.is_some() || resource.for_backup_agent).then_some(Self::Unset)
+        }
+    }
+
+    pub(super) fn actor(&self) -> Option<Actor> {
+        match self {
+            Self::App(guid) => Some(Actor::App(guid.clone())),
+            Self::UaaClient(id) => Some(Actor::UaaClient(id.clone())),
+            Self::Unset => None,
+        }
     }
 }

@@ -183,7 +183,7 @@ impl ServiceAdapter {
     ) -> Result<Answer, AdapterError> {
         let call = adapter_request.call;
         let longest_argument = adapter_request.longest_argument();
-        let mut counted = metrics().adapter.wait(call);
+        let mut counted = metrics().adapter_call(call);
         let Ok(Ok(_location)) = timeout_at(deadline, self.locations.acquire()).await else {
             counted.ended(AdapterOutcome::NoLocation);
             return Err(AdapterError::NoLocation { call });

@@ -184,7 +184,7 @@ fn report(event: Event) {
                 processes,
                 "the service adapter left processes behind outside its group; they were killed"
             );
-            metrics().adapter.killed_orphans(processes);
+            metrics().killed_orphans(processes);
         }
     }
 }

@@ -132,7 +132,7 @@ async fn write_and_submit(
     let call = preparation::call_of_preparation(engine, order);
     secrets.write(&call, &prepared.secrets).await?;
     configs::write(director, &call, &name, &prepared.configs).await?;
-    let waiting = metrics().queues.wait(Queue::Submission);
+    let waiting = metrics().wait(Queue::Submission);
     let permit = tokio::time::timeout_at(
         call.deadline.instant(),
         engine.upstreams.submissions.acquire(),

@@ -197,9 +197,7 @@ impl Reconciler {
         let plan = upstreams.offering.plan(&record.plan);
         let plan = plan.map(|plan| plan.name.as_str());
         let began = record.began.unwrap_or_else(Timestamp::now);
-        let counted = metrics()
-            .operations
-            .follow(record.operation, plan, origin, began);
+        let counted = metrics().follow_operation(record.operation, plan, origin, began);
         let driven = self.drive().await;
         Box::pin(self.conclude(driven, &counted)).await;
     }
@@ -516,7 +514,7 @@ impl Reconciler {
             }
         };
         let name = self.context.operation.deployment();
-        let waiting = metrics().queues.wait(Queue::Submission);
+        let waiting = metrics().wait(Queue::Submission);
         let _location = upstreams.submissions.acquire().await;
         drop(waiting);
         let call = self.context.call();

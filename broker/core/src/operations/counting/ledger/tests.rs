@@ -113,7 +113,7 @@ struct World {
     now: Instant,
     limit: u64,
     truth: BTreeMap<InstanceId, Truth>,
-    records: BTreeMap<InstanceId, CountedInstance>,
+    records: BTreeMap<InstanceId, InstanceEntry>,
     occupancies: Here,
     here: Here,
     ledger: Ledger,
@@ -178,7 +178,7 @@ impl World {
 
     /// Reservations of instances that were never created and that the platform lists as being created.
     fn lingering(&self, but: &InstanceId) -> u64 {
-        let lingers = |record: &&CountedInstance| {
+        let lingers = |record: &&InstanceEntry| {
             record.instance != *but
                 && !self.truth.contains_key(&record.instance)
                 && record.state == PlatformState::Creating
@@ -246,11 +246,7 @@ impl World {
     }
 
     fn write(&mut self, instance: &InstanceId, plan: &PlanId, state: PlatformState) {
-        let record = CountedInstance {
-            instance: instance.clone(),
-            plan: plan.clone(),
-            state,
-        };
+        let record = InstanceEntry::new(instance.clone(), plan.clone(), state);
         self.records.insert(instance.clone(), record);
     }
 
@@ -457,16 +453,12 @@ proptest! {
     }
 }
 
-fn record(number: u8, state: PlatformState) -> CountedInstance {
-    CountedInstance {
-        instance: instance(number),
-        plan: plan(false),
-        state,
-    }
+fn record(number: u8, state: PlatformState) -> InstanceEntry {
+    InstanceEntry::new(instance(number), plan(false), state)
 }
 
 /// Of a Director that has deployments of all instances.
-fn exactly(ledger: &mut Ledger, records: Vec<CountedInstance>, here: &Here) -> Usage {
+fn exactly(ledger: &mut Ledger, records: Vec<InstanceEntry>, here: &Here) -> Usage {
     exactly_with(
         ledger,
         records,
@@ -477,7 +469,7 @@ fn exactly(ledger: &mut Ledger, records: Vec<CountedInstance>, here: &Here) -> U
 
 fn exactly_with(
     ledger: &mut Ledger,
-    records: Vec<CountedInstance>,
+    records: Vec<InstanceEntry>,
     here: &Here,
     deployed: BTreeSet<InstanceId>,
 ) -> Usage {
