@@ -266,20 +266,17 @@ async fn run(runtime: &Runtime, config: Config) -> Result<Ended, Fatal> {
     };
     let (parts, server, scheme) = started;
     let timeout = config.broker.shutdown_timeout;
+    let listen = config.broker.listen;
     let app = AppState {
         operations: parts.operations,
         lifecycle: lifecycle.clone(),
-        credentials: config.broker.credentials,
-        timings: config.broker.timings,
-        error_detail: config.broker.error_detail,
-        instances_retrievable: config.broker.instances_retrievable,
-        requires_organization_and_space: config.broker.requires_organization_and_space,
+        broker: config.broker,
     };
     let (handle, serving) = server
         .run(app)
         .map_err(|error| fatal(Code::Listen, &error))?;
     let mut serving = runtime.spawn(serving);
-    tracing::info!(address = %config.broker.listen, scheme, "listening");
+    tracing::info!(address = %listen, scheme, "listening");
 
     tokio::select! {
         ended = &mut serving => {

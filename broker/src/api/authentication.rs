@@ -94,7 +94,9 @@ fn is_admitted(request: &ServiceRequest) -> bool {
     let Some(colon) = given.iter().position(|byte| *byte == b':') else {
         return false;
     };
-    app.credentials.admit(&given[..colon], &given[colon + 1..])
+    app.broker
+        .credentials
+        .admit(&given[..colon], &given[colon + 1..])
 }
 
 /// Failures that are answered at once: a typing error.

@@ -64,7 +64,7 @@ pub(super) async fn attend(
     let app = request.app_data::<Data<AppState>>();
     let _in_progress = app.map(|app| app.lifecycle.attend());
     let budget = app
-        .map(|app| app.timings.request_budget)
+        .map(|app| app.broker.timings.request_budget)
         .unwrap_or_default();
     request.extensions_mut().insert(RequestContext {
         request: id.clone(),

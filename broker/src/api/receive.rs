@@ -58,7 +58,7 @@ async fn read(request: &ServiceRequest, mut body: dev::Payload) -> Result<Bytes,
     }
     let timeout = request
         .app_data::<Data<AppState>>()
-        .map(|app| app.timings.request_body)
+        .map(|app| app.broker.timings.request_body)
         .unwrap_or_default();
     let end = Instant::now() + timeout;
     let mut read = BytesMut::new();

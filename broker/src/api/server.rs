@@ -16,7 +16,7 @@ use actix_web::{
     middleware::from_fn,
     web::{self, Data},
 };
-use odb_config::{BasicCredentials, ErrorDetail, Timings};
+use odb_config::{Broker, Timings};
 use odb_core::operations::{Lifecycle, Operations};
 use rustls::ServerConfig;
 
@@ -42,13 +42,8 @@ const AFTER_THE_LIBRARY: Duration = Duration::from_secs(1);
 pub struct AppState {
     pub operations: Operations,
     pub lifecycle: Lifecycle,
-    pub credentials: BasicCredentials,
-    /// How long things may take, and how many there may be.
-    pub timings: Timings,
-    pub error_detail: ErrorDetail,
-    /// Whether platforms may retrieve instances.
-    pub instances_retrievable: bool,
-    pub requires_organization_and_space: bool,
+    /// How the broker listens, stops and treats its requests.
+    pub broker: Broker,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +71,7 @@ impl Server {
         self,
         app: AppState,
     ) -> io::Result<(ServerHandle, impl Future<Output = io::Result<()>>)> {
-        let timings = app.timings;
+        let timings = app.broker.timings;
         let stopping = app.lifecycle.stopping();
         let timeouts = timeouts(&timings);
         let acceptor = Acceptor::new(

@@ -1,13 +1,5 @@
 //! The seam between the operations and the engines: the trait of an engine, its orders, and its instance records.
 //! Nothing here knows a Director.
-//!
-//! | file | contents |
-//! | --- | --- |
-//! | `order` | orders to an engine, and their results |
-//! | `request_digest` | when two requests are the same |
-//! | `error` | why an engine rejects an order |
-//! | `record` | the instance record, and what it means for quotas |
-//! | `journal` | the records of rollouts, with which a later process continues one |
 
 mod error;
 mod journal;

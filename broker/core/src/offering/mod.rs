@@ -1,12 +1,4 @@
 //! The pure rules of the offering: no I/O, no clock.
-//!
-//! | file | decides |
-//! | --- | --- |
-//! | `catalog` | the catalog for platforms, and why a request does not fit it |
-//! | `update` | what an update request means |
-//! | `binding` | whether an adapter's binding is valid |
-//! | `schemas` | whether parameters are valid for a plan |
-//! | `quotas` | whether one more instance fits |
 
 mod binding;
 mod catalog;

@@ -3,12 +3,6 @@
 //! These limits are below the HTTP library: it has a deadline for the head of the first request of a connection, but
 //! none for the heads of later ones, for bodies or for answers that are not read (`docs/contributing/security.md` lists
 //! all limits). The edge supports HTTP/1.1 only, which platforms and routers use; the library has no limits for HTTP/2.
-//!
-//! | file | contents |
-//! | --- | --- |
-//! | `connection_limit` | how many connections are allowed, in all and for one client |
-//! | `activity` | the activity of a connection, as far as its stream needs it |
-//! | `stream` | the bytes of a connection, and their deadlines |
 
 mod activity;
 mod connection_limit;

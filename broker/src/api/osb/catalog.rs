@@ -24,7 +24,7 @@ impl Catalog {
         let catalog = offering::catalog(
             operations.offering(),
             operations.schemas(),
-            app.instances_retrievable,
+            app.broker.instances_retrievable,
         );
         Self::new(catalog.to_string())
     }

@@ -65,7 +65,7 @@ pub(super) async fn provision(
 ) -> Result<HttpResponse, ApiError> {
     let instance = incoming::instance_id(path.into_inner())?;
     let request = order(instance.clone(), &query, incoming::body(body)?)?;
-    if run.app.requires_organization_and_space {
+    if run.app.broker.requires_organization_and_space {
         required(request.organization.clone(), "organization_guid")?;
         required(request.space.clone(), "space_guid")?;
     }
@@ -169,7 +169,7 @@ pub(super) async fn deprovision(
 
 /// Returns a service instance, if the catalog announces it. Parameters are not stored, and so not returned.
 pub(super) async fn fetch(run: Run, path: Path<String>) -> Result<HttpResponse, ApiError> {
-    if !run.app.instances_retrievable {
+    if !run.app.broker.instances_retrievable {
         return Err(not_offered("GetInstance"));
     }
     let instance = incoming::instance_id(path.into_inner())?;

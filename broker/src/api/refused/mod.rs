@@ -295,7 +295,12 @@ impl ErrorContext {
                     reference: None,
                     operation: self.kind.operation(),
                 };
-                with_cause(message.to_string(), IN_ANSWER, cause, self.app.error_detail)
+                with_cause(
+                    message.to_string(),
+                    IN_ANSWER,
+                    cause,
+                    self.app.broker.error_detail,
+                )
             }
         };
         server_error(code, text)
