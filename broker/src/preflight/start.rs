@@ -16,9 +16,7 @@ use odb_core::{
     finding::Finding,
     metrics::metrics,
     offering::Schemas,
-    operations::{
-        BindingSettings, InstanceSource, Lifecycle, Operations, SecureBindings, UsageReports,
-    },
+    operations::{self, BindingSettings, InstanceSource, Lifecycle, Operations, SecureBindings},
 };
 use odb_engine_bosh::{
     BoshEngine, Dependencies, Targets, adapter::ServiceAdapter, instance_clients::InstanceClients,
@@ -229,10 +227,15 @@ fn report_usage(
         return;
     };
     let limit = config.broker.timings.start_up;
-    let reports = UsageReports::new(source.clone(), config.offering.clone(), limit);
-    let (ends, stopping) = (engine.ended(), lifecycle.stopping());
+    let reports = operations::report_usage(
+        source.clone(),
+        config.offering.clone(),
+        limit,
+        engine.ended(),
+    );
+    let stopping = lifecycle.stopping();
     lifecycle.runtime().spawn(async move {
-        stopping.run_until_cancelled(reports.run(ends)).await;
+        stopping.run_until_cancelled(reports).await;
     });
 }
 

@@ -16,27 +16,14 @@ use crate::{metrics::metrics, offering::quota_uses};
 
 #[derive(Clone, Debug)]
 pub(super) struct InstanceCounter {
-    source: Arc<dyn InstanceSource>,
-    offering: Arc<Offering>,
-    timings: Timings,
+    pub(super) source: Arc<dyn InstanceSource>,
+    pub(super) offering: Arc<Offering>,
+    pub(super) timings: Timings,
     /// When the latest count began. Locked while a count runs.
-    latest: Arc<Mutex<Option<Instant>>>,
+    pub(super) latest: Arc<Mutex<Option<Instant>>>,
 }
 
 impl InstanceCounter {
-    pub(super) fn new(
-        source: Arc<dyn InstanceSource>,
-        offering: Arc<Offering>,
-        timings: &Timings,
-    ) -> Self {
-        Self {
-            source,
-            offering,
-            timings: *timings,
-            latest: Arc::default(),
-        }
-    }
-
     /// Counts, unless a count is running or recent. Waits for the count up to a timeout; a slower count shows in the
     /// next scrape.
     pub(super) async fn refresh(&self, lifecycle: &Lifecycle) {

@@ -19,12 +19,6 @@ pub struct Lifecycle {
     stopping: CancellationToken,
 }
 
-/// A request in progress. Dropped, it has its answer.
-#[derive(Debug)]
-pub struct RequestInProgress {
-    _token: TaskTrackerToken,
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum Cut {
     #[error("the request was cut off")]
@@ -52,12 +46,10 @@ impl Lifecycle {
         &self.runtime
     }
 
-    /// Registers a request. The process does not end before the request has its answer, or before
+    /// Registers a request, which has its answer when the token is dropped. The process does not end before, or before
     /// [`drain`](Self::drain) times out.
-    pub fn attend(&self) -> RequestInProgress {
-        RequestInProgress {
-            _token: self.unanswered.token(),
-        }
+    pub fn attend(&self) -> TaskTrackerToken {
+        self.unanswered.token()
     }
 
     /// Runs a request to its end, even if its client disconnects. The task begins with this call, so the returned

@@ -64,7 +64,7 @@ pub use refused::Refused;
 pub use secure_bindings::{SecureBindingError, SecureBindings};
 pub use unbind::UnbindRequest;
 pub use update::{PreviousValues, UpdateRequest};
-pub use usage::UsageReports;
+pub use usage::report_usage;
 
 #[derive(Clone, Debug)]
 pub struct Operations {
@@ -117,9 +117,12 @@ impl Operations {
         timings: Timings,
     ) -> Self {
         let counts = sources.counts.clone();
-        let instance_counter = counts
-            .clone()
-            .map(|source| InstanceCounter::new(source, offering.clone(), &timings));
+        let instance_counter = counts.clone().map(|source| InstanceCounter {
+            source,
+            offering: offering.clone(),
+            timings,
+            latest: Arc::default(),
+        });
         let counting = counts.map(|source| {
             Counting::new(engine.clone(), source, offering.clone(), timings.recorded)
         });

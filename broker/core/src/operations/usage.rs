@@ -23,79 +23,73 @@ use super::{InstanceSource, SourceError};
 
 const PREFIX: &str = "[on-demand-service-broker]";
 
-#[derive(Debug)]
-pub struct UsageReports {
+/// Reports now, and whenever an operation ends. Operations that end while the instances are being listed share the
+/// listing after that one. A listing may take `limit`.
+pub async fn report_usage(
     source: Arc<dyn InstanceSource>,
     offering: Arc<Offering>,
     limit: Duration,
+    mut ends: Receiver<OperationKind>,
+) {
+    let mut events = vec![UsageEvent::StartUp];
+    loop {
+        match count(&*source, &offering, limit).await {
+            Ok(usage) => print(&usage, &offering.name, &events),
+            Err(error) => tracing::warn!(
+                code = %error.code(),
+                error = %Chain(&error),
+                "Failed to query list of instances for telemetry"
+            ),
+        }
+        let first = loop {
+            match ends.recv().await {
+                Ok(kind) => break kind,
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        };
+        events = vec![UsageEvent::Ended(first)];
+        loop {
+            match ends.try_recv() {
+                Ok(kind) => events.push(UsageEvent::Ended(kind)),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+    }
 }
 
-impl UsageReports {
-    pub fn new(source: Arc<dyn InstanceSource>, offering: Arc<Offering>, limit: Duration) -> Self {
-        Self {
-            source,
-            offering,
-            limit,
+async fn count(
+    source: &dyn InstanceSource,
+    offering: &Offering,
+    limit: Duration,
+) -> Result<Usage, SourceError> {
+    let mut entries = source.entries(&Call::within(limit));
+    let plans = offering.plans.iter();
+    let mut usage = Usage {
+        total: 0,
+        plans: plans.map(|plan| (plan.id.as_str().to_owned(), 0)).collect(),
+    };
+    while let Some(entry) = entries.try_next().await? {
+        usage.total += 1;
+        let mut plans = usage.plans.iter_mut();
+        if let Some((_, count)) = plans.find(|(plan, _)| plan == entry.plan.as_str()) {
+            *count += 1;
         }
     }
+    Ok(usage)
+}
 
-    /// Reports now, and whenever an operation ends. Operations that end while the instances are being listed share the
-    /// listing after that one.
-    pub async fn run(self, mut ends: Receiver<OperationKind>) {
-        self.report(&[UsageEvent::StartUp]).await;
-        loop {
-            let first = match ends.recv().await {
-                Ok(kind) => kind,
-                Err(RecvError::Lagged(_)) => continue,
-                Err(RecvError::Closed) => return,
-            };
-            let mut events = vec![UsageEvent::Ended(first)];
-            loop {
-                match ends.try_recv() {
-                    Ok(kind) => events.push(UsageEvent::Ended(kind)),
-                    Err(TryRecvError::Lagged(_)) => {}
-                    Err(TryRecvError::Empty | TryRecvError::Closed) => break,
-                }
-            }
-            self.report(&events).await;
+fn print(usage: &Usage, offering: &str, events: &[UsageEvent]) {
+    for event in events {
+        let lines = usage.lines(offering, *event, Timestamp::now());
+        let mut stdout = io::stdout().lock();
+        let printed = stdout
+            .write_all(lines.as_bytes())
+            .and_then(|()| stdout.flush());
+        if let Err(error) = printed {
+            tracing::warn!(%error, "could not print a line of telemetry");
         }
-    }
-
-    async fn report(&self, events: &[UsageEvent]) {
-        let usage = match self.count().await {
-            Ok(usage) => usage,
-            Err(error) => {
-                tracing::warn!(
-                    code = %error.code(),
-                    error = %Chain(&error),
-                    "Failed to query list of instances for telemetry"
-                );
-                return;
-            }
-        };
-        for event in events {
-            if let Err(error) = usage.print(&self.offering.name, *event, Timestamp::now()) {
-                tracing::warn!(%error, "could not print a line of telemetry");
-            }
-        }
-    }
-
-    async fn count(&self) -> Result<Usage, SourceError> {
-        let call = Call::within(self.limit);
-        let mut entries = self.source.entries(&call);
-        let plans = self.offering.plans.iter();
-        let mut usage = Usage {
-            total: 0,
-            plans: plans.map(|plan| (plan.id.as_str().to_owned(), 0)).collect(),
-        };
-        while let Some(entry) = entries.try_next().await? {
-            usage.total += 1;
-            let mut plans = usage.plans.iter_mut();
-            if let Some((_, count)) = plans.find(|(plan, _)| plan == entry.plan.as_str()) {
-                *count += 1;
-            }
-        }
-        Ok(usage)
     }
 }
 
@@ -113,13 +107,6 @@ struct Usage {
 }
 
 impl Usage {
-    fn print(&self, offering: &str, event: UsageEvent, now: Timestamp) -> io::Result<()> {
-        let lines = self.lines(offering, event, now);
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(lines.as_bytes())?;
-        stdout.flush()
-    }
-
     /// A line for all plans and one for each, in the Go broker's form (`spec/contracts/broker-behaviour.md` §3.17):
     /// collectors look for exactly that.
     fn lines(&self, offering: &str, event: UsageEvent, now: Timestamp) -> String {
