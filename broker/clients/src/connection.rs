@@ -51,7 +51,6 @@ pub enum ConnectError {
     UnsendableCredentials { service: Service },
 }
 
-/// The specifics of a service.
 pub(crate) struct Protocol {
     pub(crate) service: Service,
     /// The header for the id of the request that a call is part of.

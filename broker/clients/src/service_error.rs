@@ -16,7 +16,6 @@ pub struct ServiceError {
     request: Arc<RequestName>,
 }
 
-/// How errors name a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestName {
     pub(crate) service: Service,
@@ -210,7 +209,6 @@ impl ServiceError {
         }
     }
 
-    /// The status of a rejection.
     pub fn status(&self) -> Option<StatusCode> {
         match self.kind {
             FailureKind::Refused { status, .. } => Some(status),

@@ -31,12 +31,11 @@ static PROTOCOL: Protocol = Protocol {
 #[derive(Clone)]
 pub struct ServiceInstancesApi(Arc<Connection>);
 
-/// A service instance of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ListedInstance {
     #[serde(rename = "service_instance_id")]
     pub id: String,
-    /// The plan's id in the broker's catalog.
+    /// In the broker's catalog.
     #[serde(rename = "plan_id")]
     pub plan: String,
     /// The space, where the list has one.
@@ -66,7 +65,7 @@ impl ServiceInstancesApi {
     }
 
     /// All service instances that match `parameters`; there are no pages. The API defines their meaning: they join the
-    /// query of its address and replace those of the same names. Safe to repeat.
+    /// query of its address and replace those of the same names.
     #[tracing::instrument(name = "service_instances_api.instances", skip_all)]
     pub async fn instances(
         &self,

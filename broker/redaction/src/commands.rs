@@ -4,57 +4,16 @@ use std::ops::Range;
 
 use super::{
     PEM_END,
+    signs::has_word,
     values::{self, looks_random},
 };
 
 /// Flags that begin with a `p` and take no password.
-const FLAGS: &[&str] = &[
-    "package",
-    "page",
-    "parallel",
-    "param",
-    "parameters",
-    "params",
-    "partition",
-    "partitions",
-    "patch",
-    "path",
-    "pattern",
-    "persist",
-    "persistence",
-    "persistent",
-    "pid",
-    "pidfile",
-    "plan",
-    "pod",
-    "pods",
-    "policy",
-    "poll",
-    "polling",
-    "pool",
-    "port",
-    "ports",
-    "post",
-    "pre",
-    "prefix",
-    "preserve",
-    "pretty",
-    "print",
-    "process",
-    "processes",
-    "profile",
-    "project",
-    "properties",
-    "property",
-    "protected",
-    "protocol",
-    "provider",
-    "proxy",
-    "prune",
-    "public",
-    "purge",
-    "push",
-];
+const FLAGS: &str = "\
+    package,page,parallel,param,parameters,params,partition,partitions,patch,path,pattern,\
+    persist,persistence,persistent,pid,pidfile,plan,pod,pods,policy,poll,polling,pool,port,\
+    ports,post,pre,prefix,preserve,pretty,print,process,processes,profile,project,properties,\
+    property,protected,protocol,provider,proxy,prune,public,purge,push";
 
 /// CredHub accepts names of 1024 characters; the other parts of a reference are short.
 const LONGEST_REFERENCE: usize = 2048;
@@ -139,7 +98,7 @@ pub(super) fn password_flag(line: &str, flag: &Range<usize>) -> Option<Range<usi
     let name = name
         .split(|letter: char| !letter.is_ascii_lowercase())
         .next();
-    let is_flag = name.is_some_and(|name| FLAGS.contains(&name) || name.starts_with("pass"));
+    let is_flag = name.is_some_and(|name| has_word(FLAGS, name) || name.starts_with("pass"));
     let is_reference = after_reference(password, 0).is_some();
     (!password.is_empty() && !is_flag && !is_reference).then(|| flag.end..flag.end + password.len())
 }

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::values::{self, Value};
+use super::{
+    signs::has_word,
+    values::{self, Value},
+};
 
 /// Words that name a secret in every context.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pwd"];
@@ -11,84 +14,21 @@ const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pw
 const OTHERS: &[&str] = &["secret", "token", "credential", "authorization", "cookie"];
 
 /// Words of the language that end like `dbpass`.
-const PLAIN: &[&str] = &[
-    "bypass",
-    "compass",
-    "encompass",
-    "overpass",
-    "surpass",
-    "trespass",
-    "underpass",
-];
+const PLAIN: &str = "bypass,compass,encompass,overpass,surpass,trespass,underpass";
 
 /// Names of cryptographic keys, without separators.
-const KEYS: &[&str] = &[
-    "apikey",
-    "privatekey",
-    "accesskey",
-    "secretkey",
-    "encryptionkey",
-    "signingkey",
-    "masterkey",
-    "accountkey",
-    "sharedkey",
-    "authkey",
-    "sshkey",
-];
+const KEYS: &str = "\
+    apikey,privatekey,accesskey,secretkey,encryptionkey,signingkey,masterkey,accountkey,\
+    sharedkey,authkey,sshkey";
 
 /// Last parts of keys whose values describe a secret: `token_url`, `access_token_expired`.
-const ABOUT: &[&str] = &[
-    "name",
-    "names",
-    "id",
-    "ids",
-    "path",
-    "paths",
-    "url",
-    "urls",
-    "uri",
-    "uris",
-    "type",
-    "types",
-    "length",
-    "len",
-    "file",
-    "files",
-    "ref",
-    "refs",
-    "reference",
-    "references",
-    "expired",
-    "expires",
-    "expiry",
-    "ttl",
-    "validity",
-    "policy",
-    "count",
-    "status",
-    "endpoint",
-    "scope",
-    "scopes",
-    "format",
-    "version",
-    "versions",
-    "enabled",
-    "required",
-    "error",
-];
+const ABOUT: &str = "\
+    name,names,id,ids,path,paths,url,urls,uri,uris,type,types,length,len,file,files,ref,refs,\
+    reference,references,expired,expires,expiry,ttl,validity,policy,count,status,endpoint,\
+    scope,scopes,format,version,versions,enabled,required,error";
 
 /// First parts of the names of errors: `invalid_token`.
-const ERRORS: &[&str] = &[
-    "invalid",
-    "missing",
-    "expired",
-    "unsupported",
-    "unknown",
-    "bad",
-    "wrong",
-    "no",
-    "insufficient",
-];
+const ERRORS: &str = "invalid,missing,expired,unsupported,unknown,bad,wrong,no,insufficient";
 
 /// Where a placeholder for a secret of the adapter begins; the name follows.
 const PLACEHOLDER: &str = "odb_secret";
@@ -322,17 +262,17 @@ fn kind(word: &str) -> Option<Kind> {
     let parts = parts(word);
     let (first, last) = (parts.first()?.as_str(), parts.last()?.as_str());
     let joined = parts.concat();
-    let is_about = parts.len() > 1 && ABOUT.contains(&last) && !joined.ends_with("secretid");
-    if is_about || parts.len() > 1 && ERRORS.contains(&first) {
+    let is_about = parts.len() > 1 && has_word(ABOUT, last) && !joined.ends_with("secretid");
+    if is_about || parts.len() > 1 && has_word(ERRORS, first) {
         return None;
     }
     let is_password = |part: &String| {
         let begins = PASSWORDS[..4].iter().any(|word| part.starts_with(word));
-        let ends = part.ends_with("pass") && !PLAIN.contains(&part.as_str());
+        let ends = part.ends_with("pass") && !has_word(PLAIN, part);
         begins || ends || is_of(part, PASSWORDS)
     };
     let is_other = |part: &String| part.starts_with("secret") || is_of(part, OTHERS);
-    if parts.iter().any(is_password) || KEYS.iter().any(|key| joined.contains(key)) {
+    if parts.iter().any(is_password) || KEYS.split(',').any(|key| joined.contains(key)) {
         Some(Kind::Password)
     } else if parts.iter().any(is_other) {
         Some(Kind::Other)

@@ -65,3 +65,8 @@ pub(super) fn next_sign(text: &str, from: usize) -> Option<(Sign, Range<usize>)>
     let (_, sign) = SIGNS.get(found.pattern().as_usize())?;
     Some((*sign, found.range()))
 }
+
+/// Whether a list of words, with commas between them, has this one.
+pub(super) fn has_word(words: &str, wanted: &str) -> bool {
+    words.split(',').any(|word| word == wanted)
+}

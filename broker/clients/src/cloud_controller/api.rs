@@ -1,18 +1,20 @@
-//! Requests to one version of the API: addresses, single resources, lists page by page
-//! (`spec/contracts/platform-apis.md`, sections 3.3 and 4.1).
+//! The trait of a version of the API.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use async_trait::async_trait;
+use serde_json::Value;
 use url::Url;
 
-use super::ApiVersion;
+use super::{
+    Accepted, BrokerGuid, BrokerRegistration, CfBinding, CfBroker, CfInstance, CfLastOperation,
+    CfPlan, CfVersionedInstance, Deletion, InstanceGuid, InstanceQuery, LocationNames, OfferedPlan,
+    OrganizationGuid, PlanGuid, PlanVisibility, SpaceGuid, Upgrading, WantedVisibility,
+    jobs::accepted,
+    listing::{InstanceList, InstancePage, Locations},
+};
 use crate::{
-    connection::{Answered, Connection},
+    connection::Connection,
     http::{Call, Method, Repeat, Request},
-    service_error::{FailureKind, Result},
+    service_error::Result,
 };
 
 /// More pages than any list has that does not go round in circles.
@@ -20,207 +22,128 @@ pub(super) const MOST_PAGES: usize = 1000;
 /// How many ids one filter holds, so that the URL stays below the limits of proxies.
 pub(super) const IDS_PER_FILTER: usize = 50;
 
-const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
-/// The Cloud Controller by one version of its API.
-#[derive(Clone, Copy)]
-pub(super) struct Api<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) version: ApiVersion,
-}
-
-impl Api<'_> {
+/// A version of the API. A missing object is an error, unless the return type allows absence.
+#[async_trait]
+pub(super) trait Api: Send + Sync {
+    fn connection(&self) -> &Connection;
     /// The address of something below `/v3` or `/v2`.
-    pub(super) fn address(&self, segments: &[&str], query: &[(&str, &str)]) -> Url {
-        let segments = [&[self.version.as_str()], segments].concat();
-        self.connection.address(&segments, query)
-    }
-
-    /// Reads a thing whose id is known, without the metadata of version 2.
-    pub(super) async fn read<T>(
-        &self,
-        call: &Call,
-        segments: &[&str],
-        query: &[(&str, &str)],
-    ) -> Result<T>
-    where
-        T: DeserializeOwned,
-    {
-        #[derive(Deserialize)]
-        struct Single<T> {
-            entity: T,
-        }
-        let url = self.address(segments, query);
-        match self.version {
-            ApiVersion::V3 => self.connection.read_at(call, url).await,
-            ApiVersion::V2 => {
-                let found: Single<T> = self.connection.read_at(call, url).await?;
-                Ok(found.entity)
-            }
-        }
-    }
-
+    fn address(&self, segments: &[&str], query: &[(&str, &str)]) -> Url;
     /// The method that changes some attributes of a thing.
-    pub(super) fn update(&self) -> Method {
-        match self.version {
-            ApiVersion::V3 => Method::PATCH,
-            ApiVersion::V2 => Method::PUT,
-        }
-    }
+    fn update(&self) -> Method;
+    fn registration(&self, broker: &BrokerRegistration) -> Value;
 
-    pub(super) fn request(
-        &self,
-        method: Method,
-        segments: &[&str],
-        query: &[(&str, &str)],
-        repeat: Repeat,
-    ) -> Request {
-        Request::new(method, self.address(segments, query), repeat)
-    }
-
-    pub(super) async fn send(&self, call: &Call, request: Request) -> Result<Answered> {
-        self.connection.send(call, request).await
-    }
-
-    /// All entries of a list that pass the filters.
-    pub(super) async fn list<T: DeserializeOwned>(
+    async fn plans_of_offering(&self, call: &Call, catalog_id: &str) -> Result<Vec<CfPlan>>;
+    async fn plans_of_broker(&self, call: &Call, broker: &BrokerGuid) -> Result<Vec<OfferedPlan>>;
+    async fn version_of_plan(&self, call: &Call, plan: &PlanGuid) -> Result<Option<String>>;
+    async fn plan_visibility(&self, call: &Call, plan: &PlanGuid) -> Result<PlanVisibility>;
+    async fn set_plan_visibility(
         &self,
         call: &Call,
-        segments: &[&str],
-        filters: &[(&str, &str)],
-    ) -> Result<Vec<T>> {
-        let largest_page = match self.version {
-            ApiVersion::V3 => ("per_page", "5000"),
-            ApiVersion::V2 => ("results-per-page", "100"),
-        };
-        let first = self.address(segments, &[filters, &[largest_page]].concat());
-        let path = first.path().to_owned();
-        let mut next = Some(first);
-        let mut entries = Vec::new();
-        for _ in 0..MOST_PAGES {
-            let Some(url) = next else { return Ok(entries) };
-            let page: Page<T> = self.page(call, url).await?;
-            entries.extend(page.resources);
-            next = page.next.and_then(|link| self.connection.page(&link));
-        }
-        Err(self.connection.failure(path, FailureKind::EndlessList))
-    }
+        plan: &PlanGuid,
+        wanted: &WantedVisibility,
+    ) -> Result<()>;
 
-    /// How many entries a list has.
-    pub(super) async fn count(
+    async fn organization_named(&self, call: &Call, name: &str)
+    -> Result<Option<OrganizationGuid>>;
+    async fn organization_name(&self, call: &Call, guid: &OrganizationGuid) -> Result<String>;
+    async fn space_named(
         &self,
         call: &Call,
-        segments: &[&str],
-        filters: &[(&str, &str)],
-    ) -> Result<u64> {
-        let smallest_page = match self.version {
-            ApiVersion::V3 => ("per_page", "1"),
-            ApiVersion::V2 => ("results-per-page", "1"),
-        };
-        let url = self.address(segments, &[filters, &[smallest_page]].concat());
-        let page: Page<IgnoredAny> = self.page(call, url).await?;
-        Ok(page.total)
+        organization: &OrganizationGuid,
+        name: &str,
+    ) -> Result<Option<SpaceGuid>>;
+    async fn broker_named(&self, call: &Call, name: &str) -> Result<Option<CfBroker>>;
+
+    /// Of all the plans together.
+    async fn count_instances(&self, call: &Call, plans: &[PlanGuid]) -> Result<u64>;
+    /// The lists that a query needs: several if it names more ids than fit into one URL.
+    fn instance_lists(&self, query: &InstanceQuery) -> Vec<InstanceList>;
+    /// A page of a list, from 1. The newest instances are on the first.
+    async fn instance_page(
+        &self,
+        call: &Call,
+        list: &InstanceList,
+        number: usize,
+    ) -> Result<InstancePage>;
+    /// Writes into instances of a page where they are, unless the page has done so.
+    async fn name_locations(
+        &self,
+        _call: &Call,
+        _known: &mut Locations,
+        _instances: &mut [CfInstance],
+    ) -> Result<()> {
+        Ok(())
+    }
+    async fn instance(
+        &self,
+        call: &Call,
+        guid: &InstanceGuid,
+        names: LocationNames,
+    ) -> Result<Option<CfInstance>>;
+    /// Those of the ids that are instances.
+    async fn known_instances(&self, call: &Call, ids: &[InstanceGuid])
+    -> Result<Vec<InstanceGuid>>;
+    async fn last_operation(&self, call: &Call, instance: &InstanceGuid)
+    -> Result<CfLastOperation>;
+    async fn versioned_instance(
+        &self,
+        call: &Call,
+        instance: &InstanceGuid,
+    ) -> Result<CfVersionedInstance>;
+    async fn knows_maintenance_info(&self, call: &Call) -> Result<bool>;
+    async fn upgrade_instance(
+        &self,
+        call: &Call,
+        instance: &InstanceGuid,
+        version: &str,
+    ) -> Result<Upgrading>;
+    async fn delete_instance(&self, call: &Call, instance: &InstanceGuid) -> Result<Deletion>;
+    async fn bindings(&self, call: &Call, instance: &InstanceGuid) -> Result<Vec<CfBinding>>;
+    async fn delete_binding(
+        &self,
+        call: &Call,
+        instance: &InstanceGuid,
+        binding: &CfBinding,
+    ) -> Result<Deletion>;
+
+    async fn create_broker(&self, call: &Call, broker: &BrokerRegistration) -> Result<Accepted> {
+        let url = self.address(&["service_brokers"], &[]);
+        let request = Request::new(Method::POST, url, Repeat::WhileUnsent);
+        let request = request.json(&self.registration(broker));
+        accepted(
+            self.connection(),
+            &self.connection().send(call, request).await?,
+        )
     }
 
-    pub(super) async fn page<T, Included>(&self, call: &Call, url: Url) -> Result<Page<T, Included>>
-    where
-        T: DeserializeOwned,
-        Included: DeserializeOwned + Default,
-    {
-        Ok(match self.version {
-            ApiVersion::V3 => {
-                let page: PageV3<T, Included> = self.connection.read_at(call, url).await?;
-                Page {
-                    total: page.pagination.total_results,
-                    pages: page.pagination.total_pages,
-                    next: page.pagination.next.map(|link| link.href),
-                    resources: page.resources,
-                    included: page.included,
-                }
-            }
-            ApiVersion::V2 => {
-                let page: PageV2<T> = self.connection.read_at(call, url).await?;
-                Page {
-                    total: page.total_results,
-                    pages: page.total_pages,
-                    next: page.next_url,
-                    resources: page.resources,
-                    included: Included::default(),
-                }
-            }
-        })
+    async fn update_broker(
+        &self,
+        call: &Call,
+        guid: &BrokerGuid,
+        broker: &BrokerRegistration,
+    ) -> Result<Accepted> {
+        let url = self.address(&["service_brokers", guid.as_str()], &[]);
+        let request = Request::new(self.update(), url, Repeat::WhileUnsent);
+        let request = request.json(&self.registration(broker));
+        accepted(
+            self.connection(),
+            &self.connection().send(call, request).await?,
+        )
     }
-}
 
-/// A filter's value in version 3. The Cloud Controller takes the commas apart and decodes each value once more.
-pub(super) fn values<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
-    let encoded: Vec<_> = values
-        .into_iter()
-        .map(|value| utf8_percent_encode(value, &UNRESERVED).to_string())
-        .collect();
-    encoded.join(",")
-}
+    async fn delete_broker(&self, call: &Call, guid: &BrokerGuid) -> Result<Accepted> {
+        let url = self.address(&["service_brokers", guid.as_str()], &[]);
+        let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+        accepted(
+            self.connection(),
+            &self.connection().send(call, request).await?,
+        )
+    }
 
-/// A page of a list, in version 3 with its included objects.
-pub(super) struct Page<T, Included = IgnoredAny> {
-    /// The number of entries of the complete list.
-    pub(super) total: u64,
-    /// 1 at least.
-    pub(super) pages: usize,
-    next: Option<String>,
-    pub(super) resources: Vec<T>,
-    pub(super) included: Included,
-}
-
-#[derive(Deserialize)]
-#[serde(bound = "T: Deserialize<'de>, Included: Deserialize<'de> + Default")]
-struct PageV3<T, Included> {
-    pagination: Pagination,
-    resources: Vec<T>,
-    #[serde(default)]
-    included: Included,
-}
-
-#[derive(Deserialize)]
-struct Pagination {
-    total_results: u64,
-    total_pages: usize,
-    next: Option<Link>,
-}
-
-#[derive(Deserialize)]
-struct Link {
-    href: String,
-}
-
-#[derive(Deserialize)]
-struct PageV2<T> {
-    total_results: u64,
-    total_pages: usize,
-    /// Relative.
-    next_url: Option<String>,
-    resources: Vec<T>,
-}
-
-/// A thing of a list of version 2, with its id.
-#[derive(Deserialize)]
-pub(super) struct Resource<Guid, Entity> {
-    pub(super) metadata: WithGuid<Guid>,
-    pub(super) entity: Entity,
-}
-
-/// Something of which only the id is needed.
-#[derive(Deserialize)]
-pub(super) struct WithGuid<Guid> {
-    pub(super) guid: Guid,
-}
-
-/// A relationship to one other thing in version 3.
-#[derive(Deserialize)]
-pub(super) struct ToOne<Guid> {
-    pub(super) data: WithGuid<Guid>,
+    async fn purge_instance(&self, call: &Call, instance: &InstanceGuid) -> Result<()> {
+        let segments = ["service_instances", instance.as_str()];
+        let url = self.address(&segments, &[("purge", "true")]);
+        let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
+        self.connection().send(call, request).await.map(drop)
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderName, LOCATION};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use tokio::time::sleep;
 use url::Url;
 
@@ -22,7 +22,6 @@ const WARNINGS: HeaderName = HeaderName::from_static("x-cf-warnings");
 /// job timeout.
 const TRANSIENT: [u64; 6] = [10001, 10015, 270_020, 270_021, 270_022, 290_006];
 
-/// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// It has been carried out.
@@ -35,56 +34,52 @@ pub enum Accepted {
 }
 
 /// A job at the moment of the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct CfJob {
-    /// Its id.
-    pub guid: JobGuid,
-    /// The operation, such as `service_broker.delete`.
+    /// Such as `service_broker.delete`.
+    #[serde(default)]
     pub operation: String,
-    /// How far it is.
     pub state: JobState,
     /// Why it has failed, the cause first.
+    #[serde(default)]
     pub errors: Vec<CfError>,
-    /// Warnings for the operator.
+    /// For the operator.
+    #[serde(default, deserialize_with = "details")]
     pub warnings: Vec<String>,
 }
 
-/// How far a job is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum JobState {
     /// The Cloud Controller is at it, or will be.
     Processing,
     /// The broker is at it.
     Polling,
-    /// It ended well.
     Complete,
-    /// It failed.
     Failed,
-    /// A state that this client does not know; a newer Cloud Controller is at it.
+    /// A newer Cloud Controller is at it.
+    #[serde(untagged)]
     Unknown(String),
 }
 
 /// The Cloud Controller's error.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct CfError {
-    /// Its code (`spec/contracts/platform-apis.md`, section 3.2).
+    /// `spec/contracts/platform-apis.md`, section 3.2
     pub code: Option<u64>,
-    /// Its title, such as `CF-UnableToPerform`; empty if there is none.
-    #[serde(default)]
+    /// Such as `CF-UnableToPerform`; empty if there is none. 2 KiB at most, as the detail.
+    #[serde(default, deserialize_with = "text")]
     pub title: String,
-    /// The explanation; 2 KiB at most.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     pub detail: String,
 }
 
 impl CloudController {
-    /// The state of a job. Safe to repeat.
     #[tracing::instrument(name = "cloud_controller.job", skip_all, fields(%job))]
     pub async fn job(&self, call: &Call, job: &JobGuid) -> Result<CfJob> {
         let connection = self.connection();
         let url = connection.address(&["v3", "jobs", job.as_str()], &[]);
-        let wire: WireJob = connection.read_at(call, url).await?;
-        Ok(wire.job(job))
+        connection.read_at(call, url).await
     }
 
     /// Waits until a job has ended, and returns its warnings. The pauses between two polls grow with
@@ -182,43 +177,16 @@ impl fmt::Display for CfError {
     }
 }
 
-#[derive(Deserialize)]
-struct WireJob {
-    #[serde(default)]
-    operation: String,
-    state: String,
-    #[serde(default)]
-    errors: Vec<CfError>,
-    #[serde(default)]
-    warnings: Vec<WireWarning>,
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|text| cut(&text))
 }
 
-#[derive(Deserialize)]
-struct WireWarning {
-    detail: String,
-}
-
-impl WireJob {
-    fn job(self, guid: &JobGuid) -> CfJob {
-        let state = match self.state.as_str() {
-            "PROCESSING" => JobState::Processing,
-            "POLLING" => JobState::Polling,
-            "COMPLETE" => JobState::Complete,
-            "FAILED" => JobState::Failed,
-            _ => JobState::Unknown(self.state),
-        };
-        let errors = self.errors.into_iter().map(|error| CfError {
-            title: cut(&error.title),
-            detail: cut(&error.detail),
-            ..error
-        });
-        let warnings = self.warnings.iter().map(|warning| cut(&warning.detail));
-        CfJob {
-            guid: guid.clone(),
-            operation: self.operation,
-            state,
-            errors: errors.collect(),
-            warnings: warnings.collect(),
-        }
+fn details<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Warning {
+        #[serde(deserialize_with = "text")]
+        detail: String,
     }
+    let warnings = Vec::<Warning>::deserialize(deserializer)?;
+    Ok(warnings.into_iter().map(|warning| warning.detail).collect())
 }

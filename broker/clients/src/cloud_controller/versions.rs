@@ -63,7 +63,7 @@ impl ApiVersions {
 }
 
 impl ApiVersion {
-    pub(super) fn as_str(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::V3 => "v3",
             Self::V2 => "v2",

@@ -9,15 +9,13 @@ use reqwest::header::HeaderName;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{
-    CredHubVersion,
-    version::{App, Info},
-};
 use crate::{
     connection::{
         ConnectError, Connection, Identity, Protocol, Shown, is_success, is_unauthorized, refused,
     },
-    http::{Answer, Call, Limits, Service, StatusCode, Trust, UnreadableAnswer, address, cut},
+    http::{
+        Answer, Call, Limits, Request, Service, StatusCode, Trust, UnreadableAnswer, address, cut,
+    },
     service_error::{FailureKind, Result},
     uaa::{Grant, TokenSource},
 };
@@ -47,10 +45,39 @@ struct Inner {
 /// The broker's UAA client for CredHub.
 #[derive(Clone, Debug)]
 pub struct CredHubClient {
-    /// The client's id.
     pub client_id: String,
-    /// The client's secret.
     pub client_secret: SecretString,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredHubVersion {
+    text: String,
+    major: u64,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    #[serde(rename = "auth-server")]
+    auth_server: AuthServer,
+    #[serde(default)]
+    app: App,
+}
+
+#[derive(Deserialize)]
+struct AuthServer {
+    url: String,
+}
+
+/// Servers from 2.0 on keep their version to those with a token.
+#[derive(Default, Deserialize)]
+struct App {
+    #[serde(default)]
+    version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
 }
 
 impl CredHub {
@@ -94,8 +121,18 @@ impl CredHub {
         &self.0.tokens
     }
 
-    pub(super) fn known_version(&self) -> &OnceLock<CredHubVersion> {
-        &self.0.version
+    /// The server's version, read until it is known. It needs a token, so it also verifies the credentials.
+    #[tracing::instrument(name = "credhub.version", skip_all)]
+    pub async fn version(&self, call: &Call) -> Result<CredHubVersion> {
+        if let Some(version) = self.0.version.get() {
+            return Ok(version.clone());
+        }
+        let request = Request::get(self.0.connection.address(&["version"], &[]));
+        let answer = self.0.connection.send(call, request).await?;
+        let reported: Version = answer.json()?;
+        let version = CredHubVersion::read(&reported.version)
+            .ok_or_else(|| answer.lacks("version number"))?;
+        Ok(self.0.version.get_or_init(|| version).clone())
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -139,4 +176,26 @@ fn rejection(answer: &Answer) -> FailureKind {
 struct Rejection {
     error: String,
     error_description: Option<String>,
+}
+
+impl CredHubVersion {
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let major = text.split('.').next()?.parse().ok()?;
+        Some(Self {
+            text: text.to_owned(),
+            major,
+        })
+    }
+
+    /// Whether it is older than 2.0, when a set kept the old value by default, and permissions had another form.
+    pub fn is_before_2(&self) -> bool {
+        self.major < 2
+    }
+}
+
+impl fmt::Display for CredHubVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }

@@ -15,22 +15,17 @@ use crate::{
 const DATA: [&str; 3] = ["api", "v1", "data"];
 
 text_ids! {
-    /// Names one version of a credential.
     CredentialId = "credential id";
 }
 
-/// One version of a credential.
 #[derive(Clone)]
 pub struct Credential {
-    /// This version.
     pub id: CredentialId,
     /// The name, in the letters in which it was first written.
     pub name: CredentialName,
-    /// The value.
     pub value: CredentialValue,
 }
 
-/// The result of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
     /// It existed and is removed.
@@ -65,7 +60,7 @@ impl CredHub {
         Ok(answer.json::<WireCredential>()?.into())
     }
 
-    /// The latest version of a credential, if it exists and the client may read it.
+    /// If it exists and the client may read it.
     #[tracing::instrument(name = "credhub.latest", skip_all, fields(credential = %name))]
     pub async fn latest(&self, call: &Call, name: &CredentialName) -> Result<Option<Credential>> {
         let query = [("current", "true"), ("name", name.as_str())];
@@ -85,7 +80,7 @@ impl CredHub {
             .await
     }
 
-    /// One version of a credential, if it exists and the client may read it.
+    /// If it exists and the client may read it.
     #[tracing::instrument(name = "credhub.version_of", skip_all, fields(credential.id = %id))]
     pub async fn version_of(&self, call: &Call, id: &CredentialId) -> Result<Option<Credential>> {
         let [api, v1, data] = DATA;

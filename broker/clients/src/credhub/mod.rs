@@ -4,8 +4,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `connection` | authenticates and sends requests, and classifies answers |
-//! | `version` | the version of the CredHub; versions before 2.0 need requests of their own |
+//! | `connection` | authenticates and sends requests, classifies answers; the version, before 2.0 with requests of its own |
 //! | `name`, `value` | credentials' names and values |
 //! | `credentials` | `/api/v1/data`: put, latest, version, find, delete |
 //! | `permissions` | `/api/v2/permissions` |
@@ -18,11 +17,9 @@ mod credentials;
 mod name;
 mod permissions;
 mod value;
-mod version;
 
-pub use connection::{CredHub, CredHubClient};
+pub use connection::{CredHub, CredHubClient, CredHubVersion};
 pub use credentials::{Credential, CredentialId, Removed};
 pub use name::CredentialName;
-pub use permissions::{Actor, Granted, Permission, PermissionId, PermittedOperation};
+pub use permissions::{Actor, PermittedOperation};
 pub use value::{CredentialValue, InvalidSecretJson, SecretJson};
-pub use version::CredHubVersion;

@@ -1,25 +1,24 @@
-//! Permissions: who may read what.
+//! Permissions: who may read what (`spec/contracts/platform-apis.md`, section 2.2).
 
 use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::{CredHub, CredentialName, Removed, credentials::unless_absent};
+use super::{CredHub, CredentialName, credentials::unless_absent};
 use crate::{
     http::{Call, Method, Repeat, Request, StatusCode},
     service_error::Result,
     text_id::text_ids,
 };
 
-const V1: [&str; 3] = ["api", "v1", "permissions"];
-const V2: [&str; 3] = ["api", "v2", "permissions"];
+const V1: &[&str] = &["api", "v1", "permissions"];
+const V2: &[&str] = &["api", "v2", "permissions"];
 
 text_ids! {
-    /// Names a permission.
     PermissionId = "permission id";
 }
 
-/// The actor of a permission (`spec/contracts/platform-apis.md`, section 2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An application, by its GUID; it shows the certificate of its instance.
@@ -28,15 +27,12 @@ pub enum Actor {
     UaaClient(String),
 }
 
-/// A permitted operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermittedOperation {
-    /// To see values and to find names.
     Read,
     /// To set and to generate.
     Write,
-    /// To delete.
     Delete,
     /// To see permissions.
     ReadAcl,
@@ -45,27 +41,14 @@ pub enum PermittedOperation {
 }
 
 /// The permission of an actor on a credential.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permission {
-    /// The permission.
-    pub id: PermissionId,
-    /// The permitted operations.
-    pub operations: BTreeSet<PermittedOperation>,
-}
-
-/// The result of a grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Granted {
-    /// The permission was not there.
-    Now,
-    /// The actor was permitted it already.
-    Already,
+#[derive(Deserialize)]
+struct Permission {
+    uuid: PermissionId,
+    operations: BTreeSet<PermittedOperation>,
 }
 
 impl CredHub {
     /// Grants an actor permissions on one credential, in addition to existing ones.
-    ///
-    /// # Errors
     ///
     /// Status 404 when the client may not change the credential's permissions.
     #[tracing::instrument(name = "credhub.grant", skip_all, fields(credential = %name, actor = %actor))]
@@ -75,59 +58,30 @@ impl CredHub {
         name: &CredentialName,
         actor: &Actor,
         operations: &[PermittedOperation],
-    ) -> Result<Granted> {
-        let version = self.version(call).await?;
-        let post = |path: &[&str]| {
-            let url = self.connection().address(path, &[]);
-            Request::new(Method::POST, url, Repeat::WhenTransient)
-        };
-        let request = if version.is_before_2() {
-            post(&V1).json(&NewPermissions {
-                credential_name: name,
-                permissions: &[ActorsOperations { actor, operations }],
-            })
+    ) -> Result<()> {
+        let is_before_2 = self.version(call).await?.is_before_2();
+        let (path, permission) = if is_before_2 {
+            let permission = json!({ "actor": actor.to_string(), "operations": operations });
+            let permissions = json!({ "credential_name": name, "permissions": [permission] });
+            (V1, permissions)
         } else {
-            post(&V2).json(&NewPermission {
-                path: name,
-                actor,
-                operations,
-            })
+            let actor = actor.to_string();
+            let permission = json!({ "path": name, "actor": actor, "operations": operations });
+            (V2, permission)
         };
-        match self.connection().send(call, request).await {
-            Ok(_) => Ok(Granted::Now),
+        match self.change(call, Method::POST, path, &permission).await {
             Err(error) if error.status() == Some(StatusCode::CONFLICT) => {
-                if version.is_before_2() {
-                    return Ok(Granted::Already);
+                if is_before_2 {
+                    return Ok(());
                 }
                 self.extend(call, name, actor, operations).await
             }
-            Err(error) => Err(error),
+            granted => granted,
         }
     }
 
-    /// The permission of an actor on exactly this credential, as far as the client can see it.
-    #[tracing::instrument(name = "credhub.permission", skip_all, fields(credential = %name, actor = %actor))]
-    pub async fn permission(
-        &self,
-        call: &Call,
-        name: &CredentialName,
-        actor: &Actor,
-    ) -> Result<Option<Permission>> {
-        let actor = actor.to_string();
-        let query = [("path", name.as_str()), ("actor", actor.as_str())];
-        let found = self
-            .connection()
-            .read::<WirePermission>(call, &V2, &query)
-            .await;
-        Ok(unless_absent(found)?.map(|wire| Permission {
-            id: wire.uuid,
-            operations: wire.operations.into_iter().collect(),
-        }))
-    }
-
     /// The permission of an actor on all credentials below a folder, as far as the client can see it: the one on
-    /// exactly this folder; without a folder, the one on everything. Servers before 2.0 have no folders. Safe to
-    /// repeat.
+    /// exactly this folder; without a folder, the one on everything. Servers before 2.0 have no folders.
     #[tracing::instrument(name = "credhub.permitted_below", skip_all, fields(actor = %actor))]
     pub async fn permitted_below(
         &self,
@@ -136,46 +90,39 @@ impl CredHub {
         actor: &Actor,
     ) -> Result<BTreeSet<PermittedOperation>> {
         let path = format!("{}/*", folder.map_or("", CredentialName::as_str));
-        let actor = actor.to_string();
-        let query = [("path", path.as_str()), ("actor", actor.as_str())];
-        let found = self
-            .connection()
-            .read::<WirePermission>(call, &V2, &query)
-            .await;
-        Ok(unless_absent(found)?
-            .map(|wire| wire.operations.into_iter().collect())
-            .unwrap_or_default())
+        let permission = self.permission(call, &path, actor).await?;
+        Ok(permission.map_or_else(BTreeSet::new, |permission| permission.operations))
     }
 
-    /// Takes from an actor all that it was permitted with exactly this credential. Since version 2
-    /// permissions outlive their credential.
+    /// Takes from an actor all that it was permitted with exactly this credential. Since version 2 permissions outlive
+    /// their credential.
     #[tracing::instrument(name = "credhub.revoke", skip_all, fields(credential = %name, actor = %actor))]
-    pub async fn revoke(
-        &self,
-        call: &Call,
-        name: &CredentialName,
-        actor: &Actor,
-    ) -> Result<Removed> {
+    pub async fn revoke(&self, call: &Call, name: &CredentialName, actor: &Actor) -> Result<()> {
         let url = if self.version(call).await?.is_before_2() {
             let actor = actor.to_string();
-            let query = [
-                ("credential_name", name.as_str()),
-                ("actor", actor.as_str()),
-            ];
-            self.connection().address(&V1, &query)
+            let query = [("credential_name", name.as_str()), ("actor", &actor)];
+            self.connection().address(V1, &query)
         } else {
-            let Some(permission) = self.permission(call, name, actor).await? else {
-                return Ok(Removed::WasAbsent);
+            let Some(permission) = self.permission(call, name.as_str(), actor).await? else {
+                return Ok(());
             };
-            self.permission_address(&permission.id)
+            let segments = [V2, &[permission.uuid.as_str()]].concat();
+            self.connection().address(&segments, &[])
         };
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        Ok(
-            match unless_absent(self.connection().send(call, request).await)? {
-                Some(_) => Removed::Yes,
-                None => Removed::WasAbsent,
-            },
-        )
+        unless_absent(self.connection().send(call, request).await).map(drop)
+    }
+
+    /// The permission on exactly this path, as far as the client can see it.
+    async fn permission(
+        &self,
+        call: &Call,
+        path: &str,
+        actor: &Actor,
+    ) -> Result<Option<Permission>> {
+        let actor = actor.to_string();
+        let query = [("path", path), ("actor", actor.as_str())];
+        unless_absent(self.connection().read(call, V2, &query).await)
     }
 
     /// Adds the missing operations to the actor's existing permission.
@@ -185,33 +132,25 @@ impl CredHub {
         name: &CredentialName,
         actor: &Actor,
         operations: &[PermittedOperation],
-    ) -> Result<Granted> {
+    ) -> Result<()> {
         // A client that may grant but not read permissions relies on CredHub's answer.
-        let Some(permission) = self.permission(call, name, actor).await? else {
-            return Ok(Granted::Already);
+        let Some(permission) = self.permission(call, name.as_str(), actor).await? else {
+            return Ok(());
         };
-        let wanted = operations.iter().copied();
-        let all: BTreeSet<_> = permission
-            .operations
-            .iter()
-            .copied()
-            .chain(wanted)
-            .collect();
+        let mut all = permission.operations.clone();
+        all.extend(operations);
         if all == permission.operations {
-            return Ok(Granted::Already);
+            return Ok(());
         }
-        let url = self.permission_address(&permission.id);
-        let request = Request::new(Method::PATCH, url, Repeat::WhenTransient)
-            .json(&NewOperations { operations: &all });
-        let answer = self.connection().send(call, request).await?;
-        answer.json::<WirePermission>()?;
-        Ok(Granted::Now)
+        let path = [V2, &[permission.uuid.as_str()]].concat();
+        let operations = json!({ "operations": all });
+        self.change(call, Method::PATCH, &path, &operations).await
     }
 
-    fn permission_address(&self, id: &PermissionId) -> url::Url {
-        let [api, v2, permissions] = V2;
-        self.connection()
-            .address(&[api, v2, permissions, id.as_str()], &[])
+    async fn change(&self, call: &Call, method: Method, path: &[&str], body: &Value) -> Result<()> {
+        let url = self.connection().address(path, &[]);
+        let request = Request::new(method, url, Repeat::WhenTransient).json(body);
+        self.connection().send(call, request).await.map(drop)
     }
 }
 
@@ -234,41 +173,4 @@ impl fmt::Display for Actor {
             Self::UaaClient(id) => write!(f, "uaa-client:{id}"),
         }
     }
-}
-
-impl Serialize for Actor {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-#[derive(Serialize)]
-struct NewPermission<'a> {
-    path: &'a CredentialName,
-    actor: &'a Actor,
-    operations: &'a [PermittedOperation],
-}
-
-/// As servers before 2.0 have it.
-#[derive(Serialize)]
-struct NewPermissions<'a> {
-    credential_name: &'a CredentialName,
-    permissions: &'a [ActorsOperations<'a>],
-}
-
-#[derive(Serialize)]
-struct ActorsOperations<'a> {
-    actor: &'a Actor,
-    operations: &'a [PermittedOperation],
-}
-
-#[derive(Serialize)]
-struct NewOperations<'a> {
-    operations: &'a BTreeSet<PermittedOperation>,
-}
-
-#[derive(Deserialize)]
-struct WirePermission {
-    uuid: PermissionId,
-    operations: Vec<PermittedOperation>,
 }

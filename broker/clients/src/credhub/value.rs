@@ -74,7 +74,6 @@ impl CredentialValue {
         }
     }
 
-    /// The value in the form for a request.
     pub(super) fn to_raw(&self) -> Box<RawValue> {
         let written = match self {
             Self::Text(text) => serde_json::value::to_raw_value(text.expose_secret()),
@@ -85,7 +84,6 @@ impl CredentialValue {
 }
 
 impl SecretJson {
-    /// The JSON text, as it was written.
     pub fn as_text(&self) -> &SecretString {
         &self.0
     }

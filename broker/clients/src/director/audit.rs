@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::{ConfigName, ConfigType, DeploymentName, Director, TaskId};
 use crate::{http::Call, service_error::Result};
 
-/// Which records to request.
 #[derive(Clone, Copy, Debug)]
 pub enum AuditFilter<'a> {
     Deployment(&'a DeploymentName),
@@ -44,7 +43,7 @@ pub struct AuditRecord {
 }
 
 impl Director {
-    /// The latest records that match a filter, 200 at most, the newest first. Safe to repeat.
+    /// The latest records that match a filter, 200 at most, the newest first.
     ///
     /// A Director without an audit log returns no records, and every Director keeps only the latest of all records.
     #[tracing::instrument(name = "director.audit", skip_all)]
@@ -68,7 +67,7 @@ impl Director {
                 ]
             }
         };
-        self.read(call, &["events"], &query).await
+        self.0.read(call, &["events"], &query).await
     }
 }
 

@@ -36,13 +36,6 @@ pub enum Expected {
     Latest(ConfigId),
 }
 
-/// The result of deleting a config or a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deleted {
-    Yes,
-    WasAbsent,
-}
-
 /// A config was not written.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PutConfigError {
@@ -60,12 +53,8 @@ pub enum PutConfigError {
 }
 
 impl Director {
-    /// The latest version of a config, if it exists. Safe to repeat.
-    #[tracing::instrument(
-        name = "director.config_latest",
-        skip_all,
-        fields(config.type = %kind, config.name = %name)
-    )]
+    /// The latest version of a config, if it exists.
+    #[tracing::instrument(name = "director.config_latest", skip_all, fields(config.type = %kind, config.name = %name))]
     pub async fn config_latest(
         &self,
         call: &Call,
@@ -77,12 +66,12 @@ impl Director {
             ("name", name.as_str()),
             ("latest", "true"),
         ];
-        let mut found: Vec<Config> = self.read(call, &["configs"], &query).await?;
+        let mut found: Vec<Config> = self.0.read(call, &["configs"], &query).await?;
         Ok(found.pop())
     }
 
     /// Applies `keep` to the latest versions of all configs of a type, and collects the results. There may be
-    /// thousands: of dropped ones only the text of the answer is in memory. Safe to repeat.
+    /// thousands: of dropped ones only the text of the answer is in memory.
     #[tracing::instrument(name = "director.configs_of_type", skip_all, fields(config.type = %kind))]
     pub async fn configs_of_type<T, C: Default + Extend<T>>(
         &self,
@@ -99,26 +88,22 @@ impl Director {
         Ok(kept)
     }
 
-    /// The latest versions of the configs with a name, of any type. Safe to repeat.
+    /// The latest versions of the configs with a name, of any type.
     #[tracing::instrument(name = "director.configs_named", skip_all, fields(config.name = %name))]
     pub async fn configs_named(&self, call: &Call, name: &ConfigName) -> Result<Vec<Config>> {
         let query = [("name", name.as_str()), ("latest", "true")];
-        self.read(call, &["configs"], &query).await
+        self.0.read(call, &["configs"], &query).await
     }
 
-    /// One version of a config, the latest or not, as long as the Director keeps it. Safe to repeat.
+    /// One version of a config, the latest or not, as long as the Director keeps it.
     #[tracing::instrument(name = "director.config_version", skip_all, fields(config.id = %id))]
     pub async fn config_version(&self, call: &Call, id: &ConfigId) -> Result<Option<Config>> {
-        let found = self.read(call, &["configs", id.as_str()], &[]).await;
+        let found = self.0.read(call, &["configs", id.as_str()], &[]).await;
         unless_missing(found, code::NO_SUCH_CONFIG)
     }
 
     /// Writes a config. The content it has already makes no new version. Safe to repeat, so it is.
-    #[tracing::instrument(
-        name = "director.put_config",
-        skip_all,
-        fields(config.type = %kind, config.name = %name)
-    )]
+    #[tracing::instrument(name = "director.put_config", skip_all, fields(config.type = %kind, config.name = %name))]
     pub async fn put_config(
         &self,
         call: &Call,
@@ -137,10 +122,10 @@ impl Director {
                 Expected::Latest(id) => Some(id.as_str()),
             },
         };
-        let url = self.address(&["configs"], &[]);
+        let url = self.0.address(&["configs"], &[]);
         let request = Request::new(Method::POST, url, Repeat::WhenTransient).json(&body);
         let failed = |source| PutConfigError::Director { source };
-        match self.send(call, request).await {
+        match self.0.send(call, request).await {
             Ok(answer) => return answer.json().map_err(failed),
             Err(error) if error.status() == Some(StatusCode::PRECONDITION_FAILED) => {}
             Err(error) => return Err(failed(error)),
@@ -158,39 +143,34 @@ impl Director {
         }
     }
 
-    /// Deletes a config with all its versions. Safe to repeat.
-    #[tracing::instrument(
-        name = "director.delete_config",
-        skip_all,
-        fields(config.type = %kind, config.name = %name)
-    )]
+    /// Deletes a config with all its versions, if it is there.
+    #[tracing::instrument(name = "director.delete_config", skip_all, fields(config.type = %kind, config.name = %name))]
     pub async fn delete_config(
         &self,
         call: &Call,
         kind: &ConfigType,
         name: &ConfigName,
-    ) -> Result<Deleted> {
-        let url = self.address(
+    ) -> Result<()> {
+        let url = self.0.address(
             &["configs"],
             &[("type", kind.as_str()), ("name", name.as_str())],
         );
         self.delete_at(call, url).await
     }
 
-    /// Deletes one version of a config; the previous version becomes the latest again. Safe to repeat.
+    /// Deletes one version of a config, if it is there; the previous version becomes the latest again.
     #[tracing::instrument(name = "director.delete_config_version", skip_all, fields(config.id = %id))]
-    pub async fn delete_config_version(&self, call: &Call, id: &ConfigId) -> Result<Deleted> {
-        let url = self.address(&["configs", id.as_str()], &[]);
+    pub async fn delete_config_version(&self, call: &Call, id: &ConfigId) -> Result<()> {
+        let url = self.0.address(&["configs", id.as_str()], &[]);
         self.delete_at(call, url).await
     }
 
-    async fn delete_at(&self, call: &Call, url: Url) -> Result<Deleted> {
+    async fn delete_at(&self, call: &Call, url: Url) -> Result<()> {
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        match self.send(call, request).await {
-            Ok(_) => Ok(Deleted::Yes),
+        match self.0.send(call, request).await {
             // Plain text, the same as for an address that does not exist; of a version a Director's error.
-            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(Deleted::WasAbsent),
-            Err(error) => Err(error),
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(()),
+            deleted => deleted.map(drop),
         }
     }
 }

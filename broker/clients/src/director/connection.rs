@@ -37,7 +37,7 @@ static PROTOCOL: Protocol = Protocol {
 
 /// A BOSH Director. Cheap to clone; clones share connections and token.
 #[derive(Clone)]
-pub struct Director(Arc<Connection>);
+pub struct Director(pub(super) Arc<Connection>);
 
 /// The broker's credentials at the Director.
 #[derive(Clone, Debug)]
@@ -182,26 +182,8 @@ impl Director {
         Ok(Self(Arc::new(connection.with(identity))))
     }
 
-    pub(super) fn connection(&self) -> &Connection {
-        &self.0
-    }
-
-    /// Where the tokens come from, if the Director takes tokens.
     pub fn tokens(&self) -> Option<&TokenSource> {
         self.0.tokens()
-    }
-
-    pub(super) fn address(&self, segments: &[&str], query: &[(&str, &str)]) -> Url {
-        self.0.address(segments, query)
-    }
-
-    pub(super) async fn read<T: DeserializeOwned>(
-        &self,
-        call: &Call,
-        segments: &[&str],
-        query: &[(&str, &str)],
-    ) -> Result<T> {
-        self.0.read(call, segments, query).await
     }
 
     /// Reads a JSON array, one member after the other. Safe to repeat, so it is retried; only members of the last
@@ -213,8 +195,8 @@ impl Director {
         query: &[(&str, &str)],
         take: impl FnMut(T),
     ) -> Result<()> {
-        let request = Request::get(self.address(segments, query));
-        self.send(call, request).await?.each_of_json(take)
+        let request = Request::get(self.0.address(segments, query));
+        self.0.send(call, request).await?.each_of_json(take)
     }
 
     /// Starts a task and returns its id. Retried only until a connection exists.
@@ -233,17 +215,12 @@ impl Director {
         if let Some((content_type, body)) = body {
             request = request.body(content_type, body);
         }
-        Ok(started_task(&self.send(call, request).await?)?)
+        Ok(started_task(&self.0.send(call, request).await?)?)
     }
 
     /// Starts a task that changes nothing, and so may be started more than once.
     pub(super) async fn start_reading(&self, call: &Call, url: Url) -> Result<TaskId> {
-        started_task(&self.send(call, Request::get(url)).await?)
-    }
-
-    /// The answer is a success or a redirect.
-    pub(super) async fn send(&self, call: &Call, request: Request) -> Result<Answered> {
-        self.0.send(call, request).await
+        started_task(&self.0.send(call, Request::get(url)).await?)
     }
 }
 
@@ -286,7 +263,6 @@ fn rejection(answer: &Answer) -> FailureKind {
     }
 }
 
-/// A Director's error.
 #[derive(Deserialize)]
 struct Rejection {
     code: Option<u64>,

@@ -12,7 +12,6 @@ use crate::{
     service_error::{FailureKind, Result, ServiceError},
 };
 
-/// The Director's deployment of a name.
 #[derive(Clone, Debug)]
 pub enum Deployment {
     Absent,
@@ -23,13 +22,6 @@ pub enum Deployment {
     Deployed(SecretString),
     /// A deployment of another team: the name is taken.
     ForeignTeam,
-}
-
-/// A line of the list of deployments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeploymentSummary {
-    pub name: DeploymentName,
-    pub teams: Vec<String>,
 }
 
 /// A value that a deployment refers to, in the version that it uses.
@@ -51,12 +43,12 @@ pub enum Force {
 }
 
 impl Director {
-    /// The deployments that the broker may see, sorted by name. Safe to repeat.
+    /// The deployments that the broker may see, sorted by name.
     ///
     /// It requests only names, which is much cheaper for the Director. A deployment whose name does not fit into a path
     /// is left out.
     #[tracing::instrument(name = "director.deployments", skip_all)]
-    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentSummary>> {
+    pub async fn deployments(&self, call: &Call) -> Result<Vec<DeploymentName>> {
         let names_only = [
             ("exclude_configs", "true"),
             ("exclude_releases", "true"),
@@ -64,23 +56,16 @@ impl Director {
             ("exclude_lock", "true"),
         ];
         let mut deployments = Vec::new();
-        let take = |wire: WireSummary| {
-            let name = DeploymentName::try_from(wire.name).ok();
-            deployments.extend(name.map(|name| DeploymentSummary {
-                name,
-                teams: wire.teams,
-            }));
-        };
+        let take = |listed: Listed| deployments.extend(DeploymentName::try_from(listed.name));
         self.read_each(call, &["deployments"], &names_only, take)
             .await?;
         Ok(deployments)
     }
 
-    /// The deployment of a name. Safe to repeat.
     #[tracing::instrument(name = "director.deployment", skip_all, fields(deployment = %name))]
     pub async fn deployment(&self, call: &Call, name: &DeploymentName) -> Result<Deployment> {
         let segments = ["deployments", name.as_str()];
-        let found = self.read::<WireDeployment>(call, &segments, &[]).await;
+        let found = self.0.read::<WireDeployment>(call, &segments, &[]).await;
         match unless_missing(found, code::NO_SUCH_DEPLOYMENT) {
             Ok(None) => Ok(Deployment::Absent),
             Ok(Some(WireDeployment { manifest: None })) => Ok(Deployment::NeverDeployed),
@@ -97,26 +82,26 @@ impl Director {
     }
 
     /// The variables that a deployment uses. A name may be there more than once, with the versions of several deploys.
-    /// Safe to repeat.
+    ///
     ///
     /// Needs the right to change the deployment.
     #[tracing::instrument(name = "director.variables", skip_all, fields(deployment = %name))]
     pub async fn variables(&self, call: &Call, name: &DeploymentName) -> Result<Vec<Variable>> {
         let segments = ["deployments", name.as_str(), "variables"];
-        self.read(call, &segments, &[]).await
+        self.0.read(call, &segments, &[]).await
     }
 
     /// Deploys a manifest, which names its deployment. The manifest is sent as it is.
     ///
     /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
-    #[tracing::instrument(name = "director.deploy", skip_all, fields(context = %context))]
+    #[tracing::instrument(name = "director.deploy", skip_all, fields(%context))]
     pub async fn deploy(
         &self,
         call: &Call,
         manifest: &str,
         context: &ContextId,
     ) -> Result<TaskId, SubmitError> {
-        let url = self.address(&["deployments"], &[]);
+        let url = self.0.address(&["deployments"], &[]);
         let body = Some(("text/yaml", manifest.as_bytes().to_vec()));
         self.submit(call, Method::POST, url, context, body).await
     }
@@ -125,11 +110,7 @@ impl Director {
     /// Status 404 if the deployment does not exist.
     ///
     /// Not repeated: after [`SubmitError::LostAnswer`] search the tasks of `context`.
-    #[tracing::instrument(
-        name = "director.recreate",
-        skip_all,
-        fields(deployment = %name, context = %context)
-    )]
+    #[tracing::instrument(name = "director.recreate", skip_all, fields(deployment = %name, %context))]
     pub async fn recreate(
         &self,
         call: &Call,
@@ -137,7 +118,9 @@ impl Director {
         context: &ContextId,
     ) -> Result<TaskId, SubmitError> {
         let segments = ["deployments", name.as_str(), "jobs", "*"];
-        let url = self.address(&segments, &[("fix", "true"), ("state", "recreate")]);
+        let url = self
+            .0
+            .address(&segments, &[("fix", "true"), ("state", "recreate")]);
         // Without this type the Director has no such route; without a body it takes the manifest that it has.
         let body = Some(("text/yaml", Vec::new()));
         self.submit(call, Method::PUT, url, context, body).await
@@ -146,11 +129,7 @@ impl Director {
     /// Deletes a deployment. One that is not there is refused with status 404.
     ///
     /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
-    #[tracing::instrument(
-        name = "director.delete",
-        skip_all,
-        fields(deployment = %name, context = %context)
-    )]
+    #[tracing::instrument(name = "director.delete", skip_all, fields(deployment = %name, %context))]
     pub async fn delete(
         &self,
         call: &Call,
@@ -162,16 +141,14 @@ impl Director {
             Force::No => &[],
             Force::Yes => &[("force", "true")],
         };
-        let url = self.address(&["deployments", name.as_str()], query);
+        let url = self.0.address(&["deployments", name.as_str()], query);
         self.submit(call, Method::DELETE, url, context, None).await
     }
 }
 
 #[derive(Deserialize)]
-struct WireSummary {
+struct Listed {
     name: String,
-    #[serde(default)]
-    teams: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -19,7 +19,6 @@ pub struct InstanceSelector {
     pub id: Option<String>,
 }
 
-/// The result of an errand on one instance.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ErrandResult {
     pub group: String,
@@ -46,11 +45,7 @@ impl Director {
     ///
     /// An errand or a selector that matches nothing is not refused here: the task fails.
     /// Not repeated: after [`SubmitError::LostAnswer`] look for tasks of `context`.
-    #[tracing::instrument(
-        name = "director.run_errand",
-        skip_all,
-        fields(deployment = %deployment, errand = %errand, context = %context)
-    )]
+    #[tracing::instrument(name = "director.run_errand", skip_all, fields(%deployment, %errand, %context))]
     pub async fn run_errand(
         &self,
         call: &Call,
@@ -72,11 +67,17 @@ impl Director {
             "instances": instances,
         });
         let body = Some(("application/json", run.to_string().into_bytes()));
-        self.submit(call, Method::POST, self.address(&path, &[]), context, body)
-            .await
+        self.submit(
+            call,
+            Method::POST,
+            self.0.address(&path, &[]),
+            context,
+            body,
+        )
+        .await
     }
 
-    /// The result of an errand's task, by instance. Safe to repeat.
+    /// The result of an errand's task, by instance.
     ///
     /// The task of a failed errand ends as [`Done`](super::TaskState::Done), so the caller must read the result. An
     /// empty result means that there was nothing to run, which is a success.

@@ -9,7 +9,6 @@ use crate::{
     service_error::Result,
 };
 
-/// A part of a task's events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventChunk {
     /// Oldest first.
@@ -24,14 +23,13 @@ pub struct EventChunk {
 pub enum Event {
     /// The task failed or was cancelled; the last line.
     Failure(#[serde(deserialize_with = "failure")] Failure),
-    /// A step began, progressed or ended.
     Step(Step),
 }
 
 /// A step of a task. The steps of one stage run concurrently: stage, tags and index identify a step.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Step {
-    /// The stage of the step, such as `Updating instance`.
+    /// Such as `Updating instance`.
     pub stage: String,
     /// The subject of the stage, such as the instance group.
     #[serde(default)]
@@ -49,7 +47,6 @@ pub struct Step {
     pub status: Option<String>,
 }
 
-/// How far a step is.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
@@ -61,7 +58,6 @@ pub enum StepState {
     Unknown(String),
 }
 
-/// Why a task failed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Failure {
     /// The Director's code; 100 for errors without a code.
@@ -71,7 +67,7 @@ pub struct Failure {
 }
 
 impl Director {
-    /// The events of a task from a byte offset: 0, then [`EventChunk::next`] of the last chunk. Safe to repeat.
+    /// The events of a task from a byte offset: 0, then [`EventChunk::next`] of the last chunk.
     ///
     /// Only complete lines are read, so it can be called while the task runs. Lines that are not events are skipped.
     #[tracing::instrument(name = "director.events", skip_all, fields(bosh.task.id = %task))]
@@ -80,7 +76,7 @@ impl Director {
             .try_into()
             .expect("digits are fit for a header");
         let request = self.output(task, "event").header(RANGE, range);
-        let answer = match self.send(call, request).await {
+        let answer = match self.0.send(call, request).await {
             // Nothing is there from that byte on.
             Err(error) if error.status() == Some(StatusCode::RANGE_NOT_SATISFIABLE) => {
                 return Ok(EventChunk {

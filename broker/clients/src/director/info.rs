@@ -17,7 +17,6 @@ pub struct Info {
     pub version: String,
     /// The user of the caller; `None` if the credentials are unknown.
     pub user: Option<String>,
-    /// How the Director authenticates users.
     pub authentication: Authentication,
     /// Whether BOSH DNS is on.
     pub local_dns: bool,
@@ -25,7 +24,6 @@ pub struct Info {
     pub config_server: bool,
 }
 
-/// How the Director authenticates users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
     Basic,
@@ -34,24 +32,24 @@ pub enum Authentication {
 }
 
 impl Director {
-    /// The Director's public information; `user` is `None`. Safe to repeat.
+    /// The Director's public information; `user` is `None`.
     #[tracing::instrument(name = "director.info", skip_all)]
     pub async fn info(&self, call: &Call) -> Result<Info> {
-        Info::read_by(self.connection(), call).await
+        Info::read_by(&self.0, call).await
     }
 
     /// The Director's information for the broker's credentials. The Director never rejects this request: see
-    /// [`Info::user`]. Safe to repeat.
+    /// [`Info::user`].
     #[tracing::instrument(name = "director.authenticated_info", skip_all)]
     pub async fn authenticated_info(&self, call: &Call) -> Result<Info> {
-        let mut known: WireInfo = self.read(call, &["info"], &[]).await?;
+        let mut known: WireInfo = self.0.read(call, &["info"], &[]).await?;
         // This request never gets a 401, so an expired token is not noticed otherwise.
         if known.user.is_none()
             && let Some(tokens) = self.tokens()
             && let Ok(token) = tokens.token(call).await
         {
             tokens.invalidate(&token);
-            known = self.read(call, &["info"], &[]).await?;
+            known = self.0.read(call, &["info"], &[]).await?;
         }
         Ok(known.into())
     }

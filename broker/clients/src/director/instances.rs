@@ -35,11 +35,9 @@ pub struct InstanceState {
     pub desired: Option<String>,
     /// The agent's report on its jobs, such as `running` or `failing`, or `unresponsive agent`. Absent without a VM.
     pub reported: Option<String>,
-    /// The processes that its agent watches.
     pub processes: Vec<ProcessState>,
 }
 
-/// A process of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ProcessState {
     pub name: String,
@@ -49,22 +47,22 @@ pub struct ProcessState {
 
 impl Director {
     /// The states of the instances of a deployment, sorted by group and index; `None` if the deployment does not exist.
-    /// Safe to repeat.
+    ///
     ///
     /// A task asks the agents. It takes a worker but no lock; it is cancelled if it does not end in time.
-    #[tracing::instrument(name = "director.instance_states", skip_all, fields(deployment = %deployment))]
+    #[tracing::instrument(name = "director.instance_states", skip_all, fields(%deployment))]
     pub async fn instance_states(
         &self,
         call: &Call,
         deployment: &DeploymentName,
     ) -> Result<Option<Vec<InstanceState>>> {
         let segments = ["deployments", deployment.as_str(), "instances"];
-        let listed = self.read::<Vec<Listed>>(call, &segments, &[]).await;
+        let listed = self.0.read::<Vec<Listed>>(call, &segments, &[]).await;
         let Some(listed) = unless_missing(listed, code::NO_SUCH_DEPLOYMENT)? else {
             return Ok(None);
         };
         let task = self
-            .start_reading(call, self.address(&segments, &[("format", "full")]))
+            .start_reading(call, self.0.address(&segments, &[("format", "full")]))
             .await?;
         let reported = self.reported_by_agents(call, task).await?;
         let without_vm: BTreeSet<_> = listed
@@ -95,25 +93,24 @@ impl Director {
         Ok(Some(states))
     }
 
-    /// The addresses of a deployment's VMs, by instance group and in the order of the instances' indexes. Safe to
-    /// repeat.
+    /// The addresses of a deployment's VMs, by instance group and in the order of the instances' indexes.
     ///
     /// They come from the Director's database, so no task is needed and no agent has to answer. If the Director's list
     /// has no addresses, as in 2016, a task reads them. VMs that are about to replace another are left out.
-    #[tracing::instrument(name = "director.vms", skip_all, fields(deployment = %deployment))]
+    #[tracing::instrument(name = "director.vms", skip_all, fields(%deployment))]
     pub async fn vms(
         &self,
         call: &Call,
         deployment: &DeploymentName,
     ) -> Result<BTreeMap<String, Vec<String>>> {
         let segments = ["deployments", deployment.as_str(), "vms"];
-        let listed: Vec<Vm> = self.read(call, &segments, &[]).await?;
+        let listed: Vec<Vm> = self.0.read(call, &segments, &[]).await?;
         let are_reported = |vm: &Vm| matches!(vm.ips, Addresses::Reported(_));
         if listed.iter().all(are_reported) {
             return Ok(by_group(listed));
         }
         let task = self
-            .start_reading(call, self.address(&segments, &[("format", "full")]))
+            .start_reading(call, self.0.address(&segments, &[("format", "full")]))
             .await?;
         self.wait_for(call, task).await?;
         Ok(by_group(self.result_lines(call, task).await?))

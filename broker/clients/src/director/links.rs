@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Deleted, DeploymentName, Director, LinkId, LinkProviderId,
+    DeploymentName, Director, LinkId, LinkProviderId,
     connection::{code, unless_missing},
 };
 use crate::{
@@ -34,7 +34,6 @@ pub enum InstanceHealth {
     All,
 }
 
-/// The criteria for the instances in a link's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressFilter {
     /// Those in one of these availability zones; in any, if it is empty.
@@ -57,15 +56,15 @@ impl InstanceHealth {
 }
 
 impl Director {
-    /// The providers of a deployment, in the Director's order. Safe to repeat.
-    #[tracing::instrument(name = "director.link_providers", skip_all, fields(deployment = %deployment))]
+    /// The providers of a deployment, in the Director's order.
+    #[tracing::instrument(name = "director.link_providers", skip_all, fields(%deployment))]
     pub async fn link_providers(
         &self,
         call: &Call,
         deployment: &DeploymentName,
     ) -> Result<Vec<LinkProvider>> {
         let query = [("deployment", deployment.as_str())];
-        let wire: Vec<WireProvider> = self.read(call, &["link_providers"], &query).await?;
+        let wire: Vec<WireProvider> = self.0.read(call, &["link_providers"], &query).await?;
         Ok(wire.into_iter().map(LinkProvider::from).collect())
     }
 
@@ -82,13 +81,13 @@ impl Director {
             "link_provider_id": provider,
             "link_consumer": { "owner_object": { "name": consumer, "type": "external" } },
         });
-        let url = self.address(&["links"], &[]);
+        let url = self.0.address(&["links"], &[]);
         let request = Request::new(Method::POST, url, Repeat::WhenTransient).json(&body);
-        let link: WireLink = self.send(call, request).await?.json()?;
+        let link: WireLink = self.0.send(call, request).await?.json()?;
         Ok(link.id)
     }
 
-    /// The DNS name behind a link. It resolves on VMs with BOSH DNS only. Safe to repeat.
+    /// The DNS name behind a link. It resolves on VMs with BOSH DNS only.
     #[tracing::instrument(name = "director.link_address", skip_all, fields(link.id = %link))]
     pub async fn link_address(
         &self,
@@ -99,17 +98,16 @@ impl Director {
         let mut query = vec![("link_id", link.as_str())];
         query.extend(filter.azs.iter().map(|az| ("azs[]", az.as_str())));
         query.extend(filter.health.map(|health| ("status", health.as_str())));
-        let found: WireAddress = self.read(call, &["link_address"], &query).await?;
+        let found: WireAddress = self.0.read(call, &["link_address"], &query).await?;
         Ok(found.address)
     }
 
-    /// Deletes a link of an external consumer. Safe to repeat.
+    /// Deletes a link of an external consumer, if it is there.
     #[tracing::instrument(name = "director.delete_link", skip_all, fields(link.id = %link))]
-    pub async fn delete_link(&self, call: &Call, link: &LinkId) -> Result<Deleted> {
-        let url = self.address(&["links", link.as_str()], &[]);
+    pub async fn delete_link(&self, call: &Call, link: &LinkId) -> Result<()> {
+        let url = self.0.address(&["links", link.as_str()], &[]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        let deleted = unless_missing(self.send(call, request).await, code::NO_SUCH_LINK)?;
-        Ok(deleted.map_or(Deleted::WasAbsent, |_| Deleted::Yes))
+        unless_missing(self.0.send(call, request).await, code::NO_SUCH_LINK).map(drop)
     }
 }
 

@@ -31,10 +31,10 @@ mod links;
 mod tasks;
 
 pub use audit::{AuditFilter, AuditRecord};
-pub use configs::{Config, Deleted, Expected, PutConfigError};
+pub use configs::{Config, Expected, PutConfigError};
 pub(crate) use connection::NOT_ALLOWED;
 pub use connection::{Credentials, Director, SubmitError};
-pub use deployments::{Deployment, DeploymentSummary, Force, Variable};
+pub use deployments::{Deployment, Force, Variable};
 pub use errands::{ErrandResult, InstanceSelector};
 pub use events::{Event, EventChunk, Failure, Step, StepState};
 pub use ids::{

@@ -41,7 +41,6 @@ pub struct Task {
     pub context: Option<ContextId>,
 }
 
-/// How far a task is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskState {
@@ -65,17 +64,14 @@ pub enum TaskState {
 /// A filter of tasks; all of them by default.
 #[derive(Clone, Debug, Default)]
 pub struct TaskFilter {
-    /// Those that were started for this deployment's name.
     pub deployment: Option<DeploymentName>,
-    /// Those in one of these states; in any, if it is empty.
+    /// In any, if it is empty.
     pub states: Vec<TaskState>,
-    /// Those of this context id.
     pub context: Option<ContextId>,
     /// At most this many, the latest to change their state.
     pub limit: Option<u32>,
 }
 
-/// The result of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancellation {
     /// It ends at its next checkpoint.
@@ -85,14 +81,13 @@ pub enum Cancellation {
 
 impl Director {
     /// One task; `None` if there is none, or if it is so old that the Director has dropped it.
-    /// Safe to repeat.
     #[tracing::instrument(name = "director.task", skip_all, fields(bosh.task.id = %id))]
     pub async fn task(&self, call: &Call, id: TaskId) -> Result<Option<Task>> {
-        let found = self.read(call, &["tasks", &id.to_string()], &[]).await;
+        let found = self.0.read(call, &["tasks", &id.to_string()], &[]).await;
         unless_missing(found, code::NO_SUCH_TASK)
     }
 
-    /// The tasks that a filter lets through, of every kind, by rising id. Safe to repeat.
+    /// The tasks that a filter lets through, of every kind, by rising id.
     #[tracing::instrument(name = "director.tasks", skip_all)]
     pub async fn tasks(&self, call: &Call, filter: &TaskFilter) -> Result<Vec<Task>> {
         let states: Vec<_> = filter.states.iter().map(TaskState::as_str).collect();
@@ -112,19 +107,18 @@ impl Director {
         if let Some(limit) = &limit {
             query.push(("limit", limit));
         }
-        let mut tasks: Vec<Task> = self.read(call, &["tasks"], &query).await?;
+        let mut tasks: Vec<Task> = self.0.read(call, &["tasks"], &query).await?;
         // The Director sorts by the last change of state, which says nothing of the order of starts.
         tasks.sort_by_key(|task| task.id);
         Ok(tasks)
     }
 
-    /// Cancels a task. Safe to repeat.
     #[tracing::instrument(name = "director.cancel", skip_all, fields(bosh.task.id = %id))]
     pub async fn cancel(&self, call: &Call, id: TaskId) -> Result<Cancellation> {
         // The plural path does not know DELETE.
-        let url = self.address(&["task", &id.to_string()], &[]);
+        let url = self.0.address(&["task", &id.to_string()], &[]);
         let request = Request::new(Method::DELETE, url, Repeat::WhenTransient);
-        match self.send(call, request).await {
+        match self.0.send(call, request).await {
             Ok(_) => Ok(Cancellation::Requested),
             Err(error)
                 if error.status() == Some(StatusCode::BAD_REQUEST) && error.code().is_none() =>
@@ -136,7 +130,7 @@ impl Director {
     }
 
     pub(super) async fn result(&self, call: &Call, task: TaskId) -> Result<Answered> {
-        self.send(call, self.output(task, "result")).await
+        self.0.send(call, self.output(task, "result")).await
     }
 
     /// The result of a task that has a JSON text in each of its lines.
@@ -153,7 +147,10 @@ impl Director {
     }
 
     pub(super) fn output(&self, task: TaskId, kind: &str) -> Request {
-        Request::get(self.address(&["tasks", &task.to_string(), "output"], &[("type", kind)]))
+        Request::get(
+            self.0
+                .address(&["tasks", &task.to_string(), "output"], &[("type", kind)]),
+        )
     }
 }
 
@@ -171,7 +168,6 @@ impl TaskState {
         vec![Self::Queued, Self::Processing, Self::Cancelling]
     }
 
-    /// The state as sent.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Queued => "queued",

@@ -29,7 +29,7 @@ pub fn server(text: &str) -> Result<Url, ClientError> {
     Ok(url)
 }
 
-/// Parses the address of a TLS server, whatever scheme is configured.
+/// Whatever scheme is configured.
 pub(crate) fn tls_server(text: &str, default_port: u16) -> Result<Url, ClientError> {
     let text = text.trim();
     let authority = text.split_once("://").map_or(text, |(_scheme, rest)| rest);

@@ -12,7 +12,6 @@ use serde::{
     de::{DeserializeOwned, SeqAccess, Visitor},
 };
 
-/// How much of an error's text is kept.
 const KEPT_OF_AN_ERROR: usize = 2 * 1024;
 
 /// An answer of any status, read to its end.
@@ -28,7 +27,6 @@ pub struct Answer {
 /// The error has the position, not the content: the text may hold a manifest or a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableAnswer {
-    /// It is not JSON, or it stops in the middle.
     #[error("the body is not JSON at line {line}, column {column}")]
     NotJson {
         /// From 1.
@@ -36,7 +34,6 @@ pub enum UnreadableAnswer {
         /// From 0.
         column: usize,
     },
-    /// It is JSON of another shape.
     #[error("the body's JSON has another shape than expected at line {line}, column {column}")]
     Shape {
         /// From 1.
@@ -44,12 +41,8 @@ pub enum UnreadableAnswer {
         /// From 0.
         column: usize,
     },
-    /// Something that must be there is not.
     #[error("the answer has no {missing}")]
-    Missing {
-        /// The missing part.
-        missing: &'static str,
-    },
+    Missing { missing: &'static str },
 }
 
 impl From<serde_json::Error> for UnreadableAnswer {
@@ -64,22 +57,18 @@ impl From<serde_json::Error> for UnreadableAnswer {
 }
 
 impl Answer {
-    /// Its status.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// A header that is text.
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The body.
     pub fn bytes(&self) -> &[u8] {
         &self.body
     }
 
-    /// The body as JSON of a shape.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, UnreadableAnswer> {
         Ok(serde_json::from_slice(&self.body)?)
     }

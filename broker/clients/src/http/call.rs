@@ -13,12 +13,12 @@ impl Deadline {
     /// Longer than any work here takes, short enough for every clock's arithmetic.
     const FURTHEST: Duration = Duration::from_hours(365 * 24);
 
-    /// The deadline that is `duration` away from now (a year at most).
+    /// A year from now at most.
     pub fn after(duration: Duration) -> Self {
         Self(Instant::now() + duration.min(Self::FURTHEST))
     }
 
-    /// The remaining time; zero after the deadline.
+    /// Zero after the deadline.
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
@@ -41,7 +41,6 @@ impl Deadline {
 /// The context of a call: its deadline and its request id.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// When the work that the call is part of must be over.
     pub deadline: Deadline,
     /// Sent as a header, so that the logs of platform and broker can be correlated. An invalid header value is not
     /// sent.
@@ -49,7 +48,6 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call without a request id.
     pub fn until(deadline: Deadline) -> Self {
         Self {
             deadline,
@@ -57,7 +55,6 @@ impl Call {
         }
     }
 
-    /// A call without a request id that may take `duration`.
     pub fn within(duration: Duration) -> Self {
         Self::until(Deadline::after(duration))
     }
@@ -71,7 +68,6 @@ impl Call {
     }
 }
 
-/// The limits of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time to establish a connection, TLS included.

@@ -88,7 +88,6 @@ pub(super) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rust
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// A client cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("the address cannot be read")]
@@ -108,7 +107,6 @@ pub enum ClientError {
     },
 }
 
-/// Why a TLS handshake failed.
 #[derive(Clone, Debug)]
 pub struct HandshakeError(pub(super) Arc<rustls::Error>);
 
@@ -194,7 +192,6 @@ fn bare(name: &str) -> &str {
     inner.trim_end_matches(')').trim_matches('"')
 }
 
-/// The day in UTC.
 fn day(time: UnixTime) -> String {
     let seconds = i64::try_from(time.as_secs()).ok();
     let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
@@ -204,7 +201,6 @@ fn day(time: UnixTime) -> String {
     )
 }
 
-/// How a connection broke.
 #[derive(Clone, Debug)]
 pub struct Break(pub(super) Arc<reqwest::Error>);
 

@@ -18,7 +18,6 @@ pub enum Service {
     BrokerManagementApi,
 }
 
-/// One attempt at a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     pub service: Service,
@@ -28,7 +27,6 @@ pub struct Attempt {
     pub is_repeated: bool,
 }
 
-/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     Answered(StatusCode),
@@ -45,27 +43,21 @@ pub struct Departure<'a> {
     pub url: &'a Url,
 }
 
-/// An event of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenEvent {
     /// There is no valid token: one is requested.
     Wanted,
-    /// There is a new one.
     Obtained {
-        /// As UAA says.
         life: Duration,
     },
 }
 
 /// Observes every attempt, on the task that makes it: it must not take long.
 pub trait Observer: Send + Sync {
-    /// A request is about to be sent.
     fn depart(&self, _departure: &Departure<'_>) {}
 
-    /// Called at the end of an attempt.
     fn observe(&self, _attempt: &Attempt) {}
 
-    /// A token is wanted, or there.
     fn token(&self, _event: TokenEvent) {}
 }
 

@@ -13,7 +13,6 @@ use url::Url;
 
 use super::Call;
 
-/// Name or password cannot be put into a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the name or the password cannot be sent in a header")]
 pub struct UnsendableCredentials;
@@ -54,7 +53,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without headers and body.
     pub fn new(method: Method, url: Url, repeat: Repeat) -> Self {
         Self {
             method,
@@ -70,14 +68,12 @@ impl Request {
         Self::new(Method::GET, url, Repeat::WhenTransient)
     }
 
-    /// With a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// With a body.
     #[must_use]
     pub fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
@@ -90,7 +86,6 @@ impl Request {
         )
     }
 
-    /// With a body of JSON.
     #[must_use]
     pub fn json(self, body: &impl serde::Serialize) -> Self {
         let body = serde_json::to_vec(body).expect("bodies are made of texts, lists and raw JSON");
@@ -107,17 +102,14 @@ impl Request {
         }
     }
 
-    /// Its method.
     pub fn method(&self) -> &Method {
         &self.method
     }
 
-    /// Where it goes.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The path, without server and query.
     pub fn path(&self) -> &str {
         self.url.path()
     }

@@ -25,7 +25,6 @@ pub struct Trust {
     verifier: Arc<Verifier>,
 }
 
-/// No trust can be established.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error("the system's certificate store has no usable certificate")]
@@ -108,7 +107,6 @@ impl Trust {
         Self::new(Policy::Anyone)
     }
 
-    /// The TLS configuration for this trust.
     pub fn client_config(&self) -> ClientConfig {
         (*self.config).clone()
     }

@@ -7,21 +7,16 @@ use url::form_urlencoded;
 
 use crate::http::{UnsendableCredentials, basic_authorization};
 
-/// A grant for a token.
 #[derive(Clone, Debug)]
 pub enum Grant {
     /// To a client of UAA, on its own behalf.
     ClientCredentials {
-        /// The client's id.
         client_id: String,
-        /// The client's secret.
         client_secret: SecretString,
     },
     /// To a user, through the client `cf`, which has an empty secret.
     Password {
-        /// The user's name.
         username: String,
-        /// The user's password.
         password: SecretString,
     },
 }

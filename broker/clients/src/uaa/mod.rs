@@ -2,14 +2,12 @@
 //!
 //! Contract: `spec/contracts/platform-apis.md`, sections 1.1, 1.2 and 1.5.
 
-mod claims;
 mod clients;
 mod grant;
 mod token_source;
 
-pub use claims::Claims;
 pub use clients::{
     ClientAdministration, ClientId, ClientRegistration, ClientRights, NewClient, SecretChange,
 };
 pub use grant::Grant;
-pub use token_source::{Token, TokenSource};
+pub use token_source::{Claims, Token, TokenSource};

@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use tokio::{
     sync::Mutex,
@@ -65,7 +66,6 @@ struct Current {
     renew_at: Instant,
 }
 
-/// An access token.
 #[derive(Clone)]
 pub struct Token {
     value: SecretString,
@@ -73,6 +73,20 @@ pub struct Token {
     scopes: Arc<[String]>,
     /// Counts the tokens of a source, from 1.
     number: u64,
+}
+
+/// The claims of a token (`spec/contracts/platform-apis.md`, section 1.4), unverified: its audience verifies them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Claims {
+    /// The issuer, such as `https://uaa.example.com/oauth/token`.
+    #[serde(rename = "iss")]
+    pub issuer: String,
+    /// When, in seconds since 1970 by the issuer's clock.
+    #[serde(rename = "iat")]
+    pub issued_at: i64,
+    /// When it ends, by the same clock.
+    #[serde(rename = "exp")]
+    pub expires_at: i64,
 }
 
 impl TokenSource {
@@ -102,7 +116,7 @@ impl TokenSource {
         }))
     }
 
-    /// The token that is in use, or a new one. Safe to repeat.
+    /// The token that is in use, or a new one.
     #[tracing::instrument(name = "uaa.token", skip_all, fields(host = self.0.connection.server().host_str()))]
     pub async fn token(&self, call: &Call) -> Result<Token> {
         let mut current = timeout_at(call.deadline.instant(), self.0.current.lock())
@@ -123,7 +137,6 @@ impl TokenSource {
         Ok(token)
     }
 
-    /// The address of the UAA.
     pub fn server(&self) -> Url {
         self.0.connection.server().clone()
     }
@@ -195,8 +208,11 @@ impl Token {
         &self.scopes
     }
 
-    pub(super) fn value(&self) -> &SecretString {
-        &self.value
+    /// The claims of the token; `None` for an opaque one.
+    pub fn claims(&self) -> Option<Claims> {
+        let payload = self.value.expose_secret().split('.').nth(1)?;
+        let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
+        serde_json::from_slice(&payload).ok()
     }
 
     pub(crate) fn header(&self) -> HeaderValue {

@@ -9,9 +9,8 @@ use odb_clients::{
 use serde_json::{Value, json};
 
 use crate::{
-    cloud_controller::{cloud_controller, lines, page},
-    cloud_controller_v2::{lines as v2_lines, old_foundation, page as v2_page, resource},
-    foundation::{Reply, call, everything, uaa},
+    cf::{Cf, V2, V3, resource, v2, v3},
+    foundation::{Reply, call, everything},
 };
 
 /// Characters that break JSON which is concatenated.
@@ -46,14 +45,6 @@ fn v2_broker(guid: &str, name: &str) -> String {
     )
 }
 
-fn v3_rejection(code: u64, detail: &str) -> String {
-    format!(r#"{{"errors":[{{"code":{code},"title":"CF-Title","detail":"{detail}"}}]}}"#)
-}
-
-fn v2_rejection(code: u64, title: &str) -> String {
-    format!(r#"{{"description":"no","error_code":"{title}","code":{code}}}"#)
-}
-
 fn job_1() -> Accepted {
     Accepted::Job("job-1".parse().unwrap())
 }
@@ -74,56 +65,53 @@ fn found(guid: &str, name: &str) -> CfBroker {
 
 #[tokio::test]
 async fn a_broker_is_found_by_its_whole_name_however_it_is_written() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |_| {
+    let cf = v3(|_| {
         let brokers = [
             v3_broker("b-1", "Redis, & co"),
             v3_broker("b-2", "redis, & co"),
         ];
-        page(None, 2, &brokers.join(","))
+        V3.page(None, 2, &brokers.join(","))
     })
     .await;
 
-    let broker = client.broker_named(&call(), "redis, & co").await.unwrap();
+    let broker = cf.broker_named(&call(), "redis, & co").await.unwrap();
 
     assert_eq!(broker, Some(found("b-2", "redis, & co")));
     // A comma within a name is encoded twice.
     assert_eq!(
-        lines(&server),
+        cf.lines(),
         ["GET /v3/service_brokers?names=redis%252C%2520%2526%2520co&per_page=5000"]
     );
 }
 
 #[tokio::test]
 async fn a_broker_of_an_old_foundation_is_found_by_its_whole_name_on_any_page() {
-    let uaa = uaa(1199).await;
-    let (server, client) = old_foundation(&uaa, |request| match request.target.as_str() {
-        "/v2/service_brokers?results-per-page=100" => v2_page(
+    let cf = v2(|request| match request.target.as_str() {
+        "/v2/service_brokers?results-per-page=100" => V2.page(
             Some("/v2/service_brokers?page=2&results-per-page=100"),
             2,
             &v2_broker("b-1", "redis;one"),
         ),
-        _ => v2_page(None, 2, &v2_broker("b-2", "redis")),
+        _ => V2.page(None, 2, &v2_broker("b-2", "redis")),
     })
     .await;
 
-    let broker = client.broker_named(&call(), "redis").await.unwrap();
+    let broker = cf.broker_named(&call(), "redis").await.unwrap();
 
     assert_eq!(broker, Some(found("b-2", "redis")));
-    assert_eq!(v2_lines(&server).len(), 2);
-    assert_eq!(client.broker_named(&call(), "red").await.unwrap(), None);
+    assert_eq!(cf.lines().len(), 2);
+    assert_eq!(cf.broker_named(&call(), "red").await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn a_broker_is_created_with_whatever_is_in_its_name_and_password() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |_| job_accepted()).await;
+    let cf = v3(|_| job_accepted()).await;
 
-    let accepted = client.create_broker(&call(), &registration()).await;
+    let accepted = cf.create_broker(&call(), &registration()).await;
 
     assert_eq!(accepted.unwrap(), job_1());
-    assert_eq!(lines(&server), ["POST /v3/service_brokers"]);
-    let request = server.seen().pop().unwrap();
+    assert_eq!(cf.lines(), ["POST /v3/service_brokers"]);
+    let request = cf.server.seen().pop().unwrap();
     assert_eq!(request.header("content-type"), "application/json");
     let body: Value = serde_json::from_str(&request.body).unwrap();
     assert_eq!(
@@ -141,8 +129,7 @@ async fn a_broker_is_created_with_whatever_is_in_its_name_and_password() {
 
 #[tokio::test]
 async fn an_old_foundation_creates_and_changes_a_broker_while_the_request_waits() {
-    let uaa = uaa(1199).await;
-    let (server, client) = old_foundation(&uaa, |request| {
+    let cf = v2(|request| {
         let broker = v2_broker("b-1", "redis");
         match request.method.as_str() {
             "POST" => Reply::status(201, broker),
@@ -152,18 +139,18 @@ async fn an_old_foundation_creates_and_changes_a_broker_while_the_request_waits(
     .await;
 
     let (call, registration) = (call(), registration());
-    let created = client.create_broker(&call, &registration).await.unwrap();
+    let created = cf.create_broker(&call, &registration).await.unwrap();
     let guid = "b-1".parse().unwrap();
-    let updated = client.update_broker(&call, &guid, &registration).await;
+    let updated = cf.update_broker(&call, &guid, &registration).await;
 
     assert_eq!(created, done());
     let warnings = vec!["one, two".to_owned(), "three four".to_owned()];
     assert_eq!(updated.unwrap(), Accepted::Done { warnings });
     assert_eq!(
-        v2_lines(&server),
+        cf.lines(),
         ["POST /v2/service_brokers", "PUT /v2/service_brokers/b-1"]
     );
-    for request in server.seen().iter().filter(|seen| seen.method != "GET") {
+    for request in cf.server.seen().iter().filter(|seen| seen.method != "GET") {
         assert_eq!(request.header("content-type"), "application/json");
         let body: Value = serde_json::from_str(&request.body).unwrap();
         assert_eq!(
@@ -180,14 +167,13 @@ async fn an_old_foundation_creates_and_changes_a_broker_while_the_request_waits(
 
 #[tokio::test]
 async fn what_creates_is_not_sent_again_and_the_error_says_that_it_may_have_arrived() {
-    let uaa = uaa(1199).await;
     for reply in [
         || Reply::HangUp,
         || Reply::status(502, "<html>bad gateway</html>"),
     ] {
-        let (server, client) = cloud_controller(&uaa, move |_| reply()).await;
+        let cf = v3(move |_| reply()).await;
 
-        let created = client.create_broker(&call(), &registration()).await;
+        let created = cf.create_broker(&call(), &registration()).await;
         let error = created.unwrap_err();
 
         assert!(error.may_have_taken_effect(), "{error:?}");
@@ -195,19 +181,15 @@ async fn what_creates_is_not_sent_again_and_the_error_says_that_it_may_have_arri
         let text = error.to_string();
         assert!(text.contains("`POST /v3/service_brokers`"), "{text}");
         assert!(!everything(&error).contains(PASSWORD), "{error:?}");
-        assert_eq!(lines(&server).len(), 1);
+        assert_eq!(cf.lines().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_rejection_has_not_taken_effect() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| {
-        Reply::status(422, v3_rejection(10008, "Name must be unique"))
-    })
-    .await;
+    let cf = v3(|_| V3.error(422, 10008, "CF-Title", "Name must be unique")).await;
 
-    let created = client.create_broker(&call(), &registration()).await;
+    let created = cf.create_broker(&call(), &registration()).await;
     let error = created.unwrap_err();
 
     assert!(!error.may_have_taken_effect() && !error.is_busy() && !error.is_transient());
@@ -216,72 +198,64 @@ async fn a_rejection_has_not_taken_effect() {
 
 #[tokio::test]
 async fn a_broker_that_is_being_changed_is_busy() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| {
+    let cf = v3(|_| {
         let detail = "Cannot update a broker when other operation is already in progress";
-        Reply::status(422, v3_rejection(10008, detail))
+        V3.error(422, 10008, "CF-Title", detail)
     })
     .await;
 
     let guid = "b-1".parse().unwrap();
-    let updated = client.update_broker(&call(), &guid, &registration()).await;
+    let updated = cf.update_broker(&call(), &guid, &registration()).await;
 
     assert!(updated.unwrap_err().is_busy());
 }
 
 #[tokio::test]
 async fn a_catalog_that_is_wrong_does_not_pass_for_failures_on_the_way() {
-    let uaa = uaa(1199).await;
     for (status, code, title, is_transient) in [
         (502, 270_012, "CF-ServiceBrokerCatalogInvalid", false),
         (502, 10001, "CF-ServiceBrokerApiAuthenticationFailed", false),
         (502, 10001, "CF-ServiceBrokerApiUnreachable", true),
         (504, 10001, "CF-HttpClientTimeout", true),
     ] {
-        let (server, client) = old_foundation(&uaa, move |_| {
-            Reply::status(status, v2_rejection(code, title))
-        })
-        .await;
+        let cf = v2(move |_| V2.error(status, code, title, "no")).await;
 
-        let created = client.create_broker(&call(), &registration()).await;
+        let created = cf.create_broker(&call(), &registration()).await;
         let error = created.unwrap_err();
 
         assert_eq!(error.is_transient(), is_transient, "{error}");
-        assert_eq!(v2_lines(&server).len(), 1, "each has the catalog read");
+        assert_eq!(cf.lines().len(), 1, "each has the catalog read");
     }
 }
 
 #[tokio::test]
 async fn a_deletion_is_repeated_and_one_that_finds_nothing_has_succeeded() {
-    let uaa = uaa(1199).await;
     let guid = "b-1".parse().unwrap();
-    let (server, client) = cloud_controller(&uaa, |_| job_accepted()).await;
-    let accepted = client.delete_broker(&call(), &guid).await;
+    let cf = v3(|_| job_accepted()).await;
+    let accepted = cf.delete_broker(&call(), &guid).await;
     assert_eq!(accepted.unwrap(), job_1());
-    assert_eq!(lines(&server), ["DELETE /v3/service_brokers/b-1"]);
+    assert_eq!(cf.lines(), ["DELETE /v3/service_brokers/b-1"]);
 
-    let (server, client) = cloud_controller(&uaa, {
+    let cf = v3({
         let first = AtomicBool::new(true);
         move |_| {
             if first.swap(false, Ordering::Relaxed) {
                 return Reply::HangUp;
             }
-            Reply::status(404, v3_rejection(10010, "Service broker not found"))
+            V3.error(404, 10010, "CF-Title", "Service broker not found")
         }
     })
     .await;
-    assert_eq!(client.delete_broker(&call(), &guid).await.unwrap(), done());
-    assert_eq!(lines(&server).len(), 2);
+    assert_eq!(cf.delete_broker(&call(), &guid).await.unwrap(), done());
+    assert_eq!(cf.lines().len(), 2);
 }
 
 #[tokio::test]
 async fn a_cloud_controller_without_that_api_has_deleted_nothing() {
-    let uaa = uaa(1199).await;
-    let (_server, client) =
-        old_foundation(&uaa, |_| Reply::status(404, "V2 endpoints disabled")).await;
+    let cf = v2(|_| Reply::status(404, "V2 endpoints disabled")).await;
 
     let guid = "b-1".parse().unwrap();
-    let error = client.delete_broker(&call(), &guid).await.unwrap_err();
+    let error = cf.delete_broker(&call(), &guid).await.unwrap_err();
 
     let is_rejection = matches!(error.kind, FailureKind::Refused { .. });
     assert!(is_rejection && !error.is_not_found(), "{error:?}");
@@ -289,28 +263,24 @@ async fn a_cloud_controller_without_that_api_has_deleted_nothing() {
 
 #[tokio::test]
 async fn a_broker_with_instances_is_distinguished_in_both_versions() {
-    let uaa = uaa(1199).await;
-    let guid = "b-1".parse().unwrap();
-    let (_server, client) = cloud_controller(&uaa, |_| {
-        Reply::status(422, v3_rejection(270_010, "Can not remove brokers"))
-    })
-    .await;
-    let error = client.delete_broker(&call(), &guid).await.unwrap_err();
-    assert!(error.is_broker_in_use(), "{error:?}");
+    for (version, status) in [(V3, 422), (V2, 400)] {
+        let title = "CF-ServiceBrokerNotRemovable";
+        let cf = Cf::of(version, move |_| {
+            version.error(status, 270_010, title, "no")
+        })
+        .await;
 
-    let (_server, client) = old_foundation(&uaa, |_| {
-        Reply::status(400, v2_rejection(270_010, "CF-ServiceBrokerNotRemovable"))
-    })
-    .await;
-    let error = client.delete_broker(&call(), &guid).await.unwrap_err();
-    assert!(error.is_broker_in_use(), "{error:?}");
+        let deleted = cf.delete_broker(&call(), &"b-1".parse().unwrap()).await;
+
+        let error = deleted.unwrap_err();
+        assert!(error.is_broker_in_use(), "{error:?}");
+    }
 }
 
 #[tokio::test]
 async fn an_answer_that_names_no_job_is_not_taken_for_one() {
-    let uaa = uaa(1199).await;
     for location in [None, Some("https://api.example/v3/service_brokers/b-1")] {
-        let (_server, client) = cloud_controller(&uaa, move |_| {
+        let cf = v3(move |_| {
             let reply = Reply::status(202, "");
             match location {
                 Some(location) => reply.with("Location", location),
@@ -319,7 +289,7 @@ async fn an_answer_that_names_no_job_is_not_taken_for_one() {
         })
         .await;
 
-        let created = client.create_broker(&call(), &registration()).await;
+        let created = cf.create_broker(&call(), &registration()).await;
         let error = created.unwrap_err();
 
         assert!(

@@ -8,13 +8,9 @@ use odb_clients::{
 };
 
 use crate::{
-    cloud_controller::{cloud_controller, lines, page},
-    cloud_controller_v2::{lines as lines_v2, old_foundation, page as page_v2, resource},
-    foundation::{Reply, call, uaa},
+    cf::{V2, V3, resource, v2, v3},
+    foundation::{Reply, call},
 };
-
-const GONE_V3: &str = r#"{"errors":[{"code":10010,"title":"CF-ResourceNotFound","detail":"Service instance not found"}]}"#;
-const GONE_V2: &str = r#"{"description":"The service instance could not be found: i-1","error_code":"CF-ServiceInstanceNotFound","code":60004}"#;
 
 fn instance() -> InstanceGuid {
     "i-1".parse().unwrap()
@@ -39,15 +35,14 @@ fn kinds(bindings: &[CfBinding]) -> Vec<(&str, &CfBindingKind)> {
 
 #[tokio::test]
 async fn the_state_of_an_instance_is_reported_in_the_brokers_words() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |_| {
+    let cf = v3(|_| {
         Reply::ok(
             r#"{"guid":"i-1","name":"db","type":"managed","last_operation":{"type":"delete","state":"failed","description":"no way","updated_at":"2026-01-01T00:00:00Z"}}"#,
         )
     })
     .await;
 
-    let status = client
+    let status = cf
         .last_operation(&call(), &instance())
         .await
         .unwrap()
@@ -62,31 +57,26 @@ async fn the_state_of_an_instance_is_reported_in_the_brokers_words() {
         (last.kind, last.state),
         (CfOperationKind::Delete, CfOperationState::Failed)
     );
-    assert_eq!(lines(&server), ["GET /v3/service_instances/i-1"]);
+    assert_eq!(cf.lines(), ["GET /v3/service_instances/i-1"]);
 }
 
 #[tokio::test]
 async fn an_instance_of_which_nothing_is_known_is_there_all_the_same() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| {
-        Reply::ok(r#"{"guid":"i-1","name":"db","last_operation":{}}"#)
-    })
-    .await;
+    let cf = v3(|_| Reply::ok(r#"{"guid":"i-1","name":"db","last_operation":{}}"#)).await;
 
-    let status = client
-        .last_operation(&call(), &instance())
-        .await
-        .unwrap()
-        .unwrap();
+    let status = cf.last_operation(&call(), &instance()).await.unwrap();
 
-    assert_eq!(status.last_operation, None);
+    assert_eq!(status.unwrap().last_operation, None);
 }
 
 #[tokio::test]
 async fn an_instance_is_gone_only_when_the_cloud_controller_reports_it() {
-    let uaa = uaa(1199).await;
     for (status, body, is_gone) in [
-        (404, GONE_V3, true),
+        (
+            404,
+            r#"{"errors":[{"code":10010,"title":"CF-ResourceNotFound","detail":"Service instance not found"}]}"#,
+            true,
+        ),
         (
             404,
             r#"{"errors":[{"code":10000,"title":"CF-NotFound","detail":"Unknown request"}]}"#,
@@ -99,10 +89,10 @@ async fn an_instance_is_gone_only_when_the_cloud_controller_reports_it() {
             false,
         ),
     ] {
-        let (_server, client) = cloud_controller(&uaa, move |_| Reply::status(status, body)).await;
-        let last = client.last_operation(&call(), &instance()).await;
-        let begun = client.delete_instance(&call(), &instance()).await;
-        let bindings = client.bindings(&call(), &instance()).await;
+        let cf = v3(move |_| Reply::status(status, body)).await;
+        let last = cf.last_operation(&call(), &instance()).await;
+        let begun = cf.delete_instance(&call(), &instance()).await;
+        let bindings = cf.bindings(&call(), &instance()).await;
         if is_gone {
             assert_eq!(last.unwrap(), None);
             assert_eq!(begun.unwrap(), Deletion::Done);
@@ -120,9 +110,8 @@ async fn an_instance_is_gone_only_when_the_cloud_controller_reports_it() {
 
 #[tokio::test]
 async fn bindings_of_applications_come_before_keys_and_routes() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |request| match request.path() {
-        "/v3/service_credential_bindings" => page(
+    let cf = v3(|request| match request.path() {
+        "/v3/service_credential_bindings" => V3.page(
             None,
             2,
             &[
@@ -131,7 +120,7 @@ async fn bindings_of_applications_come_before_keys_and_routes() {
             ]
             .join(","),
         ),
-        _ => page(
+        _ => V3.page(
             None,
             1,
             &binding(
@@ -143,7 +132,7 @@ async fn bindings_of_applications_come_before_keys_and_routes() {
     })
     .await;
 
-    let bindings = client.bindings(&call(), &instance()).await.unwrap();
+    let bindings = cf.bindings(&call(), &instance()).await.unwrap();
 
     let app = CfBindingKind::App("a-1".parse().unwrap());
     assert_eq!(
@@ -157,7 +146,7 @@ async fn bindings_of_applications_come_before_keys_and_routes() {
     let last = bindings[0].last_operation.as_ref().unwrap();
     assert_eq!(last.state, CfOperationState::InProgress);
     assert_eq!(
-        lines(&server),
+        cf.lines(),
         [
             "GET /v3/service_credential_bindings?service_instance_guids=i-1&per_page=5000",
             "GET /v3/service_route_bindings?service_instance_guids=i-1&per_page=5000",
@@ -167,8 +156,7 @@ async fn bindings_of_applications_come_before_keys_and_routes() {
 
 #[tokio::test]
 async fn deletions_in_version_3_are_jobs_and_sent_once() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |_| job()).await;
+    let cf = v3(|_| job()).await;
     let bindings = [CfBindingKind::Key, CfBindingKind::Route].map(|kind| CfBinding {
         guid: "b-1".parse().unwrap(),
         kind,
@@ -177,15 +165,15 @@ async fn deletions_in_version_3_are_jobs_and_sent_once() {
 
     let begun = Deletion::Job("job-1".parse().unwrap());
     for binding in &bindings {
-        let deleted = client.delete_binding(&call(), &instance(), binding).await;
+        let deleted = cf.delete_binding(&call(), &instance(), binding).await;
         assert_eq!(deleted.unwrap(), begun);
     }
     assert_eq!(
-        client.delete_instance(&call(), &instance()).await.unwrap(),
+        cf.delete_instance(&call(), &instance()).await.unwrap(),
         begun
     );
     assert_eq!(
-        lines(&server),
+        cf.lines(),
         [
             "DELETE /v3/service_credential_bindings/b-1",
             "DELETE /v3/service_route_bindings/b-1",
@@ -193,61 +181,46 @@ async fn deletions_in_version_3_are_jobs_and_sent_once() {
         ]
     );
 
-    let (server, client) = cloud_controller(&uaa, |_| Reply::status(502, "<html>")).await;
-    let error = client
-        .delete_instance(&call(), &instance())
-        .await
-        .unwrap_err();
+    let cf = v3(|_| Reply::status(502, "<html>")).await;
+    let error = cf.delete_instance(&call(), &instance()).await.unwrap_err();
     assert_eq!(error.status(), Some(StatusCode::BAD_GATEWAY));
     assert!(error.may_have_taken_effect(), "the router does not know");
-    assert_eq!(lines(&server), ["DELETE /v3/service_instances/i-1"]);
+    assert_eq!(cf.lines(), ["DELETE /v3/service_instances/i-1"]);
 }
 
 #[tokio::test]
 async fn shares_are_listed_and_removed_one_by_one() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |request| match request.method.as_str() {
+    let cf = v3(|request| match request.method.as_str() {
         "GET" => Reply::ok(r#"{"data":[{"guid":"s-1"},{"guid":"s-2"}],"links":{}}"#),
         _ => Reply::status(204, ""),
     })
     .await;
 
-    let spaces = client.shared_spaces(&call(), &instance()).await.unwrap();
-    client
-        .unshare(&call(), &instance(), &spaces[1])
-        .await
-        .unwrap();
+    let spaces = cf.shared_spaces(&call(), &instance()).await.unwrap();
+    cf.unshare(&call(), &instance(), &spaces[1]).await.unwrap();
 
     let all = "/v3/service_instances/i-1/relationships/shared_spaces";
     assert_eq!(
-        server.lines(),
+        cf.server.lines(),
         [format!("GET {all}"), format!("DELETE {all}/s-2")]
     );
 }
 
 #[tokio::test]
 async fn a_purge_calls_no_broker_and_accepts_an_instance_that_is_gone() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |_| Reply::status(404, GONE_V3)).await;
-    client.purge_instance(&call(), &instance()).await.unwrap();
-    assert_eq!(
-        lines(&server),
-        ["DELETE /v3/service_instances/i-1?purge=true"]
-    );
+    let cf = v3(|_| V3.gone()).await;
+    cf.purge_instance(&call(), &instance()).await.unwrap();
+    assert_eq!(cf.lines(), ["DELETE /v3/service_instances/i-1?purge=true"]);
 
-    let (server, client) = old_foundation(&uaa, |_| Reply::status(204, "")).await;
-    client.purge_instance(&call(), &instance()).await.unwrap();
-    assert_eq!(
-        lines_v2(&server),
-        ["DELETE /v2/service_instances/i-1?purge=true"]
-    );
+    let cf = v2(|_| Reply::status(204, "")).await;
+    cf.purge_instance(&call(), &instance()).await.unwrap();
+    assert_eq!(cf.lines(), ["DELETE /v2/service_instances/i-1?purge=true"]);
 }
 
 #[tokio::test]
 async fn an_old_foundation_lists_bindings_keys_and_routes_apart() {
-    let uaa = uaa(1199).await;
-    let (server, client) = old_foundation(&uaa, |request| match request.path() {
-        "/v2/service_instances/i-1/service_bindings" => page_v2(
+    let cf = v2(|request| match request.path() {
+        "/v2/service_instances/i-1/service_bindings" => V2.page(
             None,
             1,
             &resource(
@@ -256,13 +229,13 @@ async fn an_old_foundation_lists_bindings_keys_and_routes_apart() {
             ),
         ),
         "/v2/service_instances/i-1/service_keys" => {
-            page_v2(None, 1, &resource("key-1", r#""name":"mine""#))
+            V2.page(None, 1, &resource("key-1", r#""name":"mine""#))
         }
-        _ => page_v2(None, 1, &resource("r-1", r#""host":"www""#)),
+        _ => V2.page(None, 1, &resource("r-1", r#""host":"www""#)),
     })
     .await;
 
-    let bindings = client.bindings(&call(), &instance()).await.unwrap();
+    let bindings = cf.bindings(&call(), &instance()).await.unwrap();
 
     let app = CfBindingKind::App("a-1".parse().unwrap());
     assert_eq!(
@@ -279,7 +252,7 @@ async fn an_old_foundation_lists_bindings_keys_and_routes_apart() {
     );
     let one = "/v2/service_instances/i-1";
     assert_eq!(
-        lines_v2(&server),
+        cf.lines(),
         ["service_bindings", "service_keys", "routes"]
             .map(|kind| format!("GET {one}/{kind}?results-per-page=100"))
     );
@@ -287,8 +260,7 @@ async fn an_old_foundation_lists_bindings_keys_and_routes_apart() {
 
 #[tokio::test]
 async fn an_old_foundation_deletes_while_the_request_waits_or_begins_to() {
-    let uaa = uaa(1199).await;
-    let (server, client) = old_foundation(&uaa, |request| match request.path() {
+    let cf = v2(|request| match request.path() {
         "/v2/service_instances/i-1" if request.method == "DELETE" => Reply::status(
             202,
             resource("i-1", r#""name":"db","last_operation":{"type":"delete","state":"in progress"}"#),
@@ -312,21 +284,21 @@ async fn an_old_foundation_deletes_while_the_request_waits_or_begins_to() {
             kind,
             last_operation: None,
         };
-        let deleted = client.delete_binding(&call(), &instance(), &binding).await;
+        let deleted = cf.delete_binding(&call(), &instance(), &binding).await;
         assert_eq!(deleted.unwrap(), Deletion::Done);
     }
     assert_eq!(
-        client.delete_instance(&call(), &instance()).await.unwrap(),
+        cf.delete_instance(&call(), &instance()).await.unwrap(),
         Deletion::UnderWay
     );
-    let status = client
+    let status = cf
         .last_operation(&call(), &instance())
         .await
         .unwrap()
         .unwrap();
     assert_eq!(status.last_operation.unwrap().kind, CfOperationKind::Delete);
     assert_eq!(
-        lines_v2(&server),
+        cf.lines(),
         [
             "DELETE /v2/apps/a-1/service_bindings/b-1",
             "DELETE /v2/service_keys/b-1",
@@ -336,30 +308,23 @@ async fn an_old_foundation_deletes_while_the_request_waits_or_begins_to() {
         ]
     );
 
-    let (_server, client) = old_foundation(&uaa, |_| Reply::status(404, GONE_V2)).await;
+    let cf = v2(|_| V2.gone()).await;
+    assert_eq!(cf.last_operation(&call(), &instance()).await.unwrap(), None);
     assert_eq!(
-        client.last_operation(&call(), &instance()).await.unwrap(),
-        None
-    );
-    assert_eq!(
-        client.delete_instance(&call(), &instance()).await.unwrap(),
+        cf.delete_instance(&call(), &instance()).await.unwrap(),
         Deletion::Done
     );
-    assert_eq!(client.bindings(&call(), &instance()).await.unwrap(), []);
+    assert_eq!(cf.bindings(&call(), &instance()).await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn an_old_foundation_that_is_asked_to_delete_what_is_shared_says_so() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = old_foundation(&uaa, |_| {
+    let cf = v2(|_| {
         Reply::status(422, r#"{"description":"Service instances must be unshared before they can be deleted.","error_code":"CF-ServiceInstanceDeletionSharesExists","code":390002}"#)
     })
     .await;
 
-    let error = client
-        .delete_instance(&call(), &instance())
-        .await
-        .unwrap_err();
+    let error = cf.delete_instance(&call(), &instance()).await.unwrap_err();
 
     assert!(error.is_shared(), "{error:?}");
     assert!(!error.is_busy(), "waiting would not help");

@@ -12,8 +12,8 @@ use odb_clients::{
 };
 
 use crate::{
-    cloud_controller::cloud_controller,
-    foundation::{Reply, call, uaa},
+    cf::v3,
+    foundation::{Reply, call},
 };
 
 fn job(state: &str, errors: &str, warnings: &str) -> Reply {
@@ -37,26 +37,24 @@ fn in_turn(replies: Vec<fn() -> Reply>) -> impl Fn() -> Reply + Send + Sync {
 
 #[tokio::test]
 async fn a_job_is_followed_through_all_states_to_its_end_and_its_warnings_are_reported() {
-    let uaa = uaa(1199).await;
     let replies = in_turn(vec![
         || job("PROCESSING", "", ""),
         || job("POLLING", "", ""),
         || job("RESTING", "", ""),
         || job("COMPLETE", "", r#"{"detail":"plans are gone"}"#),
     ]);
-    let (server, client) = cloud_controller(&uaa, move |_| replies()).await;
+    let cf = v3(move |_| replies()).await;
 
-    let warnings = client.finished(&call(), job_1()).await.unwrap();
+    let warnings = cf.finished(&call(), job_1()).await.unwrap();
 
     assert_eq!(warnings, ["plans are gone"]);
     // This needs no version.
-    assert_eq!(server.lines(), vec!["GET /v3/jobs/job-1"; 4]);
+    assert_eq!(cf.server.lines(), vec!["GET /v3/jobs/job-1"; 4]);
 }
 
 #[tokio::test]
 async fn a_job_that_fails_reports_why() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| {
+    let cf = v3(|_| {
         job(
             "FAILED",
             r#"{"code":270012,"title":"CF-ServiceBrokerCatalogInvalid","detail":"no services"}"#,
@@ -65,7 +63,7 @@ async fn a_job_that_fails_reports_why() {
     })
     .await;
 
-    let error = client.finished(&call(), job_1()).await.unwrap_err();
+    let error = cf.finished(&call(), job_1()).await.unwrap_err();
 
     assert!(
         matches!(&error.kind, FailureKind::JobFailed { operation, .. } if operation == "service_broker.update"),
@@ -78,7 +76,6 @@ async fn a_job_that_fails_reports_why() {
 
 #[tokio::test]
 async fn a_broker_that_was_not_there_may_be_there_later_and_wrong_credentials_stay_wrong() {
-    let uaa = uaa(1199).await;
     for (code, title, detail, is_transient) in [
         (
             10001,
@@ -102,13 +99,13 @@ async fn a_broker_that_was_not_there_may_be_there_later_and_wrong_credentials_st
             false,
         ),
     ] {
-        let (_server, client) = cloud_controller(&uaa, move |_| {
+        let cf = v3(move |_| {
             let error = format!(r#"{{"code":{code},"title":"{title}","detail":"{detail}"}}"#);
             job("FAILED", &error, "")
         })
         .await;
 
-        let error = client.finished(&call(), job_1()).await.unwrap_err();
+        let error = cf.finished(&call(), job_1()).await.unwrap_err();
 
         assert_eq!(error.is_transient(), is_transient, "{error}");
     }
@@ -116,23 +113,21 @@ async fn a_broker_that_was_not_there_may_be_there_later_and_wrong_credentials_st
 
 #[tokio::test]
 async fn a_cloud_controller_that_fails_for_a_while_does_not_end_the_waiting() {
-    let uaa = uaa(1199).await;
     // More often than one look is repeated.
     let mut replies: Vec<fn() -> Reply> = vec![|| Reply::status(503, "oops"); 8];
     replies.push(|| job("COMPLETE", "", ""));
     let replies = in_turn(replies);
-    let (_server, client) = cloud_controller(&uaa, move |_| replies()).await;
+    let cf = v3(move |_| replies()).await;
 
-    assert!(client.finished(&call(), job_1()).await.unwrap().is_empty());
+    assert!(cf.finished(&call(), job_1()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn the_waiting_ends_with_its_deadline_and_says_so() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| job("PROCESSING", "", "")).await;
+    let cf = v3(|_| job("PROCESSING", "", "")).await;
 
     let short = Call::within(Duration::from_millis(200));
-    let error = client.finished(&short, job_1()).await.unwrap_err();
+    let error = cf.finished(&short, job_1()).await.unwrap_err();
 
     assert!(error.is_timeout(), "{error:?}");
     assert!(error.to_string().contains("/v3/jobs/job-1"), "{error}");
@@ -140,8 +135,7 @@ async fn the_waiting_ends_with_its_deadline_and_says_so() {
 
 #[tokio::test]
 async fn an_unknown_job_ends_the_wait() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| {
+    let cf = v3(|_| {
         Reply::status(
             404,
             r#"{"errors":[{"code":10010,"title":"CF-ResourceNotFound","detail":"Job not found"}]}"#,
@@ -149,20 +143,16 @@ async fn an_unknown_job_ends_the_wait() {
     })
     .await;
 
-    let error = client.finished(&call(), job_1()).await.unwrap_err();
+    let error = cf.finished(&call(), job_1()).await.unwrap_err();
 
     assert!(error.is_not_found(), "{error:?}");
 }
 
 #[tokio::test]
 async fn one_look_reports_the_state_of_a_job() {
-    let uaa = uaa(1199).await;
-    let (_server, client) = cloud_controller(&uaa, |_| job("POLLING", "", "")).await;
+    let cf = v3(|_| job("POLLING", "", "")).await;
 
-    let job = client
-        .job(&call(), &"job-1".parse().unwrap())
-        .await
-        .unwrap();
+    let job = cf.job(&call(), &"job-1".parse().unwrap()).await.unwrap();
 
     assert_eq!(job.state, JobState::Polling);
     assert_eq!(job.operation, "service_broker.update");

@@ -8,9 +8,8 @@ use odb_clients::cloud_controller::{
 use serde_json::{Value, json};
 
 use crate::{
-    cloud_controller::{cloud_controller, lines, page},
-    cloud_controller_v2::{lines as v2_lines, old_foundation, page as v2_page, resource},
-    foundation::{Reply, Request, call, uaa},
+    cf::{V2, V3, resource, v2, v3},
+    foundation::{Reply, Request, call},
 };
 
 fn plan() -> PlanGuid {
@@ -44,14 +43,13 @@ fn offered(guid: &str, offering: &str, is_active: bool, version: Option<&str>) -
 
 #[tokio::test]
 async fn the_plans_of_one_broker_are_reported_with_their_offering() {
-    let uaa = uaa(1199).await;
-    let (server, client) = cloud_controller(&uaa, |request| match request.path() {
+    let cf = v3(|request| match request.path() {
         "/v3/service_offerings" => {
             let offering = |guid: &str, id: &str| {
                 format!(r#"{{"guid":"{guid}","name":"redis","broker_catalog":{{"id":"{id}"}}}}"#)
             };
             let offerings = [offering("o-1", "redis-id"), offering("o-2", "kafka-id")];
-            page(None, 2, &offerings.join(","))
+            V3.page(None, 2, &offerings.join(","))
         }
         "/v3/service_plans" => {
             let plan = |guid: &str, offering: &str, available: bool, maintenance: &str| {
@@ -64,14 +62,14 @@ async fn the_plans_of_one_broker_are_reported_with_their_offering() {
                 plan("p-2", "o-1", false, "{}"),
                 plan("p-3", "o-new", true, "{}"),
             ];
-            page(None, 3, &plans.join(","))
+            V3.page(None, 3, &plans.join(","))
         }
         other => panic!("{other}"),
     })
     .await;
 
     let broker = "b-2".parse().unwrap();
-    let plans = client.plans_of_broker(&call(), &broker).await.unwrap();
+    let plans = cf.plans_of_broker(&call(), &broker).await.unwrap();
 
     let expected = [
         offered("p-1", "kafka-id", true, Some("1.2.0")),
@@ -79,7 +77,7 @@ async fn the_plans_of_one_broker_are_reported_with_their_offering() {
     ];
     assert_eq!(plans, expected);
     assert_eq!(
-        lines(&server),
+        cf.lines(),
         [
             "GET /v3/service_offerings?service_broker_guids=b-2&per_page=5000",
             "GET /v3/service_plans?service_broker_guids=b-2&per_page=5000",
@@ -89,8 +87,7 @@ async fn the_plans_of_one_broker_are_reported_with_their_offering() {
 
 #[tokio::test]
 async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_offer_the_same() {
-    let uaa = uaa(1199).await;
-    let (server, client) = old_foundation(&uaa, |request| match request.path() {
+    let cf = v2(|request| match request.path() {
         "/v2/services" => {
             let service = |guid: &str, broker: &str| {
                 let entity = format!(
@@ -99,7 +96,7 @@ async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_off
                 resource(guid, &entity)
             };
             let services = [service("s-1", "b-1"), service("s-2", "b-2")];
-            v2_page(None, 2, &services.join(","))
+            V2.page(None, 2, &services.join(","))
         }
         "/v2/services/s-2/service_plans" => {
             let plan = |guid: &str, rest: &str| {
@@ -116,14 +113,14 @@ async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_off
                 // The oldest know neither.
                 plan("p-3", ""),
             ];
-            v2_page(None, 3, &plans.join(","))
+            V2.page(None, 3, &plans.join(","))
         }
         other => panic!("{other}"),
     })
     .await;
 
     let broker = "b-2".parse().unwrap();
-    let plans = client.plans_of_broker(&call(), &broker).await.unwrap();
+    let plans = cf.plans_of_broker(&call(), &broker).await.unwrap();
 
     let expected = [
         offered("p-1", "redis-id", true, Some("1.2.0")),
@@ -132,7 +129,7 @@ async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_off
     ];
     assert_eq!(plans, expected);
     assert_eq!(
-        v2_lines(&server),
+        cf.lines(),
         [
             "GET /v2/services?results-per-page=100",
             "GET /v2/services/s-2/service_plans?results-per-page=100",
@@ -142,7 +139,6 @@ async fn the_plans_of_one_broker_of_an_old_foundation_are_reported_where_two_off
 
 #[tokio::test]
 async fn access_to_a_plan_is_reported_with_names() {
-    let uaa = uaa(1199).await;
     for (body, expected) in [
         (r#"{"type":"public"}"#, PlanVisibility::Public),
         (r#"{"type":"admin"}"#, PlanVisibility::Admin),
@@ -159,18 +155,17 @@ async fn access_to_a_plan_is_reported_with_names() {
             PlanVisibility::Unknown("planet".to_owned()),
         ),
     ] {
-        let (server, client) = cloud_controller(&uaa, move |_| Reply::ok(body)).await;
+        let cf = v3(move |_| Reply::ok(body)).await;
 
-        let visibility = client.plan_visibility(&call(), &plan()).await.unwrap();
+        let visibility = cf.plan_visibility(&call(), &plan()).await.unwrap();
 
         assert_eq!(visibility, expected);
-        assert_eq!(lines(&server), ["GET /v3/service_plans/plan-1/visibility"]);
+        assert_eq!(cf.lines(), ["GET /v3/service_plans/plan-1/visibility"]);
     }
 }
 
 #[tokio::test]
 async fn one_request_settles_who_sees_a_plan() {
-    let uaa = uaa(1199).await;
     for (wanted, expected) in [
         (WantedVisibility::Public, json!({"type": "public"})),
         (WantedVisibility::Admin, json!({"type": "admin"})),
@@ -179,18 +174,14 @@ async fn one_request_settles_who_sees_a_plan() {
             json!({"type": "organization", "organizations": [{"guid": "o-1"}, {"guid": "o-2"}]}),
         ),
     ] {
-        let (server, client) = cloud_controller(&uaa, |_| Reply::ok(r#"{"type":"public"}"#)).await;
+        let cf = v3(|_| Reply::ok(r#"{"type":"public"}"#)).await;
 
-        client
-            .set_plan_visibility(&call(), &plan(), &wanted)
+        cf.set_plan_visibility(&call(), &plan(), &wanted)
             .await
             .unwrap();
 
-        assert_eq!(
-            lines(&server),
-            ["PATCH /v3/service_plans/plan-1/visibility"]
-        );
-        let body: Value = serde_json::from_str(&server.seen().pop().unwrap().body).unwrap();
+        assert_eq!(cf.lines(), ["PATCH /v3/service_plans/plan-1/visibility"]);
+        let body: Value = serde_json::from_str(&cf.server.seen().pop().unwrap().body).unwrap();
         assert_eq!(body, expected);
     }
 }
@@ -227,7 +218,7 @@ impl OldPlan {
                     )
                 });
                 let all: Vec<_> = all.collect();
-                v2_page(None, all.len() as u64, &all.join(","))
+                V2.page(None, all.len() as u64, &all.join(","))
             }
             ("POST", "/v2/service_plan_visibilities") => {
                 assert!(!self.public, "a public plan has no visibilities");
@@ -262,7 +253,6 @@ fn changes(lines: Vec<String>) -> Vec<String> {
 
 #[tokio::test]
 async fn an_old_foundation_reports_who_sees_a_plan() {
-    let uaa = uaa(1199).await;
     for (public, organizations, expected) in [
         (true, &["o-1"][..], PlanVisibility::Public),
         (false, &[], PlanVisibility::Admin),
@@ -273,10 +263,9 @@ async fn an_old_foundation_reports_who_sees_a_plan() {
         ),
     ] {
         let there = OldPlan::seen_by(public, organizations);
-        let (_server, client) =
-            old_foundation(&uaa, move |request| there.lock().unwrap().answer(request)).await;
+        let cf = v2(move |request| there.lock().unwrap().answer(request)).await;
 
-        let visibility = client.plan_visibility(&call(), &plan()).await.unwrap();
+        let visibility = cf.plan_visibility(&call(), &plan()).await.unwrap();
 
         assert_eq!(visibility, expected);
     }
@@ -284,7 +273,6 @@ async fn an_old_foundation_reports_who_sees_a_plan() {
 
 #[tokio::test]
 async fn an_old_foundation_removes_no_access_that_stays() {
-    let uaa = uaa(1199).await;
     for (public, there, wanted, expected) in [
         (
             false,
@@ -328,26 +316,23 @@ async fn an_old_foundation_removes_no_access_that_stays() {
         ),
     ] {
         let there = OldPlan::seen_by(public, there);
-        let (server, client) =
-            old_foundation(&uaa, move |request| there.lock().unwrap().answer(request)).await;
+        let cf = v2(move |request| there.lock().unwrap().answer(request)).await;
 
-        client
-            .set_plan_visibility(&call(), &plan(), &wanted)
+        cf.set_plan_visibility(&call(), &plan(), &wanted)
             .await
             .unwrap();
 
-        assert_eq!(changes(v2_lines(&server)), expected, "{wanted:?}");
-        let visibility = client.plan_visibility(&call(), &plan()).await.unwrap();
+        assert_eq!(changes(cf.lines()), expected, "{wanted:?}");
+        let visibility = cf.plan_visibility(&call(), &plan()).await.unwrap();
         assert!(wanted.is(&visibility), "{visibility:?} {wanted:?}");
     }
 }
 
 #[tokio::test]
 async fn access_that_was_given_although_the_answer_was_lost_is_given() {
-    let uaa = uaa(1199).await;
     let there = OldPlan::seen_by(false, &[]);
     let lost = Mutex::new(false);
-    let (server, client) = old_foundation(&uaa, move |request| {
+    let cf = v2(move |request| {
         let reply = there.lock().unwrap().answer(request);
         let mut lost = lost.lock().unwrap();
         if request.method == "POST" && !*lost {
@@ -358,36 +343,33 @@ async fn access_that_was_given_although_the_answer_was_lost_is_given() {
     })
     .await;
 
-    client
-        .set_plan_visibility(&call(), &plan(), &organizations(&["o-1"]))
+    cf.set_plan_visibility(&call(), &plan(), &organizations(&["o-1"]))
         .await
         .unwrap();
 
-    assert_eq!(changes(v2_lines(&server)).len(), 2);
+    assert_eq!(changes(cf.lines()).len(), 2);
 }
 
 #[tokio::test]
 async fn an_organization_reports_its_name_as_long_as_it_is_there() {
-    let uaa = uaa(1199).await;
     let guid: OrganizationGuid = "o-1".parse().unwrap();
-    let (server, client) = cloud_controller(&uaa, |_| Reply::ok(r#"{"name":"acme"}"#)).await;
-    let name = client.organization_name(&call(), &guid).await.unwrap();
+    let cf = v3(|_| Reply::ok(r#"{"name":"acme"}"#)).await;
+    let name = cf.organization_name(&call(), &guid).await.unwrap();
     assert_eq!(name.as_deref(), Some("acme"));
-    assert_eq!(lines(&server), ["GET /v3/organizations/o-1"]);
+    assert_eq!(cf.lines(), ["GET /v3/organizations/o-1"]);
 
-    let (server, client) =
-        old_foundation(&uaa, |_| Reply::ok(resource("o-1", r#""name":"acme""#))).await;
-    let name = client.organization_name(&call(), &guid).await.unwrap();
+    let cf = v2(|_| Reply::ok(resource("o-1", r#""name":"acme""#))).await;
+    let name = cf.organization_name(&call(), &guid).await.unwrap();
     assert_eq!(name.as_deref(), Some("acme"));
-    assert_eq!(v2_lines(&server), ["GET /v2/organizations/o-1"]);
+    assert_eq!(cf.lines(), ["GET /v2/organizations/o-1"]);
 
-    let (_server, client) = old_foundation(&uaa, |_| {
+    let cf = v2(|_| {
         Reply::status(
             404,
             r#"{"description":"no","error_code":"CF-OrganizationNotFound","code":30003}"#,
         )
     })
     .await;
-    let name = client.organization_name(&call(), &guid).await.unwrap();
+    let name = cf.organization_name(&call(), &guid).await.unwrap();
     assert_eq!(name, None);
 }

@@ -10,22 +10,15 @@ use futures_util::TryStreamExt;
 use odb_clients::{
     FailureKind, ServiceError,
     cloud_controller::{
-        CfInstance, CfOperation, CfOperationKind, CfOperationState, CloudController, InstanceQuery,
-        LocationNames, OrganizationGuid, PlanGuid,
+        CfInstance, CfOperation, CfOperationKind, CfOperationState, InstanceQuery, LocationNames,
+        OrganizationGuid,
     },
 };
 
 use crate::{
-    cloud_controller::cloud_controller,
-    cloud_controller_v2::old_foundation,
-    foundation::{Reply, Request, Server, call, uaa},
+    cf::{BOTH, Cf, Version, plans},
+    foundation::{Reply, Request, call},
 };
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
-    V3,
-    V2,
-}
 
 /// The list of a Cloud Controller, newest instance first.
 #[derive(Clone)]
@@ -37,16 +30,6 @@ struct Row {
     plan: &'static str,
     space: &'static str,
 }
-
-/// A Cloud Controller with a list, and a client of it.
-struct Foundation {
-    version: Version,
-    server: Server,
-    client: CloudController,
-    _uaa: Server,
-}
-
-const BOTH: [Version; 2] = [Version::V3, Version::V2];
 
 impl List {
     fn of(count: usize) -> Self {
@@ -132,49 +115,14 @@ fn parameter(request: &Request, name: &str) -> String {
         .to_owned()
 }
 
-impl Foundation {
-    async fn start(
-        version: Version,
-        answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
-    ) -> Self {
-        let uaa = uaa(1199).await;
-        let (server, client) = match version {
-            Version::V3 => cloud_controller(&uaa, answer).await,
-            Version::V2 => old_foundation(&uaa, answer).await,
-        };
-        Self {
-            version,
-            server,
-            client,
-            _uaa: uaa,
-        }
-    }
-
-    /// With `list` alone, its pages no larger than `cap`.
-    async fn with(version: Version, list: &List, cap: usize) -> Self {
-        let list = list.clone();
-        Self::start(version, move |request| list.page(version, request, cap)).await
-    }
-
-    /// The request lines so far, but for the questions for the version.
-    fn lines(&self) -> Vec<String> {
-        let begin = match self.version {
-            Version::V3 => 1,
-            Version::V2 => 2,
-        };
-        self.server.lines()[begin..].to_vec()
-    }
-
-    async fn list(&self, query: InstanceQuery) -> Result<Vec<CfInstance>, ServiceError> {
-        self.client
-            .list_instances(&call(), query)
-            .try_collect()
-            .await
-    }
+/// A Cloud Controller with `list` alone, its pages no larger than `cap`.
+async fn with(version: Version, list: &List, cap: usize) -> Cf {
+    let list = list.clone();
+    Cf::of(version, move |request| list.page(version, request, cap)).await
 }
 
-fn plans(guids: &[&str]) -> Vec<PlanGuid> {
-    guids.iter().map(|guid| guid.parse().unwrap()).collect()
+async fn listed(cf: &Cf, query: InstanceQuery) -> Result<Vec<CfInstance>, ServiceError> {
+    cf.list_instances(&call(), query).try_collect().await
 }
 
 fn of_plan_1() -> InstanceQuery {
@@ -202,12 +150,12 @@ async fn every_page_is_read_once_and_every_instance_given_once() {
             "GET /v2/service_plans/plan-1/service_instances?order-direction=desc&results-per-page=100&page=1",
         ),
     ] {
-        let foundation = Foundation::with(version, &List::of(count), usize::MAX).await;
+        let cf = with(version, &List::of(count), usize::MAX).await;
 
-        let found = foundation.list(of_plan_1()).await.unwrap();
+        let found = cf.instances().await.unwrap();
 
         assert_eq!(guids(&found).len(), count);
-        let mut lines = foundation.lines();
+        let mut lines = cf.lines();
         lines.sort();
         let page = |number| first.replace("&page=1", &format!("&page={number}"));
         assert_eq!(lines, [page(1), page(2), page(3)]);
@@ -226,23 +174,23 @@ async fn every_page_is_read_once_and_every_instance_given_once() {
 #[tokio::test]
 async fn a_cloud_controller_may_have_smaller_pages_than_were_asked_for() {
     for version in BOTH {
-        let foundation = Foundation::with(version, &List::of(70), 9).await;
+        let cf = with(version, &List::of(70), 9).await;
 
-        let found = foundation.list(of_plan_1()).await.unwrap();
+        let found = cf.instances().await.unwrap();
 
-        assert_eq!((guids(&found).len(), foundation.lines().len()), (70, 8));
+        assert_eq!((guids(&found).len(), cf.lines().len()), (70, 8));
     }
 }
 
 #[tokio::test]
 async fn nothing_is_asked_for_before_the_stream_is_read_and_nothing_for_no_plans() {
-    let foundation = Foundation::with(Version::V3, &List::of(1), 10).await;
+    let cf = with(Version::V3, &List::of(1), 10).await;
 
-    drop(foundation.client.list_instances(&call(), of_plan_1()));
-    let none = foundation.list(InstanceQuery::of_plans(Vec::new())).await;
+    drop(cf.list_instances(&call(), of_plan_1()));
+    let none = listed(&cf, InstanceQuery::of_plans(Vec::new())).await;
 
     assert!(none.unwrap().is_empty());
-    assert!(foundation.server.lines().is_empty());
+    assert!(cf.server.lines().is_empty());
 }
 
 #[tokio::test]
@@ -263,12 +211,12 @@ async fn a_list_that_shrinks_while_it_is_read_is_read_again_and_hides_nothing() 
                 reply
             }
         };
-        let foundation = Foundation::start(version, answer).await;
+        let cf = Cf::of(version, answer).await;
 
-        let found = foundation.list(of_plan_1()).await.unwrap();
+        let found = cf.instances().await.unwrap();
 
         assert_eq!(guids(&found).len(), 30, "the deleted one was seen before");
-        assert_eq!(foundation.lines().len(), 6);
+        assert_eq!(cf.lines().len(), 6);
     }
 }
 
@@ -291,9 +239,9 @@ async fn one_deleted_and_one_added_between_two_pages_hide_nothing() {
                 reply
             }
         };
-        let foundation = Foundation::start(version, answer).await;
+        let cf = Cf::of(version, answer).await;
 
-        let found = guids(&foundation.list(of_plan_1()).await.unwrap());
+        let found = guids(&cf.instances().await.unwrap());
 
         let stayed = list.rows().iter().map(|row| row.guid.clone()).collect();
         assert!(
@@ -318,9 +266,9 @@ async fn a_list_that_keeps_changing_becomes_an_error() {
                 reply
             }
         };
-        let foundation = Foundation::start(version, answer).await;
+        let cf = Cf::of(version, answer).await;
 
-        let error = foundation.list(of_plan_1()).await.unwrap_err();
+        let error = cf.instances().await.unwrap_err();
 
         assert!(
             matches!(error.kind, FailureKind::ListChanging { passes: 5, .. }),
@@ -334,12 +282,12 @@ async fn a_list_that_keeps_changing_becomes_an_error() {
 #[tokio::test]
 async fn a_list_with_more_pages_than_can_be_right_is_not_read() {
     for version in BOTH {
-        let foundation = Foundation::with(version, &List::of(1001), 1).await;
+        let cf = with(version, &List::of(1001), 1).await;
 
-        let error = foundation.list(of_plan_1()).await.unwrap_err();
+        let error = cf.instances().await.unwrap_err();
 
         assert!(matches!(error.kind, FailureKind::EndlessList), "{error:?}");
-        assert_eq!(foundation.lines().len(), 1);
+        assert_eq!(cf.lines().len(), 1);
     }
 }
 
@@ -347,7 +295,7 @@ async fn a_list_with_more_pages_than_can_be_right_is_not_read() {
 async fn a_page_that_cannot_be_read_ends_the_stream_with_an_error() {
     for version in BOTH {
         let list = List::of(30);
-        let foundation = Foundation::start(version, move |request| {
+        let cf = Cf::of(version, move |request| {
             match parameter(request, "page").as_str() {
                 "2" => Reply::status(500, "{}"),
                 _ => list.page(version, request, 10),
@@ -355,7 +303,7 @@ async fn a_page_that_cannot_be_read_ends_the_stream_with_an_error() {
         })
         .await;
 
-        let error = foundation.list(of_plan_1()).await.unwrap_err();
+        let error = cf.instances().await.unwrap_err();
 
         assert!(
             matches!(error.kind, FailureKind::Refused { .. }),
@@ -387,35 +335,37 @@ async fn instances_are_chosen_by_plan_space_and_organization() {
         let list = List::of(2);
         // Version 3 also lists instances that are shared into a space.
         list.rows()[0].space = "space-9";
-        let foundation = Foundation::with(version, &list, 10).await;
+        let cf = with(version, &list, 10).await;
 
-        let found = foundation
-            .list(InstanceQuery {
+        let found = listed(
+            &cf,
+            InstanceQuery {
                 plans: plans(&["plan-1", "plan-2"]),
                 spaces: vec!["space-1".parse().unwrap(), "space-2".parse().unwrap()],
                 organizations: vec!["org-1".parse().unwrap()],
                 names: LocationNames::Left,
-            })
-            .await
-            .unwrap();
+            },
+        )
+        .await
+        .unwrap();
 
-        assert_eq!(foundation.lines(), expected);
+        assert_eq!(cf.lines(), expected);
         assert_eq!(guids(&found), BTreeSet::from(["i-0".to_owned()]));
     }
 }
 
 #[tokio::test]
 async fn names_of_spaces_and_organizations_come_with_the_pages_of_version_3() {
-    let foundation = Foundation::with(Version::V3, &List::of(1), 10).await;
+    let cf = with(Version::V3, &List::of(1), 10).await;
     let query = InstanceQuery {
         names: LocationNames::Reported,
         ..of_plan_1()
     };
 
-    let found = foundation.list(query).await.unwrap();
+    let found = listed(&cf, query).await.unwrap();
 
     assert_eq!(
-        foundation.lines(),
+        cf.lines(),
         [
             "GET /v3/service_instances?service_plan_guids=plan-1&fields%5Bspace%5D=guid%2Cname%2Crelationships.organization\
           &fields%5Bspace.organization%5D=guid%2Cname&order_by=-created_at&per_page=500&page=1"
@@ -432,7 +382,7 @@ async fn names_of_spaces_and_organizations_are_asked_for_once_each_in_version_2(
     let list = List::of(205);
     list.rows()[3].space = "space-2";
     list.rows()[4].space = "gone";
-    let foundation = Foundation::start(Version::V2, {
+    let cf = Cf::of(Version::V2, {
         let list = list.clone();
         move |request| match request.path() {
             "/v2/spaces/space-1" => named("dev"),
@@ -448,7 +398,7 @@ async fn names_of_spaces_and_organizations_are_asked_for_once_each_in_version_2(
         ..of_plan_1()
     };
 
-    let found = foundation.list(query).await.unwrap();
+    let found = listed(&cf, query).await.unwrap();
 
     assert_eq!(guids(&found).len(), 205);
     for found in &found {
@@ -459,7 +409,7 @@ async fn names_of_spaces_and_organizations_are_asked_for_once_each_in_version_2(
         };
         assert_eq!(locations(found), expected);
     }
-    let lines = foundation.lines();
+    let lines = cf.lines();
     let distinct: BTreeSet<_> = lines.iter().collect();
     assert_eq!((lines.len(), distinct.len()), (7, 7), "{lines:?}");
 }
@@ -480,15 +430,13 @@ fn locations(found: &CfInstance) -> (Option<&str>, Option<&str>, Option<&str>) {
 
 #[tokio::test]
 async fn many_plans_are_asked_for_in_addresses_of_bounded_length() {
-    let foundation = Foundation::with(Version::V3, &List::of(0), 10).await;
+    let cf = with(Version::V3, &List::of(0), 10).await;
     let many = (0..120).map(|n| format!("00000000-0000-4000-8000-{n:012}").parse().unwrap());
 
-    let found = foundation
-        .list(InstanceQuery::of_plans(many.collect()))
-        .await;
+    let found = listed(&cf, InstanceQuery::of_plans(many.collect())).await;
 
     assert!(found.unwrap().is_empty());
-    let lines = foundation.lines();
+    let lines = cf.lines();
     assert_eq!(lines.len(), 3);
     assert!(lines.iter().all(|line| line.len() < 4000));
 }
@@ -496,7 +444,7 @@ async fn many_plans_are_asked_for_in_addresses_of_bounded_length() {
 #[tokio::test]
 async fn one_instance_is_found_by_its_guid_where_it_is() {
     for version in BOTH {
-        let foundation = Foundation::start(version, move |request| match request.path() {
+        let cf = Cf::of(version, move |request| match request.path() {
             "/v2/spaces/space-1" => named("dev"),
             "/v2/organizations/org-1" => named("acme"),
             _ => {
@@ -511,8 +459,7 @@ async fn one_instance_is_found_by_its_guid_where_it_is() {
         .await;
 
         let guid = "i-7".parse().unwrap();
-        let found = foundation
-            .client
+        let found = cf
             .instance(&call(), &guid, LocationNames::Reported)
             .await
             .unwrap()
@@ -542,13 +489,10 @@ async fn an_instance_is_gone_only_where_the_cloud_controller_says_so_in_its_own_
         ),
     ] {
         for (body, is_reported) in [(gone, true), ("404 Not Found: Requested route", false)] {
-            let foundation = Foundation::start(version, move |_| Reply::status(404, body)).await;
+            let cf = Cf::of(version, move |_| Reply::status(404, body)).await;
 
             let guid = "i-7".parse().unwrap();
-            let found = foundation
-                .client
-                .instance(&call(), &guid, LocationNames::Left)
-                .await;
+            let found = cf.instance(&call(), &guid, LocationNames::Left).await;
 
             assert_eq!(
                 found.is_ok_and(|found| found.is_none()),
@@ -561,7 +505,7 @@ async fn an_instance_is_gone_only_where_the_cloud_controller_says_so_in_its_own_
 
 #[tokio::test]
 async fn what_a_user_provides_is_no_instance_of_a_broker() {
-    let foundation = Foundation::start(Version::V3, |_| {
+    let cf = Cf::of(Version::V3, |_| {
         Reply::ok(
             r#"{"guid":"i-7","type":"user-provided","relationships":{"space":{"data":{"guid":"s"}}}}"#,
         )
@@ -569,10 +513,7 @@ async fn what_a_user_provides_is_no_instance_of_a_broker() {
     .await;
 
     let guid = "i-7".parse().unwrap();
-    let found = foundation
-        .client
-        .instance(&call(), &guid, LocationNames::Left)
-        .await;
+    let found = cf.instance(&call(), &guid, LocationNames::Left).await;
 
     assert_eq!(found.unwrap(), None);
 }
@@ -597,7 +538,7 @@ async fn organizations_and_spaces_are_found_by_any_name() {
         ),
     ] {
         let name = "a&b, ä";
-        let foundation = Foundation::start(version, move |request| {
+        let cf = Cf::of(version, move |request| {
             let guid = if request.path().ends_with("spaces") {
                 "space-1"
             } else {
@@ -615,23 +556,20 @@ async fn organizations_and_spaces_are_found_by_any_name() {
         .await;
 
         let call = call();
-        let organization = foundation.client.organization_named(&call, name).await;
+        let organization = cf.organization_named(&call, name).await;
         let organization = organization.unwrap().unwrap();
-        let space = foundation
-            .client
-            .space_named(&call, &organization, name)
-            .await;
+        let space = cf.space_named(&call, &organization, name).await;
 
         assert_eq!(organization.as_str(), "org-1");
         assert_eq!(space.unwrap().unwrap().as_str(), "space-1");
-        assert_eq!(foundation.lines(), expected);
+        assert_eq!(cf.lines(), expected);
     }
 }
 
 #[tokio::test]
 async fn an_unused_name_is_no_error() {
     for version in BOTH {
-        let foundation = Foundation::start(version, move |_| {
+        let cf = Cf::of(version, move |_| {
             Reply::ok(match version {
                 Version::V3 => {
                     r#"{"pagination":{"total_results":0,"total_pages":1,"next":null},"resources":[]}"#
@@ -643,10 +581,7 @@ async fn an_unused_name_is_no_error() {
         })
         .await;
 
-        let found = foundation
-            .client
-            .organization_named(&call(), "nobody")
-            .await;
+        let found = cf.organization_named(&call(), "nobody").await;
 
         assert_eq!(found.unwrap(), None);
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use odb_clients::{
     FailureKind,
-    director::{AddressFilter, Deleted, InstanceHealth, LinkId, LinkProviderId},
+    director::{AddressFilter, InstanceHealth, LinkId, LinkProviderId},
 };
 
 use serde_json::{Value, json};
@@ -140,9 +140,8 @@ async fn a_link_is_deleted_or_was_not_there() {
     })
     .await;
 
-    for found in [Deleted::Yes, Deleted::WasAbsent] {
-        let deleted = director.delete_link(&call(), &link()).await;
-        assert_eq!(deleted.unwrap(), found);
+    for _ in 0..2 {
+        director.delete_link(&call(), &link()).await.unwrap();
     }
     // A proxy's 404 does not mean that the link is gone.
     director.delete_link(&call(), &link()).await.unwrap_err();

@@ -6,13 +6,13 @@
     reason = "a test fails by panicking, in the functions that it shares with others too"
 )]
 
+mod cf;
 mod cloud_controller;
 mod cloud_controller_brokers;
 mod cloud_controller_deletions;
 mod cloud_controller_jobs;
 mod cloud_controller_plans;
 mod cloud_controller_upgrades;
-mod cloud_controller_v2;
 mod credhub;
 mod director;
 mod foundation;

@@ -215,9 +215,7 @@ async fn try_to_write(director: &Director, call: &Call) -> Result<(), PutConfigE
                  records"
             );
             let deleted = director.delete_config(call, &kind, &name).await;
-            deleted
-                .map(|_| ())
-                .map_err(|source| PutConfigError::Director { source })
+            deleted.map_err(|source| PutConfigError::Director { source })
         }
     }
 }

@@ -6,7 +6,11 @@
 
 mod tally;
 
-use std::{collections::VecDeque, future::ready, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    future::ready,
+    sync::Arc,
+};
 
 use futures_util::{
     StreamExt, TryStreamExt,
@@ -15,28 +19,21 @@ use futures_util::{
 
 use super::{
     ApiVersion, CfInstance, CloudController, OrganizationGuid, PlanGuid, SpaceGuid,
-    api::{Api, IDS_PER_FILTER, MOST_PAGES, Page, values},
-    instances::{Found, INSTANCES, InstanceV2, InstanceV3, of_plan},
-    locations::{Included, Locations},
+    api::{Api, MOST_PAGES},
 };
 use crate::{
     http::Call,
     service_error::{FailureKind, Result, ServiceError},
 };
+use serde::Deserialize;
 use tally::Tally;
+use url::Url;
 
 /// Concurrent page requests for one list.
 const PAGES_AT_ONCE: usize = 4;
 /// How often a list is read that changes while it is.
 const MOST_PASSES: u32 = 5;
 
-/// The query that includes the names of spaces and organizations, in version 3.
-pub(super) const NAMES: [(&str, &str); 2] = [
-    ("fields[space]", "guid,name,relationships.organization"),
-    ("fields[space.organization]", "guid,name"),
-];
-
-/// Service instances, one by one.
 pub type InstanceStream = BoxStream<'static, Result<CfInstance>>;
 
 /// Which service instances to list. An empty list of spaces or organizations matches all.
@@ -59,21 +56,59 @@ pub enum LocationNames {
     Reported,
 }
 
-/// One page of a list of instances.
 pub(super) struct InstancePage {
-    /// The number of entries of the complete list.
+    /// Of the complete list.
     pub(super) total: u64,
     pub(super) pages: usize,
     pub(super) instances: Vec<CfInstance>,
 }
 
 /// A list that the Cloud Controller has pages of.
-struct InstanceList {
-    segments: Vec<String>,
-    filters: Vec<Filter>,
+pub(super) struct InstanceList {
+    pub(super) segments: Vec<String>,
+    pub(super) filters: Vec<Filter>,
 }
 
-type Filter = (&'static str, String);
+pub(super) type Filter = (&'static str, String);
+
+impl InstanceList {
+    /// Of a page of it.
+    pub(super) fn address(&self, api: &dyn Api, order: [(&str, &str); 2], page: usize) -> Url {
+        let page = page.to_string();
+        let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
+        let filters = self.filters.iter();
+        let filters = filters.map(|(name, value)| (*name, value.as_str()));
+        let query: Vec<_> = filters.chain(order).chain([("page", &*page)]).collect();
+        api.address(&segments, &query)
+    }
+}
+
+/// The known spaces and organizations; `None` for those that no longer exist.
+#[derive(Default)]
+pub(super) struct Locations {
+    pub(super) spaces: HashMap<SpaceGuid, Option<Space>>,
+    /// Their names.
+    pub(super) organizations: HashMap<OrganizationGuid, Option<String>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Space {
+    pub(super) name: String,
+    pub(super) organization_guid: OrganizationGuid,
+}
+
+impl Locations {
+    /// Writes into an instance where it is, as far as that is known.
+    pub(super) fn write_into(&self, instance: &mut CfInstance) {
+        let Some(Some(space)) = self.spaces.get(&instance.space) else {
+            return;
+        };
+        instance.space_name = Some(space.name.clone());
+        instance.organization = Some(space.organization_guid.clone());
+        let name = self.organizations.get(&space.organization_guid);
+        instance.organization_name = name.cloned().flatten();
+    }
+}
 
 impl InstanceQuery {
     /// All instances of these plans, without names.
@@ -121,116 +156,22 @@ impl CloudController {
     }
 }
 
-impl Api<'_> {
-    /// The lists that a query needs: several if it names more ids than fit into one URL, and one for each plan in
-    /// version 2.
-    fn instance_lists(&self, query: &InstanceQuery) -> Vec<InstanceList> {
-        let lists: Vec<(Vec<&str>, Option<Filter>)> = match self.version {
-            ApiVersion::V3 => {
-                let plans = query.plans.iter().map(PlanGuid::as_str);
-                let filters = self
-                    .filters(("service_plan_guids", "service_plan_guid"), plans)
-                    .into_iter();
-                filters.map(|filter| (vec![INSTANCES], filter)).collect()
-            }
-            ApiVersion::V2 => {
-                let plans = query.plans.iter();
-                plans.map(|plan| (of_plan(plan).to_vec(), None)).collect()
-            }
-        };
-        let spaces = query.spaces.iter().map(SpaceGuid::as_str);
-        let spaces = self.filters(("space_guids", "space_guid"), spaces);
-        let organizations = query.organizations.iter().map(OrganizationGuid::as_str);
-        let organizations =
-            self.filters(("organization_guids", "organization_guid"), organizations);
-        let has_names = query.names == LocationNames::Reported && self.version == ApiVersion::V3;
-        let names = if has_names { &NAMES[..] } else { &[] };
-        let mut complete = Vec::new();
-        for (segments, plans) in &lists {
-            for spaces in &spaces {
-                for organizations in &organizations {
-                    let filters = [plans, spaces, organizations].into_iter().flatten();
-                    let names = names
-                        .iter()
-                        .map(|(name, fields)| (*name, (*fields).to_owned()));
-                    complete.push(InstanceList {
-                        segments: segments.iter().map(|&segment| segment.to_owned()).collect(),
-                        filters: filters.cloned().chain(names).collect(),
-                    });
-                }
-            }
-        }
-        complete
-    }
-
-    /// The filter by some ids, under its name in version 3 or 2, in as many parts as it takes; a single absent one where there are no ids.
-    fn filters<'a>(
-        &self,
-        (in_v3, in_v2): (&'static str, &'static str),
-        ids: impl Iterator<Item = &'a str>,
-    ) -> Vec<Option<Filter>> {
-        let ids: Vec<&str> = ids.collect();
-        if ids.is_empty() {
-            return vec![None];
-        }
-        let filter = |ids: &[&str]| match (self.version, ids) {
-            (ApiVersion::V3, _) => (in_v3, values(ids.iter().copied())),
-            (ApiVersion::V2, [id]) => ("q", format!("{in_v2}:{id}")),
-            (ApiVersion::V2, _) => ("q", format!("{in_v2} IN {}", ids.join(","))),
-        };
-        let parts = ids.chunks(IDS_PER_FILTER);
-        parts.map(|ids| Some(filter(ids))).collect()
-    }
-
-    /// A page of a list, from 1. The newest instances are on the first.
-    async fn instance_page(
-        &self,
-        call: &Call,
-        list: &InstanceList,
-        number: usize,
-    ) -> Result<InstancePage> {
-        let number = number.to_string();
-        let [order, size] = match self.version {
-            // Of the 5,000 instances that version 3 would give: some hundred kilobytes.
-            ApiVersion::V3 => [("order_by", "-created_at"), ("per_page", "500")],
-            ApiVersion::V2 => [("order-direction", "desc"), ("results-per-page", "100")],
-        };
-        let filters = list
-            .filters
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()));
-        let query: Vec<_> = filters.chain([order, size, ("page", &number)]).collect();
-        let segments: Vec<&str> = list.segments.iter().map(String::as_str).collect();
-        let url = self.address(&segments, &query);
-        let (total, pages, found): (_, _, Vec<Found>) = match self.version {
-            ApiVersion::V3 => {
-                let page: Page<InstanceV3, Included> = self.page(call, url).await?;
-                let locations = Locations::from(page.included);
-                // Those of users, which have no plan, do not pass a filter by plans.
-                let found = page.resources.into_iter();
-                let found = found.filter_map(|instance| instance.managed(&locations));
-                (page.total, page.pages, found.collect())
-            }
-            ApiVersion::V2 => {
-                let page: Page<InstanceV2> = self.page(call, url).await?;
-                let found = page.resources.into_iter().map(Found::from);
-                (page.total, page.pages, found.collect())
-            }
-        };
-        Ok(InstancePage {
-            total,
-            pages,
-            instances: found.into_iter().map(|found| found.instance).collect(),
+/// All combinations of a filter of each group, without the absent ones.
+pub(super) fn product(
+    [first, second, third]: [&[Option<Filter>]; 3],
+) -> impl Iterator<Item = Vec<Filter>> {
+    first.iter().flat_map(move |one| {
+        second.iter().flat_map(move |two| {
+            let combined = third.iter().map(move |three| [one, two, three]);
+            combined.map(|filters| filters.into_iter().flatten().cloned().collect())
         })
-    }
+    })
 }
 
-/// The state of a stream.
 struct Listing {
     reader: Reader,
     /// Version 3 also returns instances that are shared into a space.
     spaces: Vec<SpaceGuid>,
-    /// Those not begun yet.
     lists: VecDeque<InstanceList>,
     pass: Option<Pass>,
     tally: Tally,
@@ -238,7 +179,6 @@ struct Listing {
     locations: Option<Locations>,
 }
 
-/// One reading of one list.
 struct Pass {
     list: Arc<InstanceList>,
     /// From 1, of this list.
@@ -304,7 +244,6 @@ impl Listing {
     }
 }
 
-/// Asks for pages.
 #[derive(Clone)]
 struct Reader {
     cloud_controller: CloudController,
@@ -313,7 +252,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn api(&self) -> Api<'_> {
+    fn api(&self) -> &dyn Api {
         self.cloud_controller.api_of(self.version)
     }
 
@@ -322,7 +261,7 @@ impl Reader {
     }
 
     fn failure(&self, list: &InstanceList, kind: FailureKind) -> ServiceError {
-        self.api().connection.failure(self.path(list), kind)
+        self.api().connection().failure(self.path(list), kind)
     }
 
     fn pages(&self, list: Arc<InstanceList>) -> BoxStream<'static, Result<InstancePage>> {

@@ -23,7 +23,6 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A list is read from its beginning.
     pub(super) fn begin_pass(&mut self) {
         self.pass += 1;
         self.total = None;
@@ -31,7 +30,6 @@ impl Tally {
         self.has_changed = false;
     }
 
-    /// The new entries of a page.
     pub(super) fn take(&mut self, page: InstancePage) -> Vec<CfInstance> {
         let total = *self.total.get_or_insert(page.total);
         self.has_changed |= total != page.total;

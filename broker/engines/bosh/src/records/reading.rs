@@ -84,7 +84,7 @@ pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<Instance
     }
     let deployed = deployed
         .iter()
-        .filter_map(|deployment| instance_of(deployment.name.as_str()));
+        .filter_map(|name| instance_of(name.as_str()));
     Ok(InstanceRecords {
         deployed: deployed.collect(),
         records,
@@ -218,7 +218,7 @@ pub(crate) async fn deployed_instances(
     let deployments = deployments.map_err(Error::director("list the deployments"))?;
     Ok(deployments
         .iter()
-        .filter_map(|summary| instance_of(summary.name.as_str()))
+        .filter_map(|name| instance_of(name.as_str()))
         .collect())
 }
 

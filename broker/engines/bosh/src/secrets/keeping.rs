@@ -211,7 +211,7 @@ async fn has_twin(
     let own = deployment(instance);
     let deployments = director.deployments(call).await?;
     Ok(deployments.iter().any(|other| {
-        let name = other.name.as_str();
+        let name = other.as_str();
         name != own.as_str() && name.eq_ignore_ascii_case(own.as_str())
     }))
 }
