@@ -12,7 +12,10 @@ use odb_clients::{
 use odb_config::BoshConfigs;
 use serde_json::Value;
 
-use crate::{deployment::config_name, error::Error};
+use crate::{
+    error::Error,
+    instance::{Instance, config_name},
+};
 
 /// The type whose contents manifests refer to by name.
 const CLOUD: &str = "cloud";
@@ -26,11 +29,9 @@ pub(crate) type ReplacedConfigs = BTreeMap<String, Option<ConfigId>>;
 /// The versions of configs that go when an operation has succeeded, by type.
 pub(crate) type ObsoleteConfigs = BTreeMap<String, ConfigId>;
 
-/// The configs of an instance as they are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CurrentConfigs(Vec<Config>);
 
-/// The changes of an instance's configs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConfigChanges {
     /// Written before the work is submitted, by type.
@@ -41,22 +42,19 @@ pub(crate) struct ConfigChanges {
 
 impl CurrentConfigs {
     /// Reads them; `None` where configs are switched off.
-    pub(crate) async fn read(
-        director: &Director,
-        call: &Call,
-        deployment: &DeploymentName,
-        configs: BoshConfigs,
-    ) -> Result<Option<Self>, ServiceError> {
-        match configs {
-            BoshConfigs::Enabled => {
-                let named = director.configs_named(call, &config_name(deployment)).await;
-                named.map(|configs| Some(Self(configs)))
-            }
-            BoshConfigs::Disabled => Ok(None),
+    pub(crate) async fn read(instance: Instance<'_>) -> Result<Option<Self>, Error> {
+        if instance.engine.upstreams.configs == BoshConfigs::Disabled {
+            return Ok(None);
         }
+        let name = config_name(&instance.name());
+        let named = instance
+            .director()
+            .configs_named(instance.call, &name)
+            .await;
+        let named = named.map_err(Error::director("read the instance's configs"))?;
+        Ok(Some(Self(named)))
     }
 
-    /// As adapters get to see them.
     pub(crate) fn contents(&self) -> BTreeMap<String, String> {
         self.0
             .iter()
@@ -76,7 +74,6 @@ impl CurrentConfigs {
         changed.collect()
     }
 
-    /// The versions of those that are obsolete.
     pub(crate) fn versions_of(&self, obsolete: &[String]) -> ObsoleteConfigs {
         self.0
             .iter()
@@ -116,7 +113,6 @@ impl ConfigChanges {
     }
 }
 
-/// Writes configs of a deployment.
 pub(crate) async fn write(
     director: &Director,
     call: &Call,

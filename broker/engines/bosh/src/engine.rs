@@ -1,4 +1,4 @@
-//! The engine trait, delegated to one function each.
+//! The engine trait, delegated to one function each, and the health of VMs.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -9,9 +9,14 @@ use async_trait::async_trait;
 use odb_api_types::{
     ids::{InstanceId, PlanId, RequestId},
     kind::OperationKind,
-    management::{DirectorAbilities, DryRun, Health, OperationStatus, Target},
+    management::{
+        DirectorAbilities, DryRun, Health, InstanceHealth, OperationStatus, ProcessHealth, Target,
+    },
 };
-use odb_clients::http::Call;
+use odb_clients::{
+    director::{Deployment, InstanceState},
+    http::Call,
+};
 use odb_core::engine::{
     Bindable, BindingOrder, Cancelled, Deleted, Deletion, Engine, EngineError, Found,
     InstanceRecord, InstanceRecords, Journal, LastOperation, Occupancy, OperationView, Order,
@@ -21,12 +26,13 @@ use tokio::sync::broadcast;
 
 use crate::{
     BoshEngine, bindings,
-    deployment::{deployment, instance_of},
-    health,
-    manifest::dry_run,
-    orders::{cancel, create, current, delete, recreate, update, upgrade},
-    reconciler::resume,
-    records::{last_operation, operation_details, reading, token::OperationToken},
+    error::{Error, is_not_allowed},
+    instance::{Instance, deployment, instance_of},
+    orders::{cancel, change, create, delete},
+    reconciler::reconcilers,
+    records::{
+        instance_record::newer, last_operation, operation_details, reading, token::OperationToken,
+    },
 };
 
 #[async_trait]
@@ -36,15 +42,15 @@ impl Engine for BoshEngine {
     }
 
     async fn update(&self, order: &Order, from: &PlanId) -> Result<Started, EngineError> {
-        Ok(update::update(self, order, from).await?)
+        Ok(change::update(self, order, from).await?)
     }
 
     async fn upgrade(&self, order: &Order) -> Result<Upgraded, EngineError> {
-        Ok(upgrade::upgrade(self, order).await?)
+        Ok(change::upgrade(self, order).await?)
     }
 
     async fn recreate(&self, order: &Order) -> Result<Started, EngineError> {
-        Ok(recreate::recreate(self, order).await?)
+        Ok(change::recreate(self, order).await?)
     }
 
     async fn delete(
@@ -62,11 +68,11 @@ impl Engine for BoshEngine {
         instance: &InstanceId,
         request: &RequestId,
     ) -> Result<Cancelled, EngineError> {
-        Ok(cancel::cancel(self, call, instance, request).await?)
+        Ok(cancel::cancel(Instance::new(self, call, instance), request).await?)
     }
 
     async fn preview(&self, order: &Order) -> Result<DryRun, EngineError> {
-        Ok(dry_run::dry_run(self, order).await?)
+        Ok(change::preview(self, order).await?)
     }
 
     async fn find_bindable(&self, order: &BindingOrder) -> Result<Arc<dyn Bindable>, EngineError> {
@@ -85,8 +91,8 @@ impl Engine for BoshEngine {
         request: &RequestId,
     ) -> Result<LastOperation, EngineError> {
         let token = token.and_then(OperationToken::parse);
-        let token = token.as_ref();
-        Ok(last_operation::last_operation(self, call, instance, token, request).await?)
+        let instance = Instance::new(self, call, instance);
+        Ok(last_operation::last_operation(instance, token.as_ref(), request).await?)
     }
 
     async fn operation(
@@ -94,7 +100,7 @@ impl Engine for BoshEngine {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<Option<OperationStatus>, EngineError> {
-        Ok(operation_details::operation_details(self, call, instance).await?)
+        Ok(operation_details::operation_details(Instance::new(self, call, instance)).await?)
     }
 
     async fn record(
@@ -102,7 +108,7 @@ impl Engine for BoshEngine {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<InstanceRecord, EngineError> {
-        Ok(reading::record(self, call, instance).await?)
+        Ok(reading::record(Instance::new(self, call, instance)).await?)
     }
 
     async fn record_at_rest(
@@ -110,7 +116,7 @@ impl Engine for BoshEngine {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<InstanceRecord, EngineError> {
-        Ok(reading::record_at_rest(self, call, instance).await?)
+        Ok(reading::record_at_rest(Instance::new(self, call, instance)).await?)
     }
 
     async fn records(&self, call: &Call) -> Result<InstanceRecords, EngineError> {
@@ -130,7 +136,7 @@ impl Engine for BoshEngine {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<Ownership, EngineError> {
-        Ok(reading::ownership(self, call, instance).await?)
+        Ok(reading::ownership(Instance::new(self, call, instance)).await?)
     }
 
     async fn current_plan(
@@ -138,19 +144,24 @@ impl Engine for BoshEngine {
         call: &Call,
         instance: &InstanceId,
     ) -> Result<Option<PlanId>, EngineError> {
-        Ok(reading::current_plan(self, call, instance).await?)
+        let stored = Instance::new(self, call, instance).stored().await?;
+        Ok(stored.and_then(|stored| stored.record.settled_plan().cloned()))
     }
 
     async fn require_at_rest(&self, call: &Call, instance: &InstanceId) -> Result<(), EngineError> {
-        Ok(current::require_at_rest(self, call, instance).await?)
+        Ok(reading::require_at_rest(Instance::new(self, call, instance)).await?)
     }
 
     async fn is_as_ordered(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError> {
-        Ok(current::is_as_ordered(self, call, instance).await?)
+        Ok(reading::is_as_ordered(Instance::new(self, call, instance)).await?)
     }
 
     async fn is_deployed(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError> {
-        Ok(reading::is_deployed(self, call, instance).await?)
+        match Instance::new(self, call, instance).deployment().await? {
+            Deployment::Deployed(_) | Deployment::NeverDeployed => Ok(true),
+            Deployment::Absent => Ok(false),
+            Deployment::ForeignTeam => Err(Error::Foreign.into()),
+        }
     }
 
     async fn deployed_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError> {
@@ -158,11 +169,15 @@ impl Engine for BoshEngine {
     }
 
     async fn present_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError> {
-        Ok(reading::present_at_director(self, call).await?)
+        // Tasks are read first: one that ends in between leaves its deployment.
+        let in_progress = reading::in_progress(self, call).await?;
+        let mut present = reading::deployed_instances(self, call).await?;
+        present.extend(in_progress.into_keys());
+        Ok(present)
     }
 
     fn occupied(&self) -> Vec<(InstanceId, Occupancy)> {
-        reading::occupied(self)
+        self.reconcilers.occupied()
     }
 
     async fn recorded_occupancies(
@@ -185,7 +200,8 @@ impl Engine for BoshEngine {
         record: Option<&InstanceRecord>,
         in_progress: &HashMap<InstanceId, OperationView>,
     ) -> Option<OperationView> {
-        reading::latest_known(self, instance, record, in_progress)
+        let recorded = reading::recorded_operation(self, instance, record);
+        newer(recorded, in_progress.get(instance).cloned())
     }
 
     async fn latest_operation(
@@ -194,15 +210,17 @@ impl Engine for BoshEngine {
         instance: &InstanceId,
         record: Option<&InstanceRecord>,
     ) -> Result<Option<OperationView>, EngineError> {
-        Ok(reading::latest_operation(self, call, instance, record).await?)
+        Ok(reading::latest_operation(Instance::new(self, call, instance), record).await?)
     }
 
     async fn health(&self, call: &Call, instance: &InstanceId) -> Result<Health, EngineError> {
-        Ok(health::health(self, call, instance).await?)
+        Ok(health(Instance::new(self, call, instance)).await?)
     }
 
     async fn abilities(&self, call: &Call) -> Result<DirectorAbilities, EngineError> {
-        Ok(health::director_abilities(self, call).await?)
+        let info = self.upstreams.director.info(call).await;
+        let info = info.map_err(Error::director("ask the Director for its version"))?;
+        Ok(DirectorAbilities::of(info.version))
     }
 
     fn deployment_name(&self, instance: &InstanceId) -> String {
@@ -222,10 +240,132 @@ impl Engine for BoshEngine {
     }
 
     async fn resume(&self, call: &Call) -> Result<usize, EngineError> {
-        Ok(resume::resume(self, call).await?)
+        Ok(reconcilers::resume(self, call).await?)
     }
 
     fn ended(&self) -> broadcast::Receiver<OperationKind> {
         self.upstreams.ends.subscribe()
+    }
+}
+
+/// The state that BOSH reports for a healthy instance or process.
+const RUNNING: &str = "running";
+
+/// The state that BOSH reports for an instance whose VM was removed on purpose.
+const DETACHED: &str = "detached";
+
+/// How the VMs of an instance are. An agent that does not answer is one that is not well.
+pub(crate) async fn health(instance: Instance<'_>) -> Result<Health, Error> {
+    let director = instance.director();
+    let states = match director
+        .instance_states(instance.call, &instance.name())
+        .await
+    {
+        Err(error) if is_not_allowed(&error) => return Err(Error::Foreign),
+        states => states.map_err(Error::director("ask the agents of the VMs how they are"))?,
+    };
+    let states = states.ok_or(Error::NotFound)?;
+    let instances: Vec<InstanceHealth> = states.into_iter().filter_map(of_instance).collect();
+    Ok(Health {
+        service_instance_id: instance.id.clone(),
+        healthy: !instances.is_empty() && instances.iter().all(|instance| instance.healthy),
+        instances,
+    })
+}
+
+/// `None`: it runs errands, and has a VM when it is needed.
+fn of_instance(state: InstanceState) -> Option<InstanceHealth> {
+    let InstanceState {
+        group,
+        index,
+        id,
+        expects_vm,
+        desired,
+        reported,
+        processes,
+    } = state;
+    let is_detached = desired.as_deref() == Some(DETACHED);
+    if !expects_vm && !is_detached {
+        return None;
+    }
+    let state = match reported {
+        Some(reported) => reported,
+        None if is_detached => DETACHED.to_owned(),
+        None => "no vm".to_owned(),
+    };
+    let healthy = state == RUNNING && processes.iter().all(|process| process.state == RUNNING);
+    Some(InstanceHealth {
+        instance_group: group,
+        id,
+        index,
+        healthy,
+        state,
+        processes: processes
+            .into_iter()
+            .map(|process| ProcessHealth {
+                name: process.name,
+                state: process.state,
+            })
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::director::ProcessState;
+
+    use super::*;
+
+    fn state(expects_vm: bool, desired: &str, reported: Option<&str>) -> InstanceState {
+        InstanceState {
+            group: "redis-server".to_owned(),
+            index: Some(0),
+            id: None,
+            expects_vm,
+            desired: Some(desired.to_owned()),
+            reported: reported.map(str::to_owned),
+            processes: Vec::new(),
+        }
+    }
+
+    fn health_of(state: InstanceState) -> Option<(String, bool)> {
+        of_instance(state).map(|health| (health.state, health.healthy))
+    }
+
+    #[test]
+    fn an_instance_is_healthy_when_it_runs_and_should() {
+        for (expects_vm, desired, reported, health) in [
+            (true, "started", Some("running"), Some(("running", true))),
+            (true, "started", Some("failing"), Some(("failing", false))),
+            (
+                true,
+                "started",
+                Some("unresponsive agent"),
+                Some(("unresponsive agent", false)),
+            ),
+            (true, "started", None, Some(("no vm", false))),
+            (true, "stopped", Some("stopped"), Some(("stopped", false))),
+            (false, "detached", None, Some(("detached", false))),
+            (false, "started", None, None),
+            (false, "started", Some("running"), None),
+        ] {
+            let expected = health.map(|(state, healthy)| (state.to_owned(), healthy));
+            assert_eq!(health_of(state(expects_vm, desired, reported)), expected);
+        }
+    }
+
+    #[test]
+    fn a_process_that_fails_makes_its_instance_ill() {
+        let mut instance = state(true, "started", Some("running"));
+        for (name, healthy) in [("running", true), ("failing", false), ("unknown", false)] {
+            instance.processes = vec![ProcessState {
+                name: "redis-server".to_owned(),
+                state: name.to_owned(),
+            }];
+            assert_eq!(
+                health_of(instance.clone()),
+                Some(("running".to_owned(), healthy))
+            );
+        }
     }
 }

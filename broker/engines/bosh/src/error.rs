@@ -3,124 +3,139 @@
 use odb_adapter_sdk::protocol::{ExitCode, Subcommand};
 use odb_api_types::{code::Code, ids::PlanId};
 use odb_clients::{
-    InvalidText, ServiceError,
-    director::{PutConfigError, SubmitError},
+    FailureKind, InvalidText, ServiceError,
+    director::{DeploymentName, PutConfigError, SubmitError, TaskId},
 };
 use odb_core::engine::{EngineError, EngineErrorKind};
 
 use crate::{
     adapter::AdapterError,
-    bindings::dns::NoLink,
     instance_clients::ClientError,
-    manifest::{
-        checks::ManifestError,
-        difference::{ManifestDifference, UnreadableManifest},
-    },
-    reconciler::residual_resources::CleanupError,
-    records::operation_records::{ReadRecordError, WriteRecordError},
-    secrets::{ResolveError, SecretError},
+    manifest::difference::{ManifestDifference, UnreadableManifest},
+    reconciler::cleanup::CleanupError,
+    records::operation_records::RecordError,
 };
 
 /// Errors before an operation is submitted, for every kind of operation.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The service adapter gave no answer, or none that can be used.
+pub(crate) enum Error {
     #[error(transparent)]
     Adapter(#[from] AdapterError),
-    /// The adapter's manifest may not be deployed.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// The adapter returned configs though they are switched off.
+    /// It is no YAML, or no manifest. Reported by line and column, because a manifest holds secrets.
+    #[error("the adapter's manifest cannot be read: {error}")]
+    ManifestUnreadable { error: String },
+    #[error("the adapter's manifest is named `{found}`; it must be `{expected}`")]
+    WrongName {
+        found: String,
+        expected: DeploymentName,
+    },
+    /// It would deploy another version tomorrow than today.
+    #[error(
+        "the adapter's manifest asks for {what} `{name}` in version `{version}`; exact versions are needed"
+    )]
+    FloatingVersion {
+        what: &'static str,
+        name: String,
+        version: String,
+    },
     #[error(
         "the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set, or the Director does not let us write them"
     )]
     ConfigsDisabled,
-    /// The adapter returned a config of a type that cannot be.
     #[error("the adapter returned a BOSH config whose type cannot be used")]
     ConfigType(#[source] InvalidText),
-    /// A config of the adapter was not written.
     #[error("could not write a BOSH config of the adapter")]
-    WriteConfig {
-        /// Why.
-        #[source]
-        source: PutConfigError,
-    },
-    /// The Director did not answer, or rejected the request.
+    WriteConfig { source: PutConfigError },
     #[error("could not {action}")]
     Director {
-        /// The attempted action.
         action: &'static str,
-        /// The Director's error, or the lack of an answer.
-        #[source]
         source: ServiceError,
     },
-    /// The adapter's secrets cannot be kept.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// The Director's CredHub did not answer, or rejected the request.
+    /// The Director would refuse the placeholder, late and without saying why.
+    #[error(
+        "the adapter's manifest has `((odb_secret:{name}))`, but no secret of that name came with it"
+    )]
+    SecretMissing { name: String },
+    #[error(
+        "the adapter's secret `{name}` is {found}; it must be a text that is not empty, or an object"
+    )]
+    SecretKind { name: String, found: &'static str },
+    #[error(
+        "the adapter's secrets `{one}` and `{other}` differ in case only, which CredHub ignores: give one of them another name"
+    )]
+    SecretsSameButForCase { one: String, other: String },
+    /// It could be written, and no manifest could refer to it.
+    #[error(
+        "the adapter's secret would be `{path}`, to which no manifest can refer: the Director takes letters, digits, `-`, `_` \
+         and slashes; change its name, or the id of offering or instance"
+    )]
+    SecretUnreferable { path: String },
+    #[error("cannot store the adapter's secret")]
+    SecretName(#[from] InvalidText),
     #[error("could not {action}")]
     CredHub {
-        /// The attempted action.
         action: &'static str,
-        /// CredHub's error, or the lack of an answer.
-        #[source]
         source: ServiceError,
     },
-    /// The secrets of the instance are not known.
-    #[error("could not find out what the deployed manifest refers to")]
-    Resolve(#[from] ResolveError),
+    #[error(
+        "could not find out what the deployed manifest refers to: could not read the variables of the deployment"
+    )]
+    Variables(#[source] ServiceError),
+    #[error(
+        "could not find out what the deployed manifest refers to: could not read the secret behind `{reference}`"
+    )]
+    Reference {
+        reference: String,
+        source: ServiceError,
+    },
     /// The plan's bindings need an address that the deployment does not have.
-    #[error(transparent)]
-    NoLink(#[from] NoLink),
+    #[error(
+        "`binding_with_dns` entry `{entry}` asks for link provider `{provider}` of instance group `{group}`, which {problem}"
+    )]
+    NoLink {
+        entry: String,
+        provider: String,
+        group: String,
+        problem: &'static str,
+    },
     /// The instance is deleted, but residual resources remain.
     #[error("could not remove what the instance leaves behind")]
-    Residues {
-        /// Why.
-        #[source]
-        source: CleanupError,
-    },
-    /// Something is wrong with the instance's UAA client.
+    Residues { source: CleanupError },
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The Director did not take the work.
     #[error("could not submit the work to the Director")]
     Submit(#[source] SubmitError),
-    /// The operation record could not be read.
     #[error(transparent)]
-    ReadRecord(#[from] ReadRecordError),
-    /// The operation could not be written down.
-    #[error(transparent)]
-    OperationRecord(#[from] WriteRecordError),
-    /// The time of the request was used up before anything was submitted.
+    Record(#[from] RecordError),
     #[error("the time of the request was used up before the work was submitted to the Director")]
     OutOfTime,
-    /// The deployment's name belongs to another team.
     #[error("the deployment belongs to another team of the Director")]
     Foreign,
-    /// Another operation is in progress.
     #[error("another operation on the service instance is in progress")]
     Busy,
-    /// There is no such instance.
     #[error("the service instance has no deployment")]
     NotFound,
-    /// An instance with other attributes has the id.
     #[error("the service instance exists with other attributes, or its creation has failed")]
     Taken,
-    /// The deployed manifest cannot be compared with a new one.
     #[error("could not check for pending changes")]
     Compare(#[from] UnreadableManifest),
-    /// The update would include pending changes of the operator.
+    /// The update would include pending changes of the operator. Values that may be secret are left out.
     #[error("the operator has changed the service since the instance was deployed: {difference}")]
-    PendingChanges {
-        /// The locations, without values that may be secret.
-        difference: ManifestDifference,
-    },
-    /// The plan is no longer in the configuration.
+    PendingChanges { difference: ManifestDifference },
     #[error("the plan `{plan}` is not in the configuration")]
-    UnknownPlan {
-        /// The plan's id.
-        plan: PlanId,
-    },
+    UnknownPlan { plan: PlanId },
+    #[error("no operation on the service instance is in progress")]
+    NothingInProgress,
+    /// A deleted deployment cannot be restored.
+    #[error("the deployment is already deleted, and its other resources are being deleted")]
+    TooLateToCancel,
+    /// Another process works on it, or the operation has no record.
+    #[error(
+        "the Director's task {task} locks the deployment, and no recorded operation of this broker started it"
+    )]
+    Unrecorded { task: TaskId },
+    #[error("another request changed the operation each time it was to be cancelled")]
+    Unsteady,
 }
 
 impl Error {
@@ -148,23 +163,28 @@ impl Error {
         match self {
             _ if self.is_timeout() => EngineErrorKind::OutOfTime,
             Self::Adapter(error) => kind_of_adapter(error),
-            Self::Manifest(_)
-            | Self::Secret(_)
+            Self::ManifestUnreadable { .. }
+            | Self::WrongName { .. }
+            | Self::FloatingVersion { .. }
+            | Self::SecretMissing { .. }
+            | Self::SecretKind { .. }
+            | Self::SecretsSameButForCase { .. }
+            | Self::SecretUnreferable { .. }
+            | Self::SecretName(_)
             | Self::Compare(_)
             | Self::ConfigsDisabled
             | Self::ConfigType(_) => EngineErrorKind::Internal(Code::Manifest),
-            Self::NoLink(_) => EngineErrorKind::Internal(Code::DnsLink),
-            Self::ReadRecord(ReadRecordError::NotUnderstood { .. }) => {
+            Self::NoLink { .. } => EngineErrorKind::Internal(Code::DnsLink),
+            Self::Record(RecordError::NotUnderstood { .. }) => {
                 EngineErrorKind::Internal(Code::OperationRecord)
             }
             Self::Director { .. } => EngineErrorKind::Unavailable(Code::Director),
             Self::OutOfTime
             | Self::WriteConfig { .. }
             | Self::Submit(_)
-            | Self::ReadRecord(_)
-            | Self::Resolve(ResolveError::Variables(_))
-            | Self::OperationRecord(_) => EngineErrorKind::Internal(Code::Director),
-            Self::CredHub { .. } | Self::Resolve(ResolveError::CredHub { .. }) => {
+            | Self::Variables(_)
+            | Self::Record(_) => EngineErrorKind::Internal(Code::Director),
+            Self::CredHub { .. } | Self::Reference { .. } => {
                 EngineErrorKind::Internal(Code::CredHub)
             }
             Self::Client(ClientError::Foreign) => EngineErrorKind::Foreign(Code::InstanceClient),
@@ -176,6 +196,19 @@ impl Error {
             Self::Taken => EngineErrorKind::Taken,
             Self::PendingChanges { .. } => EngineErrorKind::PendingChanges,
             Self::UnknownPlan { .. } => EngineErrorKind::UnknownPlan,
+            Self::NothingInProgress => EngineErrorKind::NothingInProgress,
+            Self::TooLateToCancel => EngineErrorKind::NotCancellable(
+                "The operation can no longer be cancelled: the deployment is already deleted, and its other resources are being deleted."
+                    .to_owned(),
+            ),
+            Self::Unrecorded { task } => EngineErrorKind::NotCancellable(format!(
+                "Task {task} of the Director locks the service instance, and no recorded operation of the broker started it. If \
+                 that task is not needed, cancel it at the Director: bosh cancel-task {task}."
+            )),
+            Self::Unsteady => EngineErrorKind::NotCancellable(
+                "Another request changed the operation each time it was to be cancelled. Try again in a moment."
+                    .to_owned(),
+            ),
         }
     }
 
@@ -196,35 +229,19 @@ impl Error {
     fn is_timeout(&self) -> bool {
         match self {
             Self::OutOfTime => true,
-            Self::Resolve(ResolveError::CredHub { source, .. }) => source.is_timeout(),
-            Self::Client(error) => error.is_timeout(),
+            Self::Client(error) => error.source_of_uaa().is_some_and(ServiceError::is_timeout),
             Self::Director { source, .. }
             | Self::CredHub { source, .. }
-            | Self::Resolve(ResolveError::Variables(source))
+            | Self::Variables(source)
+            | Self::Reference { source, .. }
             | Self::WriteConfig {
                 source: PutConfigError::Director { source },
             }
             | Self::Submit(SubmitError::NotSent { source })
-            | Self::OperationRecord(WriteRecordError::Director(source))
-            | Self::ReadRecord(ReadRecordError::Director(source)) => source.is_timeout(),
-            Self::Adapter(_)
-            | Self::Manifest(_)
-            | Self::ConfigsDisabled
-            | Self::ConfigType(_)
-            | Self::WriteConfig { .. }
-            | Self::Secret(_)
-            | Self::NoLink(_)
-            | Self::Residues { .. }
-            | Self::Submit(_)
-            | Self::OperationRecord(_)
-            | Self::ReadRecord(_)
-            | Self::Foreign
-            | Self::Busy
-            | Self::NotFound
-            | Self::Taken
-            | Self::Compare(_)
-            | Self::PendingChanges { .. }
-            | Self::UnknownPlan { .. } => false,
+            | Self::Record(RecordError::Read(source) | RecordError::Write(source)) => {
+                source.is_timeout()
+            }
+            _ => false,
         }
     }
 }
@@ -235,21 +252,25 @@ impl From<Error> for EngineError {
     }
 }
 
+/// The Director knows the broker and does not let it.
+pub(crate) fn is_not_allowed(error: &ServiceError) -> bool {
+    matches!(error.kind, FailureKind::NotAllowed { .. })
+}
+
 fn kind_of_adapter(error: &AdapterError) -> EngineErrorKind {
+    let code = error.code();
     match error {
-        AdapterError::Start { .. } | AdapterError::ArgumentsTooLong { .. } => {
-            EngineErrorKind::Internal(Code::AdapterStart)
-        }
-        AdapterError::Hung { .. } => EngineErrorKind::TimedOut(Code::AdapterHung),
+        AdapterError::Hung { .. } => EngineErrorKind::TimedOut(code),
         AdapterError::NoLocation { .. } => EngineErrorKind::OutOfTime,
-        AdapterError::TooMuchOutput { .. } => EngineErrorKind::Internal(Code::AdapterOutput),
         AdapterError::Answer {
             call: Subcommand::CreateBinding,
             ..
-        } => EngineErrorKind::UnusableBinding(Code::AdapterAnswer),
-        AdapterError::Read { .. } | AdapterError::Answer { .. } => {
-            EngineErrorKind::Internal(Code::AdapterAnswer)
-        }
+        } => EngineErrorKind::UnusableBinding(code),
+        AdapterError::Start { .. }
+        | AdapterError::ArgumentsTooLong { .. }
+        | AdapterError::TooMuchOutput { .. }
+        | AdapterError::Read { .. }
+        | AdapterError::Answer { .. } => EngineErrorKind::Internal(code),
         AdapterError::Failed {
             call,
             code,

@@ -2,30 +2,28 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `engine` | the engine trait, delegated to one function each |
+//! | `engine` | the engine trait, delegated to one function each; the health of VMs |
+//! | `instance` | an instance as one request looks at it: names, deployment, tasks, record, operation in progress |
 //! | `orders` | the request's part of an operation: everything that can fail, then the submission to the Director |
 //! | `bindings` | credentials, from the deployed manifest and its addresses |
 //! | `reconciler` | follows an operation from its submission to its end |
 //! | `records` | the operation record, and the instance record that is built from it, the Director's tasks and tokens |
 //! | `manifest` | checks of a manifest, differences to a regenerated one, the current target |
 //! | `secrets` | secrets in the Director's CredHub, and references of manifests |
-//! | `deployment` | the deployment of an instance: its name, those of its configs, its tasks |
 //! | `configs` | the BOSH configs of an instance |
-//! | `health` | the health of VMs, and the abilities of the Director |
 //! | `runs` | the journal of rollouts, in BOSH configs |
 //! | [`instance_clients`] | the UAA client of each instance |
 //! | [`adapter`] | one supervised child process for each call |
 //! | `error` | the errors of the engine |
-//! | `foundation`, `wait` | the foundation's identity; pauses between attempts |
+//! | `digest`, `wait` | digests of a foundation and of an executable; pauses between attempts |
 
 pub mod adapter;
 mod bindings;
 mod configs;
-mod deployment;
+mod digest;
 mod engine;
 mod error;
-mod foundation;
-mod health;
+mod instance;
 pub mod instance_clients;
 mod manifest;
 mod orders;
@@ -48,9 +46,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use adapter::ServiceAdapter;
-use foundation::Foundation;
+use digest::Foundation;
 use instance_clients::InstanceClients;
-use reconciler::{abandoned_writes::Abandoned, reconcilers::Reconcilers};
+use orders::abandoned_writes::Abandoned;
+use reconciler::reconcilers::Reconcilers;
 use records::operation_records::Records;
 use runs::Runs;
 use secrets::InstanceSecrets;
@@ -77,7 +76,6 @@ pub struct BoshEngine {
     is_resumed: Arc<AtomicBool>,
 }
 
-/// The state that reconcilers and requests share.
 #[derive(Debug)]
 struct Upstreams {
     director: Director,
@@ -91,7 +89,6 @@ struct Upstreams {
     /// Bounds the submissions under way; the Director's own queue is the durable one.
     submissions: Semaphore,
     abandoned: Abandoned,
-    /// Receives each operation that has ended.
     ends: broadcast::Sender<OperationKind>,
     clients: InstanceClients,
 }
@@ -166,6 +163,7 @@ impl BoshEngine {
             clients,
         };
         Self {
+            reconcilers: Reconcilers::new(&config.broker.timings, runtime, stopping),
             upstreams: Arc::new(upstreams),
             adapter,
             software: Arc::new(config.software.clone()),
@@ -174,7 +172,6 @@ impl BoshEngine {
             skips_unchanged_upgrades: config.broker.skips_unchanged_upgrades,
             targets,
             runs,
-            reconcilers: Reconcilers::new(runtime, stopping),
             is_resumed: Arc::default(),
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! There is one config for each kind, written at the start and at the end of a run.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -19,24 +19,23 @@ use odb_clients::{
 use odb_config::BoshConfigs;
 use odb_core::engine::{Journal, JournalError};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-use crate::manifest::target::Targets;
+use crate::{
+    digest::{hex, sha256},
+    manifest::target::Targets,
+};
 
 /// Why nothing is kept.
 const NOT_KEPT: &str =
     "BOSH configs are switched off, or the client of `bosh.authentication` may not use them";
 
-/// The version of the form.
 const FORMAT: u32 = 1;
 
-/// The type of all runs.
 const CONFIG_TYPE: &str = "odb-run";
 
 /// The longest name of a config that a Director keeps (`spec/contracts/director-api.md`, "Configs").
 const LONGEST_NAME: usize = 255;
 
-/// The recorded runs of one offering.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     director: Director,
@@ -53,7 +52,6 @@ struct Content {
     run: Run,
 }
 
-/// A run as the Director has it.
 struct StoredRun {
     version: ConfigId,
     run: Option<Run>,
@@ -81,7 +79,7 @@ impl Runs {
         }
         let found = self
             .director
-            .config_latest(call, &config_type(), &self.name(kind))
+            .config_latest(call, &config_type(), &name(&self.offering, kind))
             .await
             .map_err(failed("read the latest run"))?;
         Ok(found.map(|config| StoredRun {
@@ -103,7 +101,7 @@ impl Runs {
         })
         .expect("a run is made of texts");
         let expected = before.map_or(Expected::Nothing, Expected::Latest);
-        let (kind, name) = (config_type(), self.name(run.kind));
+        let (kind, name) = (config_type(), name(&self.offering, run.kind));
         let written = self
             .director
             .put_config(call, &kind, &name, &content, &expected)
@@ -118,10 +116,6 @@ impl Runs {
     fn understand(&self, content: &str) -> Option<Run> {
         let content: Content = serde_json::from_str(content).ok()?;
         (content.format == FORMAT && content.offering == self.offering).then_some(content.run)
-    }
-
-    fn name(&self, kind: RunKind) -> ConfigName {
-        name(&self.offering, kind)
     }
 }
 
@@ -149,7 +143,7 @@ impl Journal for Runs {
             }
             Some(StoredRun { run: None, .. }) => Err(JournalError::NotUnderstood(format!(
                 "the BOSH config `{}` of type `{CONFIG_TYPE}`",
-                self.name(kind)
+                name(&self.offering, kind)
             ))),
         }
     }
@@ -205,11 +199,7 @@ fn name(offering: &OfferingId, kind: RunKind) -> ConfigName {
     match ConfigName::try_from(plain) {
         Ok(name) if fits => name,
         Ok(_) | Err(_) => {
-            let mut digest = format!("{kind}-");
-            for byte in Sha256::digest(offering.as_str()) {
-                // Writing to a string does not fail.
-                let _ = write!(digest, "{byte:02x}");
-            }
+            let digest = format!("{kind}-{}", hex(sha256(offering.as_str()).as_ref()));
             ConfigName::try_from(digest).expect("it is plain text")
         }
     }

@@ -6,7 +6,10 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use odb_config::Timings;
 use tokio::time::{Instant, sleep};
 
-/// Pauses that grow up to a longest one.
+pub(crate) async fn pause(length: Duration) {
+    sleep(length).await;
+}
+
 #[derive(Debug)]
 pub(crate) struct Backoff {
     builder: ExponentialBuilder,
@@ -14,12 +17,10 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Between two attempts at something that has failed.
     pub(crate) fn between_attempts(timings: &Timings) -> Self {
         Self::new(timings.first_retry, timings.longest_retry, 2.0)
     }
 
-    /// The pause between two looks at something in progress.
     pub(crate) fn between_looks(timings: &Timings) -> Self {
         Self::new(timings.first_look, timings.longest_look, 1.5)
     }
@@ -37,15 +38,13 @@ impl Backoff {
     }
 
     pub(crate) async fn pause(&mut self) {
-        sleep(self.next()).await;
+        pause(self.next()).await;
     }
 
-    /// The length of the next pause.
     pub(crate) fn next(&mut self) -> Duration {
         self.pauses.next().unwrap_or_default()
     }
 
-    /// The next pause is the first again.
     pub(crate) fn reset(&mut self) {
         self.pauses = self.builder.build();
     }
@@ -69,7 +68,6 @@ impl Absence {
         gap.max(*since).elapsed()
     }
 
-    /// The search failed.
     pub(crate) fn interrupt(&mut self) {
         self.since = None;
     }

@@ -7,11 +7,7 @@ use odb_core::{
     finding::Finding,
     offering::{ParametersOf, Schemas},
 };
-use odb_engine_bosh::{
-    TrialError, Tried,
-    adapter::{AdapterError, ServiceAdapter},
-    try_order,
-};
+use odb_engine_bosh::{Tried, adapter::ServiceAdapter, try_order};
 use serde_json::Map;
 
 use crate::preflight::{
@@ -28,7 +24,7 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
         .collect()
         .await;
     let mut errors = tried.iter().flat_map(|tried| &tried.errors);
-    let schemas = if errors.any(is_rejection) && config.adapter.plan_schemas {
+    let schemas = if errors.any(|error| error.is_rejection) && config.adapter.plan_schemas {
         // Errors in the schemas are reported elsewhere.
         let limit = config.broker.timings.start_up;
         let schemas = adapter::schemas(&config.adapter, &config.offering, limit, adapter).await;
@@ -39,14 +35,14 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
     for (index, (plan, tried)) in plans.iter().zip(tried).enumerate() {
         let key = format!("service_catalog.plans[{index}]");
         for error in tried.errors {
-            if is_rejection(&error) && needs_parameters(&schemas, plan) {
+            if error.is_rejection && needs_parameters(&schemas, plan) {
                 let text = "orders of plans that need parameters";
                 if !findings.not_checked.contains(&text) {
                     findings.not_checked.push(text);
                 }
                 continue;
             }
-            let finding = error.finding();
+            let finding = error.finding;
             let found = format!(
                 "is plan `{}`, which cannot be ordered: {}",
                 plan.name,
@@ -71,11 +67,6 @@ pub(crate) async fn look(config: &Config, adapter: &ServiceAdapter, findings: &m
             findings.add([finding.warning()]);
         }
     }
-}
-
-/// The adapter has ended with a failure, as it does when it misses a parameter.
-fn is_rejection(error: &TrialError) -> bool {
-    matches!(error, TrialError::Adapter(AdapterError::Failed { .. }))
 }
 
 /// Whether the broker itself would refuse an order without parameters.

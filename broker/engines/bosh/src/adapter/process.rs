@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use odb_adapter_sdk::protocol::Subcommand;
 use odb_core::metrics::metrics;
 use odb_process::{
     Capture, ChildProcess, Event, Lines, Orphans, Outcome, ProcessError, Stream, adopt_orphans,
@@ -15,7 +16,7 @@ use odb_process::{
 use odb_redaction::{Chain, Redaction};
 use tokio::time::Instant;
 
-use super::request::AdapterRequest;
+use super::AdapterError;
 
 /// The most that is read of one call's stderr; more is an error in the adapter.
 const MAX_STDERR: usize = 64 * 1024 * 1024;
@@ -29,13 +30,11 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The limits of one call, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ceilings {
-    /// The longest answer.
     pub(super) answer: usize,
     /// How much of its stderr reaches the log; the rest is read and thrown away.
     pub(super) log: usize,
 }
 
-/// How a child ended on its own.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
@@ -43,76 +42,109 @@ pub(super) struct Ended {
     pub(super) last_words: Option<String>,
 }
 
-/// Why there is no exit status.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unfinished {
-    #[error("could not start the process")]
-    Start(#[source] io::Error),
-    #[error("the process did not end in time and was killed")]
-    Hung,
-    #[error("the process printed more than {limit} bytes on {stream} and was killed")]
-    TooMuchOutput { stream: Stream, limit: usize },
-    #[error("could not read what the process printed")]
-    Read(#[source] io::Error),
+/// A call before it is made, in the form that the adapter supports.
+pub(super) struct Request {
+    pub(super) call: Subcommand,
+    pub(super) arguments: Vec<String>,
+    /// The input on stdin; empty if `None`.
+    pub(super) stdin: Option<Vec<u8>>,
 }
 
 /// Runs `program` with the input, reads its output, and ends it by `deadline`. If the future is dropped, it kills the
 /// child.
 pub(super) async fn run(
     program: &Path,
-    adapter_request: AdapterRequest,
+    request: Request,
     environment: &[(OsString, OsString)],
     ceilings: Ceilings,
     deadline: Instant,
-) -> Result<Ended, Unfinished> {
+) -> Result<Ended, AdapterError> {
+    let call = request.call;
+    let start = Start {
+        call,
+        program: program.display().to_string(),
+        longest_argument: request
+            .arguments
+            .iter()
+            .map(String::len)
+            .max()
+            .unwrap_or_default(),
+    };
     let mut command = Command::new(program);
     command
-        .arg(adapter_request.call.name())
-        .args(&adapter_request.arguments)
+        .arg(call.name())
+        .args(&request.arguments)
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir("/");
-    let (cancel, _caller) = io::pipe().map_err(Unfinished::Start)?;
+    let (cancel, _caller) = match io::pipe() {
+        Ok(pipe) => pipe,
+        Err(source) => return Err(start.failed(source)),
+    };
     let child = ChildProcess::new(command, deadline.into_std())
-        .with_input(adapter_request.stdin)
+        .with_input(request.stdin)
         .with_linger(LINGER)
         .with_orphans(Orphans::Adopted)
         .with_cancel(cancel);
     let span = tracing::Span::current();
-    let running = tokio::task::spawn_blocking(move || span.in_scope(|| attend(child, ceilings)));
-    running
-        .await
-        .unwrap_or_else(|error| Err(Unfinished::Read(error.into())))
+    let attending = move || span.in_scope(|| attend(child, ceilings, start));
+    let running = tokio::task::spawn_blocking(attending).await;
+    running.unwrap_or_else(|error| {
+        let source = error.into();
+        Err(AdapterError::Read { call, source })
+    })
 }
 
-fn attend(child: ChildProcess, ceilings: Ceilings) -> Result<Ended, Unfinished> {
+/// What an error of the start names.
+struct Start {
+    call: Subcommand,
+    program: String,
+    longest_argument: usize,
+}
+
+impl Start {
+    fn failed(self, source: io::Error) -> AdapterError {
+        let call = self.call;
+        if source.kind() == io::ErrorKind::ArgumentListTooLong {
+            let longest = self.longest_argument;
+            return AdapterError::ArgumentsTooLong { call, longest };
+        }
+        AdapterError::Start {
+            program: self.program,
+            call,
+            source,
+        }
+    }
+}
+
+fn attend(child: ChildProcess, ceilings: Ceilings, start: Start) -> Result<Ended, AdapterError> {
+    let call = start.call;
     let mut answer = Capture::at_most(ceilings.answer);
     let mut log = StderrLog::new(ceilings.log);
     let mut lines = Lines::new(MAX_LINE, MAX_STDERR, |line: &[u8]| log.take(line));
-    let ended = child
-        .run(&mut answer, &mut lines)
-        .map_err(|error| match error {
-            ProcessError::Start(source) => Unfinished::Start(source),
-            ProcessError::Follow(source) => Unfinished::Read(source),
-        })?;
+    let ended = match child.run(&mut answer, &mut lines) {
+        Ok(ended) => ended,
+        Err(ProcessError::Start(source)) => return Err(start.failed(source)),
+        Err(ProcessError::Follow(source)) => return Err(AdapterError::Read { call, source }),
+    };
     match ended.outcome {
         Outcome::Exited(status) => Ok(Ended {
             status,
             stdout: answer.bytes,
             last_words: log.last_words,
         }),
-        Outcome::TimedOut | Outcome::Cancelled => Err(Unfinished::Hung),
-        Outcome::TooMuchOutput(stream) => {
-            let limit = match stream {
+        Outcome::TimedOut | Outcome::Cancelled => Err(AdapterError::Hung { call }),
+        Outcome::TooMuchOutput(stream) => Err(AdapterError::TooMuchOutput {
+            call,
+            stream,
+            limit: match stream {
                 Stream::Stdout => ceilings.answer,
                 Stream::Stderr => MAX_STDERR,
-            };
-            Err(Unfinished::TooMuchOutput { stream, limit })
-        }
+            },
+        }),
     }
 }
 
-/// Copies a call's stderr to the log.
 struct StderrLog {
     limit: usize,
     logged: usize,
@@ -130,7 +162,6 @@ impl StderrLog {
         }
     }
 
-    /// Logs a line as it comes, redacted.
     fn take(&mut self, line: &[u8]) {
         if line.is_empty() || self.logged > self.limit {
             return;

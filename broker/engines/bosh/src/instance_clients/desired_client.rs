@@ -1,13 +1,17 @@
-//! The UAA client that an instance should have.
+//! The UAA client that an instance should have, with the metadata by which the broker recognises it.
 
 use std::collections::BTreeSet;
 
 use odb_adapter_sdk::protocol::RequestParameters;
 use odb_api_types::ids::{InstanceId, OfferingId};
-use odb_clients::uaa::{ClientId, ClientRegistration};
+use odb_clients::{
+    director::ContextId,
+    uaa::{ClientId, ClientRegistration},
+};
 use odb_config::ClientDefinition;
+use serde_json::{Map, Value};
 
-use super::{ClientError, ownership::Ownership};
+use super::ClientError;
 
 /// The operator's placeholder for the space of an instance.
 const SPACE: &str = "ODB_SPACE_GUID";
@@ -21,20 +25,26 @@ const NOTHING: &str = "uaa.none";
 /// UAA adds this grant to clients that have one of two others.
 const ADDED: &str = "refresh_token";
 
+/// The offering whose broker owns the client.
+const OWN_OFFERING: &str = "odb_offering";
+/// The space of the instance: an upgrade may come without one.
+const OWN_SPACE: &str = "odb_space";
+/// The operation that created the client, until it is known to have succeeded. Until then only the broker has the
+/// secret.
+const MADE_BY: &str = "odb_made_by";
+
 /// The Cloud Foundry context of an instance, as far as the request names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CfContext {
-    /// The guid of its space.
-    pub space: Option<String>,
-    /// Its name.
-    pub name: Option<String>,
+pub(crate) struct CfContext {
+    pub(crate) space: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 impl CfContext {
     /// The values of a request; requests of older platforms have the space beside the context.
-    pub fn of(request: &RequestParameters) -> Self {
+    pub(crate) fn of(request: &RequestParameters) -> Self {
         let context = request.fields().get("context");
-        let text = |value: Option<&serde_json::Value>| {
+        let text = |value: Option<&Value>| {
             let text = value?.as_str()?;
             (!text.is_empty()).then(|| text.to_owned())
         };
@@ -46,7 +56,52 @@ impl CfContext {
     }
 }
 
-/// The definition, for the clients of one offering.
+/// The metadata by which the broker recognises a client; a UAA stores unknown members. Empty means absent: a UAA keeps
+/// members that an update does not contain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ownership {
+    pub(super) offering: Option<String>,
+    pub(super) space: Option<String>,
+    pub(super) made_by: Option<String>,
+}
+
+impl Ownership {
+    pub(super) fn of(client: &ClientRegistration) -> Self {
+        let text = |mark: &str| {
+            let text = client.additional.get(mark)?.as_str()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        Self {
+            offering: text(OWN_OFFERING),
+            space: text(OWN_SPACE),
+            made_by: text(MADE_BY),
+        }
+    }
+
+    pub(super) fn into_members(self) -> Map<String, Value> {
+        let text = |text: Option<String>| Value::from(text.unwrap_or_default());
+        Map::from_iter([
+            (OWN_OFFERING.to_owned(), text(self.offering)),
+            (OWN_SPACE.to_owned(), text(self.space)),
+            (MADE_BY.to_owned(), text(self.made_by)),
+        ])
+    }
+
+    pub(super) fn is_made_by(&self, operation: &ContextId) -> bool {
+        self.made_by.as_deref() == Some(operation.as_str())
+    }
+
+    /// Whether the broker may change and delete the client. Clients of the Go broker have no metadata; then the id must
+    /// be one that only a Cloud Controller assigns. Otherwise a user could name any client of the UAA as an instance
+    /// and have it deleted.
+    pub(super) fn belong_to(&self, instance: &InstanceId, offering: &OfferingId) -> bool {
+        match &self.offering {
+            Some(marked) => marked == offering.as_str(),
+            None => uuid::Uuid::try_parse(instance.as_str()).is_ok(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DesiredClient<'a> {
     pub(super) definition: &'a ClientDefinition,
@@ -54,7 +109,6 @@ pub(super) struct DesiredClient<'a> {
 }
 
 impl DesiredClient<'_> {
-    /// A client that is not there yet.
     pub(super) fn new_client(
         &self,
         instance: &InstanceId,

@@ -12,16 +12,21 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 
 use super::{
-    ClientError, InstanceClient, InstanceClients, Making, client::Origin,
-    desired_client::client_id, ownership::Ownership,
+    ClientError, InstanceClient, InstanceClients, Origin,
+    desired_client::{Ownership, client_id},
+    service::look_up,
 };
 
 impl InstanceClients {
-    /// Gives a client the secret that its adapter has received, if that is [another one](Making::Renewed).
+    /// Gives a client the secret that its adapter has received, if that is another one.
     ///
     /// This is the last step that may fail: with the right to change secrets, the broker adds one to that which the
     /// instance may be using. Without that right, it has to replace the client.
-    pub async fn renew(&self, call: &Call, client: &mut InstanceClient) -> Result<(), ClientError> {
+    pub(crate) async fn renew(
+        &self,
+        call: &Call,
+        client: &mut InstanceClient,
+    ) -> Result<(), ClientError> {
         let Origin::Found {
             renewed_by: Some(operation),
             ..
@@ -59,23 +64,22 @@ impl InstanceClients {
 
     /// The operation that gave the client its secret has succeeded, so the secret is in use. The previous one is
     /// deleted.
-    pub async fn settle(
+    pub(crate) async fn settle(
         &self,
         call: &Call,
         instance: &InstanceId,
         operation: &ContextId,
-        making: Making,
+        is_renewed: bool,
     ) -> Result<(), ClientError> {
         let Some(administration) = &self.administration else {
             return Ok(());
         };
         let id = client_id(instance);
-        let found = administration.client(call, &id).await;
-        let found = found.map_err(ClientError::action("look up"))?;
+        let found = look_up(administration, call, instance).await?;
         let Some(client) = found.filter(|found| Ownership::of(found).is_made_by(operation)) else {
             return Ok(());
         };
-        if making == Making::Renewed {
+        if is_renewed {
             let deleted = administration
                 .change_secret(call, &id, &SecretChange::DeleteOlder)
                 .await;

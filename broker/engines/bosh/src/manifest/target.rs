@@ -7,15 +7,17 @@
 //! short secret could be confirmed only by a reader who knows all other inputs, including the adapter's executable, and
 //! readers of operation records may read the manifests themselves.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 use odb_adapter_sdk::protocol::Plan as AdapterPlan;
 use odb_api_types::{ids::PlanId, management::Target};
 use odb_config::{Offering, ServiceSoftware};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
-use crate::adapter::{ExecutableDigest, plan_for_adapter};
+use crate::{
+    adapter::plan_for_adapter,
+    digest::{ExecutableDigest, hex, sha256},
+};
 
 /// Bytes of a digest that are kept: enough that two deployments do not look the same by chance.
 const KEPT: usize = 8;
@@ -68,12 +70,7 @@ fn target(plan: &AdapterPlan, software: &ServiceSoftware, adapter: &ExecutableDi
 /// The order of keys does not count. Numbers do as they are written: an adapter may write them as they are, too.
 fn digest(mut of: Value) -> Target {
     of.sort_all_objects();
-    let mut digest = String::new();
-    for byte in &Sha256::digest(of.to_string())[..KEPT] {
-        // Writing to a string does not fail.
-        let _ = write!(digest, "{byte:02x}");
-    }
-    Target::from(digest)
+    Target::from(hex(&sha256(of.to_string()).as_ref()[..KEPT]))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A trial order: whether the manifest that the adapter generates for a plan could be deployed. No upstream is called.
 
-use std::{collections::BTreeSet, error::Error as _};
+use std::{collections::BTreeSet, error::Error};
 
 use odb_adapter_sdk::{
     protocol::{
@@ -17,13 +17,12 @@ use tokio::time::Instant;
 
 use crate::{
     adapter::{AdapterError, ServiceAdapter, plan_for_adapter},
-    deployment::deployment,
+    instance::deployment,
     instance_clients::{CfContext, ClientError, client_of_an_order},
-    manifest::checks::{self, ManifestError},
-    secrets::{InstanceSecrets, SecretError},
+    manifest::check,
+    secrets::InstanceSecrets,
 };
 
-/// The instance that is ordered.
 const INSTANCE: &str = "0db0c4ec-0000-4000-8000-000000000002";
 const ORGANIZATION: &str = "0db0c4ec-0000-4000-8000-00000000000a";
 const SPACE: &str = "0db0c4ec-0000-4000-8000-00000000000b";
@@ -38,94 +37,45 @@ const NEEDED: [&str; 4] = [
 const WATCH_TIMES: [&str; 2] = ["canary_watch_time", "update_watch_time"];
 
 /// Why an order of a plan would fail.
-#[derive(Debug, thiserror::Error)]
-pub enum TrialError {
-    /// The adapter gives no manifest.
-    #[error("the adapter generates no manifest")]
-    Adapter(#[from] AdapterError),
-    /// The broker would refuse the manifest.
-    #[error("the adapter's manifest cannot be deployed")]
-    Manifest(#[from] ManifestError),
-    /// The broker could not store the secrets that come with it.
-    #[error("the adapter's secrets cannot be stored")]
-    Secret(#[from] SecretError),
-    /// There is nothing to write the configs to that come with it.
-    #[error("the adapter returns BOSH configs")]
-    ConfigsDisabled,
-    /// The instance could have no UAA client.
-    #[error("the UAA client of an instance cannot be made")]
-    Client(#[from] ClientError),
-    /// The Director would refuse the manifest.
-    #[error("the adapter's manifest refers to `{references}`, which nothing resolves")]
-    Unresolved {
-        /// The references, in one text.
-        references: String,
-    },
-    /// The Director would refuse the manifest.
-    #[error("the adapter's manifest has no `update.{key}`")]
-    NoUpdate {
-        /// The missing key.
-        key: &'static str,
-    },
-    /// The Director would refuse the manifest.
-    #[error("the adapter's manifest has `{value}` for `update.{key}`")]
-    WatchTime {
-        /// Which one.
-        key: &'static str,
-        /// The value.
-        value: String,
-    },
+#[derive(Debug)]
+pub struct TrialError {
+    /// The finding for `check`, with the code under which an order would fail.
+    pub finding: Finding,
+    /// The adapter has ended with a failure, as it does when it misses a parameter.
+    pub is_rejection: bool,
 }
 
 impl TrialError {
-    /// The finding for `check`.
-    pub fn finding(&self) -> Finding {
-        let finding = Finding::tried(self.code(), None, "", self.to_string(), self.remedy());
-        match self.source() {
-            Some(cause) => finding.because(cause),
-            None => finding,
+    fn new(code: Code, found: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            finding: Finding::tried(code, None, "", found, remedy),
+            is_rejection: false,
         }
     }
 
-    fn remedy(&self) -> &'static str {
-        match self {
-            Self::Adapter(_) => {
-                "correct the plan or the adapter, or leave the trial out (`--adapter off`) where every order needs parameters"
-            }
-            Self::Manifest(_) => "correct the plan, or the adapter",
-            Self::Secret(_) => "correct the adapter",
-            Self::ConfigsDisabled => "unset `broker.disable_bosh_configs`",
-            Self::Client(_) => "correct `cf.uaa.client_definition`",
-            Self::Unresolved { .. } => {
-                "give the value in the place of the reference, an absolute name, or have the adapter declare the variable"
-            }
-            Self::NoUpdate { .. } => "give it by `update` of the plan",
-            Self::WatchTime { .. } => {
-                "have it be milliseconds, from and to, such as `30000-240000`"
-            }
+    fn because(self, error: &(dyn Error + 'static)) -> Self {
+        Self {
+            finding: self.finding.because(error),
+            ..self
         }
     }
+}
 
-    /// The code under which an order would fail.
-    fn code(&self) -> Code {
-        match self {
-            Self::Adapter(error) => match error {
-                AdapterError::Start { .. } | AdapterError::ArgumentsTooLong { .. } => {
-                    Code::AdapterStart
-                }
-                AdapterError::Hung { .. } | AdapterError::NoLocation { .. } => Code::AdapterHung,
-                AdapterError::TooMuchOutput { .. } => Code::AdapterOutput,
-                AdapterError::Read { .. } | AdapterError::Answer { .. } => Code::AdapterAnswer,
-                AdapterError::Failed { .. } => Code::AdapterFailed,
-            },
-            Self::Manifest(_)
-            | Self::Secret(_)
-            | Self::ConfigsDisabled
-            | Self::Unresolved { .. }
-            | Self::NoUpdate { .. }
-            | Self::WatchTime { .. } => Code::Manifest,
-            Self::Client(_) => Code::InstanceClient,
+impl From<AdapterError> for TrialError {
+    fn from(error: AdapterError) -> Self {
+        let remedy = "correct the plan or the adapter, or leave the trial out (`--adapter off`) where every order needs parameters";
+        Self {
+            is_rejection: matches!(error, AdapterError::Failed { .. }),
+            ..Self::new(error.code(), "the adapter generates no manifest", remedy).because(&error)
         }
+    }
+}
+
+impl From<ClientError> for TrialError {
+    fn from(error: ClientError) -> Self {
+        let found = "the UAA client of an instance cannot be made";
+        let remedy = "correct `cf.uaa.client_definition`";
+        Self::new(Code::InstanceClient, found, remedy).because(&error)
     }
 }
 
@@ -138,41 +88,48 @@ pub struct Tried {
     pub ignored_groups: Vec<String>,
 }
 
-impl From<TrialError> for Tried {
-    fn from(error: TrialError) -> Self {
-        Self {
-            errors: vec![error],
-            ..Self::default()
-        }
-    }
-}
-
 /// Orders an instance of a plan without parameters, as far as the manifest.
 pub async fn try_order(config: &Config, adapter: &ServiceAdapter, plan: &Plan) -> Tried {
     let instance = InstanceId::try_from(INSTANCE.to_owned()).expect("a UUID travels");
+    let mut tried = Tried::default();
     let answer = match generate(config, adapter, plan, &instance).await {
         Ok(answer) => answer,
-        Err(error) => return error.into(),
+        Err(error) => {
+            tried.errors.push(error);
+            return tried;
+        }
     };
-    if let Err(error) = checks::check(answer.manifest.as_str(), &deployment(&instance)) {
-        return TrialError::from(error).into();
+    if let Err(error) = check(answer.manifest.as_str(), &deployment(&instance)) {
+        let found = "the adapter's manifest cannot be deployed";
+        let error = invalid(found, "correct the plan, or the adapter").because(&error);
+        tried.errors.push(error);
+        return tried;
     }
     let document: Value = yaml::from_str(answer.manifest.as_str()).unwrap_or_default();
-    let mut errors = Vec::new();
+    let errors = &mut tried.errors;
     let returns_configs = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
     if returns_configs && config.broker.bosh_configs == BoshConfigs::Disabled {
-        errors.push(TrialError::ConfigsDisabled);
+        let remedy = "unset `broker.disable_bosh_configs`";
+        errors.push(invalid("the adapter returns BOSH configs", remedy));
     }
     // Placeholders stay where no secrets are stored. Only jobs that have a property for them miss their values.
     if config.bosh_credhub.is_some() {
-        errors.extend(check_secrets(config, &instance, &answer).err());
+        let secrets = InstanceSecrets::new(None, config.offering.id.clone());
+        let wanted = secrets.wanted(&instance, answer.manifest.as_str(), answer.secrets.as_ref());
+        if let Err(error) = wanted {
+            let found = "the adapter's secrets cannot be stored";
+            errors.push(invalid(found, "correct the adapter").because(&error));
+        }
     }
-    errors.extend(check_references(&document).err());
+    errors.extend(check_references(&document));
     errors.extend(check_update(&document["update"]));
-    Tried {
-        errors,
-        ignored_groups: ignored_groups(plan, &document),
-    }
+    tried.ignored_groups = ignored_groups(plan, &document);
+    tried
+}
+
+/// A manifest, or what comes with it, that could not be deployed.
+fn invalid(found: impl Into<String>, remedy: &str) -> TrialError {
+    TrialError::new(Code::Manifest, found, remedy)
 }
 
 async fn generate(
@@ -233,18 +190,8 @@ fn client(
         .transpose()
 }
 
-fn check_secrets(
-    config: &Config,
-    instance: &InstanceId,
-    answer: &GeneratedManifest,
-) -> Result<(), TrialError> {
-    let secrets = InstanceSecrets::new(None, config.offering.id.clone());
-    secrets.wanted(instance, answer.manifest.as_str(), answer.secrets.as_ref())?;
-    Ok(())
-}
-
 /// A new deployment has no other variables than those that its manifest declares.
-fn check_references(document: &Value) -> Result<(), TrialError> {
+fn check_references(document: &Value) -> Option<TrialError> {
     let declared: BTreeSet<&str> = list(document, "variables")
         .filter_map(|variable| variable["name"].as_str())
         .collect();
@@ -262,12 +209,14 @@ fn check_references(document: &Value) -> Result<(), TrialError> {
         }
     }
     if unresolved.is_empty() {
-        return Ok(());
+        return None;
     }
     let references: Vec<_> = unresolved.into_iter().collect();
-    Err(TrialError::Unresolved {
-        references: references.join("`, `"),
-    })
+    let references = references.join("`, `");
+    Some(invalid(
+        format!("the adapter's manifest refers to `{references}`, which nothing resolves"),
+        "give the value in the place of the reference, an absolute name, or have the adapter declare the variable",
+    ))
 }
 
 fn check_update(update: &Value) -> Vec<TrialError> {
@@ -275,7 +224,10 @@ fn check_update(update: &Value) -> Vec<TrialError> {
     let mut errors: Vec<_> = NEEDED
         .into_iter()
         .filter(|key| is_missing(key))
-        .map(|key| TrialError::NoUpdate { key })
+        .map(|key| {
+            let found = format!("the adapter's manifest has no `update.{key}`");
+            invalid(found, "give it by `update` of the plan")
+        })
         .collect();
     for key in WATCH_TIMES.into_iter().filter(|key| !is_missing(key)) {
         let value = match &update[key] {
@@ -283,7 +235,10 @@ fn check_update(update: &Value) -> Vec<TrialError> {
             other => other.to_string(),
         };
         if WatchTime::read(&value) != WatchTime::Right {
-            errors.push(TrialError::WatchTime { key, value });
+            errors.push(invalid(
+                format!("the adapter's manifest has `{value}` for `update.{key}`"),
+                "have it be milliseconds, from and to, such as `30000-240000`",
+            ));
         }
     }
     errors
@@ -326,9 +281,9 @@ mod tests {
     fn a_reference_that_nothing_resolves_is_named() {
         let resolved = "variables: [{name: admin, type: user}, {name: /shared/ca, type: certificate}]\n\
             a: ((admin.password))\nb: 'x-((admin))-((/else/where.ca))'\nc: ((odb_secret:token))\nd: {((key)): 1} # ((comment))\n";
-        assert!(check_references(&document(resolved)).is_ok());
+        assert!(check_references(&document(resolved)).is_none());
         let error = check_references(&document("a: ((x))\nb: [{c: 'u((y.z))'}]\nvariables: ~\n"));
-        let reported = error.unwrap_err().finding().to_string();
+        let reported = error.unwrap().finding.to_string();
         assert!(
             reported.contains("refers to `((x))`, `((y.z))`, which nothing resolves; "),
             "{reported}"
@@ -339,7 +294,10 @@ mod tests {
     fn an_update_block_is_whole_and_its_watch_times_can_be_read() {
         let reported = |update: &str| -> Vec<String> {
             let errors = check_update(&document(update));
-            errors.iter().map(ToString::to_string).collect()
+            errors
+                .iter()
+                .map(|error| error.finding.to_string())
+                .collect()
         };
         let whole =
             "{canaries: 0, max_in_flight: 1, canary_watch_time: 1000, update_watch_time: 1-2}";

@@ -8,14 +8,10 @@ use odb_core::engine::{EngineError, Found, Order, Started, Vacancy};
 use crate::{
     BoshEngine,
     configs::CurrentConfigs,
-    deployment::deployment,
     error::Error,
-    orders::{preparation, submit_order},
-    records::{
-        in_flight::{self, InFlight},
-        operation_record::OperationRecord,
-        operation_records::StoredRecord,
-    },
+    instance::{InFlight, Instance},
+    orders::{preparation, submission::submit_order},
+    records::{operation_record::OperationRecord, operation_records::StoredRecord},
 };
 
 /// An id under which nothing is, or only the operation record of a request that never got to the Director.
@@ -35,19 +31,16 @@ impl Vacancy for VacantDeployment {
 
 /// Finds the existing state under the ordered id. An instance with other attributes is an error.
 pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Error> {
-    let vacant = |before| -> Box<dyn Vacancy> {
-        Box::new(VacantDeployment {
+    let vacant = |before: Option<StoredRecord>| {
+        Found::Vacant(Box::new(VacantDeployment {
             engine: engine.clone(),
-            before,
-        })
+            before: before.map(Box::new),
+        }))
     };
     let call = order.call();
-    let name = deployment(&order.instance);
-    let (deployed, stored) = tokio::join!(
-        engine.upstreams.director.deployment(&call, &name),
-        engine.upstreams.records.read(&call, &order.instance)
-    );
-    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
+    let instance = Instance::new(engine, &call, &order.instance);
+    let (deployed, stored) = tokio::join!(instance.deployment(), instance.stored());
+    let deployed = deployed?;
     if matches!(deployed, Deployment::ForeignTeam) {
         return Err(Error::Foreign);
     }
@@ -55,7 +48,7 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Er
     let is_same = |record: &OperationRecord| {
         record.operation == OperationKind::Create && record.digest.matches(order.identity())
     };
-    let stored = match in_flight::in_flight(engine, &call, &order.instance, stored?).await? {
+    let stored = match instance.in_flight(stored?).await? {
         InFlight::OnItsWay { stored, started } if is_same(&stored.record) => {
             return Ok(Found::InProgress(started));
         }
@@ -65,27 +58,19 @@ pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Er
         InFlight::OnItsWay { .. } => return Err(Error::Taken),
         InFlight::AtRest(stored) => stored,
     };
-    let Some(stored) = stored else {
-        return if !is_absent {
-            Err(Error::Taken)
-        } else if engine.reconcilers.in_progress(&order.instance).is_some() {
-            Err(Error::Busy)
-        } else {
-            Ok(Found::Vacant(vacant(None)))
-        };
-    };
-    // An operation record without a deployment belongs to an instance that was removed outside of the broker, or that
-    // never existed.
-    if is_absent {
-        return Ok(Found::Vacant(vacant(Some(Box::new(stored)))));
-    }
-    let record = stored.record;
-    match &record.outcome {
-        Some(outcome) if outcome.is_success() && is_same(&record) => Ok(Found::Completed {
-            dashboard_url: record.dashboard_url,
-            labels: record.labels,
-        }),
-        Some(_) | None => Err(Error::Taken),
+    match stored {
+        None if !is_absent => Err(Error::Taken),
+        None if instance.in_progress().is_some() => Err(Error::Busy),
+        Some(StoredRecord { record, .. }) if !is_absent => match &record.outcome {
+            Some(outcome) if outcome.is_success() && is_same(&record) => Ok(Found::Completed {
+                dashboard_url: record.dashboard_url,
+                labels: record.labels,
+            }),
+            Some(_) | None => Err(Error::Taken),
+        },
+        // An operation record without a deployment belongs to an instance that was removed outside of the broker, or
+        // that never existed.
+        stored => Ok(vacant(stored)),
     }
 }
 
@@ -97,6 +82,6 @@ async fn create(
     before: Option<&StoredRecord>,
 ) -> Result<Started, Error> {
     let mut prepared = preparation::prepare(engine, order, OperationKind::Create, None).await?;
-    prepared.record.replaced_configs = CurrentConfigs::default().replaced_by(&prepared.configs);
-    submit_order::submit_order(engine, order, prepared, before).await
+    prepared.note_configs(Some(&CurrentConfigs::default()));
+    submit_order(engine, order, prepared, before).await
 }

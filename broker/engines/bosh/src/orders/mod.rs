@@ -2,21 +2,16 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `create`, `update`, `upgrade`, `recreate`, `delete` | one operation each |
-//! | `current` | the state before an update or upgrade |
-//! | `preparation`, `submit_order` | manifest, checks, dashboard; then operation record, configs, submission |
-//! | `submission` | submitting exactly once |
-//! | `client` | the instance's UAA client, created before and restored after a failure |
+//! | `create`, `delete` | a new instance, and its end |
+//! | `change` | orders for an existing instance: update, upgrade, recreate, preview |
+//! | `preparation`, `submission` | UAA client, manifest, checks, dashboard; then operation record, configs, submission |
+//! | `abandoned_writes` | operation records and UAA clients that may arrive after their operation was given up |
 //! | `cancel` | cancelling an operation |
 
+pub(crate) mod abandoned_writes;
 pub(crate) mod cancel;
-pub(crate) mod client;
+pub(crate) mod change;
 pub(crate) mod create;
-pub(crate) mod current;
 pub(crate) mod delete;
 pub(crate) mod preparation;
-pub(crate) mod recreate;
 pub(crate) mod submission;
-pub(crate) mod submit_order;
-pub(crate) mod update;
-pub(crate) mod upgrade;

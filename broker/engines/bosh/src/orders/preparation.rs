@@ -1,32 +1,36 @@
-//! The adapter calls of create, update and upgrade before anything changes: manifest and dashboard, with the checks.
+//! Create, update and upgrade before anything changes at the Director: the instance's UAA client, the adapter's manifest
+//! and dashboard, with the checks.
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use odb_adapter_sdk::protocol::{
     GenerateDashboardUrl, GenerateManifest, GeneratedManifest, ManifestText, Plan as AdapterPlan,
     RequestParameters, Secrets, ServiceDeployment, UaaClient,
 };
 use odb_api_types::{code::Code, ids::PlanId, kind::OperationKind};
-use odb_clients::{director::ContextId, http::Call};
+use odb_clients::{
+    director::ContextId,
+    http::{Call, Deadline},
+};
 use odb_config::{BoshConfigs, Plan};
 use odb_core::{engine::Order, shown::check_dashboard};
+use odb_redaction::Chain;
 use serde_json::{Map, Value};
-use tokio::time::Instant;
 
 use crate::{
     BoshEngine,
     adapter::plan_for_adapter,
-    configs::ConfigChanges,
-    deployment::deployment,
+    configs::{ConfigChanges, CurrentConfigs},
     error::Error,
-    instance_clients::{CfContext, InstanceClient, Making},
-    manifest::{checks, planned::PlannedClient},
-    orders::{client, submission::Work},
-    records::operation_record::{ClientRole, NewRecord, OperationRecord},
+    instance::deployment,
+    instance_clients::{CfContext, ClientError, InstanceClient},
+    manifest::{check, planned::PlannedClient},
+    orders::{abandoned_writes::delete_abandoned_client, submission::Work},
+    records::operation_record::{ClientRole, OperationRecord},
     secrets::NewSecret,
 };
 
-/// The previous state of an instance.
 #[derive(Clone)]
 pub(crate) struct Previous {
     pub(crate) manifest: ManifestText,
@@ -34,9 +38,7 @@ pub(crate) struct Previous {
     pub(crate) configs: Option<BTreeMap<String, String>>,
     /// The values behind the manifest's references; `None` without secure manifests, and on an upgrade.
     pub(crate) secrets: Option<Secrets>,
-    /// Whether it has a UAA client.
     pub(crate) client: ClientRole,
-    /// The operation that is known to have succeeded last.
     pub(crate) succeeded: Option<ContextId>,
 }
 
@@ -44,15 +46,8 @@ pub(crate) struct Previous {
 pub(crate) struct Prepared {
     pub(crate) record: OperationRecord,
     pub(crate) work: Work,
-    /// The configs that the adapter asks for, by type.
-    pub(crate) configs: BTreeMap<String, String>,
-    /// The types of those that it does not need any more.
-    pub(crate) obsolete_configs: Vec<String>,
-    /// The secrets that the manifest refers to and that are not there yet.
-    pub(crate) secrets: Vec<NewSecret>,
     /// The instance's UAA client, which is restored if nothing is submitted.
     pub(crate) client: Option<InstanceClient>,
-    /// The change of its UAA client.
     pub(crate) client_change: PlannedClient,
 }
 
@@ -62,16 +57,21 @@ impl Prepared {
         Self {
             record,
             work,
-            configs: BTreeMap::new(),
-            obsolete_configs: Vec::new(),
-            secrets: Vec::new(),
             client: None,
             client_change: PlannedClient::Stays,
         }
     }
+
+    /// Notes which versions of configs the operation replaces, and which go when it has succeeded.
+    pub(crate) fn note_configs(&mut self, current: Option<&CurrentConfigs>) {
+        if let (Some(current), Work::Deploy(generated)) = (current, &self.work) {
+            self.record.replaced_configs = current.replaced_by(&generated.configs.written);
+            self.record.obsolete_configs = current.versions_of(&generated.configs.obsolete);
+        }
+    }
 }
 
-/// The checked answer of an adapter.
+#[derive(Debug)]
 pub(crate) struct Generated {
     /// It refers to secrets by their names in CredHub.
     pub(crate) manifest: ManifestText,
@@ -81,151 +81,9 @@ pub(crate) struct Generated {
     pub(crate) labels: Map<String, Value>,
 }
 
-/// The plan of the configuration.
 pub(crate) fn plan<'a>(engine: &'a BoshEngine, id: &PlanId) -> Result<&'a Plan, Error> {
-    engine
-        .offering
-        .plan(id)
-        .ok_or_else(|| Error::UnknownPlan { plan: id.clone() })
-}
-
-/// The plan as adapters get to see it.
-pub(crate) fn adapter_plan(engine: &BoshEngine, plan: &Plan) -> AdapterPlan {
-    plan_for_adapter(&engine.offering, plan)
-}
-
-/// Prepares the instance's UAA client, calls the adapter and validates its answers. If it fails, nothing has changed.
-pub(crate) async fn prepare(
-    engine: &BoshEngine,
-    order: &Order,
-    kind: OperationKind,
-    previous: Option<Previous>,
-) -> Result<Prepared, Error> {
-    let context = ContextId::random();
-    let mut client = client::client(engine, order, kind, previous.as_ref(), &context).await?;
-    let prepared = prepare_with(engine, order, kind, previous, context, client.as_mut()).await;
-    match (prepared, client) {
-        (Ok(prepared), client) => Ok(Prepared { client, ..prepared }),
-        (Err(error), client) => {
-            client::undo_client(engine, order, client.as_ref()).await;
-            Err(error)
-        }
-    }
-}
-
-async fn prepare_with(
-    engine: &BoshEngine,
-    order: &Order,
-    kind: OperationKind,
-    previous: Option<Previous>,
-    context: ContextId,
-    mut client: Option<&mut InstanceClient>,
-) -> Result<Prepared, Error> {
-    let role = client_role(client.as_deref(), previous.as_ref());
-    let (call, clients) = (
-        call_of_preparation(engine, order),
-        &engine.upstreams.clients,
-    );
-    if let Some(client) = client.as_deref_mut() {
-        let permit = CfContext::of(&order.parameters);
-        clients.bring_up_to_date(&call, client, &permit).await?;
-    }
-    let client_change = match client.as_deref() {
-        Some(client) => PlannedClient::of_change(client.change()),
-        None => PlannedClient::not_in_hand(role, engine.upstreams.clients.are_defined()),
-    };
-    let reported = client.as_deref().map(InstanceClient::for_adapter);
-    let plan = plan(engine, &order.plan)?;
-    let seen = adapter_plan(engine, plan);
-    let Generated {
-        manifest,
-        configs,
-        secrets,
-        labels,
-    } = generate(engine, order, &seen, previous, reported).await?;
-    let dashboard = GenerateDashboardUrl::new(order.instance.as_str(), seen, manifest.clone());
-    let dashboard_url = engine
-        .adapter
-        .dashboard_url(&dashboard, due(engine, order))
-        .await?
-        .filter(|address| is_usable(address));
-    if let Some(client) = client {
-        clients.renew(&call, client).await?;
-        clients
-            .redirect_to(&call, client, dashboard_url.as_deref())
-            .await?;
-    }
-    let mut record = OperationRecord::new(NewRecord {
-        offering: engine.offering.id.clone(),
-        plan: order.plan.clone(),
-        operation: kind,
-        context,
-        request: order.request.clone(),
-        target: engine.targets.of(&order.plan).cloned(),
-        errands: plan.lifecycle_errands.post_deploy.clone(),
-        digest: order.digest(),
-        dashboard_url,
-        labels,
-    });
-    record.previous_secrets = secrets.iter().map(NewSecret::previous).collect();
-    record.client = role;
-    Ok(Prepared {
-        configs: configs.written,
-        obsolete_configs: configs.obsolete,
-        secrets,
-        client_change,
-        ..Prepared::new(record, Work::Deploy(manifest))
-    })
-}
-
-/// Asks the adapter for the manifest, and checks all that comes with it. Nothing is changed.
-pub(crate) async fn generate(
-    engine: &BoshEngine,
-    order: &Order,
-    plan: &AdapterPlan,
-    previous: Option<Previous>,
-    client: Option<UaaClient>,
-) -> Result<Generated, Error> {
-    let configs_before = previous
-        .as_ref()
-        .and_then(|previous| previous.configs.clone())
-        .unwrap_or_default();
-    let answer = generate_manifest(
-        engine,
-        order,
-        plan,
-        order.parameters.clone(),
-        previous,
-        client,
-    )
-    .await?;
-    checks::check(answer.manifest.as_str(), &deployment(&order.instance))?;
-    let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
-    if returns_some && engine.upstreams.configs == BoshConfigs::Disabled {
-        return Err(Error::ConfigsDisabled);
-    }
-    let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
-    let (manifest, secrets) = engine
-        .upstreams
-        .secrets
-        .prepare(
-            &call_of_preparation(engine, order),
-            &order.instance,
-            answer.manifest,
-            answer.secrets.as_ref(),
-        )
-        .await?;
-    Ok(Generated {
-        manifest,
-        configs,
-        secrets,
-        labels: answer.labels,
-    })
-}
-
-/// The deadline of the adapter, which leaves time for the submission.
-fn due(engine: &BoshEngine, order: &Order) -> Instant {
-    call_of_preparation(engine, order).deadline.instant()
+    let unknown = || Error::UnknownPlan { plan: id.clone() };
+    engine.offering.plan(id).ok_or_else(unknown)
 }
 
 /// A call that leaves time for the submission.
@@ -238,10 +96,110 @@ pub(crate) fn call_of_preparation(engine: &BoshEngine, order: &Order) -> Call {
     }
 }
 
+/// Prepares the instance's UAA client, calls the adapter and validates its answers. If it fails, nothing has changed.
+pub(crate) async fn prepare(
+    engine: &BoshEngine,
+    order: &Order,
+    kind: OperationKind,
+    previous: Option<Previous>,
+) -> Result<Prepared, Error> {
+    let record = OperationRecord::of_order(&engine.offering.id, order, kind);
+    let mut client = client(engine, order, kind, previous.as_ref(), &record.context).await?;
+    match prepare_with(engine, order, record, previous, client.as_mut()).await {
+        Ok(prepared) => Ok(Prepared { client, ..prepared }),
+        Err(error) => {
+            undo_client(engine, order, client.as_ref()).await;
+            Err(error)
+        }
+    }
+}
+
+async fn prepare_with(
+    engine: &BoshEngine,
+    order: &Order,
+    mut record: OperationRecord,
+    previous: Option<Previous>,
+    mut client: Option<&mut InstanceClient>,
+) -> Result<Prepared, Error> {
+    let call = call_of_preparation(engine, order);
+    let clients = &engine.upstreams.clients;
+    // If clients are no longer defined, an earlier one is deleted when the operation has succeeded.
+    let earlier = previous
+        .as_ref()
+        .map_or(ClientRole::None, |previous| previous.client);
+    record.client = client.as_deref().map_or(earlier, InstanceClient::role);
+    if let Some(client) = client.as_deref_mut() {
+        let location = CfContext::of(&order.parameters);
+        clients.bring_up_to_date(&call, client, &location).await?;
+    }
+    let client_change = PlannedClient::of(client.as_deref(), record.client, clients.are_defined());
+    let reported = client.as_deref().map(InstanceClient::for_adapter);
+    let plan = plan(engine, &order.plan)?;
+    let seen = plan_for_adapter(&engine.offering, plan);
+    let generated = generate(engine, order, seen.clone(), previous, reported).await?;
+    let manifest = generated.manifest.clone();
+    let dashboard = GenerateDashboardUrl::new(order.instance.as_str(), seen, manifest);
+    let dashboard_url = engine
+        .adapter
+        .dashboard_url(&dashboard, call.deadline.instant())
+        .await?
+        .filter(|address| is_usable(address));
+    if let Some(client) = client {
+        let dashboard = dashboard_url.as_deref();
+        clients.renew(&call, client).await?;
+        clients.redirect_to(&call, client, dashboard).await?;
+    }
+    // The preparation does not count.
+    record.began = Some(Timestamp::now());
+    record.target = engine.targets.of(&order.plan).cloned();
+    record
+        .errands
+        .clone_from(&plan.lifecycle_errands.post_deploy);
+    record.dashboard_url = dashboard_url;
+    record.labels.clone_from(&generated.labels);
+    record.previous_secrets = generated.secrets.iter().map(NewSecret::previous).collect();
+    Ok(Prepared {
+        client_change,
+        ..Prepared::new(record, Work::Deploy(generated))
+    })
+}
+
+/// Asks the adapter for the manifest, and checks all that comes with it. Nothing is changed.
+pub(crate) async fn generate(
+    engine: &BoshEngine,
+    order: &Order,
+    plan: AdapterPlan,
+    previous: Option<Previous>,
+    client: Option<UaaClient>,
+) -> Result<Generated, Error> {
+    let configs_before = previous
+        .as_ref()
+        .and_then(|previous| previous.configs.clone());
+    let parameters = order.parameters.clone();
+    let answer = generate_manifest(engine, order, plan, parameters, previous, client).await?;
+    check(answer.manifest.as_str(), &deployment(&order.instance))?;
+    let returns_some = answer.configs.as_ref().is_some_and(|all| !all.is_empty());
+    if returns_some && engine.upstreams.configs == BoshConfigs::Disabled {
+        return Err(Error::ConfigsDisabled);
+    }
+    let configs_before = configs_before.unwrap_or_default();
+    let configs = ConfigChanges::new(answer.configs, &configs_before, answer.manifest.as_str());
+    let call = call_of_preparation(engine, order);
+    let (secrets, returned) = (&engine.upstreams.secrets, answer.secrets.as_ref());
+    let prepared = secrets.prepare(&call, &order.instance, answer.manifest, returned);
+    let (manifest, secrets) = prepared.await?;
+    Ok(Generated {
+        manifest,
+        configs,
+        secrets,
+        labels: answer.labels,
+    })
+}
+
 pub(crate) async fn generate_manifest(
     engine: &BoshEngine,
     order: &Order,
-    plan: &AdapterPlan,
+    plan: AdapterPlan,
     parameters: RequestParameters,
     previous: Option<Previous>,
     client: Option<UaaClient>,
@@ -253,7 +211,7 @@ pub(crate) async fn generate_manifest(
         software.releases.clone(),
         software.stemcells.clone(),
     );
-    let mut request = GenerateManifest::new(service, plan.clone(), parameters);
+    let mut request = GenerateManifest::new(service, plan, parameters);
     request.uaa_client = client;
     if let Some(previous) = previous {
         request.previous_manifest = Some(previous.manifest);
@@ -261,10 +219,8 @@ pub(crate) async fn generate_manifest(
         request.previous_configs = previous.configs;
         request.previous_secrets = previous.secrets;
     }
-    Ok(engine
-        .adapter
-        .generate_manifest(&request, due(engine, order))
-        .await?)
+    let deadline = call_of_preparation(engine, order).deadline.instant();
+    Ok(engine.adapter.generate_manifest(&request, deadline).await?)
 }
 
 /// Whether a dashboard's address may be shown to users. The instance is usable without one.
@@ -278,16 +234,52 @@ fn is_usable(dashboard: &str) -> bool {
     }
 }
 
-/// The role of the instance's UAA client in the operation. If clients are no longer defined, an earlier one is deleted
-/// when the operation has succeeded.
-fn client_role(client: Option<&InstanceClient>, previous: Option<&Previous>) -> ClientRole {
-    match (client, previous) {
-        (Some(client), _) => match client.making() {
-            Some(Making::New) => ClientRole::Made,
-            Some(Making::Renewed) => ClientRole::Renewed,
-            None => ClientRole::Kept,
-        },
-        (None, Some(previous)) => previous.client,
-        (None, None) => ClientRole::None,
+/// The client of the instance: new for a new one, else as it is. `None` where instances have none.
+async fn client(
+    engine: &BoshEngine,
+    order: &Order,
+    kind: OperationKind,
+    previous: Option<&Previous>,
+    operation: &ContextId,
+) -> Result<Option<InstanceClient>, Error> {
+    let call = call_of_preparation(engine, order);
+    let (clients, instance) = (&engine.upstreams.clients, &order.instance);
+    let location = CfContext::of(&order.parameters);
+    let client = match previous {
+        None => clients.make(&call, instance, &location, operation).await,
+        Some(previous) => {
+            let succeeded = previous.succeeded.as_ref();
+            let found = clients.find_or_make(&call, instance, &location, operation, succeeded);
+            found.await
+        }
+    };
+    if client.as_ref().is_err_and(ClientError::may_have_made) {
+        delete_abandoned_client(engine, order, operation);
+    }
+    match client {
+        // The platform's operator, who upgrades by API, cannot give the space; users can.
+        Err(error @ ClientError::SpaceUnknown) if kind == OperationKind::Upgrade => {
+            tracing::warn!(code = %Code::InstanceClient, error = %Chain(&error), "the instance is upgraded without a UAA client; its next update makes one");
+            Ok(None)
+        }
+        client => Ok(client?),
+    }
+}
+
+/// Nothing is submitted: restores the client.
+pub(crate) async fn undo_client(
+    engine: &BoshEngine,
+    order: &Order,
+    client: Option<&InstanceClient>,
+) {
+    let Some(client) = client else { return };
+    let call = Call::until(Deadline::after(engine.upstreams.timings.rollback))
+        .with_request_id(order.request.as_str());
+    let Err(error) = engine.upstreams.clients.undo(&call, client).await else {
+        return;
+    };
+    tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "what was done to the UAA client of the instance could not be undone yet");
+    if let Some(operation) = client.made_by() {
+        delete_abandoned_client(engine, order, operation);
     }
 }

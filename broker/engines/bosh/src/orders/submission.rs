@@ -1,42 +1,274 @@
-//! Hands work to the Director exactly once (`docs/contributing/architecture.md`, "Exactly once").
+//! The moment at which a prepared operation becomes the Director's: operation record, secrets, configs, submission
+//! exactly once (`docs/contributing/architecture.md`, "Exactly once"), reconciler.
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
-use odb_adapter_sdk::protocol::{LifecycleErrand, ManifestText};
+use odb_adapter_sdk::protocol::LifecycleErrand;
+use odb_api_types::{code::Code, kind::OperationKind};
 use odb_clients::{
     director::{
-        ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector, SubmitError,
-        TaskId,
+        ConfigId, ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector,
+        SubmitError, TaskId,
     },
-    http::{Call, StatusCode},
+    http::{Call, Deadline, StatusCode},
+};
+use odb_core::{
+    engine::{Order, Started},
+    metrics::{Queue, metrics},
 };
 use odb_redaction::Chain;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout_at};
 
-use crate::{deployment::of_context, wait::Absence};
+use crate::{
+    BoshEngine, Upstreams, configs,
+    error::{Error, is_not_allowed},
+    instance::{deployment, of_context},
+    orders::{
+        abandoned_writes::abandon,
+        preparation::{Generated, Prepared, call_of_preparation, undo_client},
+    },
+    reconciler::{
+        cleanup::CleanupError,
+        operation::{Begun, Operation},
+    },
+    records::{
+        operation_record::OperationRecord,
+        operation_records::{RecordError, StoredRecord},
+    },
+    wait::{Absence, pause},
+};
+
+/// How often an operation record is written whose id is taken by an unneeded one.
+const ATTEMPTS: usize = 3;
+
+/// Writes operation record, secrets and configs, submits the work and starts the reconciler. If it fails before the
+/// submission, everything written is rolled back. `before` is the previous operation record, which is then the latest
+/// again.
+pub(crate) async fn submit_order(
+    engine: &BoshEngine,
+    order: &Order,
+    prepared: Prepared,
+    before: Option<&StoredRecord>,
+) -> Result<Started, Error> {
+    let Prepared { record, client, .. } = &prepared;
+    let stored = match write_down(engine, order, record, before).await {
+        Ok(stored) => stored,
+        Err(error) => {
+            Box::pin(undo_client(engine, order, client.as_ref())).await;
+            return Err(error);
+        }
+    };
+    let mut operation = Operation {
+        begun: Begun::Here,
+        client: client.clone(),
+        ..Operation::new(&order.instance, record.clone(), stored)
+    };
+    engine.reconcilers.register(operation.clone());
+    let context = &record.context;
+    match Box::pin(write_and_submit(engine, order, &prepared)).await {
+        Ok(task) => {
+            tracing::info!(bosh.task.id = task.number(), %context, "submitted to the Director");
+            operation.first_task = Some(task);
+        }
+        // The request may be under way: the reconciler continues to search for its task. If it does not appear, nothing
+        // has changed, and the last operation reports that.
+        Err(Error::Submit(error @ SubmitError::LostAnswer { .. })) => {
+            tracing::warn!(
+                code = %Code::Director,
+                error = %Chain(&error),
+                %context,
+                "submitted, and not known yet whether it has arrived"
+            );
+        }
+        Err(error) => {
+            engine.reconcilers.unregister(&order.instance);
+            // Side by side: the platform does not wait much longer.
+            Box::pin(async {
+                tokio::join!(
+                    roll_back(engine, operation, &error),
+                    undo_client(engine, order, client.as_ref())
+                )
+            })
+            .await;
+            return Err(error);
+        }
+    }
+    let started = operation.answer(operation.first_task);
+    operation.started = Some(started.clone());
+    engine.reconcilers.start(&engine.upstreams, operation);
+    Ok(started)
+}
+
+/// Writes the operation record, as long as there is time for all the rest.
+async fn write_down(
+    engine: &BoshEngine,
+    order: &Order,
+    record: &OperationRecord,
+    before: Option<&StoredRecord>,
+) -> Result<Option<ConfigId>, Error> {
+    check_reserve(engine, order)?;
+    let call = call_of_preparation(engine, order);
+    match store_record(engine, &call, order, record, before).await {
+        Err(Error::Record(RecordError::Overtaken)) => Err(Error::Busy),
+        recorded => recorded,
+    }
+}
+
+fn check_reserve(engine: &BoshEngine, order: &Order) -> Result<(), Error> {
+    if order.deadline.remaining() < engine.upstreams.timings.submission_reserve {
+        return Err(Error::OutOfTime);
+    }
+    Ok(())
+}
+
+async fn write_and_submit(
+    engine: &BoshEngine,
+    order: &Order,
+    prepared: &Prepared,
+) -> Result<TaskId, Error> {
+    let upstreams = &*engine.upstreams;
+    let name = deployment(&order.instance);
+    // Nothing is submitted after this deadline, because no time for a rollback would be left.
+    let call = call_of_preparation(engine, order);
+    if let Work::Deploy(generated) = &prepared.work {
+        upstreams.secrets.write(&call, &generated.secrets).await?;
+        let configs = &generated.configs.written;
+        configs::write(&upstreams.director, &call, &name, configs).await?;
+    }
+    let waiting = metrics().wait(Queue::Submission);
+    let permit = timeout_at(call.deadline.instant(), upstreams.submissions.acquire());
+    let Ok(Ok(_permit)) = permit.await else {
+        return Err(Error::OutOfTime);
+    };
+    drop(waiting);
+    check_reserve(engine, order)?;
+    let (call, context) = (order.call(), &prepared.record.context);
+    submit(upstreams, &call, &name, &prepared.work, context, None)
+        .await
+        .map_err(Error::Submit)
+}
+
+/// Writes the operation record. Without permission for configs there is none; the log lists the consequences.
+pub(crate) async fn store_record(
+    engine: &BoshEngine,
+    call: &Call,
+    order: &Order,
+    record: &OperationRecord,
+    before: Option<&StoredRecord>,
+) -> Result<Option<ConfigId>, Error> {
+    let instance = &order.instance;
+    let records = &engine.upstreams.records;
+    let mut before = before.map(|stored| stored.id.clone());
+    for _ in 0..ATTEMPTS {
+        let written = records
+            .write(call, instance, record.clone(), before.as_ref())
+            .await;
+        match written {
+            Ok(stored) => return Ok(stored.map(|stored| stored.id)),
+            Err(RecordError::Write(error)) if is_not_allowed(&error) => {
+                tracing::warn!(
+                    code = %Code::Director,
+                    error = %Chain(&error),
+                    "the operation record may not be written; should the broker be stopped now, polls have to carry the operation on"
+                );
+                return Ok(None);
+            }
+            // An abandoned operation record was written in between, or was removed.
+            Err(RecordError::Overtaken) => {
+                before = match records.read(call, instance).await? {
+                    None => None,
+                    Some(found) if engine.upstreams.abandoned.includes(&found.record.context) => {
+                        Some(found.id)
+                    }
+                    Some(_) => return Err(RecordError::Overtaken.into()),
+                };
+            }
+            Err(error) => {
+                // The record may still arrive.
+                abandon(engine, instance, &record.context, &order.request);
+                return Err(error.into());
+            }
+        }
+    }
+    Err(RecordError::Overtaken.into())
+}
+
+/// Rolls back an operation that was not submitted: secrets, configs and operation record are restored. What cannot be
+/// rolled back at once, or may still arrive, is left to a reconciler: it finds that nothing was submitted and retries,
+/// and the operation record lets a later process continue.
+async fn roll_back(engine: &BoshEngine, operation: Operation, error: &Error) {
+    let call = Call::until(Deadline::after(engine.upstreams.timings.rollback))
+        .with_request_id(operation.record.request.as_str());
+    if error.may_have_written() {
+        tracing::warn!(code = %Code::CleanUp, "what was written for the operation may still arrive: it is rolled back later");
+    } else if restore(engine, &call, &operation).await {
+        return;
+    }
+    let operation = Operation {
+        begun: Begun::Elsewhere,
+        client: None,
+        ..operation
+    };
+    engine.reconcilers.start(&engine.upstreams, operation);
+}
+
+async fn restore(engine: &BoshEngine, call: &Call, operation: &Operation) -> bool {
+    let (instance, record) = (&operation.instance, &operation.record);
+    let (director, name) = (&engine.upstreams.director, operation.deployment());
+    let (secrets, configs) = tokio::join!(
+        put_secrets_back(engine, call, operation),
+        configs::restore(director, call, &name, &record.replaced_configs)
+    );
+    if let Err(error) = &configs {
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "configs could not be rolled back yet");
+    }
+    if let Err(error) = &secrets {
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(error), "secrets could not be put back yet");
+    }
+    if secrets.is_err() || configs.is_err() {
+        return false;
+    }
+    if let Some(stored) = &operation.stored
+        && let Err(error) = engine.upstreams.records.roll_back(call, stored).await
+    {
+        tracing::warn!(code = %Code::CleanUp, error = %Chain(&error), "the operation record could not be rolled back yet");
+        abandon(engine, instance, &record.context, &record.request);
+    }
+    true
+}
+
+async fn put_secrets_back(
+    engine: &BoshEngine,
+    call: &Call,
+    operation: &Operation,
+) -> Result<(), CleanupError> {
+    let Upstreams {
+        director, secrets, ..
+    } = &*engine.upstreams;
+    let (instance, previous) = (&operation.instance, &operation.record.previous_secrets);
+    if operation.kind() == OperationKind::Create && !previous.is_empty() {
+        // There is no deployment that could use one.
+        return secrets.remove_all(call, director, instance).await;
+    }
+    Ok(secrets.put_back(call, instance, previous).await?)
+}
 
 /// The pause between two searches for a task whose submission got no answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// How often the same work is sent when each answer is lost and no task is found.
-const ATTEMPTS: u32 = 2;
+const SUBMISSIONS: u32 = 2;
 
-/// The request to the Director.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Work {
-    /// A deployment of this manifest.
-    Deploy(ManifestText),
-    /// New VMs.
+    Deploy(Generated),
     Recreate,
-    /// A lifecycle errand.
     Errand(LifecycleErrand),
-    /// The deletion of the deployment.
     Delete(Force),
 }
 
 impl Work {
-    /// Sends it once.
-    pub(crate) async fn send(
+    async fn send(
         &self,
         director: &Director,
         call: Call,
@@ -44,7 +276,10 @@ impl Work {
         context: &ContextId,
     ) -> Result<TaskId, SubmitError> {
         match self {
-            Self::Deploy(manifest) => director.deploy(&call, manifest.as_str(), context).await,
+            Self::Deploy(generated) => {
+                let manifest = generated.manifest.as_str();
+                director.deploy(&call, manifest, context).await
+            }
             Self::Recreate => director.recreate(&call, deployment, context).await,
             Self::Errand(errand) => run(director, &call, deployment, errand, context).await,
             Self::Delete(force) => director.delete(&call, deployment, *force, context).await,
@@ -52,9 +287,7 @@ impl Work {
     }
 }
 
-/// The result of searching for a task.
 enum Look {
-    /// There it is.
     Arrived(TaskId),
     /// The Director has been seen without it for long enough: it did not arrive.
     NotThere,
@@ -66,18 +299,15 @@ enum Look {
 /// whether it arrived. It is sent again only after the Director has listed no such task for `timeout`.
 ///
 /// `known` is the newest task of the context from before.
-pub(crate) async fn submit<F, Answer>(
-    director: &Director,
+pub(crate) async fn submit(
+    upstreams: &Upstreams,
     call: &Call,
+    deployment: &DeploymentName,
+    work: &Work,
     context: &ContextId,
     known: Option<TaskId>,
-    timeout: Duration,
-    send: F,
-) -> Result<TaskId, SubmitError>
-where
-    F: Fn(Call) -> Answer,
-    Answer: Future<Output = Result<TaskId, SubmitError>>,
-{
+) -> Result<TaskId, SubmitError> {
+    let (director, timeout) = (&upstreams.director, upstreams.timings.lost_answer);
     let mut attempt = 1;
     loop {
         let left = call.deadline.remaining();
@@ -88,7 +318,7 @@ where
                 .within(left.saturating_sub(timeout).max(left / 3)),
             ..call.clone()
         };
-        let lost = match send(sending).await {
+        let lost = match work.send(director, sending, deployment, context).await {
             Ok(task) => return Ok(task),
             Err(error @ SubmitError::LostAnswer { .. }) => error,
             Err(error) => return Err(error),
@@ -99,7 +329,7 @@ where
                 tracing::info!(%context, %task, "the submission had arrived");
                 return Ok(task);
             }
-            Look::NotThere if attempt < ATTEMPTS && !call.deadline.has_passed() => attempt += 1,
+            Look::NotThere if attempt < SUBMISSIONS && !call.deadline.has_passed() => attempt += 1,
             Look::NotThere | Look::Unclear => return Err(lost),
         }
     }
@@ -139,7 +369,7 @@ async fn look(
         if is_mute || call.deadline.remaining() < LOOK_AGAIN {
             return Look::Unclear;
         }
-        sleep(LOOK_AGAIN).await;
+        pause(LOOK_AGAIN).await;
     }
 }
 
@@ -157,23 +387,17 @@ async fn run(
         code: None,
         description: error.to_string(),
     })?;
-    let selectors: Vec<InstanceSelector> =
-        errand.instances.iter().map(|text| selector(text)).collect();
+    // `group` or `group/index-or-id`, as the configuration has checked.
+    let selector = |text: &String| {
+        let (group, id) = match text.split_once('/') {
+            Some((group, id)) => (group, Some(id.to_owned())),
+            None => (text.as_str(), None),
+        };
+        let group = group.to_owned();
+        InstanceSelector { group, id }
+    };
+    let selectors: Vec<_> = errand.instances.iter().map(selector).collect();
     director
         .run_errand(call, deployment, &name, &selectors, context)
         .await
-}
-
-/// `group` or `group/index-or-id`, as the configuration has checked.
-fn selector(text: &str) -> InstanceSelector {
-    match text.split_once('/') {
-        Some((group, id)) => InstanceSelector {
-            group: group.to_owned(),
-            id: Some(id.to_owned()),
-        },
-        None => InstanceSelector {
-            group: text.to_owned(),
-            id: None,
-        },
-    }
 }

@@ -2,80 +2,61 @@
 //! the task and its event log, starts the next lifecycle errand, cleans up after a delete, records the outcome. Polls
 //! read its snapshot and have no side effects.
 
-mod cancelling;
-mod cleanup;
-mod context;
-mod failure;
-mod history;
-mod outcome;
-mod rollback;
-mod stopping;
-
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
-use odb_api_types::{
-    code::Code,
-    management::{StageState, StageStatus},
-};
+use odb_api_types::management::{StageState, StageStatus};
 use odb_clients::{
     ServiceError,
     director::{SubmitError, TaskId, TaskState},
     http::StatusCode,
 };
-use odb_core::metrics::{FollowedOperation, OperationOrigin, OperationOutcome, Queue, metrics};
+use odb_core::metrics::{OperationOrigin, Queue, metrics};
 use odb_redaction::Chain;
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::sync::watch;
 use tracing::Instrument;
 
 use crate::{
     Upstreams,
-    deployment::force,
-    orders::submission::{self, Work},
+    instance::force,
+    orders::submission::{Work, submit},
     reconciler::{
-        narrative::{self, Cancelling, LatestStep, Scene},
+        cleanup,
+        context::{self, Context, Retrier},
+        failure::{Ending, OperationFailure},
+        history::{Assessment, History, has_lost_newest},
+        narrative::{self, Scene},
         next_step::{Previous, Progress, Stage, Step, TaskKind, TaskOutcome, next_step},
         observer::Observer,
-        operation::{Begun, Operation, Plea, Snapshot, SnapshotState},
-        retry::{self, Retrier},
-        traces::Assessment,
+        operation::{Begun, Operation, Snapshot, SnapshotState},
+        stopping::{Repeats, is_over},
     },
-    records::{
-        operation_record::Outcome,
-        progress::{self, StepLog},
-    },
-    wait::{Absence, Backoff},
+    records::progress::{self, StepLog},
+    wait::{Absence, Backoff, pause},
 };
-use cancelling::Repeats;
-use context::Context;
-use failure::OperationFailure;
-use history::{History, has_lost_newest};
-use outcome::{Record, write_outcome};
-use stopping::{Stopping, Unconfirmed, is_over};
 
-/// Carries one operation to its end.
 pub(crate) struct Reconciler {
-    context: Context,
-    stages: Vec<Stage>,
-    observer: Observer,
-    latest: LatestStep,
+    pub(super) context: Context,
+    pub(super) stages: Vec<Stage>,
+    pub(super) observer: Observer,
+    followed: Option<TaskId>,
     /// The tasks as they were last seen, and the steps of those that were followed.
-    seen: Vec<TaskOutcome>,
-    steps: BTreeMap<TaskId, StepLog>,
-    snapshot: watch::Sender<Snapshot>,
-    stopping: Stopping,
-    /// The last request that was sent.
-    unconfirmed: Unconfirmed,
-    history: History,
+    pub(super) seen: Vec<TaskOutcome>,
+    pub(super) steps: BTreeMap<TaskId, StepLog>,
+    pub(super) snapshot: watch::Sender<Snapshot>,
+    /// The operation that is cut short never came to a task.
+    pub(super) never_came: bool,
+    /// The resources to delete are known.
+    pub(super) surveyed: bool,
+    /// A request that may still arrive, and since when the Director has shown no sign of it.
+    pub(super) unconfirmed: Option<Absence>,
+    pub(super) history: History,
     /// While a task is followed that is to be cancelled.
-    repeats: Option<Repeats>,
+    pub(super) repeats: Option<Repeats>,
 }
 
-/// The outcome of an operation.
-enum End {
+/// How an operation ends that does not fail.
+pub(super) enum End {
     Succeeded,
     NeverSubmitted,
 }
@@ -96,47 +77,7 @@ impl Attempts {
     }
 }
 
-/// The snapshot for polls before the reconciler's first look.
-pub(crate) fn first_snapshot(operation: &Operation) -> Snapshot {
-    let stages = operation.stages();
-    let description = narrative::in_progress(&Scene {
-        kind: operation.kind(),
-        stages: &stages,
-        stage: 0,
-        latest: &LatestStep::default(),
-        cancelling: cancelling_of(operation, None),
-    });
-    Snapshot {
-        first_task: operation.first_task,
-        since: Instant::now(),
-        is_without_news: false,
-        plea: None,
-        stages: Arc::new(progress::reports(
-            operation.kind(),
-            &stages,
-            &[],
-            &BTreeMap::new(),
-        )),
-        state: SnapshotState::InProgress(description),
-    }
-}
-
-/// The cancellation as users read it. A delete that cuts another operation short cancels it, too.
-fn cancelling_of(operation: &Operation, plea: Option<Plea>) -> Cancelling {
-    match plea {
-        Some(Plea::Refused) if operation.record.cancelled_by.is_none() => {
-            Cancelling::RefusedToDeletion
-        }
-        Some(Plea::Refused) => Cancelling::Refused,
-        Some(Plea::Granted) | None if operation.record.cancelled_by.is_some() => {
-            Cancelling::ByOperator
-        }
-        Some(Plea::Granted) | None => Cancelling::No,
-    }
-}
-
 impl Reconciler {
-    /// A reconciler that reports to `snapshot`.
     pub(crate) fn new(
         upstreams: Arc<Upstreams>,
         operation: Operation,
@@ -147,9 +88,12 @@ impl Reconciler {
             operation.record.request.clone(),
             snapshot.clone(),
         );
+        // The reconciler of an interrupted operation may be stopped at any moment, perhaps during the submission of an
+        // errand.
+        let is_alone = operation.begun == Begun::Here && operation.record.cuts_short.is_none();
         Self {
-            observer: Observer::new(upstreams.clone(), &operation, retrier.clone()),
-            unconfirmed: Unconfirmed::of(&operation),
+            observer: Observer::new(&operation),
+            unconfirmed: (!is_alone).then(Absence::default),
             seen: Vec::new(),
             steps: BTreeMap::new(),
             stages: operation.stages(),
@@ -158,9 +102,10 @@ impl Reconciler {
                 operation,
                 retrier,
             },
-            latest: LatestStep::default(),
+            followed: None,
             snapshot,
-            stopping: Stopping::default(),
+            never_came: false,
+            surveyed: false,
             history: History::default(),
             repeats: None,
         }
@@ -202,42 +147,6 @@ impl Reconciler {
         Box::pin(self.conclude(driven, &counted)).await;
     }
 
-    /// Records the outcome of the operation.
-    async fn conclude(
-        &mut self,
-        driven: Result<End, OperationFailure>,
-        counted: &FollowedOperation<'_>,
-    ) {
-        match driven {
-            Ok(End::Succeeded) => {
-                tracing::info!("the operation has succeeded");
-                cleanup::after_success(&self.context).await;
-                let outcome = Outcome::Succeeded {
-                    description: narrative::completed(self.context.operation.kind()),
-                };
-                if self.context.operation.kind().deletes() {
-                    // The operation record was the last resource to delete.
-                    counted.ended(OperationOutcome::Succeeded);
-                    let at = Timestamp::now();
-                    self.publish(SnapshotState::Ended { outcome, at });
-                } else {
-                    let reported = outcome.clone();
-                    self.end(&outcome, reported, counted, OperationOutcome::Succeeded)
-                        .await;
-                }
-            }
-            Ok(End::NeverSubmitted) => {
-                tracing::warn!(code = %Code::NeverSubmitted, "the operation was never submitted to the Director");
-                rollback::roll_back(&self.context).await;
-                counted.ended(OperationOutcome::NeverSubmitted);
-                self.publish(SnapshotState::NeverSubmitted);
-            }
-            Err(operation_failure) => {
-                self.fail(&operation_failure, counted).await;
-            }
-        }
-    }
-
     async fn drive(&mut self) -> Result<End, OperationFailure> {
         let mut attempts = Attempts {
             stage: None,
@@ -246,31 +155,26 @@ impl Reconciler {
         };
         let mut empty = Absence::default();
         loop {
-            let mut tasks = self
-                .observer
-                .look(&self.context.operation.record.context)
-                .await?;
+            let mut tasks = self.observer.look(&self.context).await?;
             self.history.complete(&mut tasks);
             self.note_first(&tasks);
             self.seen.clone_from(&tasks);
-            let previous = self
-                .stopping
-                .tasks_of_previous(&self.context, &mut self.observer, &tasks)
-                .await?;
-            let plan = next_step(
-                self.context.operation.kind(),
-                &self.stages,
-                &tasks,
-                self.stopping.previous(&previous),
-            );
+            let previous = self.tasks_of_previous(&tasks).await?;
+            let previous = if self.never_came {
+                Previous::AtRest
+            } else {
+                Previous::Tasks(&previous)
+            };
+            let kind = self.context.operation.kind();
+            let plan = next_step(kind, &self.stages, &tasks, previous);
             match plan.step {
                 Step::Cancel(task) => {
-                    self.unconfirmed.clear();
+                    self.unconfirmed = None;
                     Box::pin(self.cancel(task, 0)).await?;
                 }
                 Step::AwaitPrevious => self.await_previous().await,
                 Step::Wait(task, stage) => {
-                    self.unconfirmed.clear();
+                    self.unconfirmed = None;
                     if self.context.is_cancelled() {
                         Box::pin(self.cancel(task, stage)).await?;
                     } else {
@@ -278,13 +182,13 @@ impl Reconciler {
                     }
                 }
                 Step::Start(_) if self.is_unconfirmed() => {
-                    sleep(self.context.upstreams.timings.first_retry).await;
+                    pause(self.context.upstreams.timings.first_retry).await;
                 }
                 // The last request has not shown up in the list of tasks: it is not repeated before its outcome is
                 // known.
                 Step::Start(_) if has_lost_newest(&self.observer, &tasks) => {
                     if self.history.is_known(&self.observer) {
-                        return Err(OperationFailure::unknown());
+                        return Err(OperationFailure::dropped(Ending::Unknown));
                     }
                     Box::pin(self.history.read_history(&self.context, &self.observer)).await;
                 }
@@ -294,10 +198,8 @@ impl Reconciler {
                     }
                     return Err(OperationFailure::cancelled());
                 }
-                Step::Start(_)
-                    if tasks.is_empty() && self.stopping.is_to_be_surveyed(&self.context) =>
-                {
-                    Box::pin(self.stopping.survey(&self.context, &mut self.stages)).await?;
+                Step::Start(_) if self.is_to_be_surveyed(&tasks) => {
+                    Box::pin(self.survey()).await?;
                 }
                 Step::Start(stage) => {
                     Box::pin(self.begin(stage, &tasks, &mut attempts)).await?;
@@ -308,7 +210,7 @@ impl Reconciler {
                 }
                 Step::Succeed => return Ok(End::Succeeded),
                 Step::NeverSubmitted if self.is_to_be_awaited(&mut empty) => {
-                    sleep(self.context.upstreams.timings.first_look).await;
+                    pause(self.context.upstreams.timings.first_look).await;
                 }
                 Step::NeverSubmitted | Step::Fail(None)
                     if !self.history.is_known(&self.observer) =>
@@ -347,10 +249,10 @@ impl Reconciler {
             }
             Err(error) if passes(&error) => {
                 if matches!(error, SubmitError::LostAnswer { .. }) {
-                    self.unconfirmed.begin();
+                    self.unconfirmed = Some(Absence::default());
                 }
                 attempts.failed = attempts.failed.saturating_add(1);
-                retry::log(attempts.failed, &error, "start the next step");
+                context::log(attempts.failed, &error, "start the next step");
                 attempts.backoff.pause().await;
             }
             Err(error) => {
@@ -363,61 +265,27 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Publishes the outcome for polls, and records it for later ones.
-    ///
-    /// One attempt to record it comes first: a client that reads the outcome may order the next operation at once,
-    /// which reads the operation record. If the attempt fails, the outcome is still published. Metrics count the
-    /// operation once no other process can have taken it over.
-    async fn end(
-        &self,
-        recorded: &Outcome,
-        reported: Outcome,
-        counted: &FollowedOperation<'_>,
-        outcome: OperationOutcome,
-    ) {
-        let mut backoff = Backoff::between_attempts(&self.context.upstreams.timings);
-        let mut attempt = 1;
-        // The same text at each attempt: a write whose answer was lost is then recognised.
-        let now = Timestamp::now();
-        let mut record = write_outcome(&self.context, recorded, now, attempt).await;
-        if record != Record::Overtaken {
-            counted.ended(outcome);
-        }
-        let ended = SnapshotState::Ended {
-            outcome: reported,
-            at: now,
-        };
-        self.publish(ended);
-        while record == Record::NotYet {
-            backoff.pause().await;
-            attempt += 1;
-            record = write_outcome(&self.context, recorded, now, attempt).await;
-        }
-    }
-
     /// The first task may still be on its way, as long as none is known.
     fn is_to_be_awaited(&self, absence: &mut Absence) -> bool {
         let timings = &self.context.upstreams.timings;
         self.observer.newest().is_none() && !is_over(absence, &self.observer, timings)
     }
 
-    /// Called after each read of the Director that found no running task.
-    fn is_unconfirmed(&mut self) -> bool {
-        let timings = &self.context.upstreams.timings;
-        self.unconfirmed.remains(&self.observer, timings)
+    fn is_to_be_surveyed(&self, own: &[TaskOutcome]) -> bool {
+        let cuts_short = self.context.operation.record.cuts_short.is_some();
+        cuts_short && own.is_empty() && !self.surveyed
     }
 
     /// The first task of the operation that is cut short may still be on its way.
     async fn await_previous(&mut self) {
         self.report_stage(0);
         if self.is_unconfirmed() {
-            sleep(self.context.upstreams.timings.first_retry).await;
+            pause(self.context.upstreams.timings.first_retry).await;
         } else {
-            self.stopping.note_never_came();
+            self.never_came = true;
         }
     }
 
-    /// Deletes residual resources of an instance.
     async fn clean_up(&self) -> Result<(), OperationFailure> {
         self.report_stage(self.stages.len());
         cleanup::remove_instance(&self.context).await
@@ -438,9 +306,9 @@ impl Reconciler {
                 "the Director has no tasks of the operation any more, and no deploy of the deployment has succeeded"
                     .to_owned(),
             )),
-            Assessment::StillThere => Err(OperationFailure::still_there()),
-            Assessment::Gone => Err(OperationFailure::gone()),
-            Assessment::Unknown => Err(OperationFailure::unknown()),
+            Assessment::StillThere => Err(OperationFailure::dropped(Ending::StillThere)),
+            Assessment::Gone => Err(OperationFailure::dropped(Ending::Gone)),
+            Assessment::Unknown => Err(OperationFailure::dropped(Ending::Unknown)),
         }
     }
 
@@ -454,9 +322,8 @@ impl Reconciler {
         }
     }
 
-    /// Tails a task until it ends.
-    async fn follow(&mut self, task: TaskId, stage: usize) -> Result<(), ServiceError> {
-        self.latest = LatestStep::default();
+    pub(super) async fn follow(&mut self, task: TaskId, stage: usize) -> Result<(), ServiceError> {
+        self.followed = Some(task);
         // The log is read from its beginning.
         self.steps.remove(&task);
         self.report_stage(stage);
@@ -476,14 +343,13 @@ impl Reconciler {
                 }
                 return Ok(());
             }
-            self.latest.note(&seen);
+            self.steps.entry(task).or_default().is_queued = seen == TaskState::Queued;
             Box::pin(self.cancel_again(task, &seen)).await;
             let director = &self.context.upstreams.director;
             // Only the task's state decides; without its event log users read the previous progress.
             match Box::pin(director.events(&self.context.call(), task, offset)).await {
                 Ok(chunk) => {
                     offset = chunk.next;
-                    self.latest.absorb(&chunk.events);
                     self.steps.entry(task).or_default().absorb(&chunk.events);
                 }
                 Err(error) => tracing::debug!(
@@ -497,10 +363,10 @@ impl Reconciler {
     }
 
     async fn start(&mut self, stage: usize) -> Result<(), SubmitError> {
-        self.latest = LatestStep::default();
+        self.followed = None;
         self.report_stage(stage);
         let upstreams = &self.context.upstreams;
-        let (director, context) = (&upstreams.director, &self.context.operation.record.context);
+        let context = &self.context.operation.record.context;
         let work = match &self.stages[stage] {
             Stage::Errand(errand) => Work::Errand(errand.clone()),
             Stage::Delete => Work::Delete(force(self.context.operation.kind())),
@@ -517,28 +383,21 @@ impl Reconciler {
         let waiting = metrics().wait(Queue::Submission);
         let _location = upstreams.submissions.acquire().await;
         drop(waiting);
-        let call = self.context.call();
-        let task = submission::submit(
-            director,
-            &call,
-            context,
-            self.observer.newest(),
-            upstreams.timings.lost_answer,
-            |call| work.send(director, call, &name, context),
-        )
-        .await?;
+        let (call, known) = (self.context.call(), self.observer.newest());
+        let task = submit(upstreams, &call, &name, &work, context, known).await?;
         tracing::info!(bosh.task.id = task.number(), "the next step has begun");
-        self.observer.note(task);
+        self.observer.known.insert(task);
         Ok(())
     }
 
-    fn report_stage(&self, stage: usize) {
+    pub(super) fn report_stage(&self, stage: usize) {
+        let log = self.followed.and_then(|task| self.steps.get(&task));
         let description = narrative::in_progress(&Scene {
             kind: self.context.operation.kind(),
             stages: &self.stages,
             stage,
-            latest: &self.latest,
-            cancelling: cancelling_of(&self.context.operation, self.plea()),
+            log: log.unwrap_or(&StepLog::default()),
+            cancelling: self.context.operation.cancelling(self.plea()),
         });
         let mut reports = self.reports();
         if let Some(report) = reports
@@ -553,38 +412,13 @@ impl Reconciler {
         });
     }
 
-    fn publish(&self, state: SnapshotState) {
-        let has_ended = matches!(state, SnapshotState::Ended { .. });
-        let is_success =
-            matches!(&state, SnapshotState::Ended { outcome, .. } if outcome.is_success());
-        let mut reports = if is_success {
-            self.reports()
-        } else {
-            self.snapshot.borrow().stages.to_vec()
-        };
-        progress::end(&mut reports, is_success);
-        self.snapshot.send_modify(|snapshot| {
-            snapshot.stages = Arc::new(reports);
-            snapshot.state = state;
-        });
-        if has_ended {
-            // There may be no receiver.
-            let _ = self
-                .context
-                .upstreams
-                .ends
-                .send(self.context.operation.kind());
-        }
-    }
-
-    fn reports(&self) -> Vec<StageStatus> {
+    pub(super) fn reports(&self) -> Vec<StageStatus> {
         let kind = self.context.operation.kind();
         let plan = next_step(kind, &self.stages, &self.seen, Previous::AtRest);
         progress::reports(kind, &self.stages, &plan.stages, &self.steps)
     }
 }
 
-/// It never got the deployment's lock.
 fn was_shut(task: &TaskOutcome) -> bool {
     task.progress == Progress::Shut
 }

@@ -12,13 +12,10 @@ pub(crate) enum Stage {
     Stop,
     /// The deployment of a manifest, or new VMs for it. Always first, and submitted by the request itself.
     Deploy,
-    /// A lifecycle errand.
     Errand(LifecycleErrand),
-    /// The deletion of the deployment.
     Delete,
 }
 
-/// The stages of an operation, in order.
 pub(crate) fn stages(kind: OperationKind, errands: &[LifecycleErrand]) -> Vec<Stage> {
     let errands = errands.iter().cloned().map(Stage::Errand);
     if kind.deletes() {
@@ -31,11 +28,8 @@ pub(crate) fn stages(kind: OperationKind, errands: &[LifecycleErrand]) -> Vec<St
 /// The kind of a task, as the Director describes it (`spec/contracts/director-api.md`, "Tasks").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TaskKind {
-    /// It deploys.
     Deploy,
-    /// It runs the errand of this name.
     Errand(String),
-    /// It deletes the deployment.
     Delete,
     /// It does something else, such as reading the state of VMs.
     Other,
@@ -56,7 +50,6 @@ impl TaskKind {
         }
     }
 
-    /// It is the work of that stage.
     pub(crate) fn fits(&self, stage: &Stage) -> bool {
         match (self, stage) {
             (Self::Deploy, Stage::Deploy) | (Self::Delete, Stage::Delete) => true,
@@ -66,20 +59,17 @@ impl TaskKind {
     }
 }
 
-/// The state of an operation's task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Waiting for a worker, at work, or being cancelled.
     Running,
     /// Ended well; an errand on all of its instances.
     Done,
-    /// Ended badly.
     Failed,
     /// Ended while it waited for the deployment's lock, without having done anything.
     Shut,
 }
 
-/// A task of the operation: its kind and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskOutcome {
     pub(crate) id: TaskId,
@@ -96,14 +86,12 @@ pub(crate) enum Previous<'a> {
     AtRest,
 }
 
-/// A task of the operation that is cut short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PreviousTask {
     pub(crate) id: TaskId,
     pub(crate) has_ended: bool,
 }
 
-/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Cancel this task of the operation that is cut short, and wait for its end.
@@ -112,27 +100,20 @@ pub(crate) enum Step {
     AwaitPrevious,
     /// Look at this task again later; it does the stage of this index.
     Wait(TaskId, usize),
-    /// Begin the stage of this index.
     Start(usize),
-    /// Deletes residual resources of the instance.
     CleanUp,
-    /// All is done.
     Succeed,
     /// The operation cannot continue; the task has the reason.
     Fail(Option<TaskId>),
-    /// Nothing was ever submitted.
     NeverSubmitted,
 }
 
-/// The state of an operation's tasks, and the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// How far each stage is.
     pub(crate) stages: Vec<StageProgress>,
     pub(crate) step: Step,
 }
 
-/// How far a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StageProgress {
     pub(crate) state: StageState,

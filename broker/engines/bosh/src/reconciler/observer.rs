@@ -1,26 +1,23 @@
 //! Reads the tasks of an operation and returns their results.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use odb_api_types::code::Code;
 use odb_clients::{
     ServiceError,
-    director::{ContextId, DeploymentName, ErrandResult, Task, TaskId, TaskState},
+    director::{ContextId, ErrandResult, Task, TaskId, TaskState},
+    http::Call,
 };
 use odb_redaction::Redaction;
 use tokio::time::Instant;
 
 use crate::{
-    Upstreams,
-    deployment::of_context,
+    instance::of_context,
     reconciler::{
-        narrative::failure::BadEnd,
-        next_step::{PreviousTask, Progress, TaskKind, TaskOutcome},
+        context::Context,
+        failure::BadEnd,
+        next_step::{Progress, TaskKind, TaskOutcome},
         operation::Operation,
-        retry::Retrier,
     },
 };
 
@@ -30,27 +27,20 @@ pub(crate) const LOCK_ERROR: &str = "Failed to acquire lock";
 /// The longest end of an errand's output that is logged.
 const OUTPUT_TAIL: usize = 1000;
 
-/// Reads the tasks of one operation.
-pub(crate) struct Observer {
-    upstreams: Arc<Upstreams>,
-    deployment: DeploymentName,
-    retrier: Retrier,
+pub(super) struct Observer {
     /// Tasks that were started or found; the Director's list by context might lag behind.
-    known: BTreeSet<TaskId>,
+    pub(super) known: BTreeSet<TaskId>,
     /// The outcomes of ended tasks, which are final.
     outcomes: BTreeMap<TaskId, Progress>,
-    /// How the failed tasks ended.
-    bad_ends: BTreeMap<TaskId, BadEnd>,
-    /// Since when the Director has answered every request for the tasks.
-    answered_since: Instant,
+    pub(super) bad_ends: BTreeMap<TaskId, BadEnd>,
+    /// Since when the Director has answered every request for the tasks. While it does not answer, requests to it may
+    /// still be queued.
+    pub(super) answered_since: Instant,
 }
 
 impl Observer {
-    pub(crate) fn new(upstreams: Arc<Upstreams>, operation: &Operation, retrier: Retrier) -> Self {
+    pub(super) fn new(operation: &Operation) -> Self {
         Self {
-            upstreams,
-            deployment: operation.deployment(),
-            retrier,
             known: operation.first_task.into_iter().collect(),
             outcomes: BTreeMap::new(),
             bad_ends: BTreeMap::new(),
@@ -58,148 +48,121 @@ impl Observer {
         }
     }
 
-    /// Records a started task.
-    pub(crate) fn note(&mut self, task: TaskId) {
-        self.known.insert(task);
-    }
-
-    /// The newest task so far.
-    pub(crate) fn newest(&self) -> Option<TaskId> {
+    pub(super) fn newest(&self) -> Option<TaskId> {
         self.known.last().copied()
     }
 
-    /// The numbers of all tasks that were started or found.
-    pub(crate) fn known(&self) -> impl Iterator<Item = u64> {
-        self.known.iter().map(|task| task.number())
-    }
-
-    /// How a failed task ended.
-    pub(crate) fn bad_end(&self, task: TaskId) -> Option<&BadEnd> {
-        self.bad_ends.get(&task)
-    }
-
-    /// Since when the Director has answered without error. While it does not answer, requests to it may still be
-    /// queued.
-    pub(crate) fn answered_since(&self) -> Instant {
-        self.answered_since
-    }
-
     /// The tasks of the operation in the order of their ids, each with its result.
-    pub(crate) async fn look(
+    pub(super) async fn look(
         &mut self,
-        context: &ContextId,
+        context: &Context,
     ) -> Result<Vec<TaskOutcome>, ServiceError> {
         let mut outcomes = Vec::new();
         for task in self.tasks(context).await? {
             outcomes.push(TaskOutcome {
                 id: task.id,
                 task_kind: TaskKind::of(&task.description),
-                progress: self.judge(&task).await?,
+                progress: self.judge(context, &task).await?,
             });
         }
         Ok(outcomes)
     }
 
-    /// The tasks of an operation that is cut short.
-    pub(crate) async fn previous(
+    /// The tasks with this context id, such as those of an operation that is cut short.
+    pub(super) async fn listed(
         &mut self,
-        context: &ContextId,
-    ) -> Result<Vec<PreviousTask>, ServiceError> {
-        let tasks = self.listed(context).await?;
-        let previous = tasks.into_iter().map(|task| PreviousTask {
-            id: task.id,
-            has_ended: task.state.is_finished(),
-        });
-        Ok(previous.collect())
-    }
-
-    async fn listed(&mut self, context: &ContextId) -> Result<Vec<Task>, ServiceError> {
-        let director = &self.upstreams.director;
-        let filter = &of_context(context);
-        let asked = Instant::now();
+        context: &Context,
+        id: &ContextId,
+    ) -> Result<Vec<Task>, ServiceError> {
+        let (director, filter) = (&context.upstreams.director, &of_context(id));
         let list = |call| async move { director.tasks(&call, filter).await };
-        let (mut tasks, unanswered) = self
-            .retrier
-            .retry_counting("list the tasks of the operation", list)
-            .await?;
-        self.note_answer(asked, unanswered);
-        tasks.retain(|task| task.deployment.as_ref() == Some(&self.deployment));
+        let what = "list the tasks of the operation";
+        let mut tasks = self.ask(context, what, list).await?;
+        let deployment = context.operation.deployment();
+        tasks.retain(|task| task.deployment.as_ref() == Some(&deployment));
         Ok(tasks)
     }
 
-    async fn tasks(&mut self, context: &ContextId) -> Result<Vec<Task>, ServiceError> {
-        let mut tasks = self.listed(context).await?;
+    async fn tasks(&mut self, context: &Context) -> Result<Vec<Task>, ServiceError> {
+        let mut tasks = self
+            .listed(context, &context.operation.record.context)
+            .await?;
         let listed: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
         let unlisted: Vec<TaskId> = self.known.difference(&listed).copied().collect();
         for id in unlisted {
-            let director = &self.upstreams.director;
-            let asked = Instant::now();
+            let director = &context.upstreams.director;
             let read = |call| async move { director.task(&call, id).await };
-            let (task, unanswered) = self
-                .retrier
-                .retry_counting("read a task of the operation", read)
-                .await?;
-            self.note_answer(asked, unanswered);
-            tasks.extend(task);
+            let what = "read a task of the operation";
+            tasks.extend(self.ask(context, what, read).await?);
         }
         tasks.sort_by_key(|task| task.id);
         self.known.extend(listed);
         Ok(tasks)
     }
 
-    fn note_answer(&mut self, asked: Instant, unanswered: u32) {
-        if unanswered > 0 || asked.elapsed() >= self.upstreams.timings.lost_answer {
+    /// Asks for tasks, and notes whether the Director has answered at once.
+    async fn ask<T, F: Future<Output = Result<T, ServiceError>>>(
+        &mut self,
+        context: &Context,
+        what: &str,
+        ask: impl Fn(Call) -> F,
+    ) -> Result<T, ServiceError> {
+        let asked = Instant::now();
+        let (answer, unanswered) = context.retrier.retry_counting(what, ask).await?;
+        if unanswered > 0 || asked.elapsed() >= context.upstreams.timings.lost_answer {
             self.answered_since = Instant::now();
         }
+        Ok(answer)
     }
 
-    async fn judge(&mut self, task: &Task) -> Result<Progress, ServiceError> {
-        if !task.state.is_finished() {
-            return Ok(Progress::Running);
+    async fn judge(&mut self, context: &Context, task: &Task) -> Result<Progress, ServiceError> {
+        if let Some(outcome) = self.outcomes.get(&task.id) {
+            return Ok(*outcome);
         }
-        if let Some(outcomes) = self.outcomes.get(&task.id) {
-            return Ok(*outcomes);
-        }
-        let locked_out = || {
-            task.result
-                .as_deref()
-                .is_some_and(|text| text.starts_with(LOCK_ERROR))
+        let results = if has_results(task) {
+            errand_results(context, task.id).await?
+        } else {
+            Vec::new()
         };
-        let mut results = Vec::new();
-        let outcomes = match (&task.state, TaskKind::of(&task.description)) {
-            (TaskState::Done, TaskKind::Errand(_)) => {
-                results = self.errand_results(task.id).await?;
-                if results.iter().all(ErrandResult::succeeded) {
-                    Progress::Done
-                } else {
-                    Progress::Failed
-                }
-            }
-            (TaskState::Done, TaskKind::Deploy | TaskKind::Delete | TaskKind::Other) => {
-                Progress::Done
-            }
-            (TaskState::Error, _) if locked_out() => Progress::Shut,
-            _ => Progress::Failed,
-        };
-        if outcomes == Progress::Failed {
+        let outcome = judge(task, &results);
+        if outcome == Progress::Failed {
             self.bad_ends.insert(task.id, BadEnd::of(task, &results));
         }
-        self.outcomes.insert(task.id, outcomes);
-        Ok(outcomes)
-    }
-
-    /// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
-    async fn errand_results(&self, task: TaskId) -> Result<Vec<ErrandResult>, ServiceError> {
-        let director = &self.upstreams.director;
-        let read = |call| async move { director.errand_results(&call, task).await };
-        let results = self
-            .retrier
-            .retry("read the results of a lifecycle errand", read)
-            .await?;
-        for result in results.iter().filter(|result| !result.succeeded()) {
-            log_failure(task, result);
+        if outcome != Progress::Running {
+            self.outcomes.insert(task.id, outcome);
         }
-        Ok(results)
+        Ok(outcome)
+    }
+}
+
+/// A failing errand leaves its task `done`; each instance has its own exit code, and each counts.
+async fn errand_results(
+    context: &Context,
+    task: TaskId,
+) -> Result<Vec<ErrandResult>, ServiceError> {
+    let director = &context.upstreams.director;
+    let read = |call| async move { director.errand_results(&call, task).await };
+    let what = "read the results of a lifecycle errand";
+    let results = context.retrier.retry(what, read).await?;
+    for result in results.iter().filter(|result| !result.succeeded()) {
+        log_failure(task, result);
+    }
+    Ok(results)
+}
+
+/// Whether a task has ended as one that leaves results of an errand.
+pub(crate) fn has_results(task: &Task) -> bool {
+    task.state == TaskState::Done && matches!(TaskKind::of(&task.description), TaskKind::Errand(_))
+}
+
+/// The state of a task; `results` are those of its errand.
+pub(crate) fn judge(task: &Task, results: &[ErrandResult]) -> Progress {
+    let text = task.result.as_deref().unwrap_or_default();
+    match &task.state {
+        state if !state.is_finished() => Progress::Running,
+        TaskState::Done if results.iter().all(ErrandResult::succeeded) => Progress::Done,
+        TaskState::Error if text.starts_with(LOCK_ERROR) => Progress::Shut,
+        _ => Progress::Failed,
     }
 }
 

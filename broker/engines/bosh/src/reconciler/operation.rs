@@ -1,6 +1,6 @@
 //! A submitted operation with its run-time state.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use odb_api_types::{
@@ -13,15 +13,16 @@ use odb_core::engine::Started;
 use tokio::time::Instant;
 
 use crate::{
-    deployment::deployment,
+    instance::deployment,
     instance_clients::InstanceClient,
     reconciler::{
-        narrative,
+        narrative::{self, Cancelling, Scene},
         next_step::{Stage, stages},
     },
     records::{
         operation_record::{OperationRecord, Outcome},
         operation_records::StoredRecord,
+        progress::{self, StepLog},
         token::OperationToken,
     },
 };
@@ -42,9 +43,10 @@ pub(crate) struct Operation {
     /// Its change of the instance's UAA client, as far as this process knows it: undone if nothing was submitted. A
     /// reconciler has it without the secret.
     pub(crate) client: Option<InstanceClient>,
+    /// The answer that the request got, for its identical repeat.
+    pub(crate) started: Option<Started>,
 }
 
-/// Where an operation was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begun {
     /// In this process, which knows its requests.
@@ -70,15 +72,14 @@ impl Operation {
             first_task: None,
             begun: Begun::Elsewhere,
             client: None,
+            started: None,
         }
     }
 
-    /// The operation that a stored record is about.
     pub(crate) fn of_stored(instance: &InstanceId, stored: StoredRecord) -> Self {
         Self::new(instance, stored.record, Some(stored.id))
     }
 
-    /// By a request of this process.
     pub(crate) fn is_begun_here(&self) -> bool {
         matches!(self.begun, Begun::Here | Begun::Redirected(_))
     }
@@ -115,17 +116,46 @@ impl Operation {
         .to_text()
     }
 
-    /// The answer to the request that began the operation.
-    pub(crate) fn started(&self, first_task: Option<TaskId>) -> Started {
+    pub(crate) fn answer(&self, first_task: Option<TaskId>) -> Started {
         Started {
             token: self.token(first_task),
             dashboard_url: self.record.dashboard_url.clone(),
             labels: self.record.labels.clone(),
         }
     }
+
+    /// The cancellation as users read it. A delete that cuts another operation short cancels it, too.
+    pub(crate) fn cancelling(&self, plea: Option<Plea>) -> Cancelling {
+        match (plea, self.record.cancelled_by.is_some()) {
+            (Some(Plea::Refused), false) => Cancelling::RefusedToDeletion,
+            (Some(Plea::Refused), true) => Cancelling::Refused,
+            (Some(Plea::Granted) | None, true) => Cancelling::ByOperator,
+            (Some(Plea::Granted) | None, false) => Cancelling::No,
+        }
+    }
+
+    /// The snapshot for polls before the reconciler's first look.
+    pub(crate) fn first_snapshot(&self) -> Snapshot {
+        let (kind, stages) = (self.kind(), self.stages());
+        let description = narrative::in_progress(&Scene {
+            kind,
+            stages: &stages,
+            stage: 0,
+            log: &StepLog::default(),
+            cancelling: self.cancelling(None),
+        });
+        let reports = progress::reports(kind, &stages, &[], &BTreeMap::new());
+        Snapshot {
+            first_task: self.first_task,
+            since: Instant::now(),
+            is_without_news: false,
+            plea: None,
+            stages: Arc::new(reports),
+            state: SnapshotState::InProgress(description),
+        }
+    }
 }
 
-/// The snapshot that polls read.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) first_task: Option<TaskId>,
@@ -140,7 +170,6 @@ pub(crate) struct Snapshot {
     pub(crate) state: SnapshotState,
 }
 
-/// The Director's answer to a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plea {
     /// The task ends at its next checkpoint.
@@ -149,7 +178,6 @@ pub(crate) enum Plea {
     Refused,
 }
 
-/// How far an operation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SnapshotState {
     InProgress(String),

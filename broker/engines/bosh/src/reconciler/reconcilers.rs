@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     future::Future,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -14,34 +14,33 @@ use odb_api_types::{
     code::Code,
     ids::{InstanceId, PlanId},
 };
-use odb_clients::director::TaskId;
+use odb_clients::http::Call;
 use odb_config::Timings;
-use odb_core::engine::{Occupancy, OccupancyKind, Started};
-use odb_redaction::redact;
-use tokio::{
-    runtime::Handle,
-    sync::watch,
-    time::{Instant, sleep},
-};
+use odb_core::engine::{Occupancy, OccupancyKind};
+use odb_redaction::{Chain, redact};
+use tokio::{runtime::Handle, sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Upstreams,
+    BoshEngine, Upstreams,
+    error::{Error, is_not_allowed},
+    instance::Instance,
     instance_clients::InstanceClient,
     reconciler::{
-        control_loop::{Reconciler, first_snapshot},
+        control_loop::Reconciler,
         operation::{Begun, Operation, Snapshot},
     },
-    records::operation_record::OperationRecord,
+    records::{operation_record::OperationRecord, operation_records::StoredRecord},
+    wait,
 };
 
 /// Ended operations are removed when there are more than this.
 const PRUNE_ABOVE: usize = 1024;
 
-/// Starts reconcilers and reads their snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct Reconcilers {
     entries: Arc<Mutex<Entries>>,
+    timings: Timings,
     runtime: Handle,
     stopping: CancellationToken,
 }
@@ -53,8 +52,6 @@ struct Entry {
     operation: Arc<Operation>,
     snapshot: watch::Receiver<Snapshot>,
     phase: Phase,
-    /// The answer that the request got, for its identical repeat.
-    started: Option<Started>,
     since: Instant,
     /// Stops the reconciler when a later operation replaces it.
     cancelled: CancellationToken,
@@ -66,7 +63,6 @@ enum Phase {
     Submitting(Option<Box<Entry>>),
     /// Its reconciler follows it, or writes its outcome down.
     Driven,
-    /// Its reconciler has ended, or was stopped.
     Left(Instant),
 }
 
@@ -91,7 +87,6 @@ impl Entry {
         (!is_stopped).then(|| Known {
             operation: self.operation.clone(),
             snapshot,
-            started: self.started.clone(),
         })
     }
 
@@ -134,12 +129,10 @@ impl Entry {
     }
 }
 
-/// The latest operation on an instance, as this process knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) operation: Arc<Operation>,
     pub(crate) snapshot: Snapshot,
-    pub(crate) started: Option<Started>,
 }
 
 impl Known {
@@ -147,12 +140,6 @@ impl Known {
         self.snapshot.is_in_progress()
     }
 
-    /// The task that it began with.
-    pub(crate) fn first_task(&self) -> Option<TaskId> {
-        self.snapshot.first_task
-    }
-
-    /// It is the operation that a record is about.
     pub(crate) fn is_of(&self, record: &OperationRecord) -> bool {
         self.operation.record.context == record.context
     }
@@ -160,9 +147,10 @@ impl Known {
 
 impl Reconcilers {
     /// Reconcilers run on `runtime` until `stopping`; a restart picks them up.
-    pub(crate) fn new(runtime: Handle, stopping: CancellationToken) -> Self {
+    pub(crate) fn new(timings: &Timings, runtime: Handle, stopping: CancellationToken) -> Self {
         Self {
             entries: Arc::default(),
+            timings: *timings,
             runtime,
             stopping,
         }
@@ -170,53 +158,44 @@ impl Reconcilers {
 
     /// Registers an operation that is being submitted: until its reconciler starts, a poll reads that it is in
     /// progress.
-    pub(crate) fn register(&self, timings: &Timings, operation: Operation) {
+    pub(crate) fn register(&self, operation: Operation) {
         // The sender is gone, but the snapshot can be read.
-        let (_, snapshot) = watch::channel(first_snapshot(&operation));
-        let instance = operation.instance.clone();
+        let (_, snapshot) = watch::channel(operation.first_snapshot());
         let mut entries = self.lock();
-        let previous = entries.remove(&instance).and_then(Entry::if_ended);
-        let announced = self.entry(Phase::Submitting(previous), operation, None, snapshot);
-        insert(&mut entries, instance, announced, timings);
+        let previous = entries
+            .remove(&operation.instance)
+            .and_then(Entry::if_ended);
+        let entry = self.entry(Phase::Submitting(previous), operation, snapshot);
+        self.insert(&mut entries, entry);
     }
 
     /// Unregisters an operation that is not submitted: the one before is the latest again.
     pub(crate) fn unregister(&self, instance: &InstanceId) {
         let mut entries = self.lock();
-        if let Some(announced) = entries.remove(instance) {
-            announced.cancelled.cancel();
-            if let Phase::Submitting(Some(previous)) = announced.phase {
+        if let Some(entry) = entries.remove(instance) {
+            entry.cancelled.cancel();
+            if let Phase::Submitting(Some(previous)) = entry.phase {
                 entries.insert(instance.clone(), *previous);
             }
         }
     }
 
     /// Starts driving, unless this very operation is being driven already.
-    pub(crate) fn start(
-        &self,
-        upstreams: &Arc<Upstreams>,
-        operation: Operation,
-        started: Option<Started>,
-    ) -> Known {
+    pub(crate) fn start(&self, upstreams: &Arc<Upstreams>, operation: Operation) -> Known {
         let driven = self.lock().get(&operation.instance).and_then(|entry| {
             let is_same = entry.operation.record.context == operation.record.context;
             let is_driven = matches!(entry.phase, Phase::Driven) && entry.is_in_progress();
-            (is_same && is_driven).then(|| entry.known()).flatten()
+            entry.known().filter(|_| is_same && is_driven)
         });
         driven.unwrap_or_else(|| {
-            let first = first_snapshot(&operation);
-            self.begin(upstreams, operation, started, first)
+            let first = operation.first_snapshot();
+            self.begin(upstreams, operation, first)
         })
     }
 
     /// Replaces the reconciler of an operation: it ends before the new one starts, which gets its knowledge.
-    pub(crate) fn redirect(
-        &self,
-        upstreams: &Arc<Upstreams>,
-        mut operation: Operation,
-        started: Option<Started>,
-    ) {
-        let mut first = first_snapshot(&operation);
+    pub(crate) fn redirect(&self, upstreams: &Arc<Upstreams>, mut operation: Operation) {
+        let mut first = operation.first_snapshot();
         if let Some(entry) = self.lock().get(&operation.instance)
             && entry.operation.record.context == operation.record.context
         {
@@ -227,36 +206,26 @@ impl Reconcilers {
             first.first_task = operation.first_task;
             first.stages = snapshot.stages.clone();
         }
-        self.begin(upstreams, operation, started, first);
+        self.begin(upstreams, operation, first);
     }
 
-    fn begin(
-        &self,
-        upstreams: &Arc<Upstreams>,
-        mut operation: Operation,
-        started: Option<Started>,
-        first: Snapshot,
-    ) -> Known {
-        // A reconciler lives long, and needs no secret for a rollback.
-        operation.client = operation.client.map(InstanceClient::without_secret);
+    fn begin(&self, upstreams: &Arc<Upstreams>, operation: Operation, first: Snapshot) -> Known {
         let (reported, snapshot) = watch::channel(first.clone());
-        let entry = self.entry(Phase::Driven, operation.clone(), started.clone(), snapshot);
-        let (cancelled, driven) = (entry.cancelled.clone(), entry.operation.clone());
+        let entry = self.entry(Phase::Driven, operation, snapshot);
+        let (cancelled, operation) = (entry.cancelled.clone(), entry.operation.clone());
         let previous = {
             let mut entries = self.lock();
-            let instance = operation.instance.clone();
-            let previous = entries
-                .get(&instance)
-                .map(|previous| previous.snapshot.clone());
-            insert(&mut entries, instance, entry, &upstreams.timings);
+            let previous = entries.get(&operation.instance);
+            let previous = previous.map(|previous| previous.snapshot.clone());
+            self.insert(&mut entries, entry);
             previous
         };
         let known = Known {
-            operation: driven.clone(),
+            operation: operation.clone(),
             snapshot: first,
-            started,
         };
-        let driving = Box::pin(drive(upstreams.clone(), operation, reported));
+        let driven = Operation::clone(&operation);
+        let driving = Box::pin(drive(upstreams.clone(), driven, reported));
         let this = self.clone();
         self.runtime.spawn(async move {
             let driving = async {
@@ -266,12 +235,11 @@ impl Reconcilers {
                 driving.await;
             };
             cancelled.run_until_cancelled(driving).await;
-            this.leave(&driven);
+            this.leave(&operation);
         });
         known
     }
 
-    /// The reconciler of this very operation has ended, or was stopped.
     fn leave(&self, operation: &Arc<Operation>) {
         let mut entries = self.lock();
         if let Some(entry) = entries.get_mut(&operation.instance) {
@@ -285,8 +253,8 @@ impl Reconcilers {
         let at_work = self
             .lock()
             .get(&operation.instance)
-            .and_then(|entry| entry.at_work(&upstreams.timings));
-        at_work.unwrap_or_else(|| self.start(upstreams, operation, None))
+            .and_then(|entry| entry.at_work(&self.timings));
+        at_work.unwrap_or_else(|| self.start(upstreams, operation))
     }
 
     /// The instance's latest operation, without a call to an upstream.
@@ -299,7 +267,6 @@ impl Reconcilers {
         self.known(instance).filter(Known::is_in_progress)
     }
 
-    /// The same of all instances.
     pub(crate) fn all_known(&self) -> HashMap<InstanceId, Known> {
         let entries = self.lock();
         let known = entries
@@ -308,7 +275,6 @@ impl Reconcilers {
         known.collect()
     }
 
-    /// Every following step of an instance's latest operation.
     pub(crate) fn watch(&self, instance: &InstanceId) -> Option<watch::Receiver<Snapshot>> {
         let entries = self.lock();
         Some(entries.get(instance)?.snapshot.clone())
@@ -322,7 +288,6 @@ impl Reconcilers {
         });
     }
 
-    /// The occupancy of the instances, from their latest operations.
     pub(crate) fn occupied(&self) -> Vec<(InstanceId, Occupancy)> {
         let entries = self.lock();
         let occupied = entries.iter().map(|(instance, entry)| {
@@ -338,7 +303,6 @@ impl Reconcilers {
         occupied.collect()
     }
 
-    /// Removes a deleted instance from memory.
     pub(crate) fn forget(&self, instance: &InstanceId) {
         let mut entries = self.lock();
         if let Some(entry) = entries.remove(instance) {
@@ -346,24 +310,34 @@ impl Reconcilers {
         }
     }
 
+    /// A reconciler lives long, and needs no secret for a rollback.
     fn entry(
         &self,
         phase: Phase,
-        operation: Operation,
-        started: Option<Started>,
+        mut operation: Operation,
         snapshot: watch::Receiver<Snapshot>,
     ) -> Entry {
-        let client = operation.client.map(InstanceClient::without_secret);
+        operation.client = operation.client.map(InstanceClient::without_secret);
         Entry {
-            operation: Arc::new(Operation {
-                client,
-                ..operation
-            }),
+            operation: Arc::new(operation),
             snapshot,
             phase,
-            started,
             since: Instant::now(),
             cancelled: self.stopping.child_token(),
+        }
+    }
+
+    /// The latest operation on an instance is another one now.
+    fn insert(&self, entries: &mut Entries, entry: Entry) {
+        if entries.len() > PRUNE_ABOVE {
+            entries.retain(|_, entry| match entry.phase {
+                Phase::Left(at) => at.elapsed() < self.timings.recorded,
+                Phase::Submitting(_) | Phase::Driven => true,
+            });
+        }
+        let instance = entry.operation.instance.clone();
+        if let Some(replaced) = entries.insert(instance, entry) {
+            replaced.stop();
         }
     }
 
@@ -377,17 +351,39 @@ async fn ended(mut reconciler: watch::Receiver<Snapshot>) {
     while reconciler.changed().await.is_ok() {}
 }
 
-/// The latest operation on an instance is another one now.
-fn insert(entries: &mut Entries, instance: InstanceId, entry: Entry, timings: &Timings) {
-    if entries.len() > PRUNE_ABOVE {
-        entries.retain(|_, entry| match entry.phase {
-            Phase::Left(at) => at.elapsed() < timings.recorded,
-            Phase::Submitting(_) | Phase::Driven => true,
-        });
+/// Picks up every operation that an earlier process left in progress. Returns their number.
+pub(crate) async fn resume(engine: &BoshEngine, call: &Call) -> Result<usize, Error> {
+    let open = |instance, stored: StoredRecord| {
+        let is_open = stored.record.outcome.is_none();
+        is_open.then_some((instance, stored))
+    };
+    let found: Vec<(InstanceId, StoredRecord)> = match engine
+        .upstreams
+        .records
+        .own_with(call, open)
+        .await
+    {
+        Err(error) if is_not_allowed(&error) => {
+            tracing::warn!(
+                code = %Code::Resume,
+                error = %Chain(&error),
+                "could not read the operations of an earlier process; they resume at the next poll"
+            );
+            Vec::new()
+        }
+        found => found.map_err(Error::director("list the operation records"))?,
+    };
+    let mut resumed = 0;
+    for (instance, stored) in found {
+        // The operation was begun or taken over by this process since the listing.
+        let instance = Instance::new(engine, call, &instance);
+        if instance.known().is_none() && !instance.never_began(&stored.record) {
+            instance.take_over(stored);
+            resumed += 1;
+        }
     }
-    if let Some(replaced) = entries.insert(instance, entry) {
-        replaced.stop();
-    }
+    engine.is_resumed.store(true, Ordering::Release);
+    Ok(resumed)
 }
 
 /// Runs an operation to its end. A reconciler that panics is replaced by another: the operation continues at the
@@ -436,7 +432,7 @@ async fn begin_until_one_ends<Work>(
             return;
         };
         log_panic(panic_text(panic.as_ref()));
-        sleep(pause).await;
+        wait::pause(pause).await;
     }
 }
 
@@ -465,7 +461,11 @@ mod tests {
 
     /// It is known that the instance was moved to the plan.
     fn reconcilers_after_a_move(plan: &str) -> Reconcilers {
-        let reconcilers = Reconcilers::new(Handle::current(), CancellationToken::new());
+        let reconcilers = Reconcilers::new(
+            &Timings::default(),
+            Handle::current(),
+            CancellationToken::new(),
+        );
         let ended = Snapshot {
             state: SnapshotState::Ended {
                 outcome: Outcome::Succeeded {
@@ -473,10 +473,10 @@ mod tests {
                 },
                 at: Timestamp::now(),
             },
-            ..first_snapshot(&operation(plan))
+            ..operation(plan).first_snapshot()
         };
         let (_, snapshot) = watch::channel(ended);
-        let entry = reconcilers.entry(Phase::Left(Instant::now()), operation(plan), None, snapshot);
+        let entry = reconcilers.entry(Phase::Left(Instant::now()), operation(plan), snapshot);
         reconcilers.lock().insert(instance(), entry);
         reconcilers
     }
@@ -504,7 +504,7 @@ mod tests {
         assert_eq!(before, [("large".to_owned(), OccupancyKind::Arrived)]);
 
         for _ in 0..2 {
-            reconcilers.register(&Timings::default(), operation("small"));
+            reconcilers.register(operation("small"));
             let during = reported(&reconcilers);
             assert_eq!(during, [("small".to_owned(), OccupancyKind::Arriving)]);
             reconcilers.unregister(&instance());
@@ -514,8 +514,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_operation_that_was_announced_first_leaves_nothing_when_it_is_withdrawn() {
-        let reconcilers = Reconcilers::new(Handle::current(), CancellationToken::new());
-        reconcilers.register(&Timings::default(), operation("small"));
+        let reconcilers = Reconcilers::new(
+            &Timings::default(),
+            Handle::current(),
+            CancellationToken::new(),
+        );
+        reconcilers.register(operation("small"));
         reconcilers.unregister(&instance());
         assert_eq!(reported(&reconcilers), []);
     }

@@ -69,7 +69,6 @@ pub(crate) fn without_record(owner: Owner, known: Option<&Known>) -> InstanceRec
     }
 }
 
-/// An operation with the state of its reconciler, if it has one.
 pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationView {
     let record = &operation.record;
     let snapshot = known.map(|known| &known.snapshot);
@@ -98,7 +97,7 @@ pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationVie
             ended(&never_submitted(record.operation), going_on)
         }
         (None, Some(SnapshotState::InProgress(_)) | None) => {
-            let answered = known.and_then(|known| known.started.as_ref());
+            let answered = known.and_then(|known| known.operation.started.as_ref());
             let token = match answered {
                 Some(started) => Some(started.token.clone()),
                 None => is_recorded
@@ -113,15 +112,13 @@ pub(crate) fn view(operation: &Operation, known: Option<&Known>) -> OperationVie
     }
 }
 
-/// The end of an operation of which nothing was submitted.
 fn never_submitted(kind: OperationKind) -> Outcome {
     Outcome::Failed {
-        description: narrative::never_submitted(kind),
+        description: narrative::failed(kind, narrative::NEVER_SUBMITTED),
         condition: Some(Condition::Intact),
     }
 }
 
-/// An operation that has ended.
 pub(crate) fn ended(outcome: &Outcome, view: OperationView) -> OperationView {
     let (state, description, condition) = match outcome {
         Outcome::Succeeded { description } => (OperationState::Succeeded, description, None),
@@ -139,7 +136,6 @@ pub(crate) fn ended(outcome: &Outcome, view: OperationView) -> OperationView {
 }
 
 impl Known {
-    /// The operation as its reconciler knows it.
     pub(crate) fn view(&self) -> OperationView {
         view(&self.operation, Some(self))
     }
@@ -184,7 +180,6 @@ mod tests {
     use odb_clients::director::{ConfigId, TaskId};
 
     use super::*;
-    use crate::reconciler::control_loop::first_snapshot;
     use crate::records::operation_record;
     use crate::records::operation_record::OperationRecord;
     use crate::records::operation_records::StoredRecord;
@@ -205,10 +200,9 @@ mod tests {
             snapshot: Snapshot {
                 first_task: Some(TaskId::new(7)),
                 state,
-                ..first_snapshot(&operation)
+                ..operation.first_snapshot()
             },
             operation: Arc::new(operation),
-            started: None,
         }
     }
 

@@ -8,33 +8,28 @@ use odb_api_types::{
     kind::OperationKind,
     management::OperationState,
 };
-use odb_clients::{
-    director::{ContextId, Deployment, Task, TaskFilter, TaskState},
-    http::Call,
-};
+use odb_clients::director::{ContextId, Deployment, Task, TaskState};
 use odb_core::{
     engine::{LastOperation, OperationView, RequestDigest, RequestIdentity},
     user_message::UserMessage,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     BoshEngine,
-    deployment::{deployment, of_context, task_reference},
     error::Error,
+    instance::{Instance, deployment, of_context, takes_the_lock, task_reference},
     reconciler::{
+        history::{self, Footprint},
         narrative,
         next_step::{Progress, TaskKind, stages},
         operation::{Operation, SnapshotState, UNKNOWN_TASK},
         reconcilers::Known,
-        traces::{self, Footprint},
     },
     records::{
-        in_flight,
         instance_record::view,
-        operation_record::{ClientRole, NewRecord, OperationRecord},
+        operation_record::{ClientRole, OperationRecord},
         token::OperationToken,
-        unfinished,
     },
 };
 
@@ -46,16 +41,14 @@ const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 /// With a running reconciler no upstream is called; otherwise the operation record decides, and without one the
 /// Director's tasks.
 pub(crate) async fn last_operation(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     token: Option<&OperationToken>,
     request: &RequestId,
 ) -> Result<LastOperation, Error> {
-    let token = token.filter(|token| token.names(instance) != Some(false));
-    let latest = latest(engine, call, instance, token, request).await?;
+    let token = token.filter(|token| token.names(instance.id) != Some(false));
+    let latest = latest(instance, token, request).await?;
     match token {
-        Some(token) => as_asked(engine, call, instance, token, latest).await,
+        Some(token) => as_asked(instance, token, latest).await,
         None => Ok(latest),
     }
 }
@@ -63,9 +56,7 @@ pub(crate) async fn last_operation(
 /// The success of another operation does not count as that of the polled one: a platform deletes its instance after a
 /// successful deletion, and stores successful changes.
 async fn as_asked(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     token: &OperationToken,
     latest: LastOperation,
 ) -> Result<LastOperation, Error> {
@@ -76,116 +67,115 @@ async fn as_asked(
         return Ok(latest);
     }
     if token.kind.deletes() {
-        return Ok(failed(narrative::still_there(token.kind)));
+        return Ok(failed(narrative::failed(
+            token.kind,
+            narrative::STILL_THERE,
+        )));
     }
     let is_another = kind.is_some_and(|kind| kind != token.kind);
-    match &token.context {
-        Some(context) if is_another && token.names(instance) == Some(true) => {
-            let filter = of_context(context);
-            let tasks = engine.upstreams.director.tasks(call, &filter).await;
-            let tasks = tasks.map_err(Error::director("list the operation's tasks"))?;
-            Ok(if tasks.iter().any(has_failed) {
-                failed(narrative::followed_by_another(token.kind))
-            } else {
-                latest
-            })
-        }
-        Some(_) | None => Ok(latest),
+    if let Some(context) = &token.context
+        && is_another
+        && token.names(instance.id) == Some(true)
+        && tasks_of(instance, context).await?.iter().any(has_failed)
+    {
+        return Ok(failed(narrative::failed(token.kind, narrative::FOLLOWED)));
     }
+    Ok(latest)
+}
+
+async fn tasks_of(instance: Instance<'_>, context: &ContextId) -> Result<Vec<Task>, Error> {
+    let tasks = instance
+        .director()
+        .tasks(instance.call, &of_context(context))
+        .await;
+    tasks.map_err(Error::director("list the operation's tasks"))
 }
 
 async fn latest(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     token: Option<&OperationToken>,
     request: &RequestId,
 ) -> Result<LastOperation, Error> {
-    if let Some(known) = engine.reconcilers.known(instance) {
-        if let Some(token) = token.filter(|token| was_cut_short(&known, token)) {
-            return Ok(failed(narrative::cut_short(token.kind)));
-        }
-        return Ok(seen(engine, &known));
+    if let Some(known) = instance.known() {
+        return Ok(match token.filter(|token| was_cut_short(&known, token)) {
+            Some(token) => failed(narrative::failed(token.kind, narrative::CUT_SHORT)),
+            None => seen(instance.engine, &known),
+        });
     }
-    let stored = engine.upstreams.records.read(call, instance).await?;
-    let Some(stored) = stored else {
+    let Some(stored) = instance.stored().await? else {
         return match token {
-            Some(token) => match adopt(engine, call, instance, token, request).await? {
+            Some(token) => match adopt(instance, token, request).await? {
                 Some(last) => Ok(last),
-                None => guess_after(engine, call, instance, token, request).await,
+                None => guess_after(instance, token, request).await,
             },
-            None => guess(engine, call, instance).await,
+            None => guess(instance).await,
         };
     };
     // A Go broker writes no operation records: its operation is newer than our record.
     if let Some(token) = token.filter(|token| {
         token.is_foreign() && token.context.as_ref() != Some(&stored.record.context)
-    }) && let Some(last) = adopt(engine, call, instance, token, request).await?
+    }) && let Some(last) = adopt(instance, token, request).await?
     {
         return Ok(last);
     }
     Ok(if stored.record.outcome.is_some() {
-        let ended = view(&Operation::of_stored(instance, stored), None);
+        let ended = view(&Operation::of_stored(instance.id, stored), None);
         LastOperation::Known(ended, SHORTEST_PAUSE)
     } else {
-        seen(engine, &in_flight::take_over(engine, instance, stored))
+        seen(instance.engine, &instance.take_over(stored))
     })
 }
 
 /// Continues an operation of a Go broker, or one without an operation record, once the Director confirms it.
 async fn adopt(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     token: &OperationToken,
     request: &RequestId,
 ) -> Result<Option<LastOperation>, Error> {
-    let director = &engine.upstreams.director;
+    let (engine, director) = (instance.engine, instance.director());
     let task = match &token.context {
         Some(context) if token.task == UNKNOWN_TASK => {
-            let tasks = director.tasks(call, &of_context(context)).await;
+            let tasks = director.tasks(instance.call, &of_context(context)).await;
             tasks.map(|tasks| tasks.into_iter().next())
         }
-        _ => director.task(call, token.task).await,
+        _ => director.task(instance.call, token.task).await,
     };
     let task = task.map_err(Error::director("read the operation's task"))?;
-    let Some(task) = task.filter(|task| confirms(task, instance, token)) else {
+    let Some(task) = task.filter(|task| confirms(task, instance.id, token)) else {
         return Ok(None);
     };
     if let Some(context) = &token.context {
-        let tasks = director
-            .tasks(call, &of_context(context))
-            .await
-            .map_err(Error::director("list the operation's tasks"))?;
+        let tasks = tasks_of(instance, context).await?;
         if tasks.first().map(|first| first.id) != Some(task.id) {
             return Ok(None);
         }
     }
-    if !knows_errands(engine, token) || was_overtaken(engine, call, instance, token, &task).await? {
+    if !knows_errands(engine, token) || was_overtaken(instance, token, &task).await? {
         return Ok(None);
     }
-    let mut record = OperationRecord::new(NewRecord {
-        offering: engine.offering.id.clone(),
-        plan: PlanId::unknown(),
-        operation: token.kind,
-        // Without a context id the first task is the only one.
-        context: token.context.clone().unwrap_or_else(ContextId::random),
-        request: request.clone(),
-        target: None,
-        errands: token.errands(),
-        digest: RequestDigest::new(RequestIdentity(&Value::Null)),
-        dashboard_url: None,
-        labels: Map::new(),
-    });
+    let mut record = OperationRecord::new(
+        engine.offering.id.clone(),
+        PlanId::unknown(),
+        token.kind,
+        request.clone(),
+        RequestDigest::new(RequestIdentity(&Value::Null)),
+    );
+    // Without a context id the first task is the only one.
+    if let Some(context) = &token.context {
+        record.context = context.clone();
+    }
+    record.errands = token.errands();
     record.client = adopted_client(token, engine.upstreams.clients.are_defined());
     let started = task.started_at.and_then(|at| Timestamp::try_from(at).ok());
     record.began = started.or(record.began);
     let operation = Operation {
         first_task: Some(task.id),
-        ..Operation::new(instance, record, None)
+        ..Operation::new(instance.id, record, None)
     };
-    let adopted = engine.reconcilers.take_over(&engine.upstreams, operation);
-    Ok(Some(seen(engine, &adopted)))
+    Ok(Some(seen(
+        engine,
+        &engine.reconcilers.take_over(&engine.upstreams, operation),
+    )))
 }
 
 /// A token starts no errand but those that the operator has configured, and none without a context that joins it to
@@ -206,19 +196,11 @@ fn knows_errands(engine: &BoshEngine, token: &OperationToken) -> bool {
 
 /// Whether a newer operation has changed the deployment, so that an old one must not continue.
 async fn was_overtaken(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     token: &OperationToken,
     first: &Task,
 ) -> Result<bool, Error> {
-    let filter = TaskFilter {
-        deployment: Some(deployment(instance)),
-        ..TaskFilter::default()
-    };
-    let tasks = engine.upstreams.director.tasks(call, &filter).await;
-    let tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
-    Ok(tasks.iter().any(|task| {
+    Ok(instance.tasks(None).await?.iter().any(|task| {
         task.id > first.id
             && task.context != token.context
             && TaskKind::of(&task.description) != TaskKind::Other
@@ -234,31 +216,32 @@ fn seen(engine: &BoshEngine, known: &Known) -> LastOperation {
 /// Without a record of the operation, and without its tasks: the Director's audit decides its outcome, otherwise the
 /// current state.
 async fn guess_after(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     token: &OperationToken,
     request: &RequestId,
 ) -> Result<LastOperation, Error> {
-    let is_own = token.names(instance) == Some(true);
+    let engine = instance.engine;
+    let is_own = token.names(instance.id) == Some(true);
     let kind = token.kind;
-    let (deployed, newest) = look(engine, call, instance).await?;
+    let (deployed, newest) = look(instance).await?;
     let is_there = matches!(
         deployed,
         Deployment::Deployed(_) | Deployment::NeverDeployed
     );
     let message = UserMessage {
         service: &engine.offering.name,
-        instance,
+        instance: instance.id,
         request,
         reference: (token.task != UNKNOWN_TASK).then(|| task_reference(token.task)),
         operation: Some(kind.to_string()),
     };
     if is_there && is_own {
-        match trace_of(engine, call, instance, token).await {
+        match trace_of(instance, token).await {
             Some(Progress::Failed | Progress::Shut) => {
-                let text = format!("Instance {} failed: {message}", kind.noun());
-                return Ok(failed(text));
+                return Ok(failed(narrative::failed(
+                    kind,
+                    format!("failed: {message}"),
+                )));
             }
             Some(Progress::Done) if !kind.deletes() => {
                 return Ok(succeeded(narrative::completed(kind)));
@@ -270,8 +253,12 @@ async fn guess_after(
     Ok(match judge_newest(engine, &deployed, newest) {
         LastOperation::Unknown if kind.deletes() => LastOperation::Gone,
         // A platform would ask on for days for an instance that is not there.
-        LastOperation::Unknown if is_own => failed(narrative::nothing_there(kind)),
-        latest if has_succeeded(&latest) && kind.deletes() => failed(narrative::still_there(kind)),
+        LastOperation::Unknown if is_own => {
+            failed(narrative::failed(kind, narrative::NOTHING_THERE))
+        }
+        latest if has_succeeded(&latest) && kind.deletes() => {
+            failed(narrative::failed(kind, narrative::STILL_THERE))
+        }
         // An existing instance does not show that it was changed.
         latest
             if has_succeeded(&latest)
@@ -286,51 +273,26 @@ async fn guess_after(
 }
 
 /// The audit's record of the task in a token. Errands follow it without showing in the audit.
-async fn trace_of(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-    token: &OperationToken,
-) -> Option<Progress> {
-    let name = deployment(instance);
-    let director = &engine.upstreams.director;
-    let tasks = [token.task.number()];
-    let traces = traces::of(director, call, &name, Footprint::Tasks(&tasks)).await;
+async fn trace_of(instance: Instance<'_>, token: &OperationToken) -> Option<Progress> {
+    let task = [token.task.number()];
+    let (director, name) = (instance.director(), instance.name());
+    let traces = history::traces(director, instance.call, &name, Footprint::Tasks(&task)).await;
     let progress = traces.ok()?.tasks.first()?.outcomes.progress;
     let is_last = token.errands().is_empty() || progress != Progress::Done;
     is_last.then_some(progress)
 }
 
 /// Without a record of the operation, the deployment's newest task decides.
-pub(crate) async fn guess(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<LastOperation, Error> {
-    let (deployed, newest) = look(engine, call, instance).await?;
-    Ok(judge_newest(engine, &deployed, newest))
+pub(crate) async fn guess(instance: Instance<'_>) -> Result<LastOperation, Error> {
+    let (deployed, newest) = look(instance).await?;
+    Ok(judge_newest(instance.engine, &deployed, newest))
 }
 
 /// The deployment of an instance, and the newest task that has held it.
-async fn look(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<(Deployment, Option<Task>), Error> {
-    let name = deployment(instance);
-    let director = &engine.upstreams.director;
-    let filter = TaskFilter {
-        deployment: Some(name.clone()),
-        ..TaskFilter::default()
-    };
-    let (deployed, tasks) = tokio::join!(
-        director.deployment(call, &name),
-        director.tasks(call, &filter)
-    );
-    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
-    let tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
-    let newest = tasks.into_iter().rfind(unfinished::takes_the_lock);
-    Ok((deployed, newest))
+async fn look(instance: Instance<'_>) -> Result<(Deployment, Option<Task>), Error> {
+    let (deployed, tasks) = tokio::join!(instance.deployment(), instance.tasks(None));
+    let (deployed, tasks) = (deployed?, tasks?);
+    Ok((deployed, tasks.into_iter().rfind(takes_the_lock)))
 }
 
 fn judge_newest(engine: &BoshEngine, deployed: &Deployment, newest: Option<Task>) -> LastOperation {
@@ -382,13 +344,15 @@ fn adopted_client(token: &OperationToken, are_defined: bool) -> ClientRole {
 }
 
 fn succeeded(description: String) -> LastOperation {
-    let view = OperationView::new(None, OperationState::Succeeded, description);
-    LastOperation::Known(view, SHORTEST_PAUSE)
+    ended(OperationState::Succeeded, description)
 }
 
 fn failed(description: String) -> LastOperation {
-    let view = OperationView::new(None, OperationState::Failed, description);
-    LastOperation::Known(view, SHORTEST_PAUSE)
+    ended(OperationState::Failed, description)
+}
+
+fn ended(state: OperationState, description: String) -> LastOperation {
+    LastOperation::Known(OperationView::new(None, state, description), SHORTEST_PAUSE)
 }
 
 pub(crate) fn has_succeeded(latest: &LastOperation) -> bool {

@@ -2,16 +2,12 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `record`, `records` | the operation record, and its storage at the Director |
+//! | `operation_record`, `operation_records` | the operation record, and its storage at the Director |
 //! | `token` | the operation token of the platform |
 //! | `instance_record`, `reading` | the instance record: reconciler, operation record and tasks, joined; of one, some or all instances |
 //! | `last_operation` | the answer to a poll |
 //! | `operation_details`, `progress` | the same for operators: stages, tasks and steps |
-//! | `in_flight`, `unfinished` | whether a recorded operation is in flight; the tasks that hold a deployment |
-//! | `condition` | the condition of an instance after a failed operation |
 
-pub(crate) mod condition;
-pub(crate) mod in_flight;
 pub(crate) mod instance_record;
 pub(crate) mod last_operation;
 pub(crate) mod operation_details;
@@ -20,4 +16,3 @@ pub(crate) mod operation_records;
 pub(crate) mod progress;
 pub(crate) mod reading;
 pub(crate) mod token;
-pub(crate) mod unfinished;

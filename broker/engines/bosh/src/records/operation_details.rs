@@ -5,39 +5,30 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
-use odb_api_types::{
-    ids::InstanceId,
-    management::{OperationStatus, StageName, StageState, StageStatus},
-};
-use odb_clients::{
-    director::{Deployment, ErrandResult, Task, TaskFilter, TaskId, TaskState},
-    http::Call,
-};
+use odb_api_types::management::{OperationStatus, StageName, StageState, StageStatus};
+use odb_clients::director::{Deployment, Task, TaskFilter, TaskId};
 use odb_core::engine::{LastOperation, OperationView};
 
 use crate::{
-    BoshEngine,
-    deployment::{deployment, of_context},
     error::Error,
+    instance::{Instance, of_context, takes_the_lock},
     reconciler::{
-        narrative::failure::BadEnd,
+        failure::BadEnd,
         next_step::{Previous, Progress, TaskKind, TaskOutcome, next_step},
+        observer,
         operation::Operation,
     },
     records::{
-        in_flight,
         instance_record::view,
         last_operation,
         progress::{self, StepLog},
         reading::LATEST_TASKS,
-        unfinished,
     },
 };
 
 /// How many tasks are read concurrently. The complete event log of each is read.
 const TASKS_AT_ONCE: usize = 4;
 
-/// The knowledge about tasks without a reconciler.
 #[derive(Default)]
 struct TaskHistory {
     outcomes: Vec<TaskOutcome>,
@@ -48,53 +39,41 @@ struct TaskHistory {
 
 /// The latest operation on an instance. `None` where there is no such instance, or none that has ever been worked on.
 pub(crate) async fn operation_details(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
 ) -> Result<Option<OperationStatus>, Error> {
-    if let Some(known) = engine.reconcilers.known(instance) {
-        return Ok(Some(known.view().status(instance.clone())));
-    }
-    match engine.upstreams.records.read(call, instance).await? {
-        Some(stored) if in_flight::never_began(engine, instance, &stored.record) => {
-            details_of_tasks(engine, call, instance).await
-        }
-        Some(stored) if stored.record.outcome.is_some() => {
-            let operation = Operation::of_stored(instance, stored);
-            details_of_ended(engine, call, &operation).await.map(Some)
-        }
-        Some(stored) => {
-            let known = in_flight::take_over(engine, instance, stored);
-            Ok(Some(known.view().status(instance.clone())))
-        }
-        None => details_of_tasks(engine, call, instance).await,
-    }
+    let known = match instance.known() {
+        Some(known) => known,
+        None => match instance.stored().await? {
+            Some(stored) if instance.never_began(&stored.record) => {
+                return details_of_tasks(instance).await;
+            }
+            Some(stored) if stored.record.outcome.is_some() => {
+                let operation = Operation::of_stored(instance.id, stored);
+                return details_of_ended(instance, &operation).await.map(Some);
+            }
+            Some(stored) => instance.take_over(stored),
+            None => return details_of_tasks(instance).await,
+        },
+    };
+    Ok(Some(known.view().status(instance.id.clone())))
 }
 
 /// The operation of a record, with the tasks that the Director still has.
 async fn details_of_ended(
-    engine: &BoshEngine,
-    call: &Call,
+    instance: Instance<'_>,
     operation: &Operation,
 ) -> Result<OperationStatus, Error> {
     let filter = TaskFilter {
         limit: Some(LATEST_TASKS),
         ..of_context(&operation.record.context)
     };
-    let director = &engine.upstreams.director;
-    let tasks = director
-        .tasks(call, &filter)
-        .await
-        .map_err(Error::director("list the operation's tasks"))?;
-    let TaskHistory {
-        outcomes,
-        logs,
-        error,
-    } = look_back(engine, call, &tasks).await?;
+    let tasks = instance.director().tasks(instance.call, &filter).await;
+    let tasks = tasks.map_err(Error::director("list the operation's tasks"))?;
+    let history = look_back(instance, &tasks).await?;
     let (kind, stages, view) = (operation.kind(), operation.stages(), view(operation, None));
-    let plan = next_step(kind, &stages, &outcomes, Previous::AtRest);
-    let mut reports = progress::reports(kind, &stages, &plan.stages, &logs);
-    if let (Some((task, error)), false) = (error, view.is_success()) {
+    let plan = next_step(kind, &stages, &history.outcomes, Previous::AtRest);
+    let mut reports = progress::reports(kind, &stages, &plan.stages, &history.logs);
+    if let (Some((task, error)), false) = (history.error, view.is_success()) {
         progress::note_error(&mut reports, Some(task), &error);
     }
     progress::end(&mut reports, view.is_success());
@@ -103,33 +82,21 @@ async fn details_of_ended(
         stages: Arc::new(reports),
         ..view
     };
-    Ok(ended.status(operation.instance.clone()))
+    Ok(ended.status(instance.id.clone()))
 }
 
 /// Without a record, the details come from the last related tasks of the deployment.
-async fn details_of_tasks(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<Option<OperationStatus>, Error> {
-    let name = deployment(instance);
-    let director = &engine.upstreams.director;
-    let filter = TaskFilter {
-        deployment: Some(name.clone()),
-        limit: Some(LATEST_TASKS),
-        ..TaskFilter::default()
-    };
+async fn details_of_tasks(instance: Instance<'_>) -> Result<Option<OperationStatus>, Error> {
     let (latest, deployed, tasks) = tokio::join!(
-        last_operation::guess(engine, call, instance),
-        director.deployment(call, &name),
-        director.tasks(call, &filter)
+        last_operation::guess(instance),
+        instance.deployment(),
+        instance.tasks(Some(LATEST_TASKS))
     );
-    let deployed = deployed.map_err(Error::director("look the deployment up"))?;
-    let mut tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
+    let (deployed, mut tasks) = (deployed?, tasks?);
     if matches!(deployed, Deployment::Absent | Deployment::ForeignTeam) {
         return Ok(None);
     }
-    tasks.retain(unfinished::takes_the_lock);
+    tasks.retain(takes_the_lock);
     if let Some(newest) = tasks.last().cloned() {
         tasks.retain(|task| {
             task.id == newest.id || (task.context.is_some() && task.context == newest.context)
@@ -138,16 +105,12 @@ async fn details_of_tasks(
     let LastOperation::Known(view, _) = latest? else {
         return Ok(None);
     };
-    let TaskHistory {
-        outcomes,
-        logs,
-        error,
-    } = look_back(engine, call, &tasks).await?;
-    let mut reports: Vec<StageStatus> = outcomes
-        .iter()
-        .filter_map(|task| stage_of(task, &logs))
+    let history = look_back(instance, &tasks).await?;
+    let stages = history.outcomes.iter();
+    let mut reports: Vec<StageStatus> = stages
+        .filter_map(|task| stage_of(task, &history.logs))
         .collect();
-    if let Some((task, error)) = error {
+    if let Some((task, error)) = history.error {
         progress::note_error(&mut reports, Some(task), &error);
     }
     let seen = OperationView {
@@ -155,14 +118,14 @@ async fn details_of_tasks(
         stages: Arc::new(reports),
         ..view
     };
-    Ok(Some(seen.status(instance.clone())))
+    Ok(Some(seen.status(instance.id.clone())))
 }
 
 /// The outcomes of tasks, their steps, and why the last one failed. What the Director does not return is left out.
-async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<TaskHistory, Error> {
+async fn look_back(instance: Instance<'_>, tasks: &[Task]) -> Result<TaskHistory, Error> {
     let looks: Vec<_> = tasks
         .iter()
-        .map(|task| look_back_at(engine, call, task))
+        .map(|task| look_back_at(instance, task))
         .collect();
     let looks = stream::iter(looks).buffered(TASKS_AT_ONCE);
     looks
@@ -179,40 +142,33 @@ async fn look_back(engine: &BoshEngine, call: &Call, tasks: &[Task]) -> Result<T
 }
 
 async fn look_back_at(
-    engine: &BoshEngine,
-    call: &Call,
+    instance: Instance<'_>,
     task: &Task,
 ) -> Result<(TaskOutcome, StepLog, Option<String>), Error> {
-    let director = &engine.upstreams.director;
+    let (director, call) = (instance.director(), instance.call);
     let task_kind = TaskKind::of(&task.description);
-    let mut results = Vec::new();
-    let progress = match (&task.state, &task_kind) {
-        (state, _) if !state.is_finished() => Progress::Running,
-        (TaskState::Done, TaskKind::Errand(_)) => {
-            results = director
-                .errand_results(call, task.id)
-                .await
-                .map_err(Error::director("read the results of a lifecycle errand"))?;
-            if results.iter().all(ErrandResult::succeeded) {
-                Progress::Done
-            } else {
-                Progress::Failed
-            }
-        }
-        (TaskState::Done, _) => Progress::Done,
-        _ => Progress::Failed,
+    let results = if observer::has_results(task) {
+        let results = director.errand_results(call, task.id).await;
+        results.map_err(Error::director("read the results of a lifecycle errand"))?
+    } else {
+        Vec::new()
     };
-    let chunk = director
-        .events(call, task.id, 0)
-        .await
-        .map_err(Error::director("read the event log of a task"))?;
+    let progress = match observer::judge(task, &results) {
+        // Nothing but this task is known of the operation.
+        Progress::Shut => Progress::Failed,
+        progress => progress,
+    };
+    let events = director.events(call, task.id, 0).await;
+    let events = events
+        .map_err(Error::director("read the event log of a task"))?
+        .events;
     let mut log = StepLog::default();
-    log.absorb(&chunk.events);
+    log.absorb(&events);
     if progress == Progress::Done {
         log.complete();
     }
     let error = (progress == Progress::Failed)
-        .then(|| BadEnd::of(task, &results).describe(task.id, &chunk.events));
+        .then(|| BadEnd::of(task, &results).describe(task.id, &events));
     let outcomes = TaskOutcome {
         id: task.id,
         task_kind,

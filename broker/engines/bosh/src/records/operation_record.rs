@@ -18,22 +18,20 @@ use odb_api_types::{
 use odb_clients::director::{ConfigId, ContextId, TaskId};
 #[cfg(test)]
 use odb_core::engine::RequestIdentity;
-use odb_core::engine::{Condition, Origin, RequestDigest};
+use odb_core::engine::{Condition, Order, Origin, RequestDigest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    foundation::Foundation, records::operation_records::StoredRecord, secrets::PreviousSecret,
+    digest::Foundation, records::operation_records::StoredRecord, secrets::PreviousSecret,
 };
 
-/// The version of the form.
 const FORMAT: u32 = 1;
 
 /// The record of the latest operation on a service instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OperationRecord {
     format: u32,
-    /// The offering that the instance belongs to.
     pub offering: OfferingId,
     /// The plan of the instance, current or requested; [`PlanId::unknown`] if an operator deletes an instance of
     /// unknown plan.
@@ -48,7 +46,6 @@ pub(crate) struct OperationRecord {
     /// The plan that the operation moves the instance away from; absent where it stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_plan: Option<PlanId>,
-    /// The kind of the operation.
     pub operation: OperationKind,
     /// Joins the tasks of the operation.
     pub context: ContextId,
@@ -69,12 +66,9 @@ pub(crate) struct OperationRecord {
     /// The lifecycle errands, frozen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errands: Vec<LifecycleErrand>,
-    /// Identifies the request that began it.
     pub digest: RequestDigest,
-    /// The adapter's dashboard URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dashboard_url: Option<String>,
-    /// The adapter's labels.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub labels: Map<String, Value>,
     /// The operation that this one, a delete, cuts short.
@@ -90,13 +84,11 @@ pub(crate) struct OperationRecord {
     /// where there was none. They are the latest again when nothing is submitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced_configs: BTreeMap<String, Option<ConfigId>>,
-    /// The role of the instance's UAA client in the operation.
     #[serde(default, skip_serializing_if = "ClientRole::is_none")]
     pub client: ClientRole,
     /// The request by which an operator has cancelled it; its reconciler begins no further step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<RequestId>,
-    /// How it ended; absent while it is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -109,11 +101,9 @@ fn is_of_platform(origin: &Origin) -> bool {
     *origin == Origin::Platform
 }
 
-/// The role of an instance's UAA client in an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ClientRole {
-    /// The instance has none.
     #[default]
     None,
     /// The instance has one from before, or may have.
@@ -151,18 +141,13 @@ pub(crate) struct CutShort {
     pub first_task: TaskId,
 }
 
-/// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub(crate) enum Outcome {
-    /// All is as ordered.
     Succeeded {
-        /// In the platform user's words.
         description: String,
     },
-    /// It is not.
     Failed {
-        /// Why, in the platform user's words.
         description: String,
         /// The condition of the instance; absent if the Director does not report it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,57 +156,38 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// All is as ordered.
     pub(crate) fn is_success(&self) -> bool {
         matches!(self, Self::Succeeded { .. })
     }
 }
 
-/// The contents of a new record.
-pub(crate) struct NewRecord {
-    /// See [`OperationRecord::offering`].
-    pub offering: OfferingId,
-    /// See [`OperationRecord::plan`].
-    pub plan: PlanId,
-    /// See [`OperationRecord::operation`].
-    pub operation: OperationKind,
-    /// See [`OperationRecord::context`].
-    pub context: ContextId,
-    /// See [`OperationRecord::request`].
-    pub request: RequestId,
-    /// See [`OperationRecord::target`].
-    pub target: Option<Target>,
-    /// See [`OperationRecord::errands`].
-    pub errands: Vec<LifecycleErrand>,
-    /// See [`OperationRecord::digest`].
-    pub digest: RequestDigest,
-    /// See [`OperationRecord::dashboard_url`].
-    pub dashboard_url: Option<String>,
-    /// See [`OperationRecord::labels`].
-    pub labels: Map<String, Value>,
-}
-
 impl OperationRecord {
-    /// The operation record of an operation that begins now.
-    pub(crate) fn new(new: NewRecord) -> Self {
+    /// The operation record of an operation that begins now, with no more than what identifies it.
+    pub(crate) fn new(
+        offering: OfferingId,
+        plan: PlanId,
+        operation: OperationKind,
+        request: RequestId,
+        digest: RequestDigest,
+    ) -> Self {
         Self {
             format: FORMAT,
-            offering: new.offering,
-            plan: new.plan,
+            offering,
+            plan,
             foundation: None,
             origin: Origin::Platform,
             previous_plan: None,
-            operation: new.operation,
-            context: new.context,
-            request: new.request,
+            operation,
+            context: ContextId::random(),
+            request,
             began: Some(Timestamp::now()),
-            target: new.target,
+            target: None,
             deployed: None,
             recreated: None,
-            errands: new.errands,
-            digest: new.digest,
-            dashboard_url: new.dashboard_url,
-            labels: new.labels,
+            errands: Vec::new(),
+            digest,
+            dashboard_url: None,
+            labels: Map::new(),
             cuts_short: None,
             previous_secrets: Vec::new(),
             obsolete_configs: BTreeMap::new(),
@@ -232,13 +198,18 @@ impl OperationRecord {
         }
     }
 
+    /// The same of an operation that an order begins.
+    pub(crate) fn of_order(offering: &OfferingId, order: &Order, operation: OperationKind) -> Self {
+        let (plan, request) = (order.plan.clone(), order.request.clone());
+        Self::new(offering.clone(), plan, operation, request, order.digest())
+    }
+
     /// Reads the text of an operation record; `None` for a newer format.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let record: Self = serde_json::from_str(text).ok()?;
         (record.format == FORMAT).then_some(record)
     }
 
-    /// As it is written down.
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(self)
             .expect("an operation record is made of strings, lists and maps with text keys")
@@ -248,6 +219,17 @@ impl OperationRecord {
     pub(crate) fn carry_over(&mut self, before: Option<&Self>) {
         self.deployed = before.and_then(|before| before.deployed.clone());
         self.recreated = before.and_then(|before| before.recreated);
+    }
+
+    /// Copies all that stays the same in an operation without a new manifest.
+    pub(crate) fn keep(&mut self, before: Option<&StoredRecord>) {
+        self.client = ClientRole::after(before);
+        let before = before.map(|before| &before.record);
+        self.carry_over(before);
+        if let Some(before) = before {
+            self.dashboard_url.clone_from(&before.dashboard_url);
+            self.labels.clone_from(&before.labels);
+        }
     }
 
     /// The same operation record with the operation's end.
@@ -290,7 +272,6 @@ impl OperationRecord {
         })
     }
 
-    /// The owner of a deployment with this record.
     pub(crate) fn owner(&self) -> Owner {
         match self.origin {
             Origin::Platform => Owner::ThisBroker,
@@ -308,21 +289,14 @@ impl OperationRecord {
     }
 }
 
-/// A record for tests.
 #[cfg(test)]
 pub(crate) fn example(operation: OperationKind) -> OperationRecord {
-    OperationRecord::new(NewRecord {
-        offering: "redis".to_owned().into(),
-        plan: "small".to_owned().into(),
-        operation,
-        context: ContextId::random(),
-        request: RequestId::random(),
+    let digest = RequestDigest::new(RequestIdentity(&Value::Null));
+    let (offering, plan) = ("redis".to_owned().into(), "small".to_owned().into());
+    OperationRecord {
         target: Some(Target::from("new".to_owned())),
-        errands: Vec::new(),
-        digest: RequestDigest::new(RequestIdentity(&Value::Null)),
-        dashboard_url: None,
-        labels: Map::new(),
-    })
+        ..OperationRecord::new(offering, plan, operation, RequestId::random(), digest)
+    }
 }
 
 #[cfg(test)]

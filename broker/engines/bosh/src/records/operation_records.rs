@@ -15,7 +15,7 @@ use odb_clients::{
 use odb_config::BoshConfigs;
 use serde::Deserialize;
 
-use crate::{foundation::Foundation, records::operation_record::OperationRecord};
+use crate::{digest::Foundation, records::operation_record::OperationRecord};
 
 /// The type of all operation records. Start-up lists it once.
 const CONFIG_TYPE: &str = "odb-operation";
@@ -26,48 +26,32 @@ const NAME_PREFIX: &str = "odb-";
 /// An operation record from the Director, with the version for a guarded write.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredRecord {
-    /// The version of the config.
     pub id: ConfigId,
     pub record: OperationRecord,
 }
 
-/// The config at the place of an operation record.
 #[derive(Clone, Debug)]
 pub(crate) enum FoundRecord {
-    /// An operation record of this offering.
     Own(Box<StoredRecord>),
     /// An operation record of another offering, or something that cannot be read.
     Foreign(Owner),
 }
 
-/// Why an operation record is unknown.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadRecordError {
-    /// The Director did not answer.
+pub(crate) enum RecordError {
     #[error("could not read the operation record of the instance")]
-    Director(#[source] ServiceError),
+    Read(#[source] ServiceError),
     /// It was written by a newer broker, or by hand.
     #[error(
         "the BOSH config `{name}` of type `{CONFIG_TYPE}` is none that this broker understands; see what it is, then delete it"
     )]
-    NotUnderstood {
-        /// The config's name.
-        name: ConfigName,
-    },
-}
-
-/// Why an operation record was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteRecordError {
-    /// Another process wrote in between.
+    NotUnderstood { name: ConfigName },
     #[error("another process changed the operation record")]
     Overtaken,
-    /// The Director did not take it.
     #[error("could not write the operation record of the operation")]
-    Director(#[source] ServiceError),
+    Write(#[source] ServiceError),
 }
 
-/// Reads and writes the operation records of one offering.
 #[derive(Clone, Debug)]
 pub(crate) struct Records {
     director: Director,
@@ -100,31 +84,20 @@ impl Records {
         }
     }
 
-    /// The operation record of an instance, if there is one.
     pub(crate) async fn read(
         &self,
         call: &Call,
         instance: &InstanceId,
-    ) -> Result<Option<StoredRecord>, ReadRecordError> {
-        if self.configs == BoshConfigs::Disabled {
-            return Ok(None);
-        }
-        let name = config_name(instance);
-        let found = self
-            .director
-            .config_latest(call, &config_type(), &name)
-            .await
-            .map_err(ReadRecordError::Director)?;
-        match found {
+    ) -> Result<Option<StoredRecord>, RecordError> {
+        match self.find(call, instance).await.map_err(RecordError::Read)? {
             None => Ok(None),
-            Some(config) => match self.understand(config.id, &config.content) {
-                Some(stored) => Ok(Some(stored)),
-                None => Err(ReadRecordError::NotUnderstood { name }),
-            },
+            Some(FoundRecord::Own(stored)) => Ok(Some(*stored)),
+            Some(FoundRecord::Foreign(_)) => Err(RecordError::NotUnderstood {
+                name: config_name(instance),
+            }),
         }
     }
 
-    /// The config at the place of an instance's operation record, of any owner.
     pub(crate) async fn find(
         &self,
         call: &Call,
@@ -133,11 +106,8 @@ impl Records {
         if self.configs == BoshConfigs::Disabled {
             return Ok(None);
         }
-        let name = config_name(instance);
-        let found = self
-            .director
-            .config_latest(call, &config_type(), &name)
-            .await?;
+        let (kind, name) = (config_type(), config_name(instance));
+        let found = self.director.config_latest(call, &kind, &name).await?;
         Ok(found.map(|config| self.found(config)))
     }
 
@@ -184,30 +154,24 @@ impl Records {
         instance: &InstanceId,
         mut record: OperationRecord,
         before: Option<&ConfigId>,
-    ) -> Result<Option<StoredRecord>, WriteRecordError> {
+    ) -> Result<Option<StoredRecord>, RecordError> {
         if self.configs == BoshConfigs::Disabled {
             return Ok(None);
         }
         record.foundation.clone_from(&self.foundation);
         let content = record.to_text();
         let expected = before.map_or(Expected::Nothing, |id| Expected::Latest(id.clone()));
-        let written = self
+        let (kind, name) = (config_type(), config_name(instance));
+        let put = self
             .director
-            .put_config(
-                call,
-                &config_type(),
-                &config_name(instance),
-                &content,
-                &expected,
-            )
-            .await;
-        match written {
+            .put_config(call, &kind, &name, &content, &expected);
+        match put.await {
             Ok(config) => Ok(Some(StoredRecord {
                 id: config.id,
                 record,
             })),
-            Err(PutConfigError::Stale { .. }) => Err(WriteRecordError::Overtaken),
-            Err(PutConfigError::Director { source }) => Err(WriteRecordError::Director(source)),
+            Err(PutConfigError::Stale { .. }) => Err(RecordError::Overtaken),
+            Err(PutConfigError::Director { source }) => Err(RecordError::Write(source)),
         }
     }
 
@@ -222,7 +186,7 @@ impl Records {
         self.director.audit(call, filter).await
     }
 
-    /// Rolls back one write: the previous record is written again.
+    /// Rolls back one write: the previous record is the latest again.
     pub(crate) async fn roll_back(
         &self,
         call: &Call,
@@ -232,7 +196,6 @@ impl Records {
         Ok(())
     }
 
-    /// Forgets an instance. Without an operation record there is nothing to forget.
     pub(crate) async fn delete(
         &self,
         call: &Call,
@@ -241,32 +204,24 @@ impl Records {
         if self.configs == BoshConfigs::Disabled {
             return Ok(());
         }
-        self.director
-            .delete_config(call, &config_type(), &config_name(instance))
-            .await?;
+        let (kind, name) = (config_type(), config_name(instance));
+        self.director.delete_config(call, &kind, &name).await?;
         Ok(())
     }
 
+    /// A record of another offering, or in a newer form, must not be acted on; its owner may be known.
     fn found(&self, config: Config) -> FoundRecord {
-        match self.understand(config.id, &config.content) {
-            Some(stored) => FoundRecord::Own(Box::new(stored)),
-            None => FoundRecord::Foreign(self.owner(&config.content)),
+        match OperationRecord::read(&config.content) {
+            Some(record) if record.offering == self.offering => {
+                let id = config.id;
+                FoundRecord::Own(Box::new(StoredRecord { id, record }))
+            }
+            _ => FoundRecord::Foreign(match serde_json::from_str::<Owned>(&config.content) {
+                Ok(owned) if owned.offering == self.offering => Owner::ThisBroker,
+                Ok(_) => Owner::AnotherBroker,
+                Err(_) => Owner::Unknown,
+            }),
         }
-    }
-
-    /// The owner of a record, also of one in a newer form.
-    fn owner(&self, content: &str) -> Owner {
-        match serde_json::from_str::<Owned>(content) {
-            Ok(owned) if owned.offering == self.offering => Owner::ThisBroker,
-            Ok(_) => Owner::AnotherBroker,
-            Err(_) => Owner::Unknown,
-        }
-    }
-
-    /// A record of another offering, or in a newer form, must not be acted on.
-    fn understand(&self, id: ConfigId, content: &str) -> Option<StoredRecord> {
-        let record = OperationRecord::read(content)?;
-        (record.offering == self.offering).then_some(StoredRecord { id, record })
     }
 }
 

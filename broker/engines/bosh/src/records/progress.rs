@@ -9,18 +9,22 @@ use odb_api_types::{
 use odb_clients::director::{Event, Step, StepState, TaskId};
 
 use crate::reconciler::{
-    narrative::instance_names::InstanceNames,
+    narrative::InstanceNames,
     next_step::{Stage, StageProgress},
 };
 
 /// How many headings of one task are reported; a real Director has about a dozen.
 const HEADINGS: usize = 64;
 
-/// The steps in the event log of one task.
+/// What the event log of one task shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepLog {
     names: InstanceNames,
     headings: Vec<Heading>,
+    pub(crate) latest: Option<String>,
+    /// The error that ended the task, in the Director's words: for the operator.
+    pub(crate) failure: Option<String>,
+    pub(crate) is_queued: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -34,13 +38,21 @@ struct Heading {
 }
 
 impl StepLog {
-    /// Takes in new lines of the event log.
     pub(crate) fn absorb(&mut self, events: &[Event]) {
         for event in self.names.report_events(events) {
-            if let Event::Step(step) = event {
-                self.absorb_step(&step);
+            match event {
+                Event::Step(step) => {
+                    self.absorb_step(&step);
+                    self.latest = Some(text_of(step));
+                }
+                Event::Failure(failure) => self.failure = Some(failure.message),
             }
         }
+    }
+
+    /// A text of the Director, with instances as people read them.
+    pub(crate) fn name_instances(&mut self, text: &str) -> String {
+        self.names.replace_in(text)
     }
 
     /// The task has ended well, and with it each of its steps.
@@ -116,6 +128,24 @@ impl StepLog {
         };
         self.headings.get_mut(location)
     }
+}
+
+fn text_of(step: Step) -> String {
+    let mut text = if step.task.is_empty() {
+        step.stage
+    } else {
+        format!("{}: {}", step.stage, step.task)
+    };
+    match (&step.state, &step.status) {
+        (StepState::InProgress, Some(status)) => {
+            text.push_str(" - ");
+            text.push_str(status);
+        }
+        (StepState::Finished, _) => text.push_str(" - done"),
+        (StepState::Failed, _) => text.push_str(" - failed"),
+        (StepState::InProgress | StepState::Started | StepState::Unknown(_), _) => {}
+    }
+    text
 }
 
 /// The stages of an operation for operators. Those without progress wait.

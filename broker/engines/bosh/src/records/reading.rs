@@ -17,7 +17,7 @@ use odb_api_types::{
     management::{DeploymentPresence, OperationState, Owner},
 };
 use odb_clients::{
-    FailureKind, ServiceError,
+    ServiceError,
     director::{Deployment, TaskFilter, TaskState},
     http::Call,
 };
@@ -29,14 +29,14 @@ use odb_redaction::Chain;
 
 use crate::{
     BoshEngine,
-    deployment::{deployment, instance_of},
-    error::Error,
-    reconciler::reconcilers::Known,
+    error::{Error, is_not_allowed},
+    instance::{Instance, instance_of, manifest_of, takes_the_lock},
+    reconciler::{operation::SnapshotState, reconcilers::Known},
     records::{
-        in_flight,
         instance_record::{newer, record_of, view_of_task, without_record},
+        last_operation::{self, has_succeeded},
+        operation_record::Outcome,
         operation_records::{FoundRecord, StoredRecord},
-        unfinished,
     },
 };
 
@@ -47,19 +47,14 @@ pub(crate) const LATEST_TASKS: u32 = 50;
 /// Up to this many operation records are read one by one; for more all are read.
 const FEW: usize = 32;
 
-/// How many of them are read at the same time.
 const LOOKS_AT_ONCE: usize = 8;
 
 /// The records of all instances: one list of deployments, one of operation records.
 pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<InstanceRecords, Error> {
     let mut known = engine.reconcilers.all_known();
     let keep = |instance: InstanceId, found| {
-        let record = record_with(
-            engine,
-            &instance,
-            Some(found),
-            known.remove(&instance).as_ref(),
-        );
+        let looked_at = Instance::new(engine, call, &instance);
+        let record = record_with(looked_at, Some(found), known.remove(&instance).as_ref());
         // There may be thousands: no more is kept of each than lists show.
         let record = InstanceRecord {
             dashboard_url: None,
@@ -73,11 +68,7 @@ pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<Instance
         engine.upstreams.records.all_with(call, keep)
     );
     let deployed = deployed.map_err(Error::director("list the deployments"))?;
-    let mut records: HashMap<_, _> = match records {
-        Ok(records) => records,
-        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => HashMap::new(),
-        Err(error) => return Err(Error::director("list the operation records")(error)),
-    };
+    let mut records: HashMap<_, _> = none_if_unreadable(records)?;
     for (instance, known) in known {
         let record = without_record(Owner::Unknown, Some(&known));
         records.insert(instance, record);
@@ -91,59 +82,42 @@ pub(crate) async fn records(engine: &BoshEngine, call: &Call) -> Result<Instance
     })
 }
 
-/// The record of one instance.
-pub(crate) async fn record(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<InstanceRecord, Error> {
-    let known = engine.reconcilers.known(instance);
-    let name = deployment(instance);
+pub(crate) async fn record(instance: Instance<'_>) -> Result<InstanceRecord, Error> {
+    let known = instance.known();
+    let records = &instance.engine.upstreams.records;
     let (deployed, found) = tokio::join!(
-        engine.upstreams.director.deployment(call, &name),
-        engine.upstreams.records.find(call, instance)
+        instance.deployment(),
+        records.find(instance.call, instance.id)
     );
-    let deployment = match deployed.map_err(Error::director("look the deployment up"))? {
+    let deployment = match deployed? {
         Deployment::Deployed(_) | Deployment::NeverDeployed => DeploymentPresence::Present,
         Deployment::Absent | Deployment::ForeignTeam => DeploymentPresence::Absent,
     };
     let found = match found {
-        Ok(found) => found,
-        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => None,
-        Err(error) => {
-            return Err(Error::director("read the operation record of the instance")(error));
-        }
+        Err(error) if is_not_allowed(&error) => None,
+        found => found.map_err(Error::director("read the operation record of the instance"))?,
     };
     Ok(InstanceRecord {
         deployment,
-        ..record_with(engine, instance, found, known.as_ref())
+        ..record_with(instance, found, known.as_ref())
     })
 }
 
 /// The record of an instance at rest. One that is being made is not there yet; one that is being changed or deleted is
 /// busy.
-pub(crate) async fn record_at_rest(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<InstanceRecord, Error> {
-    let director = &engine.upstreams.director;
-    let name = deployment(instance);
-    let known = engine.reconcilers.known(instance);
+pub(crate) async fn record_at_rest(instance: Instance<'_>) -> Result<InstanceRecord, Error> {
+    let known = instance.known();
     let (deployed, stored, unfinished) = tokio::join!(
-        director.deployment(call, &name),
-        engine.upstreams.records.read(call, instance),
-        unfinished::of(director, call, &name)
+        instance.deployment(),
+        instance.stored(),
+        instance.unfinished()
     );
-    match deployed.map_err(Error::director("look the deployment up"))? {
-        Deployment::Deployed(_) => {}
-        Deployment::Absent | Deployment::NeverDeployed | Deployment::ForeignTeam => {
-            return Err(Error::NotFound);
-        }
+    if !matches!(deployed?, Deployment::Deployed(_)) {
+        return Err(Error::NotFound);
     }
     let found = stored?.map(|stored| FoundRecord::Own(Box::new(stored)));
-    let unfinished = unfinished.map_err(Error::director("look for tasks in progress"))?;
-    let record = record_with(engine, instance, found, known.as_ref());
+    let unfinished = unfinished?;
+    let record = record_with(instance, found, known.as_ref());
     match record.in_progress().map(|operation| operation.kind) {
         Some(Some(OperationKind::Create)) => Err(Error::NotFound),
         Some(_) => Err(Error::Busy),
@@ -152,29 +126,42 @@ pub(crate) async fn record_at_rest(
     }
 }
 
-/// The plan that the instance is on, as far as its operation record knows.
-pub(crate) async fn current_plan(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<Option<PlanId>, Error> {
-    let stored = engine.upstreams.records.read(call, instance).await?;
-    Ok(stored.and_then(|stored| stored.record.settled_plan().cloned()))
+/// Verifies that the instance exists and has no operation in progress.
+pub(crate) async fn require_at_rest(instance: Instance<'_>) -> Result<(), Error> {
+    if instance.operation_in_progress().await?.is_some() {
+        return Err(Error::Busy);
+    }
+    let (deployed, unfinished) = tokio::join!(instance.deployment(), instance.unfinished());
+    if !unfinished?.is_empty() {
+        return Err(Error::Busy);
+    }
+    manifest_of(deployed?).map(|_| ())
+}
+
+/// Whether the latest operation on the instance has succeeded, as far as is known.
+pub(crate) async fn is_as_ordered(instance: Instance<'_>) -> Result<bool, Error> {
+    match instance.known().map(|known| known.snapshot.state) {
+        Some(SnapshotState::Ended { outcome, .. }) => return Ok(outcome.is_success()),
+        Some(SnapshotState::InProgress(_)) => return Ok(false),
+        Some(SnapshotState::NeverSubmitted) | None => {}
+    }
+    if let Some(stored) = instance.stored().await?
+        && !instance.never_began(&stored.record)
+    {
+        let outcome = stored.record.outcome.as_ref();
+        return Ok(outcome.is_some_and(Outcome::is_success));
+    }
+    Ok(has_succeeded(&last_operation::guess(instance).await?))
 }
 
 fn record_with(
-    engine: &BoshEngine,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     found: Option<FoundRecord>,
     known: Option<&Known>,
 ) -> InstanceRecord {
-    let is_abandoned = matches!(&found, Some(FoundRecord::Own(stored)) if engine.upstreams.abandoned.includes(&stored.record.context));
-    record_of(instance, found, known, is_abandoned)
-}
-
-/// The occupancy of the instances that this process works on, or has worked on recently.
-pub(crate) fn occupied(engine: &BoshEngine) -> Vec<(InstanceId, Occupancy)> {
-    engine.reconcilers.occupied()
+    let abandoned = &instance.engine.upstreams.abandoned;
+    let is_abandoned = matches!(&found, Some(FoundRecord::Own(stored)) if abandoned.includes(&stored.record.context));
+    record_of(instance.id, found, known, is_abandoned)
 }
 
 /// The occupancy of all instances, from their operation records. Unreadable records show nothing.
@@ -183,7 +170,8 @@ pub(crate) async fn recorded_occupancies(
     call: &Call,
 ) -> Result<Vec<(InstanceId, Occupancy)>, Error> {
     let keep = |instance: InstanceId, stored: StoredRecord| {
-        let never_began = in_flight::never_began(engine, &instance, &stored.record);
+        let looked_at = Instance::new(engine, call, &instance);
+        let never_began = looked_at.never_began(&stored.record);
         let record = stored.record;
         let state = match &record.outcome {
             _ if never_began => OperationState::Failed,
@@ -203,9 +191,14 @@ pub(crate) async fn recorded_occupancies(
         };
         Some((instance, occupancy))
     };
-    match engine.upstreams.records.own_with(call, keep).await {
-        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => Ok(Vec::new()),
-        occupied => occupied.map_err(Error::director("list the operation records")),
+    none_if_unreadable(engine.upstreams.records.own_with(call, keep).await)
+}
+
+/// Where operation records cannot be read, there are none.
+fn none_if_unreadable<C: Default>(records: Result<C, ServiceError>) -> Result<C, Error> {
+    match records {
+        Err(error) if is_not_allowed(&error) => Ok(C::default()),
+        records => records.map_err(Error::director("list the operation records")),
     }
 }
 
@@ -222,33 +215,6 @@ pub(crate) async fn deployed_instances(
         .collect())
 }
 
-/// The instances with a deployment at the Director, or a task that may create one. Tasks are read first: one that ends
-/// in between leaves its deployment.
-pub(crate) async fn present_at_director(
-    engine: &BoshEngine,
-    call: &Call,
-) -> Result<BTreeSet<InstanceId>, Error> {
-    let in_progress = in_progress(engine, call).await?;
-    let mut present = deployed_instances(engine, call).await?;
-    present.extend(in_progress.into_keys());
-    Ok(present)
-}
-
-/// Whether the Director has a deployment of the instance.
-pub(crate) async fn is_deployed(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<bool, Error> {
-    let director = &engine.upstreams.director;
-    let found = director.deployment(call, &deployment(instance)).await;
-    match found.map_err(Error::director("look the deployment up"))? {
-        Deployment::Deployed(_) | Deployment::NeverDeployed => Ok(true),
-        Deployment::Absent => Ok(false),
-        Deployment::ForeignTeam => Err(Error::Foreign),
-    }
-}
-
 /// The records of these instances, of any broker, as far as they have one. Where none can be read, the result is empty.
 pub(crate) async fn records_of(
     engine: &BoshEngine,
@@ -257,10 +223,12 @@ pub(crate) async fn records_of(
 ) -> Result<HashMap<InstanceId, InstanceRecord>, Error> {
     if instances.len() <= FEW {
         let read = instances.clone().into_iter().map(async |instance| {
-            Ok(match ownership(engine, call, &instance).await? {
-                Ownership::Recorded(record) => Some((instance, *record)),
-                Ownership::Unrecorded | Ownership::Unreadable => None,
-            })
+            Ok(
+                match ownership(Instance::new(engine, call, &instance)).await? {
+                    Ownership::Recorded(record) => Some((instance, *record)),
+                    Ownership::Unrecorded | Ownership::Unreadable => None,
+                },
+            )
         });
         return stream::iter(read)
             .buffered(LOOKS_AT_ONCE)
@@ -270,67 +238,61 @@ pub(crate) async fn records_of(
     }
     let keep = |instance: InstanceId, found| {
         instances.contains(&instance).then(|| {
-            let record = owned_record(engine, &instance, found);
+            let record = owned_record(Instance::new(engine, call, &instance), found);
             (instance, record)
         })
     };
-    match engine.upstreams.records.all_with(call, keep).await {
-        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
-            warn_unreadable(&error);
-            Ok(HashMap::new())
-        }
-        records => records.map_err(Error::director("list the operation records")),
+    let records = engine.upstreams.records.all_with(call, keep).await;
+    if let Err(error) = &records
+        && is_not_allowed(error)
+    {
+        warn_unreadable(error);
     }
+    none_if_unreadable(records)
 }
 
 /// The owner of an instance, with its record.
-pub(crate) async fn ownership(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
-) -> Result<Ownership, Error> {
+pub(crate) async fn ownership(instance: Instance<'_>) -> Result<Ownership, Error> {
+    let Instance { engine, call, id } = instance;
     if engine.upstreams.configs == BoshConfigs::Disabled {
         return Ok(Ownership::Unreadable);
     }
-    match engine.upstreams.records.find(call, instance).await {
-        Err(error) if matches!(error.kind, FailureKind::NotAllowed { .. }) => {
+    match engine.upstreams.records.find(call, id).await {
+        Err(error) if is_not_allowed(&error) => {
             warn_unreadable(&error);
             Ok(Ownership::Unreadable)
         }
         Err(error) => Err(Error::director("read the operation record of the instance")(error)),
         Ok(None) => Ok(Ownership::Unrecorded),
-        Ok(Some(found)) => Ok(Ownership::Recorded(Box::new(owned_record(
-            engine, instance, found,
-        )))),
+        Ok(Some(found)) => {
+            let record = owned_record(instance, found);
+            Ok(Ownership::Recorded(Box::new(record)))
+        }
     }
 }
 
 /// The record of an instance that only its owner may change.
-fn owned_record(engine: &BoshEngine, instance: &InstanceId, found: FoundRecord) -> InstanceRecord {
-    match &found {
-        FoundRecord::Foreign(Owner::AnotherBroker) => InstanceRecord::of(Owner::AnotherBroker),
+fn owned_record(instance: Instance<'_>, found: FoundRecord) -> InstanceRecord {
+    let stored = match &found {
+        FoundRecord::Own(stored) => stored,
+        FoundRecord::Foreign(Owner::AnotherBroker) => {
+            return InstanceRecord::of(Owner::AnotherBroker);
+        }
         // A record in a newer form, or an unreadable one, must not be acted on.
         FoundRecord::Foreign(Owner::ThisBroker | Owner::Unknown) => {
-            InstanceRecord::of(Owner::Unknown)
+            return InstanceRecord::of(Owner::Unknown);
         }
-        FoundRecord::Own(stored)
-            if engine
-                .upstreams
-                .records
-                .is_of_another_foundation(&stored.record) =>
-        {
-            InstanceRecord::of(Owner::AnotherBroker)
-        }
-        FoundRecord::Own(stored) => {
-            let never_began = stored.record.outcome.is_none()
-                && in_flight::never_began(engine, instance, &stored.record);
-            let mut record = record_with(engine, instance, Some(found), None);
-            if never_began {
-                record.operation = None;
-            }
-            record
-        }
+    };
+    let records = &instance.engine.upstreams.records;
+    if records.is_of_another_foundation(&stored.record) {
+        return InstanceRecord::of(Owner::AnotherBroker);
     }
+    let never_began = stored.record.outcome.is_none() && instance.never_began(&stored.record);
+    let mut record = record_with(instance, Some(found), None);
+    if never_began {
+        record.operation = None;
+    }
+    record
 }
 
 /// The Director's operations in progress, by instance: one call for all.
@@ -344,7 +306,7 @@ pub(crate) async fn in_progress(
     };
     let tasks = engine.upstreams.director.tasks(call, &filter).await;
     let tasks = tasks.map_err(Error::director("list the tasks in progress"))?;
-    let newest_last = tasks.iter().filter(|task| unfinished::takes_the_lock(task));
+    let newest_last = tasks.iter().filter(|task| takes_the_lock(task));
     let operations = newest_last.filter_map(|task| {
         let instance = instance_of(task.deployment.as_ref()?.as_str())?;
         Some((instance, view_of_task(task)))
@@ -352,43 +314,24 @@ pub(crate) async fn in_progress(
     Ok(operations.collect())
 }
 
-/// The last operation on an instance, as far as it is known without another call.
-pub(crate) fn latest_known(
-    engine: &BoshEngine,
-    instance: &InstanceId,
-    record: Option<&InstanceRecord>,
-    in_progress: &HashMap<InstanceId, OperationView>,
-) -> Option<OperationView> {
-    let recorded = recorded_operation(engine, instance, record);
-    newer(recorded, in_progress.get(instance).cloned())
-}
-
 /// The last operation on an instance, ended or in progress, by this broker or another client of the Director.
 pub(crate) async fn latest_operation(
-    engine: &BoshEngine,
-    call: &Call,
-    instance: &InstanceId,
+    instance: Instance<'_>,
     record: Option<&InstanceRecord>,
 ) -> Result<Option<OperationView>, Error> {
-    let filter = TaskFilter {
-        deployment: Some(deployment(instance)),
-        limit: Some(LATEST_TASKS),
-        ..TaskFilter::default()
-    };
-    let tasks = engine.upstreams.director.tasks(call, &filter).await;
-    let tasks = tasks.map_err(Error::director("list the deployment's tasks"))?;
-    let newest = tasks.iter().rfind(|task| unfinished::takes_the_lock(task));
+    let tasks = instance.tasks(Some(LATEST_TASKS)).await?;
+    let newest = tasks.iter().rfind(|task| takes_the_lock(task));
     let by_task = newest.map(view_of_task);
     let began = by_task.as_ref().and_then(|task| task.began);
-    let latest = newer(recorded_operation(engine, instance, record), by_task);
-    Ok(latest.map(|latest| OperationView {
+    let recorded = recorded_operation(instance.engine, instance.id, record);
+    Ok(newer(recorded, by_task).map(|latest| OperationView {
         began: latest.began.or(began),
         ..latest
     }))
 }
 
 /// The operation from this process or from an operation record.
-fn recorded_operation(
+pub(crate) fn recorded_operation(
     engine: &BoshEngine,
     instance: &InstanceId,
     record: Option<&InstanceRecord>,
@@ -415,23 +358,4 @@ fn warn_unreadable(error: &ServiceError) {
              ones; unmarked ones are not deleted until it does"
         );
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_deployments_of_service_instances_hold_one() {
-        let held = |name| instance_of(name).map(String::from);
-        assert_eq!(held("service-instance_one"), Some("one".to_owned()));
-        for other in [
-            "cf",
-            "service-instance_",
-            "my-service-instance_one",
-            "service-instance_a b",
-        ] {
-            assert_eq!(held(other), None, "{other}");
-        }
-    }
 }

@@ -15,10 +15,8 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct OperationToken {
-    /// The operation's first task.
     #[serde(rename = "BoshTaskID")]
     pub task: TaskId,
-    /// Joins the tasks of one operation.
     #[serde(
         rename = "BoshContextID",
         default,
@@ -39,14 +37,12 @@ pub(crate) struct OperationToken {
     /// The version of the keys below.
     #[serde(rename = "Version", default, skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
-    /// The instance that the token was made for.
     #[serde(
         rename = "InstanceID",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub instance: Option<InstanceId>,
-    /// Identifies the request that began the operation.
     #[serde(rename = "Digest", default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -68,7 +64,6 @@ struct TokenErrand {
 }
 
 impl OperationToken {
-    /// The token of an operation that begins now.
     pub(crate) fn new(
         instance: InstanceId,
         kind: OperationKind,
@@ -132,12 +127,10 @@ impl OperationToken {
         self.instance.as_ref().map(|named| named == instance)
     }
 
-    /// A Go broker made it.
     pub(crate) fn is_foreign(&self) -> bool {
         self.version.is_none()
     }
 
-    /// As it travels.
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(self).expect("a token is made of strings, numbers and lists")
     }

@@ -10,11 +10,10 @@ use odb_clients::{
 use odb_core::credhub_names::is_exactly_below;
 use odb_redaction::Chain;
 
-use super::{InstanceSecrets, NewSecret, PreviousSecret, reference::used_in};
-use crate::{deployment::deployment, error::Error, reconciler::residual_resources::CleanupError};
+use super::{InstanceSecrets, NewSecret, PreviousSecret, used_in};
+use crate::{error::Error, instance::deployment, reconciler::cleanup::CleanupError};
 
 impl InstanceSecrets {
-    /// Whether secrets are kept at all.
     pub(crate) fn are_kept(&self) -> bool {
         self.credhub.is_some()
     }

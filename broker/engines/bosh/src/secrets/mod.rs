@@ -6,74 +6,35 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `reference` | the references `((…))` of a manifest |
-//! | `managed` | the secrets of an answer: what to write where, and the manifest that refers to it |
 //! | `keeping` | writing, restoring, pruning, removing |
 //! | `resolution` | the values of a manifest's references |
 
 mod keeping;
-mod managed;
-mod reference;
 mod resolution;
 
-use odb_adapter_sdk::protocol::{ManifestText, Secrets};
-use odb_api_types::{
-    code::Code,
-    ids::{InstanceId, OfferingId},
-};
+use std::collections::{BTreeMap, BTreeSet};
+
+use odb_adapter_sdk::{protocol::ManifestText, secrets::Reference};
+use odb_api_types::ids::{InstanceId, OfferingId};
 use odb_clients::{
     InvalidText,
-    credhub::{CredHub, CredentialName},
+    credhub::{CredHub, CredentialId, CredentialName, CredentialValue, SecretJson},
     director::DeploymentName,
     http::Call,
 };
 use odb_core::credhub_names::capitals;
-use odb_redaction::Chain;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::{BoshEngine, Upstreams, deployment::deployment};
+use crate::{error::Error, instance::deployment};
 
-pub(crate) use managed::NewSecret;
-pub(crate) use managed::{PreviousSecret, SecretError};
-pub use reference::{has_reference, is_reference};
-pub(crate) use resolution::ResolveError;
 pub(crate) use resolution::Unanswered;
 
-/// The secrets of the service instances of one offering.
 #[derive(Clone, Debug)]
 pub(crate) struct InstanceSecrets {
     /// Absent where secure manifests are off.
     credhub: Option<CredHub>,
     offering: OfferingId,
-}
-
-/// The values of a manifest's references, for an adapter that creates or deletes bindings. Unreadable ones are left
-/// out, in time for the adapter, which knows what it needs.
-pub(crate) async fn secrets_for_bindings(
-    engine: &BoshEngine,
-    call: &Call,
-    deployment: &DeploymentName,
-    manifest: &ManifestText,
-) -> Option<Secrets> {
-    let Upstreams {
-        director, secrets, ..
-    } = &*engine.upstreams;
-    let call = Call {
-        deadline: call.deadline.within(call.deadline.remaining() / 2),
-        ..call.clone()
-    };
-    let resolved = secrets
-        .resolve(
-            &call,
-            director,
-            deployment,
-            manifest.as_str(),
-            Unanswered::IsLeftOut,
-        )
-        .await;
-    resolved.unwrap_or_else(|error| {
-        tracing::warn!(code = %Code::CredHub, error = %Chain(&error), "the adapter runs without secrets");
-        None
-    })
 }
 
 impl InstanceSecrets {
@@ -93,5 +54,335 @@ impl InstanceSecrets {
             Some(capitals) => format!("/odb/{offering}/service-instance-{capitals}_{instance}"),
         }
         .parse()
+    }
+}
+
+/// Whether a variable of the Director is the target of a relative reference: it is in the deployment's own folder,
+/// `/DIRECTOR/DEPLOYMENT`, and does not only have the same name elsewhere.
+fn is_relative_name_of(
+    reference: &Reference<'_>,
+    variable: &str,
+    deployment: &DeploymentName,
+) -> bool {
+    let director = variable
+        .strip_suffix(reference.root())
+        .and_then(|start| start.strip_suffix('/'))
+        .and_then(|start| start.strip_suffix(deployment.as_str()))
+        .and_then(|start| start.strip_suffix('/'))
+        .and_then(|start| start.strip_prefix('/'));
+    director.is_some_and(|director| !director.is_empty() && !director.contains('/'))
+}
+
+/// Whether a text is a reference and nothing else.
+pub fn is_reference(text: &str) -> bool {
+    Reference::read(text.trim()).is_some()
+}
+
+/// Whether there is a reference somewhere in a text.
+pub fn has_reference(text: &str) -> bool {
+    Reference::all_in(text).next().is_some()
+}
+
+/// The absolute names that a manifest refers to, in lower case: complete names, and the part before their members.
+fn used_in(manifest: &str) -> BTreeSet<String> {
+    Reference::all_in(manifest)
+        .filter(Reference::is_absolute)
+        .flat_map(|reference| [reference.name(), reference.root()])
+        .map(str::to_ascii_lowercase)
+        .collect()
+}
+
+#[derive(Debug)]
+pub(crate) struct NewSecret {
+    pub(super) name: CredentialName,
+    pub(super) value: CredentialValue,
+    previous: Option<CredentialId>,
+}
+
+/// The previous state of a secret. Operation records hold it: no secret, only its path and id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PreviousSecret {
+    pub(super) name: CredentialName,
+    /// The version that was the latest; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) version: Option<CredentialId>,
+}
+
+impl InstanceSecrets {
+    /// Determines which secrets of an answer to store, and their previous versions. Nothing is written yet.
+    ///
+    /// A secret without a placeholder is left out, and one with the stored value is not written again. Without secure
+    /// manifests the manifest is unchanged.
+    pub(crate) async fn prepare(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        manifest: ManifestText,
+        secrets: Option<&Map<String, Value>>,
+    ) -> Result<(ManifestText, Vec<NewSecret>), Error> {
+        let Some(credhub) = &self.credhub else {
+            return Ok((manifest, Vec::new()));
+        };
+        let wanted = self.wanted(instance, manifest.as_str(), secrets)?;
+        if wanted.is_empty() {
+            return Ok((manifest, Vec::new()));
+        }
+        let mut text = manifest.into_string();
+        let mut new = Vec::new();
+        for (placeholder, name, value) in wanted {
+            text = text.replace(&placeholder, &format!("(({name}))"));
+            let previous = credhub
+                .latest(call, &name)
+                .await
+                .map_err(Error::credhub("look up a secret of the adapter"))?;
+            if previous
+                .as_ref()
+                .is_some_and(|previous| previous.value.is_known_to_equal(&value))
+            {
+                continue;
+            }
+            new.push(NewSecret {
+                name,
+                value,
+                previous: previous.map(|previous| previous.id),
+            });
+        }
+        Ok((text.into(), new))
+    }
+
+    /// The placeholders of a manifest, each with its path and its value.
+    pub(crate) fn wanted(
+        &self,
+        instance: &InstanceId,
+        manifest: &str,
+        secrets: Option<&Map<String, Value>>,
+    ) -> Result<Vec<(String, CredentialName, CredentialValue)>, Error> {
+        let placeholders: BTreeSet<_> = Reference::all_in(manifest)
+            .filter_map(|reference| Some((reference.placeholder()?, reference.text())))
+            .collect();
+        let mut names = BTreeMap::new();
+        for &(name, _) in &placeholders {
+            let other = names.insert(name.to_ascii_lowercase(), name);
+            if let Some(other) = other.filter(|other| *other != name) {
+                return Err(Error::SecretsSameButForCase {
+                    one: other.to_owned(),
+                    other: name.to_owned(),
+                });
+            }
+        }
+        placeholders
+            .into_iter()
+            .map(|(name, placeholder)| {
+                let missing = || Error::SecretMissing {
+                    name: name.to_owned(),
+                };
+                let value = secrets.and_then(|all| all.get(name)).ok_or_else(missing)?;
+                let path = self.path(instance, name)?;
+                let value = credential(name, value)?;
+                Ok((placeholder.to_owned(), path, value))
+            })
+            .collect()
+    }
+
+    fn path(&self, instance: &InstanceId, name: &str) -> Result<CredentialName, Error> {
+        let path: CredentialName = format!("{}/{name}", self.folder(instance)?).parse()?;
+        let may_be_referred_to =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/');
+        if !path.as_str().bytes().all(may_be_referred_to) {
+            return Err(Error::SecretUnreferable { path: path.into() });
+        }
+        Ok(path)
+    }
+}
+
+impl PreviousSecret {
+    /// The secrets that a deployed manifest does not refer to, or that existed before: secrets in use are never
+    /// deleted.
+    pub(crate) fn not_in_use(all: &[Self], manifest: &str) -> Vec<Self> {
+        let used = used_in(manifest);
+        let in_use = |name: &CredentialName| used.contains(&name.as_str().to_ascii_lowercase());
+        let kept = all
+            .iter()
+            .filter(|previous| previous.version.is_some() || !in_use(&previous.name));
+        kept.cloned().collect()
+    }
+}
+
+impl NewSecret {
+    pub(crate) fn path(&self) -> &str {
+        self.name.as_str()
+    }
+
+    pub(crate) fn is_first(&self) -> bool {
+        self.previous.is_none()
+    }
+
+    pub(crate) fn previous(&self) -> PreviousSecret {
+        PreviousSecret {
+            name: self.name.clone(),
+            version: self.previous.clone(),
+        }
+    }
+}
+
+fn credential(name: &str, value: &Value) -> Result<CredentialValue, Error> {
+    let found = match value {
+        Value::String(text) if !text.is_empty() => {
+            return Ok(CredentialValue::Text(text.as_str().into()));
+        }
+        Value::Object(object) => {
+            return Ok(CredentialValue::Json(SecretJson::from(object.clone())));
+        }
+        Value::String(_) => "empty",
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::Array(_) => "a list",
+    };
+    Err(Error::SecretKind {
+        name: name.to_owned(),
+        found,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_a_reference_has_one_or_neither() {
+        for (text, is_one, has_one) in [
+            ("((pw))", true, true),
+            (" ((!/a/b.c)) ", true, true),
+            ("https://((host)):25555", false, true),
+            ("((a))((b))", false, true),
+            ("(( odd ))", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(
+                (is_reference(text), has_reference(text)),
+                (is_one, has_one),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_relative_name_means_the_deployments_own_variable_and_no_other_of_that_name() {
+        let deployment = "service-instance_i".parse().unwrap();
+        let reference = Reference::read("((pw.member))").unwrap();
+        assert!(is_relative_name_of(
+            &reference,
+            "/bosh/service-instance_i/pw",
+            &deployment
+        ));
+        for foreign in [
+            "/bosh/service-instance_j/pw",
+            "/bosh/other-service-instance_i/pw",
+            "/odb/offering/service-instance_i/pw",
+            "/service-instance_i/pw",
+            "/bosh/service-instance_i/other-pw",
+            "/bosh/service-instance_i/x/pw",
+            "/pw",
+        ] {
+            assert!(
+                !is_relative_name_of(&reference, foreign, &deployment),
+                "{foreign}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_secret_is_used_by_reference_to_itself_and_to_a_part_of_it_in_any_case() {
+        let used = used_in("a: ((/odb/O/d/one))\nb: ((!/odb/o/d/two.user))\nc: ((three))\n");
+        for name in ["/odb/o/d/one", "/odb/o/d/two"] {
+            assert!(used.contains(name), "{used:?}");
+        }
+        assert!(!used.contains("three"));
+    }
+
+    fn wanted(manifest: &str, secrets: Value) -> Result<Vec<String>, Error> {
+        let kept = InstanceSecrets::new(None, "offering".to_owned().into());
+        let instance = InstanceId::try_from("i".to_owned()).unwrap();
+        let Value::Object(secrets) = secrets else {
+            panic!("secrets are an object");
+        };
+        let wanted = kept.wanted(&instance, manifest, Some(&secrets))?;
+        Ok(wanted
+            .into_iter()
+            .map(|(_, path, value)| format!("{path} {value:?}"))
+            .collect())
+    }
+
+    #[test]
+    fn what_the_manifest_asks_for_is_kept_in_the_instances_folder_and_nothing_else() {
+        let manifest = "a: ((odb_secret:token))\nb: ((odb_secret:db/login))\nc: ((odb_secret:token))\nd: ((other))\n";
+        let secrets = json!({"token": "hunter2", "db/login": {"user": "u"}, "unused": 1});
+        assert_eq!(
+            wanted(manifest, secrets).unwrap(),
+            [
+                "/odb/offering/service-instance_i/db/login Json([REDACTED])",
+                "/odb/offering/service-instance_i/token Text([REDACTED])",
+            ]
+        );
+    }
+
+    #[test]
+    fn ids_that_differ_in_case_keep_their_secrets_apart() {
+        let kept = InstanceSecrets::new(None, "offering".to_owned().into());
+        let path = |instance: &str| {
+            let instance = InstanceId::try_from(instance.to_owned()).unwrap();
+            kept.path(&instance, "Token").unwrap()
+        };
+        let (small, large) = (path("case-x"), path("CASE-X"));
+        assert_eq!(
+            small.as_str(),
+            "/odb/offering/service-instance_case-x/Token"
+        );
+        assert_eq!(
+            large.as_str(),
+            "/odb/offering/service-instance-f4_CASE-X/Token"
+        );
+        assert!(!large.as_str().eq_ignore_ascii_case(path("CAsE-X").as_str()));
+    }
+
+    #[test]
+    fn a_secret_that_cannot_be_kept_is_reported_by_its_name_and_never_by_its_value() {
+        for (manifest, secrets, reported) in [
+            (
+                "((odb_secret:a))",
+                json!({"b": "hunter2"}),
+                "no secret of that name",
+            ),
+            (
+                "((odb_secret:Key)) ((odb_secret:key))",
+                json!({"Key": "hunter2", "key": "hunter3"}),
+                "`Key` and `key` differ in case only",
+            ),
+            ("((odb_secret:a))", json!({"a": ["hunter2"]}), "is a list"),
+            ("((odb_secret:a))", json!({"a": ""}), "is empty"),
+            (
+                "((odb_secret:a.b))",
+                json!({"a.b": "hunter2"}),
+                "no manifest can refer",
+            ),
+            (
+                "((odb_secret:../x))",
+                json!({"../x": "hunter2"}),
+                "cannot store the adapter's secret",
+            ),
+            (
+                "((odb_secret:))",
+                json!({"": "hunter2"}),
+                "cannot store the adapter's secret",
+            ),
+        ] {
+            let error = wanted(manifest, secrets).unwrap_err();
+            let text = format!("{error} {error:?}");
+            assert!(text.contains(reported), "{text}");
+            assert!(!text.contains("hunter2"), "{text}");
+        }
     }
 }

@@ -13,18 +13,16 @@ use odb_clients::{
 };
 use odb_redaction::Chain;
 
-use super::{InstanceSecrets, reference::is_relative_name_of};
+use super::{InstanceSecrets, is_relative_name_of};
+use crate::{error::Error, instance::Instance};
 
-/// How many references one log line names.
 const MOST_REPORTED: usize = 16;
-/// How many credentials are requested in parallel.
 const AT_ONCE: usize = 4;
 /// How many versions of a credential are searched first for the newest that a deployment uses.
 const VERSIONS: usize = 20;
 /// How many times as many for an older one.
 const MORE_VERSIONS: usize = 16;
 
-/// How a reference is treated when no server resolves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// Everything fails: an adapter that misses an existing secret would generate a new one.
@@ -33,29 +31,10 @@ pub(crate) enum Unanswered {
     IsLeftOut,
 }
 
-/// Why the references of a manifest could not be determined.
-#[derive(Debug, thiserror::Error)]
-pub enum ResolveError {
-    /// The Director did not return the deployment's variables.
-    #[error("could not read the variables of the deployment")]
-    Variables(#[source] ServiceError),
-    /// CredHub did not return a value.
-    #[error("could not read the secret behind `{reference}`")]
-    CredHub {
-        /// The reference as in the manifest.
-        reference: String,
-        /// Why.
-        #[source]
-        source: Box<ServiceError>,
-    },
-}
-
-/// The source of a reference's value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Location {
     /// In one of these versions, the newest.
     Version(CredentialName, BTreeSet<String>),
-    /// In the latest version.
     Latest(CredentialName),
 }
 
@@ -68,20 +47,47 @@ struct Sought<'m> {
 type Values = BTreeMap<Location, Result<Option<CredentialValue>, ServiceError>>;
 
 impl InstanceSecrets {
+    /// The values of a manifest's references, for an adapter that creates or deletes bindings. Unreadable ones are left
+    /// out, in time for the adapter, which knows what it needs.
+    pub(crate) async fn resolve_for_binding(
+        &self,
+        instance: Instance<'_>,
+        manifest: &str,
+    ) -> Option<Secrets> {
+        let call = Call {
+            deadline: instance
+                .call
+                .deadline
+                .within(instance.call.deadline.remaining() / 2),
+            ..instance.call.clone()
+        };
+        let instance = Instance {
+            call: &call,
+            ..instance
+        };
+        let resolved = self
+            .resolve(instance, manifest, Unanswered::IsLeftOut)
+            .await;
+        resolved.unwrap_or_else(|error| {
+            tracing::warn!(code = %Code::CredHub, error = %Chain(&error), "the adapter runs without secrets");
+            None
+        })
+    }
+
     /// The values of a deployed manifest's references, by reference; `None` without secure manifests.
     ///
     /// Unknown references are left out, and their names are logged.
     pub(crate) async fn resolve(
         &self,
-        call: &Call,
-        director: &Director,
-        deployment: &DeploymentName,
+        instance: Instance<'_>,
         manifest: &str,
         unanswered: Unanswered,
-    ) -> Result<Option<Secrets>, ResolveError> {
+    ) -> Result<Option<Secrets>, Error> {
         let Some(credhub) = &self.credhub else {
             return Ok(None);
         };
+        let (call, director) = (instance.call, instance.director());
+        let deployment = &instance.name();
         let references: BTreeSet<_> = Reference::all_in(manifest)
             .filter(|reference| reference.placeholder().is_none())
             .collect();
@@ -90,7 +96,7 @@ impl InstanceSecrets {
         }
         let variables = match (director.variables(call, deployment).await, unanswered) {
             (Ok(variables), _) => variables,
-            (Err(error), Unanswered::IsFatal) => return Err(ResolveError::Variables(error)),
+            (Err(error), Unanswered::IsFatal) => return Err(Error::Variables(error)),
             (Err(error), Unanswered::IsLeftOut) => {
                 tracing::warn!(code = %Code::Director, error = %Chain(&error), "the variables of the deployment are not known");
                 Vec::new()
@@ -128,7 +134,7 @@ fn gather(
     sought: &[Vec<Sought<'_>>],
     values: &Values,
     unanswered: Unanswered,
-) -> Result<Option<Secrets>, ResolveError> {
+) -> Result<Option<Secrets>, Error> {
     let mut secrets = Secrets::default();
     let (mut unread, mut unresolved) = (Vec::new(), Vec::new());
     let mut first_failure = None;
@@ -143,9 +149,9 @@ fn gather(
         match (failures.next(), unanswered) {
             (None, _) => unresolved.push(reference.text()),
             (Some(error), Unanswered::IsFatal) => {
-                return Err(ResolveError::CredHub {
+                return Err(Error::Reference {
                     reference: reference.text().to_owned(),
-                    source: Box::new(error.clone()),
+                    source: error.clone(),
                 });
             }
             (Some(error), Unanswered::IsLeftOut) => {
@@ -172,7 +178,6 @@ fn gather(
     Ok(Some(secrets))
 }
 
-/// The first of many references, and how many more there are.
 fn in_short(references: &[&str]) -> String {
     let reported = references[..references.len().min(MOST_REPORTED)].join(" ");
     match references.len().saturating_sub(MOST_REPORTED) {
@@ -181,7 +186,6 @@ fn in_short(references: &[&str]) -> String {
     }
 }
 
-/// The value of a reference, from the first source that has it.
 fn value_of(sought: &[Sought<'_>], values: &Values) -> Option<CredentialValue> {
     sought.iter().find_map(|sought| {
         let value = values.get(&sought.location)?.as_ref().ok()?.clone()?;

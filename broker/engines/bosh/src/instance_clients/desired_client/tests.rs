@@ -220,3 +220,21 @@ fn space_and_name_are_read_wherever_platforms_put_them() {
         assert_eq!(cf_context(untold), CfContext::default());
     }
 }
+
+#[test]
+fn a_client_without_metadata_is_own_only_under_an_id_of_the_cloud_controller() {
+    let offering: OfferingId = "ours".to_owned().into();
+    let belong = |instance: &str, offering_mark: Option<&str>| {
+        let ownership = Ownership {
+            offering: offering_mark.map(str::to_owned),
+            ..Ownership::default()
+        };
+        let instance = InstanceId::try_from(instance.to_owned()).unwrap();
+        ownership.belong_to(&instance, &offering)
+    };
+    let guid = "b1f2c3d4-0f0c-4c55-8a5b-6f1f6a9c2d21";
+    assert!(belong(guid, None));
+    assert!(belong("my-instance", Some("ours")));
+    assert!(!belong("cf", None));
+    assert!(!belong(guid, Some("theirs")));
+}

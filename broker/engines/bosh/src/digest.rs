@@ -1,4 +1,4 @@
-//! The adapter's executable, in one word: whether it is still the same.
+//! Digests that identify a foundation and an executable.
 
 use std::{
     fmt::Write as _,
@@ -8,11 +8,39 @@ use std::{
 };
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
+use serde::{Deserialize, Serialize};
 
-/// How much of it is held in memory.
 const CHUNK: usize = 64 * 1024;
 
-/// A digest of the executable file. Files that it loads or starts do not count.
+/// How many bytes of the digest distinguish foundations.
+const LENGTH: usize = 8;
+
+pub(crate) fn sha256(content: impl AsRef<[u8]>) -> Digest {
+    digest(&SHA256, content.as_ref())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Identifies a foundation: a short digest of its Cloud Controller's address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Foundation(String);
+
+impl Foundation {
+    /// The foundation whose Cloud Controller has this address, in any spelling.
+    pub(crate) fn of(cloud_controller: &str) -> Self {
+        let address = cloud_controller.trim_end_matches('/').to_lowercase();
+        Self(hex(&sha256(address).as_ref()[..LENGTH]))
+    }
+}
+
+/// A digest of the executable file of an adapter. Files that it loads or starts do not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutableDigest(String);
 
@@ -24,7 +52,7 @@ impl ExecutableDigest {
         let mut chunk = vec![0; CHUNK];
         loop {
             match file.read(&mut chunk) {
-                Ok(0) => return Ok(Self::written(&context.finish())),
+                Ok(0) => return Ok(Self(hex(context.finish().as_ref()))),
                 Ok(read) => context.update(&chunk[..read]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -34,21 +62,12 @@ impl ExecutableDigest {
 
     /// Of this content.
     pub fn of(content: &[u8]) -> Self {
-        Self::written(&digest(&SHA256, content))
+        Self(hex(sha256(content).as_ref()))
     }
 
     /// The digest in one word.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    fn written(digest: &Digest) -> Self {
-        let mut hex = String::new();
-        for byte in digest.as_ref() {
-            // Writing to a string does not fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
-        Self(hex)
     }
 }
 
@@ -57,6 +76,13 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn addresses_report_foundations_apart_however_they_are_spelled() {
+        let one = Foundation::of("https://api.one.example");
+        assert_eq!(one, Foundation::of("https://API.one.example/"));
+        assert_ne!(one, Foundation::of("https://api.two.example"));
+    }
 
     #[test]
     fn a_file_is_read_to_its_end_and_one_byte_makes_another_digest() {

@@ -1,18 +1,39 @@
-//! An operation that an operator has cancelled: its running task is cancelled, and no further step begins. A task that
-//! ends before the cancellation counts, so that an operation without remaining steps has succeeded.
+//! Stops what runs. An operation that an operator has cancelled: its running task is cancelled, and no further step
+//! begins. A task that ends before the cancellation counts, so that an operation without remaining steps has succeeded.
+//!
+//! Requests that may still be on their way to the Director: until that is settled no further request is sent, so that
+//! no errand starts twice. It is also the first stage of a delete that cuts another operation short: all tasks of that
+//! operation end before the delete begins.
+//!
+//! A running task is the last one that the other operation's reconciler has sent. If all have ended, or there is none,
+//! one more may be on its way: it is searched for until its absence is certain.
 
 use odb_api_types::code::Code;
 use odb_clients::{
-    FailureKind, ServiceError,
-    director::{Cancellation, TaskId, TaskState},
+    ServiceError,
+    director::{Cancellation, Deployment, TaskId, TaskState},
     http::StatusCode,
 };
 use odb_config::Timings;
 use odb_redaction::Chain;
 use tokio::time::Instant;
 
-use super::{Reconciler, failure::OperationFailure};
-use crate::{reconciler::operation::Plea, wait::Backoff};
+use crate::{
+    error::is_not_allowed,
+    reconciler::{
+        control_loop::Reconciler,
+        failure::OperationFailure,
+        next_step::{PreviousTask, Stage, TaskOutcome},
+        observer::Observer,
+        operation::Plea,
+    },
+    wait::{Absence, Backoff},
+};
+
+/// Whether an unseen request will not arrive any more: the Director has answered without error for long enough.
+pub(super) fn is_over(absence: &mut Absence, observer: &Observer, timings: &Timings) -> bool {
+    absence.note_after(observer.answered_since) >= timings.lost_answer
+}
 
 /// When the Director is asked again to cancel a task: it may accept the request and lose it. The pauses grow.
 pub(super) struct Repeats {
@@ -41,6 +62,51 @@ impl Repeats {
 }
 
 impl Reconciler {
+    /// Whether a request whose submission got no answer may still arrive. Called after each read of the Director that
+    /// found no running task.
+    pub(super) fn is_unconfirmed(&mut self) -> bool {
+        let Some(mut absence) = self.unconfirmed else {
+            return false;
+        };
+        let timings = &self.context.upstreams.timings;
+        let is_over = is_over(&mut absence, &self.observer, timings);
+        self.unconfirmed = (!is_over).then_some(absence);
+        !is_over
+    }
+
+    /// The tasks of the operation that is cut short. They no longer matter when the delete has its own task.
+    pub(super) async fn tasks_of_previous(
+        &mut self,
+        own: &[TaskOutcome],
+    ) -> Result<Vec<PreviousTask>, ServiceError> {
+        match &self.context.operation.record.cuts_short {
+            Some(cut) if own.is_empty() && !self.never_came => {
+                let tasks = self.observer.listed(&self.context, &cut.context).await?;
+                let previous = tasks.iter().map(|task| PreviousTask {
+                    id: task.id,
+                    has_ended: task.state.is_finished(),
+                });
+                Ok(previous.collect())
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
+    }
+
+    /// What must be deleted is known only when every task has ended. Skips stages without effect: errands need a
+    /// successful deploy, a deletion an existing deployment.
+    pub(super) async fn survey(&mut self) -> Result<(), ServiceError> {
+        match self.context.deployment().await? {
+            Deployment::Deployed(_) => {}
+            Deployment::NeverDeployed => {
+                self.stages
+                    .retain(|stage| !matches!(stage, Stage::Errand(_)));
+            }
+            Deployment::Absent | Deployment::ForeignTeam => self.stages.truncate(1),
+        }
+        self.surveyed = true;
+        Ok(())
+    }
+
     /// Cancels a task and waits for its end. The task may end well before it notices, and one whose worker has died
     /// ends when the Director gives it up. If the Director rejects the cancellation, the task runs to its own end.
     pub(super) async fn cancel(
@@ -58,21 +124,9 @@ impl Reconciler {
             }
             Ok(Cancellation::TooLate) => self.note_plea(Plea::Granted),
             // Dropped in between: the next look does not show it.
-            Err(ServiceError {
-                kind:
-                    FailureKind::Refused {
-                        status: StatusCode::NOT_FOUND,
-                        ..
-                    },
-                ..
-            }) => return Ok(()),
+            Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => return Ok(()),
             // The task is still running, so the operation must not be reported as ended.
-            Err(
-                error @ ServiceError {
-                    kind: FailureKind::NotAllowed { .. },
-                    ..
-                },
-            ) => {
+            Err(error) if is_not_allowed(&error) => {
                 tracing::error!(
                     code = %Code::Director,
                     bosh.task.id = task.number(),
@@ -102,18 +156,12 @@ impl Reconciler {
             bosh.task.id = task.number(),
             "the task is still running although it was cancelled; cancelling it again"
         );
-        if let Err(error) = self
-            .context
-            .upstreams
-            .director
-            .cancel(&self.context.call(), task)
-            .await
-        {
+        let director = &self.context.upstreams.director;
+        if let Err(error) = director.cancel(&self.context.call(), task).await {
             tracing::warn!(code = %Code::Director, bosh.task.id = task.number(), error = %Chain(&error), "could not cancel the task again");
         }
     }
 
-    /// The Director's answer to the cancellation.
     pub(super) fn plea(&self) -> Option<Plea> {
         self.snapshot.borrow().plea
     }

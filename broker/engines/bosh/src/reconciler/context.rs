@@ -1,15 +1,112 @@
-//! Retries a safe call until it succeeds. An operation that cannot be observed for a while is still in progress: its
-//! last operation says why there is no news, and the log repeats it at growing intervals.
+//! The context of every step of a reconciler: its operation, the upstreams, and the retries of calls to them.
 
-use std::{error::Error, future::Future, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use odb_api_types::{code::Code, ids::RequestId};
-use odb_clients::{ServiceError, http::Call};
+use odb_clients::{
+    ServiceError,
+    director::{Deployment, TaskId},
+    http::Call,
+};
 use odb_config::Timings;
+use odb_core::user_message::UserMessage;
 use odb_redaction::Chain;
 use tokio::{sync::watch, time::Instant};
 
-use crate::{instance_clients::ClientError, reconciler::operation::Snapshot, wait::Backoff};
+use crate::{
+    Upstreams,
+    instance::task_reference,
+    instance_clients::ClientError,
+    reconciler::operation::{Operation, Snapshot},
+    records::operation_records::{FoundRecord, StoredRecord},
+    wait::Backoff,
+};
+
+/// How often the clean-up of unused resources is tried.
+const CLEAN_UP_ATTEMPTS: u32 = 4;
+
+pub(super) struct Context {
+    pub(super) upstreams: Arc<Upstreams>,
+    pub(super) operation: Operation,
+    pub(super) retrier: Retrier,
+}
+
+impl Context {
+    pub(super) fn call(&self) -> Call {
+        self.retrier.call()
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.operation.record.cancelled_by.is_some()
+    }
+
+    pub(super) async fn deployment(&self) -> Result<Deployment, ServiceError> {
+        self.look_up(&self.retrier).await
+    }
+
+    pub(super) async fn look_up(&self, retrier: &Retrier) -> Result<Deployment, ServiceError> {
+        let (director, name) = (&self.upstreams.director, &self.operation.deployment());
+        let look = |call| async move { director.deployment(&call, name).await };
+        retrier.retry("look the deployment up", look).await
+    }
+
+    pub(super) async fn is_latest(&self) -> Result<bool, ServiceError> {
+        let Some(stored) = &self.operation.stored else {
+            return Ok(true);
+        };
+        let latest = self.latest_record().await?;
+        Ok(latest.is_some_and(|latest| latest.id == *stored))
+    }
+
+    /// The operation record of the instance, if it is one that this broker understands.
+    pub(super) async fn latest_record(&self) -> Result<Option<StoredRecord>, ServiceError> {
+        let (records, instance) = (&self.upstreams.records, &self.operation.instance);
+        let find = |call| async move { records.find(&call, instance).await };
+        let found = self
+            .retrier
+            .retry("read the operation record", find)
+            .await?;
+        Ok(match found {
+            Some(FoundRecord::Own(stored)) => Some(*stored),
+            Some(FoundRecord::Foreign(_)) | None => None,
+        })
+    }
+
+    /// Tries to clean something up. After a few attempts it is left to the next operation, or to the deletion of the
+    /// instance.
+    pub(super) async fn try_often<E: Transient, F: Future<Output = Result<(), E>>>(
+        &self,
+        clean_up: impl Fn() -> F,
+        warn: impl Fn(&E),
+    ) {
+        let mut backoff = Backoff::between_attempts(&self.upstreams.timings);
+        for attempt in 1..=CLEAN_UP_ATTEMPTS {
+            let Err(error) = clean_up().await else {
+                return;
+            };
+            warn(&error);
+            if attempt == CLEAN_UP_ATTEMPTS || !error.is_transient() {
+                return;
+            }
+            backoff.pause().await;
+        }
+    }
+
+    pub(super) fn user_message(&self, task: Option<TaskId>) -> UserMessage<'_> {
+        UserMessage {
+            service: &self.upstreams.offering.name,
+            instance: &self.operation.instance,
+            request: &self.operation.record.request,
+            reference: task.or(self.operation.first_task).map(task_reference),
+            operation: Some(self.operation.kind().to_string()),
+        }
+    }
+}
+
+/// A name that another team has by now is not the instance's any more.
+pub(super) fn is_absent(found: &Deployment) -> bool {
+    matches!(found, Deployment::Absent | Deployment::ForeignTeam)
+}
 
 /// Attempts before the last operation mentions the failures. Until then only the log has them.
 const UNREPORTED: u32 = 4;
@@ -17,15 +114,15 @@ const UNREPORTED: u32 = 4;
 /// Attempts between two lines of the log. With the longest pause that is one an hour.
 const LOG_EVERY: u32 = 128;
 
-/// An error that may be transient.
-pub(crate) trait Transient: Error + Sized + 'static {
-    /// Whether the same call may succeed later: the service is down, overloaded, or rotates its secrets.
+/// An error that may be transient: the service is down, overloaded, or rotates its secrets.
+pub(super) trait Transient: Error + Sized + 'static {
     fn is_transient(&self) -> bool;
 }
 
-/// Retries calls on behalf of one operation.
+/// Retries safe calls on behalf of one operation. An operation that cannot be observed for a while is still in progress:
+/// its last operation says why there is no news, and the log repeats it at growing intervals.
 #[derive(Clone)]
-pub(crate) struct Retrier {
+pub(super) struct Retrier {
     timings: Timings,
     request: RequestId,
     snapshot: watch::Sender<Snapshot>,
@@ -35,7 +132,7 @@ pub(crate) struct Retrier {
 
 impl Retrier {
     /// Polls read in `snapshot` that calls fail.
-    pub(crate) fn new(
+    pub(super) fn new(
         timings: &Timings,
         request: RequestId,
         snapshot: watch::Sender<Snapshot>,
@@ -49,7 +146,7 @@ impl Retrier {
     }
 
     /// The same, with a deadline `limit` from now.
-    pub(crate) fn within(&self, limit: Duration) -> Self {
+    pub(super) fn within(&self, limit: Duration) -> Self {
         Self {
             end: Some(Instant::now() + limit),
             ..self.clone()
@@ -57,28 +154,21 @@ impl Retrier {
     }
 
     /// Retries until a success or a lasting failure.
-    pub(crate) async fn retry<T, E, F, Answer>(&self, what: &str, ask: F) -> Result<T, E>
-    where
-        E: Transient,
-        F: Fn(Call) -> Answer,
-        Answer: Future<Output = Result<T, E>>,
-    {
-        self.retry_counting(what, ask)
-            .await
-            .map(|(answer, _)| answer)
+    pub(super) async fn retry<T, E: Transient, F: Future<Output = Result<T, E>>>(
+        &self,
+        what: &str,
+        ask: impl Fn(Call) -> F,
+    ) -> Result<T, E> {
+        let (answer, _) = self.retry_counting(what, ask).await?;
+        Ok(answer)
     }
 
     /// Retries, and returns how many attempts failed before the last one.
-    pub(crate) async fn retry_counting<T, E, F, Answer>(
+    pub(super) async fn retry_counting<T, E: Transient, F: Future<Output = Result<T, E>>>(
         &self,
         what: &str,
-        ask: F,
-    ) -> Result<(T, u32), E>
-    where
-        E: Transient,
-        F: Fn(Call) -> Answer,
-        Answer: Future<Output = Result<T, E>>,
-    {
+        ask: impl Fn(Call) -> F,
+    ) -> Result<(T, u32), E> {
         let mut backoff = Backoff::between_attempts(&self.timings);
         let mut unanswered = 0_u32;
         loop {
@@ -114,7 +204,7 @@ impl Retrier {
 }
 
 /// Logs a failed attempt: the first ones as warnings, later ones as errors at growing intervals.
-pub(crate) fn log<E: std::error::Error + 'static>(attempt: u32, error: &E, what: &str) {
+pub(super) fn log<E: Error + 'static>(attempt: u32, error: &E, what: &str) {
     if is_alarming(attempt) {
         tracing::error!(
             code = %Code::Follow,
@@ -155,7 +245,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::reconciler::control_loop::first_snapshot;
     use crate::reconciler::operation::Operation;
     use crate::records::operation_record;
     use odb_api_types::{ids::InstanceId, kind::OperationKind};
@@ -176,7 +265,7 @@ mod tests {
         let instance = InstanceId::try_from("one".to_owned()).unwrap();
         let record = operation_record::example(OperationKind::Delete);
         let operation = Operation::new(&instance, record, None);
-        let (snapshot, _polled) = watch::channel(first_snapshot(&operation));
+        let (snapshot, _polled) = watch::channel(operation.first_snapshot());
         let timings = Timings::default();
         let retrier = Retrier::new(&timings, RequestId::random(), snapshot);
         let asked = AtomicU32::new(0);
