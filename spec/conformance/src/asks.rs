@@ -6,10 +6,8 @@ use uuid::Uuid;
 
 use super::{Session, client::Ask, offer::Offer};
 
-/// The parameter that says that the platform waits.
 pub(super) const ACCEPTS_INCOMPLETE: (&str, &str) = ("accepts_incomplete", "true");
 
-/// An id that nothing else has.
 pub(super) fn new_id() -> String {
     Uuid::new_v4().to_string()
 }
@@ -19,7 +17,6 @@ impl Ask {
         Self::new(Method::GET, "/v2/catalog")
     }
 
-    /// An order by a platform that waits.
     pub(super) fn provision(instance: &str, body: &Value) -> Self {
         patient(Self::impatient_provision(instance, body))
     }

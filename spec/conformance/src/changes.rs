@@ -12,7 +12,6 @@ use super::{
 };
 
 impl Session {
-    /// The parameters of a change: the caller's, or none.
     pub(super) fn change_parameters(&self) -> Value {
         let given = self.settings.update_parameters.clone();
         given.unwrap_or_else(|| json!({}))
@@ -80,7 +79,6 @@ pub(super) fn other_change(offer: &Offer, change: &Value) -> Value {
     }
 }
 
-/// Parameters that no broker knows.
 fn unknown() -> Value {
     json!({ "odb_conformance": "other" })
 }

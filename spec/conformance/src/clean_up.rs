@@ -16,12 +16,9 @@ const TRIES: usize = 5;
 /// The shortest pause between two rounds.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// An instance that could not be deleted.
 #[derive(Clone, Debug)]
 pub struct LeftBehind {
-    /// Its id.
     pub instance: String,
-    /// Why.
     pub why: String,
 }
 
@@ -30,17 +27,14 @@ pub struct LeftBehind {
 struct Removal {
     instance: String,
     rounds: usize,
-    /// How often it was refused for a reason that lasts.
     rejections: usize,
     refused_since: Option<Instant>,
 }
 
-/// Why something is still there.
 #[derive(Debug)]
 enum Rejection {
     /// The broker is busy or unwell: it is asked again until the limit of an operation.
     Passing(String),
-    /// It has failed, or the broker does not want it.
     Lasting(String),
 }
 

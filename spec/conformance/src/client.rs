@@ -15,24 +15,18 @@ use super::{Exchange, Objection};
 /// The largest answer that is read, in bytes. A catalog has some kilobytes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// The address of the broker, and the credentials.
 #[derive(Debug)]
 pub struct Target {
     /// The broker's address; it may have a path.
     pub url: Url,
-    /// The user name.
     pub username: String,
-    /// The password.
     pub password: SecretString,
-    /// The value of `X-Broker-API-Version`.
     pub api_version: String,
-    /// The client for the broker, in any version of HTTP.
     pub http: reqwest::Client,
     /// The client with HTTP/1.1 and headers as `Title-Case`.
     pub title_case_http: reqwest::Client,
 }
 
-/// A request in the making.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     method: Method,
@@ -45,7 +39,6 @@ pub(super) struct Ask {
     spelling: Spelling,
 }
 
-/// As whom a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Credentials {
     Right,
@@ -54,14 +47,12 @@ pub(super) enum Credentials {
     None,
 }
 
-/// How the names of headers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
     AsUsual,
     TitleCase,
 }
 
-/// The client of one broker.
 #[derive(Debug)]
 pub(super) struct Client {
     target: Target,
@@ -233,7 +224,6 @@ impl Client {
     }
 }
 
-/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 enum NoAnswer {
     #[error("the address is none: {0}")]

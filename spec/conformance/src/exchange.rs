@@ -23,26 +23,16 @@ const SECRET_WORDS: [&str; 6] = [
     "uri",
 ];
 
-/// A request and what came of it.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// The method.
     pub method: Method,
-    /// The path below the broker's address.
     pub path: String,
-    /// The query, decoded.
     pub query: Vec<(String, String)>,
-    /// The headers that matter, credentials left out.
     pub request_headers: Vec<(String, String)>,
-    /// The body that was sent.
     pub request_body: Option<String>,
-    /// The status of the answer.
     pub status: StatusCode,
-    /// The headers of the answer.
     pub headers: HeaderMap,
-    /// The body of the answer as it came.
     pub body: String,
-    /// How long it took.
     pub took: Duration,
 }
 
@@ -68,7 +58,6 @@ impl Exchange {
         })
     }
 
-    /// The body, or the rule is broken.
     pub(super) fn json(self: &std::sync::Arc<Self>) -> Result<Value, Objection> {
         serde_json::from_str(&self.body).map_err(|error| {
             Objection::shown_by(self, format!("the body of the answer is not JSON: {error}"))
@@ -97,7 +86,6 @@ impl Exchange {
         body[member].as_str().map(str::to_owned)
     }
 
-    /// The request in one line.
     pub fn request_line(&self) -> String {
         let mut line = format!("{} {}", self.method, self.path);
         for (index, (name, value)) in self.query.iter().enumerate() {

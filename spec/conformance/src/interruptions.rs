@@ -2,7 +2,6 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The interruptions since it listens, each of them once.
 #[derive(Debug)]
 pub(crate) struct Interruptions {
     interrupt: Option<Signal>,
@@ -18,7 +17,6 @@ impl Interruptions {
         }
     }
 
-    /// Comes to an end at the next one.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             () = received(self.interrupt.as_mut()) => {}

@@ -9,13 +9,10 @@ use std::{
 #[derive(Debug, Default)]
 pub(super) struct Ledger(Mutex<BTreeMap<String, Entry>>);
 
-/// An instance that may exist.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) service: String,
-    /// The plan that it is on.
     pub(super) plan: String,
-    /// The bindings that it may have.
     pub(super) bindings: BTreeSet<String>,
 }
 
@@ -60,7 +57,6 @@ impl Ledger {
         });
     }
 
-    /// The ids of all instances that may exist.
     pub(super) fn instances(&self) -> Vec<String> {
         self.0
             .lock()
@@ -68,7 +64,6 @@ impl Ledger {
             .unwrap_or_default()
     }
 
-    /// The record of an instance that may exist.
     pub(super) fn entry(&self, instance: &str) -> Option<Entry> {
         self.0.lock().ok()?.get(instance).cloned()
     }

@@ -71,7 +71,6 @@ async fn main() -> ExitCode {
     }
 }
 
-/// All that a run needs. Nothing was ordered yet.
 struct Prepared {
     session: Session,
     selection: Selection,
@@ -124,7 +123,6 @@ fn report_what_is_left(report: &Report) {
     }
 }
 
-/// Prints the progress.
 fn report(result: &CheckResult) {
     if !io::stderr().is_terminal() {
         return;

@@ -5,29 +5,23 @@ use serde_json::{Map, Value};
 
 use super::Objection;
 
-/// The offering and the plans that checks order from.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     pub(super) service: Service,
     pub(super) plan: Plan,
     /// Another plan of the same offering, to move to.
     pub(super) other_plan: Option<Plan>,
-    /// A plan of another offering, which does not go with this one.
     pub(super) foreign_plan: Option<String>,
 }
 
 /// Which offering and plans the caller wants, by name; else the first that there are.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// The offering.
     pub service: Option<String>,
-    /// The plan to order.
     pub plan: Option<String>,
-    /// The plan to move to.
     pub other_plan: Option<String>,
 }
 
-/// A service offering, as far as checks read it.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "these are what the catalog announces"
@@ -51,7 +45,6 @@ pub(super) struct Service {
     pub(super) plans: Vec<Plan>,
 }
 
-/// A plan, as far as checks read it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Plan {
     pub(super) id: String,
@@ -70,7 +63,6 @@ struct Catalog {
 }
 
 impl Offer {
-    /// Chooses from a catalog.
     pub(super) fn choose(catalog: &Value, choice: &Choice) -> Result<Self, Objection> {
         let unusable =
             |why: String| Objection::not_shown(format!("the catalog is of no use: {why}"));
@@ -106,17 +98,14 @@ impl Offer {
         })
     }
 
-    /// Whether bindings to the plan can be had.
     pub(super) fn is_bindable(&self) -> bool {
         self.plan.bindable.unwrap_or(self.service.bindable)
     }
 
-    /// Whether instances may leave the plan.
     pub(super) fn can_be_left(&self) -> bool {
         self.plan.updateable.unwrap_or(self.service.plan_updateable)
     }
 
-    /// The plan of this id.
     pub(super) fn plan_called(&self, id: &str) -> Option<&Plan> {
         self.service.plans.iter().find(|plan| plan.id == id)
     }
@@ -126,7 +115,6 @@ impl Offer {
         self.plans().find(|plan| plan.version().is_some())
     }
 
-    /// A plan of the offering that has none.
     pub(super) fn plan_without_version(&self) -> Option<&Plan> {
         self.plans().find(|plan| plan.version().is_none())
     }
@@ -138,7 +126,6 @@ impl Offer {
 }
 
 impl Plan {
-    /// The version of its maintenance.
     pub(super) fn version(&self) -> Option<&str> {
         self.maintenance_info
             .as_ref()

@@ -15,7 +15,6 @@ use crate::command_line::ReportTo;
 #[derive(Debug)]
 pub(crate) struct Outlet {
     format: Format,
-    /// Else stdout.
     file: Option<(PathBuf, File)>,
 }
 
@@ -46,7 +45,6 @@ impl Outlet {
         })
     }
 
-    /// Writes a report down.
     pub(crate) fn publish(self, report: &Report) -> Result<()> {
         let text = report.write(self.format)?;
         if let Some((path, mut file)) = self.file {

@@ -7,17 +7,13 @@ use super::Exchange;
 /// The rule is kept, or why that cannot be said.
 pub type Checked = Result<(), Objection>;
 
-/// Why a rule does not count as kept.
 #[derive(Clone, Debug)]
 pub enum Objection {
     /// The broker breaks it.
     Broken {
-        /// The expectation and the observation.
         what: String,
-        /// The request and the answer that show it.
         exchange: Option<Arc<Exchange>>,
     },
-    /// It cannot be shown with this broker, or with these options: why.
     NotShown(String),
 }
 
@@ -30,7 +26,6 @@ impl Objection {
         }
     }
 
-    /// The rule is broken, as this exchange shows.
     pub(super) fn shown_by(exchange: &Arc<Exchange>, what: impl Into<String>) -> Self {
         Self::Broken {
             what: what.into(),
@@ -38,7 +33,6 @@ impl Objection {
         }
     }
 
-    /// The rule cannot be shown.
     pub(super) fn not_shown(why: impl Into<String>) -> Self {
         Self::NotShown(why.into())
     }
@@ -65,7 +59,6 @@ pub(super) fn ensure(
     }
 }
 
-/// Holds, or there is nothing to show.
 pub(super) fn applies(holds: bool, why_not: &str) -> Checked {
     if holds {
         Ok(())

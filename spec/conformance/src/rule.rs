@@ -4,12 +4,9 @@ use std::{fmt, pin::Pin};
 
 use super::{Checked, Session};
 
-/// How much a rule binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// A broker has to.
     Must,
-    /// A broker should.
     Should,
     /// A broker may; what it does then has a form.
     May,
@@ -20,49 +17,44 @@ pub enum Level {
 /// A rule, by its id in `spec/contracts/osb-api.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// For example `P-01`.
     pub id: &'static str,
-    /// How much it binds.
     pub level: Level,
-    /// The requirement, as far as it can be observed from outside.
     pub text: &'static str,
 }
 
-/// How a check tests a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// The rule.
     pub rule: Rule,
-    /// When it can be seen.
     pub moment: Moment,
     run: Run,
 }
 
-/// When a rule can be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// At any time: the check makes what it needs.
     Anytime,
     /// When everything else is done: it is about all answers of the run.
     Last,
 }
 
-type Run = for<'s> fn(&'s Session) -> Pin<Box<dyn Future<Output = Checked> + 's>>;
+pub(super) type Run = for<'s> fn(&'s Session) -> Pin<Box<dyn Future<Output = Checked> + 's>>;
 
 impl Check {
-    pub(super) const fn new(id: &'static str, level: Level, text: &'static str, run: Run) -> Self {
-        Self {
+    /// Of a line of `checks/rules.txt`: `G-10*  should a text`.
+    pub(super) fn declared(line: &'static str, run: Run) -> Option<Self> {
+        let (id, rest) = line.split_once(' ')?;
+        let (level, text) = rest.trim_start().split_once(' ')?;
+        let levels = [Level::Must, Level::Should, Level::May, Level::Advice];
+        let level = levels.into_iter().find(|known| known.word() == level)?;
+        let (id, moment) = match id.strip_suffix('*') {
+            Some(id) => (id, Moment::Last),
+            None => (id, Moment::Anytime),
+        };
+        let text = text.trim_start();
+        Some(Self {
             rule: Rule { id, level, text },
-            moment: Moment::Anytime,
+            moment,
             run,
-        }
-    }
-
-    pub(super) const fn last(self) -> Self {
-        Self {
-            moment: Moment::Last,
-            ..self
-        }
+        })
     }
 
     pub(super) async fn run(&self, session: &Session) -> Checked {
@@ -71,6 +63,15 @@ impl Check {
 }
 
 impl Level {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::May => "may",
+            Self::Advice => "advice",
+        }
+    }
+
     /// One letter, as in the list of rules; advice has none.
     pub fn letter(self) -> &'static str {
         match self {
@@ -84,11 +85,6 @@ impl Level {
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Must => "must",
-            Self::Should => "should",
-            Self::May => "may",
-            Self::Advice => "advice",
-        })
+        f.write_str(self.word())
     }
 }

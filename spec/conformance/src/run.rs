@@ -7,73 +7,52 @@ use std::{
 
 use super::{Check, LeftBehind, Level, Moment, Objection, Rule, Session, checks};
 
-/// Which rules are looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Only these checks, if there are any. A rule's id, or the letters before the hyphen for a group.
     pub only: Vec<String>,
-    /// All but these.
     pub skip: Vec<String>,
 }
 
-/// Something was selected that is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown check `{0}`; `--list` prints all checks")]
 pub struct UnknownRule(String);
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The result of each check, in the order of `--list`.
     pub results: Vec<CheckResult>,
-    /// Why not all of them were made, if so.
     pub stopped: Option<&'static str>,
-    /// Objects that could not be deleted.
     pub left_behind: Vec<LeftBehind>,
-    /// How long it took.
     pub took: Duration,
 }
 
-/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct CheckResult {
-    /// The rule.
     pub rule: Rule,
-    /// Whether it is kept.
     pub outcome: Outcome,
-    /// How long it took.
     pub took: Duration,
 }
 
-/// Whether a rule is kept.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// It is.
     Passed,
-    /// It is not, or cannot be shown.
     Objected(Objection),
 }
 
-/// How the check of a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// The rule is kept.
     Passed,
-    /// A rule that binds is broken.
     Failed,
-    /// A rule that does not bind is broken.
     Warning,
-    /// It was not shown.
     Skipped,
 }
 
 /// All rules that there are checks for, in the order of the checks.
 pub fn rules() -> impl Iterator<Item = Rule> {
-    checks::all().into_iter().map(|check| check.rule)
+    checks::all().iter().map(|check| check.rule)
 }
 
 impl Selection {
-    /// Everything that is named is there.
     pub fn check(&self) -> Result<(), UnknownRule> {
         let known: BTreeSet<&str> = rules().map(|rule| rule.id).collect();
         let named = self.only.iter().chain(&self.skip);
@@ -108,7 +87,7 @@ impl Session {
     ) -> Report {
         let began = Instant::now();
         let selected: Vec<&Check> = checks::all()
-            .into_iter()
+            .iter()
             .filter(|check| selection.holds(&check.rule))
             .collect();
         let moments = [Moment::Anytime, Moment::Last];
@@ -162,7 +141,6 @@ impl Report {
             && self.count(RunState::Skipped) < self.results.len()
     }
 
-    /// How many checks came out like this.
     pub fn count(&self, state: RunState) -> usize {
         let alike = |result: &&CheckResult| result.state() == state;
         self.results.iter().filter(alike).count()
@@ -170,7 +148,6 @@ impl Report {
 }
 
 impl CheckResult {
-    /// How it counts.
     pub fn state(&self) -> RunState {
         match &self.outcome {
             Outcome::Passed => RunState::Passed,

@@ -16,34 +16,23 @@ use super::{
     scenes::{Bindings, Change, Creation, CutShort, Deletion},
 };
 
-/// The order, and the timeouts.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which offering and plans.
     pub choice: Choice,
-    /// The parameters of an order.
     pub parameters: Option<Value>,
-    /// The parameters of a change.
     pub update_parameters: Option<Value>,
-    /// The parameters of a binding.
     pub bind_parameters: Option<Value>,
-    /// The organization that orders.
     pub organization: String,
-    /// The space that orders.
     pub space: String,
-    /// How long an operation may take.
     pub operation_limit: Duration,
-    /// The pause between two polls where the broker does not say.
     pub poll_interval: Duration,
 }
 
-/// One run against one broker.
 #[derive(Debug)]
 pub struct Session {
     pub(super) client: Client,
     pub(super) settings: Settings,
     pub(super) ledger: Ledger,
-    /// The plan that the instance of the scenes is on.
     current_plan: Mutex<Option<String>>,
     catalog: OnceCell<Result<(Value, Offer), Objection>>,
     creation: OnceCell<Result<Creation, Objection>>,
@@ -54,7 +43,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// A run that has not begun.
+    /// Sends a request that should be answered with one of these statuses.
+    pub(super) async fn expect(&self, ask: Ask, statuses: &[u16]) -> Checked {
+        self.client.send(ask).await?.expect(statuses)
+    }
+
     pub fn new(target: Target, settings: Settings) -> Self {
         Self {
             client: Client::new(target),
@@ -84,13 +77,11 @@ impl Session {
         }
     }
 
-    /// The broker's offering, and the ordered part of it.
     pub(super) async fn offer(&self) -> Result<&Offer, Objection> {
         let read = self.catalog.get_or_init(|| self.read_catalog()).await;
         kept(read, "the catalog cannot be read").map(|(_, offer)| offer)
     }
 
-    /// The catalog as it came.
     pub(super) async fn catalog(&self) -> Result<&Value, Objection> {
         let read = self.catalog.get_or_init(|| self.read_catalog()).await;
         kept(read, "the catalog cannot be read").map(|(catalog, _)| catalog)
@@ -102,14 +93,12 @@ impl Session {
         kept(played, "no instance could be ordered")
     }
 
-    /// The id of an instance that is there.
     pub(super) async fn ready_instance(&self) -> Result<&str, Objection> {
         let creation = self.creation().await?;
         creation.succeeded()?;
         Ok(&creation.instance)
     }
 
-    /// The instance after a change.
     pub(super) async fn change(&self) -> Result<&Change, Objection> {
         let played = self.change.get_or_init(|| Change::play(self)).await;
         kept(played, "the instance could not be changed")
@@ -127,7 +116,6 @@ impl Session {
         kept(played, "the instance could not be deleted")
     }
 
-    /// Another instance is deleted while it is being made.
     pub(super) async fn cut_short(&self) -> Result<&CutShort, Objection> {
         let played = self.cut_short.get_or_init(|| CutShort::play(self)).await;
         kept(played, "no second instance could be ordered")

@@ -14,24 +14,19 @@ use super::{
 /// The longest pause between two polls, whatever the broker says.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// How an operation has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub(super) state: EndState,
-    /// The polls, the last of which reported the end.
     pub(super) polls: Vec<Arc<Exchange>>,
 }
 
-/// How an operation can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndState {
     Succeeded,
     Failed,
-    /// The deleted object is gone.
     Gone,
 }
 
-/// The result of one poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reported {
     InProgress,
@@ -92,7 +87,6 @@ impl Ended {
     }
 }
 
-/// The result of a poll.
 pub(super) fn reported(poll: &Exchange) -> Reported {
     match (poll.status.as_u16(), poll.text("state").as_deref()) {
         (410, _) => Reported::Ended(EndState::Gone),

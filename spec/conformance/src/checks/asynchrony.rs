@@ -4,56 +4,23 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Checks;
 use crate::{
-    Check, Checked, Exchange,
-    Level::{Advice, Must},
-    Objection, Session,
+    Checked, Exchange, Objection, Session,
     result::{applies, ensure},
 };
 
 /// The longest token that platforms store.
 const LONGEST_TOKEN: usize = 10_000;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "A-01",
-        Must,
-        "202 comes only where the query has accepts_incomplete=true",
-        |s| Box::pin(only_on_request(s)),
-    ),
-    Check::new(
-        "A-02",
-        Must,
-        "a broker that is always asynchronous answers a request without accepts_incomplete=true with 422 AsyncRequired",
-        |s| Box::pin(async_required(s)),
-    ),
-    Check::new(
-        "A-03",
-        Must,
-        "a synchronous result is 201 (provision, bind) or 200 (update, unbind, deprovision)",
-        |s| Box::pin(at_once(s)),
-    ),
-    Check::new(
-        "A-04",
-        Must,
-        "a request repeated while it is in progress is answered with 202 and the same operation",
-        |s| Box::pin(repeats(s)),
-    ),
-    Check::new(
-        "A-05",
-        Must,
-        "a request during another operation is answered with 422 ConcurrencyError",
-        |s| Box::pin(concurrency(s)),
-    ),
-    Check::new("A-06", Must, "operation has 1 to 10,000 characters", |s| {
-        Box::pin(token_length(s))
-    }),
-    Check::new(
-        "A-07",
-        Advice,
-        "without an operation the key is absent, and never null",
-        |s| Box::pin(never_null(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("A-01", |s| Box::pin(only_on_request(s))),
+    ("A-02", |s| Box::pin(async_required(s))),
+    ("A-03", |s| Box::pin(at_once(s))),
+    ("A-04", |s| Box::pin(repeats(s))),
+    ("A-05", |s| Box::pin(concurrency(s))),
+    ("A-06", |s| Box::pin(token_length(s))),
+    ("A-07", |s| Box::pin(never_null(s))),
 ];
 
 async fn only_on_request(session: &Session) -> Checked {

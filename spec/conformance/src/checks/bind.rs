@@ -4,99 +4,30 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::parameters;
+use super::{Checks, parameters};
 use crate::{
-    Check, Checked, Exchange,
-    Level::{Advice, May, Must, Should},
-    Objection, Session,
+    Checked, Exchange, Objection, Session,
     asks::{new_id, with, without},
     client::Ask,
     result::{applies, ensure},
     waiting::{EndState, Reported, reported},
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "B-01",
-        Must,
-        "a request for credentials without service_id or plan_id is refused with 400",
-        |s| Box::pin(missing_ids(s)),
-    ),
-    Check::new(
-        "B-02",
-        Must,
-        "an unknown service or plan is rejected with 400",
-        |s| Box::pin(unknown_ids(s)),
-    ),
-    Check::new(
-        "B-03",
-        Advice,
-        "a binding to an unknown instance is answered with 404",
-        |s| Box::pin(unknown_instance(s)),
-    ),
-    Check::new("B-04", Must, "bind_resource may be missing", |s| {
-        Box::pin(without_resource(s))
-    }),
-    Check::new(
-        "B-05",
-        Should,
-        "a request for credentials repeated is answered with 200 and the same credentials",
-        |s| Box::pin(repeat(s)),
-    ),
-    Check::new(
-        "B-06",
-        Must,
-        "a taken id with other parameters is refused with 409",
-        |s| Box::pin(contradiction(s)),
-    ),
-    Check::new(
-        "B-07",
-        Must,
-        "a service that needs an app and got none answers 422 RequiresApp",
-        |s| Box::pin(requires_app(s)),
-    ),
-    Check::new(
-        "B-08",
-        Advice,
-        "credentials of an instance that is being made are refused with 422 ConcurrencyError or 404",
-        |s| Box::pin(too_early(s)),
-    ),
-    Check::new(
-        "B-09",
-        May,
-        "a binding answered with 202 has no credentials in that answer, and ends",
-        |s| Box::pin(asynchronous(s)),
-    ),
-    Check::new(
-        "B-10",
-        May,
-        "credentials, endpoints, volume_mounts and metadata have the form of the specification",
-        |s| Box::pin(form(s)),
-    ),
-    Check::new(
-        "B-11",
-        Advice,
-        "an app may have several bindings to one instance",
-        |s| Box::pin(second_of_app(s)),
-    ),
-    Check::new(
-        "B-12",
-        Should,
-        "parameters that do not fit the plan's schema are refused with 400",
-        |s| Box::pin(unfit_parameters(s)),
-    ),
-    Check::new(
-        "FB-01",
-        Must,
-        "if the offering announces it, a binding can be fetched; an unknown one is 404",
-        |s| Box::pin(fetching(s)),
-    ),
-    Check::new(
-        "LB-01",
-        Must,
-        "the last operation of an asynchronous binding is reported as that of an instance is",
-        |s| Box::pin(last_operation(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("B-01", |s| Box::pin(missing_ids(s))),
+    ("B-02", |s| Box::pin(unknown_ids(s))),
+    ("B-03", |s| Box::pin(unknown_instance(s))),
+    ("B-04", |s| Box::pin(without_resource(s))),
+    ("B-05", |s| Box::pin(repeat(s))),
+    ("B-06", |s| Box::pin(contradiction(s))),
+    ("B-07", |s| Box::pin(requires_app(s))),
+    ("B-08", |s| Box::pin(too_early(s))),
+    ("B-09", |s| Box::pin(asynchronous(s))),
+    ("B-10", |s| Box::pin(form(s))),
+    ("B-11", |s| Box::pin(second_of_app(s))),
+    ("B-12", |s| Box::pin(unfit_parameters(s))),
+    ("FB-01", |s| Box::pin(fetching(s))),
+    ("LB-01", |s| Box::pin(last_operation(s))),
 ];
 
 async fn missing_ids(session: &Session) -> Checked {
@@ -141,7 +72,7 @@ async fn unknown_instance(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let body = session.binding_order(session.offer().await?, &new_id());
     let ask = Ask::bind(&new_id(), &new_id(), &body);
-    session.client.send(ask).await?.expect(&[404])
+    session.expect(ask, &[404]).await
 }
 
 async fn without_resource(session: &Session) -> Checked {

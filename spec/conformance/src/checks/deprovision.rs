@@ -2,66 +2,24 @@
 
 use reqwest::Method;
 
-use super::asynchrony::same_operation;
+use super::{Checks, asynchrony::same_operation};
 use crate::{
-    Check, Checked,
-    Level::{Advice, Must},
-    Objection, Session,
+    Checked, Objection, Session,
     asks::{instance_path, new_id, patient},
     client::Ask,
     result::{applies, ensure},
     waiting::{EndState, Reported, reported},
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "D-01",
-        Must,
-        "without service_id or plan_id an instance is not deleted: 400",
-        |s| Box::pin(missing_ids(s)),
-    ),
-    Check::new(
-        "D-02",
-        Must,
-        "an instance that does not exist is answered with 410",
-        |s| Box::pin(unknown(s)),
-    ),
-    Check::new(
-        "D-03",
-        Must,
-        "a deletion repeated while it is in progress is answered with 202 and the same operation",
-        |s| Box::pin(repeat(s)),
-    ),
-    Check::new(
-        "D-04",
-        Must,
-        "a request during another operation is answered with 422 ConcurrencyError",
-        |s| Box::pin(busy(s)),
-    ),
-    Check::new(
-        "D-05",
-        Must,
-        "a deletion that is accepted while the instance is being made leaves nothing",
-        |s| Box::pin(cut_short(s)),
-    ),
-    Check::new(
-        "D-06",
-        Advice,
-        "an instance can be deleted although it has bindings",
-        |s| Box::pin(with_binding(s)),
-    ),
-    Check::new(
-        "L-09",
-        Advice,
-        "an ended deletion is answered with 200 succeeded or 410, each time",
-        |s| Box::pin(end(s)),
-    ),
-    Check::new(
-        "O-03",
-        Advice,
-        "deleting an instance that does not exist succeeds",
-        |s| Box::pin(never_was(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("D-01", |s| Box::pin(missing_ids(s))),
+    ("D-02", |s| Box::pin(unknown(s))),
+    ("D-03", |s| Box::pin(repeat(s))),
+    ("D-04", |s| Box::pin(busy(s))),
+    ("D-05", |s| Box::pin(cut_short(s))),
+    ("D-06", |s| Box::pin(with_binding(s))),
+    ("L-09", |s| Box::pin(end(s))),
+    ("O-03", |s| Box::pin(never_was(s))),
 ];
 
 async fn missing_ids(session: &Session) -> Checked {
@@ -72,7 +30,7 @@ async fn missing_ids(session: &Session) -> Checked {
         ("plan_id", &offer.plan.id),
     ] {
         let ask = patient(Ask::new(Method::DELETE, &*path).query(name, value));
-        session.client.send(ask).await?.expect(&[400])?;
+        session.expect(ask, &[400]).await?;
     }
     Ok(())
 }
@@ -80,7 +38,7 @@ async fn missing_ids(session: &Session) -> Checked {
 async fn unknown(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let ask = Ask::deprovision(&new_id(), &offer.service.id, &offer.plan.id);
-    session.client.send(ask).await?.expect(&[410])
+    session.expect(ask, &[410]).await
 }
 
 async fn repeat(session: &Session) -> Checked {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::Checks;
 use crate::{
-    Check, Checked, Exchange,
-    Level::{Advice, May, Must, Should},
-    Objection, Session,
+    Checked, Exchange, Objection, Session,
     asks::{instance_path, new_id, with},
     client::{Ask, Credentials},
     result::ensure,
@@ -17,73 +16,20 @@ use crate::{
 /// Larger than what any platform sends: 5 MiB.
 const LARGE_BODY: usize = 5 * 1024 * 1024;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "G-02",
-        May,
-        "a request without X-Broker-API-Version is refused with 412 (or 400)",
-        |s| Box::pin(missing_version(s)),
-    ),
-    Check::new(
-        "G-03",
-        May,
-        "a version that is not 2.x is rejected with 412 and a description of the reason",
-        |s| Box::pin(unsupported_version(s)),
-    ),
-    Check::new(
-        "G-04",
-        Advice,
-        "every version 2.x is accepted, a newer one too",
-        |s| Box::pin(minor_versions(s)),
-    ),
-    Check::new(
-        "G-06",
-        Must,
-        "without valid credentials every route answers 401, before any other check",
-        |s| Box::pin(authentication(s)),
-    ),
-    Check::new(
-        "G-07",
-        May,
-        "no request is rejected for an absent or unreadable originating identity",
-        |s| Box::pin(originating_identity(s)),
-    ),
-    Check::new(
-        "G-08",
-        Should,
-        "X-Broker-API-Request-Identity is echoed, in errors too",
-        |s| Box::pin(request_identity(s)),
-    ),
-    Check::new(
-        "G-09",
-        Advice,
-        "names of headers are understood in any case",
-        |s| Box::pin(header_case(s)),
-    ),
-    Check::new(
-        "G-11",
-        Should,
-        "a body that is not a JSON object of the right types is rejected with 400",
-        |s| Box::pin(unreadable_bodies(s)),
-    ),
-    Check::new("G-12", Must, "unknown members of a body are ignored", |s| {
-        Box::pin(unknown_members(s))
-    }),
-    Check::new("G-14", Must, "empty ids are refused", |s| {
-        Box::pin(empty_ids(s))
-    }),
-    Check::new(
-        "G-15",
-        Should,
-        "percent-encoded ids are decoded, and ids that cannot travel are refused",
-        |s| Box::pin(encoded_ids(s)),
-    ),
-    Check::new("G-17", Advice, "a body of 5 MiB is refused with 413", |s| {
-        Box::pin(large_body(s))
-    }),
-    Check::new("G-21", Must, "a rejected order leaves no instance", |s| {
-        Box::pin(nothing_after_rejection(s))
-    }),
+pub(super) const CHECKS: Checks = &[
+    ("G-02", |s| Box::pin(missing_version(s))),
+    ("G-03", |s| Box::pin(unsupported_version(s))),
+    ("G-04", |s| Box::pin(minor_versions(s))),
+    ("G-06", |s| Box::pin(authentication(s))),
+    ("G-07", |s| Box::pin(originating_identity(s))),
+    ("G-08", |s| Box::pin(request_identity(s))),
+    ("G-09", |s| Box::pin(header_case(s))),
+    ("G-11", |s| Box::pin(unreadable_bodies(s))),
+    ("G-12", |s| Box::pin(unknown_members(s))),
+    ("G-14", |s| Box::pin(empty_ids(s))),
+    ("G-15", |s| Box::pin(encoded_ids(s))),
+    ("G-17", |s| Box::pin(large_body(s))),
+    ("G-21", |s| Box::pin(nothing_after_rejection(s))),
 ];
 
 async fn missing_version(session: &Session) -> Checked {
@@ -110,7 +56,7 @@ async fn unsupported_version(session: &Session) -> Checked {
 async fn minor_versions(session: &Session) -> Checked {
     for version in ["2.13", "2.15", "2.17", "2.99"] {
         let ask = Ask::catalog().with_version(version);
-        session.client.send(ask).await?.expect(&[200])?;
+        session.expect(ask, &[200]).await?;
     }
     Ok(())
 }
@@ -125,7 +71,7 @@ async fn authentication(session: &Session) -> Checked {
             .with_credentials(Credentials::None)
     });
     for ask in unauthenticated_clients.into_iter().chain(no_user) {
-        session.client.send(ask).await?.expect(&[401])?;
+        session.expect(ask, &[401]).await?;
     }
     Ok(())
 }
@@ -141,7 +87,7 @@ async fn originating_identity(session: &Session) -> Checked {
         if let Some(identity) = identity {
             ask = ask.header("X-Broker-API-Originating-Identity", identity);
         }
-        session.client.send(ask).await?.expect(&[200])?;
+        session.expect(ask, &[200]).await?;
     }
     Ok(())
 }
@@ -168,7 +114,7 @@ async fn request_identity(session: &Session) -> Checked {
 
 async fn header_case(session: &Session) -> Checked {
     let ask = Ask::catalog().with_title_case_headers();
-    session.client.send(ask).await?.expect(&[200])
+    session.expect(ask, &[200]).await
 }
 
 async fn unreadable_bodies(session: &Session) -> Checked {
@@ -185,13 +131,11 @@ async fn unreadable_bodies(session: &Session) -> Checked {
         ] {
             let ask = Ask::new(method, path).raw(body);
             let ask = ask.header("Content-Type", "application/json");
-            session.client.send(ask).await?.expect(&[400])?;
+            session.expect(ask, &[400]).await?;
         }
     }
     let wrong = with(&order, "parameters", "text");
-    refused_order(session, &new_id(), &wrong)
-        .await?
-        .expect(&[400])
+    expect_refused(session, &new_id(), &wrong, &[400]).await
 }
 
 async fn unknown_members(session: &Session) -> Checked {
@@ -210,12 +154,10 @@ async fn empty_ids(session: &Session) -> Checked {
     let order = session.order(offer);
     for member in ["service_id", "plan_id"] {
         let body = with(&order, member, "");
-        refused_order(session, &new_id(), &body)
-            .await?
-            .expect(&[400])?;
+        expect_refused(session, &new_id(), &body, &[400]).await?;
     }
     let ask = Ask::new(Method::PUT, instance_path("")).json(&order);
-    session.client.send(ask).await?.expect(&[400, 404, 405])
+    session.expect(ask, &[400, 404, 405]).await
 }
 
 async fn encoded_ids(session: &Session) -> Checked {
@@ -239,9 +181,7 @@ async fn encoded_ids(session: &Session) -> Checked {
     let order = session.order(offer);
     let long = "x".repeat(5000);
     for id in ["a%2Fb", "a%20b", "a%00b", &long] {
-        refused_order(session, id, &order)
-            .await?
-            .expect(&[400, 404, 414])?;
+        expect_refused(session, id, &order, &[400, 404, 414]).await?;
     }
     Ok(())
 }
@@ -250,25 +190,32 @@ async fn large_body(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let parameters = json!({ "odb_conformance": "x".repeat(LARGE_BODY) });
     let body = with(&session.order(offer), "parameters", parameters);
-    refused_order(session, &new_id(), &body)
-        .await?
-        .expect(&[413])
+    expect_refused(session, &new_id(), &body, &[413]).await
 }
 
 async fn nothing_after_rejection(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let instance = new_id();
     let body = with(&session.order(offer), "plan_id", new_id());
-    refused_order(session, &instance, &body)
-        .await?
-        .expect(&[400])?;
+    expect_refused(session, &instance, &body, &[400]).await?;
     let poll = session
         .client
         .send(Ask::last_operation(&instance, None))
         .await?;
     poll.expect(&[404, 410])?;
     let ask = Ask::deprovision(&instance, &offer.service.id, &offer.plan.id);
-    session.client.send(ask).await?.expect(&[410])
+    session.expect(ask, &[410]).await
+}
+
+/// An order that should be refused with one of these statuses.
+pub(super) async fn expect_refused(
+    session: &Session,
+    instance: &str,
+    body: &Value,
+    statuses: &[u16],
+) -> Checked {
+    let answer = refused_order(session, instance, body).await?;
+    answer.expect(statuses)
 }
 
 /// Sends an order that should be refused. Should it be taken, it is deleted at the end.
@@ -288,7 +235,6 @@ pub(super) async fn refused_order(
     Ok(answer)
 }
 
-/// A harmless request for each of the ten routes.
 fn routes() -> Vec<Ask> {
     let instance = instance_path("odb-conformance");
     let binding = format!("{instance}/service_bindings/odb-conformance");

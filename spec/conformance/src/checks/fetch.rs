@@ -1,27 +1,16 @@
 //! F: fetching an instance.
 
+use super::Checks;
 use crate::{
-    Check, Checked,
-    Level::{Advice, Must},
-    Objection, Session,
+    Checked, Objection, Session,
     asks::new_id,
     client::Ask,
     result::{applies, ensure},
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "F-01",
-        Must,
-        "an instance is returned when its creation has succeeded; an unknown one, or one being created, is 404",
-        |s| Box::pin(fetching(s)),
-    ),
-    Check::new(
-        "F-02",
-        Advice,
-        "a dashboard_url that is there is a text, never null",
-        |s| Box::pin(dashboard(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("F-01", |s| Box::pin(fetching(s))),
+    ("F-02", |s| Box::pin(dashboard(s))),
 ];
 
 async fn fetching(session: &Session) -> Checked {

@@ -1,52 +1,22 @@
 //! L: last operation.
 
+use super::Checks;
 use crate::{
-    Check, Checked,
-    Level::{Advice, May, Must, Should},
-    Objection, Session,
+    Checked, Objection, Session,
     asks::new_id,
     client::Ask,
     result::{applies, ensure},
     waiting::{EndState, Reported, reported},
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "L-01",
-        Must,
-        "the last operation is answered with 200 and a state",
-        |s| Box::pin(states(s)),
-    ),
-    Check::new(
-        "L-02",
-        Must,
-        "the last operation of an unknown instance is answered with 404",
-        |s| Box::pin(unknown(s)),
-    ),
-    Check::new(
-        "L-03",
-        Must,
-        "without operation the latest operation of the instance is reported",
-        |s| Box::pin(no_token(s)),
-    ),
-    Check::new(
-        "L-04",
-        Advice,
-        "an operation that no broker returned does not change that",
-        |s| Box::pin(made_up_token(s)),
-    ),
-    Check::new(
-        "L-05",
-        Advice,
-        "an operation counts for the instance that it was made for, and for no other",
-        |s| Box::pin(foreign_token(s)),
-    ),
-    Check::new("L-06", Should, "the end of an operation is recorded", |s| {
-        Box::pin(memory(s))
-    }),
-    Check::new("L-07", May, "Retry-After is a number of seconds", |s| {
-        Box::pin(retry_after(s))
-    }),
+pub(super) const CHECKS: Checks = &[
+    ("L-01", |s| Box::pin(states(s))),
+    ("L-02", |s| Box::pin(unknown(s))),
+    ("L-03", |s| Box::pin(no_token(s))),
+    ("L-04", |s| Box::pin(made_up_token(s))),
+    ("L-05", |s| Box::pin(foreign_token(s))),
+    ("L-06", |s| Box::pin(memory(s))),
+    ("L-07", |s| Box::pin(retry_after(s))),
 ];
 
 async fn states(session: &Session) -> Checked {
@@ -110,7 +80,7 @@ async fn foreign_token(session: &Session) -> Checked {
         return Err(Objection::not_shown("the broker hands out no operation"));
     };
     let ask = Ask::last_operation(&new_id(), Some(operation));
-    session.client.send(ask).await?.expect(&[404])
+    session.expect(ask, &[404]).await
 }
 
 async fn memory(session: &Session) -> Checked {

@@ -4,91 +4,37 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{asynchrony::same_operation, every_request::refused_order, parameters};
+use super::{
+    Checks,
+    asynchrony::same_operation,
+    every_request::{expect_refused, refused_order},
+    parameters,
+};
 use crate::{
-    Check, Checked, Exchange,
-    Level::{Advice, May, Must, Should},
-    Objection, Session,
+    Checked, Exchange, Objection, Session,
     asks::{new_id, with, without},
     result::{applies, ensure},
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "P-01",
-        Must,
-        "an order without service_id, plan_id, organization_guid or space_guid is refused with 400",
-        |s| Box::pin(missing_members(s)),
-    ),
-    Check::new(
-        "P-02",
-        Must,
-        "an unknown service or plan, or a plan of another offering, is rejected with 400",
-        |s| Box::pin(unknown_ids(s)),
-    ),
-    Check::new(
-        "P-03",
-        Should,
-        "parameters that do not fit the plan's schema are refused with 400",
-        |s| Box::pin(unfit_parameters(s)),
-    ),
-    Check::new(
-        "P-04",
-        Must,
-        "an order repeated while it is in progress is answered with 202 and the same operation",
-        |s| Box::pin(repeat_in_progress(s)),
-    ),
-    Check::new(
-        "P-05",
-        Should,
-        "an order repeated when the instance exists is answered with 200",
-        |s| Box::pin(repeat_of_complete(s)),
-    ),
-    Check::new(
-        "P-06",
-        Must,
-        "an order for a taken id with other attributes is refused with 409, complete or not",
-        |s| Box::pin(contradictions(s)),
-    ),
-    Check::new(
-        "P-07",
-        Must,
-        "another maintenance_info.version than the catalog's is refused with 422 MaintenanceInfoConflict",
-        |s| Box::pin(wrong_version(s)),
-    ),
-    Check::new(
-        "P-08",
-        Must,
-        "a version for a plan that has none is refused with 422 MaintenanceInfoConflict",
-        |s| Box::pin(version_of_nothing(s)),
-    ),
-    Check::new(
-        "P-09",
-        Advice,
-        "dashboard_url is in the first answer",
-        |s| Box::pin(dashboard(s)),
-    ),
-    Check::new(
-        "P-11",
-        May,
-        "labels and attributes of an instance are objects in metadata",
-        |s| Box::pin(metadata(s)),
-    ),
-    Check::new(
-        "P-12",
-        Advice,
-        "a context that is not an object is rejected with 400",
-        |s| Box::pin(wrong_context(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("P-01", |s| Box::pin(missing_members(s))),
+    ("P-02", |s| Box::pin(unknown_ids(s))),
+    ("P-03", |s| Box::pin(unfit_parameters(s))),
+    ("P-04", |s| Box::pin(repeat_in_progress(s))),
+    ("P-05", |s| Box::pin(repeat_of_complete(s))),
+    ("P-06", |s| Box::pin(contradictions(s))),
+    ("P-07", |s| Box::pin(wrong_version(s))),
+    ("P-08", |s| Box::pin(version_of_nothing(s))),
+    ("P-09", |s| Box::pin(dashboard(s))),
+    ("P-11", |s| Box::pin(metadata(s))),
+    ("P-12", |s| Box::pin(wrong_context(s))),
 ];
 
 async fn missing_members(session: &Session) -> Checked {
     let order = session.order(session.offer().await?);
     for member in ["service_id", "plan_id", "organization_guid", "space_guid"] {
         let body = without(&order, member);
-        refused_order(session, &new_id(), &body)
-            .await?
-            .expect(&[400])?;
+        expect_refused(session, &new_id(), &body, &[400]).await?;
     }
     Ok(())
 }
@@ -107,9 +53,7 @@ async fn unknown_ids(session: &Session) -> Checked {
             .map(|plan| with(&order, "plan_id", plan.as_str())),
     );
     for body in wrong {
-        refused_order(session, &new_id(), &body)
-            .await?
-            .expect(&[400])?;
+        expect_refused(session, &new_id(), &body, &[400]).await?;
     }
     Ok(())
 }
@@ -119,9 +63,7 @@ async fn unfit_parameters(session: &Session) -> Checked {
     let schema = offer.plan.schema("service_instance", "create");
     let unfit = parameters::unfit(schema, session.settings.parameters.as_ref())?;
     let body = with(&session.order(offer), "parameters", unfit);
-    refused_order(session, &new_id(), &body)
-        .await?
-        .expect(&[400])
+    expect_refused(session, &new_id(), &body, &[400]).await
 }
 
 async fn repeat_in_progress(session: &Session) -> Checked {
@@ -183,7 +125,6 @@ async fn dashboard(session: &Session) -> Checked {
     })
 }
 
-/// A text or null (§4.2).
 fn url(answer: &Arc<Exchange>) -> Result<Option<String>, Objection> {
     if !answer.status.is_success() {
         return Ok(None);
@@ -219,9 +160,7 @@ async fn wrong_context(session: &Session) -> Checked {
     let order = session.order(session.offer().await?);
     for context in [json!(5), json!("text"), json!([])] {
         let body = with(&order, "context", context);
-        refused_order(session, &new_id(), &body)
-            .await?
-            .expect(&[400])?;
+        expect_refused(session, &new_id(), &body, &[400]).await?;
     }
     Ok(())
 }

@@ -2,39 +2,18 @@
 
 use reqwest::Method;
 
+use super::Checks;
 use crate::{
-    Check, Checked,
-    Level::{Advice, Must},
-    Session,
+    Checked, Session,
     asks::{instance_path, new_id},
     client::Ask,
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "UB-01",
-        Must,
-        "without service_id or plan_id a binding is not deleted: 400",
-        |s| Box::pin(missing_ids(s)),
-    ),
-    Check::new(
-        "UB-02",
-        Must,
-        "an unbind request is answered with 200, or with 202 if it is asynchronous",
-        |s| Box::pin(given_back(s)),
-    ),
-    Check::new(
-        "UB-03",
-        Must,
-        "a binding that does not exist is answered with 410",
-        |s| Box::pin(unknown(s)),
-    ),
-    Check::new(
-        "UB-04",
-        Advice,
-        "a binding of an instance that does not exist is answered with 410",
-        |s| Box::pin(unknown_instance(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("UB-01", |s| Box::pin(missing_ids(s))),
+    ("UB-02", |s| Box::pin(given_back(s))),
+    ("UB-03", |s| Box::pin(unknown(s))),
+    ("UB-04", |s| Box::pin(unknown_instance(s))),
 ];
 
 async fn missing_ids(session: &Session) -> Checked {
@@ -47,7 +26,7 @@ async fn missing_ids(session: &Session) -> Checked {
         ("plan_id", &offer.plan.id),
     ] {
         let ask = Ask::new(Method::DELETE, &*path).query(name, value);
-        session.client.send(ask).await?.expect(&[400])?;
+        session.expect(ask, &[400]).await?;
     }
     Ok(())
 }
@@ -66,5 +45,5 @@ async fn unknown_instance(session: &Session) -> Checked {
     session.needs_bindings().await?;
     let offer = session.offer().await?;
     let ask = Ask::unbind(&new_id(), &new_id(), &offer.service.id, &offer.plan.id);
-    session.client.send(ask).await?.expect(&[410])
+    session.expect(ask, &[410]).await
 }

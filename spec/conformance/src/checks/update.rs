@@ -2,78 +2,26 @@
 
 use serde_json::json;
 
-use super::asynchrony::same_operation;
+use super::{Checks, asynchrony::same_operation};
 use crate::{
-    Check, Checked,
-    Level::{Advice, May, Must},
-    Objection, Session,
+    Checked, Objection, Session,
     asks::{new_id, with, without},
     client::Ask,
     result::{applies, ensure},
     waiting::EndState,
 };
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "U-01",
-        Must,
-        "a change without service_id, or with an unknown one, is rejected with 400",
-        |s| Box::pin(wrong_service(s)),
-    ),
-    Check::new(
-        "U-02",
-        Must,
-        "a change without plan_id is a valid one",
-        |s| Box::pin(without_plan(s)),
-    ),
-    Check::new(
-        "U-03",
-        Advice,
-        "a change to an unknown plan is rejected with 400",
-        |s| Box::pin(unknown_plan(s)),
-    ),
-    Check::new(
-        "U-04",
-        Advice,
-        "a change of an unknown instance is answered with 404",
-        |s| Box::pin(unknown_instance(s)),
-    ),
-    Check::new(
-        "U-06",
-        Must,
-        "a change of a plan that cannot be left is refused with 422",
-        |s| Box::pin(fixed_plan(s)),
-    ),
-    Check::new(
-        "U-07",
-        Must,
-        "another maintenance_info.version than the catalog's is refused with 422 MaintenanceInfoConflict",
-        |s| Box::pin(wrong_version(s)),
-    ),
-    Check::new(
-        "U-08",
-        Must,
-        "a change repeated while it is in progress is answered with 202 and the same operation",
-        |s| Box::pin(repeat(s)),
-    ),
-    Check::new(
-        "U-09",
-        Must,
-        "another change meanwhile is refused with 422 ConcurrencyError",
-        |s| Box::pin(busy(s)),
-    ),
-    Check::new(
-        "U-12",
-        Must,
-        "a change of only the context is accepted if the offering announces it",
-        |s| Box::pin(context_only(s)),
-    ),
-    Check::new(
-        "U-13",
-        May,
-        "a request without changes is answered with 200",
-        |s| Box::pin(nothing_to_do(s)),
-    ),
+pub(super) const CHECKS: Checks = &[
+    ("U-01", |s| Box::pin(wrong_service(s))),
+    ("U-02", |s| Box::pin(without_plan(s))),
+    ("U-03", |s| Box::pin(unknown_plan(s))),
+    ("U-04", |s| Box::pin(unknown_instance(s))),
+    ("U-06", |s| Box::pin(fixed_plan(s))),
+    ("U-07", |s| Box::pin(wrong_version(s))),
+    ("U-08", |s| Box::pin(repeat(s))),
+    ("U-09", |s| Box::pin(busy(s))),
+    ("U-12", |s| Box::pin(context_only(s))),
+    ("U-13", |s| Box::pin(nothing_to_do(s))),
 ];
 
 async fn wrong_service(session: &Session) -> Checked {
@@ -103,11 +51,7 @@ async fn unknown_plan(session: &Session) -> Checked {
     let offer = session.offer().await?;
     let body = session.change_from(offer, &session.current_plan(offer));
     let body = with(&body, "plan_id", new_id());
-    session
-        .client
-        .send(Ask::update(instance, &body))
-        .await?
-        .expect(&[400])
+    session.expect(Ask::update(instance, &body), &[400]).await
 }
 
 async fn unknown_instance(session: &Session) -> Checked {
@@ -115,10 +59,8 @@ async fn unknown_instance(session: &Session) -> Checked {
     let body = session.change_from(offer, &offer.plan.id);
     let body = with(&body, "plan_id", offer.plan.id.as_str());
     session
-        .client
-        .send(Ask::update(&new_id(), &body))
-        .await?
-        .expect(&[404, 410])
+        .expect(Ask::update(&new_id(), &body), &[404, 410])
+        .await
 }
 
 async fn fixed_plan(session: &Session) -> Checked {
@@ -130,11 +72,7 @@ async fn fixed_plan(session: &Session) -> Checked {
     let instance = session.ready_instance().await?;
     let body = session.change_from(offer, &offer.plan.id);
     let body = with(&body, "plan_id", other.id.as_str());
-    session
-        .client
-        .send(Ask::update(instance, &body))
-        .await?
-        .expect(&[422])
+    session.expect(Ask::update(instance, &body), &[422]).await
 }
 
 async fn wrong_version(session: &Session) -> Checked {

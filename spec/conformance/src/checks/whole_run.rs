@@ -6,11 +6,9 @@ use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use super::every_request::refused_order;
+use super::{Checks, every_request::refused_order};
 use crate::{
-    Check, Checked, Exchange,
-    Level::{Advice, Must, Should},
-    Objection, Session,
+    Checked, Exchange, Objection, Session,
     asks::{new_id, with},
     client::{Ask, Credentials},
     result::ensure,
@@ -41,32 +39,11 @@ const WORDS: [&str; 4] = [
     "MaintenanceInfoConflict",
 ];
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "G-10",
-        Should,
-        "bodies of answers are JSON and say so",
-        |s| Box::pin(media_types(s)),
-    )
-    .last(),
-    Check::new(
-        "G-20",
-        Must,
-        "every answer has a status that the specification names for it, and errors have their form",
-        |s| Box::pin(statuses(s)),
-    )
-    .last(),
-    Check::new(
-        "G-23",
-        Advice,
-        "no answer shows stack traces or the broker's password",
-        |s| Box::pin(internals(s)),
-    )
-    .last(),
-    Check::new("O-02", Advice, "every answer comes within 60 s", |s| {
-        Box::pin(promptness(s))
-    })
-    .last(),
+pub(super) const CHECKS: Checks = &[
+    ("G-10", |s| Box::pin(media_types(s))),
+    ("G-20", |s| Box::pin(statuses(s))),
+    ("G-23", |s| Box::pin(internals(s))),
+    ("O-02", |s| Box::pin(promptness(s))),
 ];
 
 /// Everything that was said, and a few requests for a run in which nothing else is looked at.

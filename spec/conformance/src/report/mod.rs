@@ -6,18 +6,13 @@ mod text;
 
 use super::{Objection, Outcome, Report};
 
-/// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
     Text,
-    /// For programs; `spec/coverage/osb-api.md` describes it.
     Json,
-    /// For continuous integration.
     Junit,
 }
 
-/// A report could not be written down.
 #[derive(Debug, thiserror::Error)]
 #[error("the report cannot be written as {format}")]
 pub struct FormatError {
@@ -56,7 +51,6 @@ fn reason(outcome: &Outcome) -> Option<&str> {
     }
 }
 
-/// The request and the answer that show it.
 fn shown_by(outcome: &Outcome) -> Option<&super::Exchange> {
     match outcome {
         Outcome::Objected(Objection::Broken { exchange, .. }) => exchange.as_deref(),

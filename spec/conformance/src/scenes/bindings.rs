@@ -12,14 +12,11 @@ use crate::{
     waiting::{EndState, Ended},
 };
 
-/// The observations of an instance's bindings.
 #[derive(Debug)]
 pub(crate) struct Bindings {
-    /// Asked for with an app.
     pub(crate) made: Arc<Exchange>,
     /// How the operation has ended, where the broker did not answer at once.
     pub(crate) end: Option<Ended>,
-    /// The same again.
     pub(crate) repeat: Arc<Exchange>,
     /// The same id, asked for otherwise.
     pub(crate) contradiction: Arc<Exchange>,
@@ -27,9 +24,7 @@ pub(crate) struct Bindings {
     pub(crate) second_of_app: Arc<Exchange>,
     /// Asked for without `bind_resource` and app.
     pub(crate) without_resource: Arc<Exchange>,
-    /// The first one, fetched.
     pub(crate) fetched: Arc<Exchange>,
-    /// The first one, given back.
     pub(crate) given_back: Arc<Exchange>,
     /// The first one, given back again.
     pub(crate) given_back_again: Arc<Exchange>,

@@ -13,24 +13,18 @@ use crate::{
     waiting::{EndState, Ended, Reported, reported},
 };
 
-/// The observations of a changed instance.
 #[derive(Debug)]
 pub(crate) struct Change {
     /// Requests that did not say that the platform waits: with `false`, then with nothing.
     pub(crate) impatient: Vec<Arc<Exchange>>,
-    /// The request that was taken.
     pub(crate) accepted: Arc<Exchange>,
-    /// The requests during the change.
     during: Option<During>,
-    /// How the operation has ended.
     pub(crate) end: Option<Ended>,
 }
 
-/// The requests during a change.
 #[derive(Debug)]
 pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,
-    /// Another change.
     pub(crate) other: Arc<Exchange>,
     pub(crate) fetch: Arc<Exchange>,
     still: Reported,

@@ -12,15 +12,12 @@ use crate::{
     waiting::{EndState, Ended, Reported, reported},
 };
 
-/// The observations of a created instance.
 #[derive(Debug)]
 pub(crate) struct Creation {
     pub(crate) instance: String,
     /// Orders that did not say that the platform waits: with `false`, then with nothing.
     pub(crate) impatient: Vec<Arc<Exchange>>,
-    /// The order that was taken.
     pub(crate) accepted: Arc<Exchange>,
-    /// The token, where the broker answered that it would take a while.
     pub(crate) operation: Option<String>,
     /// The requests during the creation; `None` if it was synchronous.
     during: Option<During>,
@@ -34,7 +31,6 @@ pub(crate) struct Creation {
     pub(crate) contradiction: Arc<Exchange>,
 }
 
-/// The requests during a creation.
 #[derive(Debug)]
 pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,

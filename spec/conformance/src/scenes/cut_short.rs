@@ -9,12 +9,9 @@ use crate::{
     waiting::{EndState, Ended},
 };
 
-/// The observations of an instance that was deleted during its creation.
 #[derive(Debug)]
 pub(crate) struct CutShort {
-    /// The deletion.
     pub(crate) deletion: Arc<Exchange>,
-    /// How it has ended.
     pub(crate) end: Option<Ended>,
     /// The deletion again, when it was over.
     pub(crate) again: Option<Arc<Exchange>>,

@@ -10,29 +10,22 @@ use crate::{
     waiting::{EndState, Ended, Reported, reported},
 };
 
-/// The observations of a deleted instance.
 #[derive(Debug)]
 pub(crate) struct Deletion {
-    /// A request that did not say that the platform waits.
     pub(crate) impatient: Arc<Exchange>,
-    /// The request that was taken.
     pub(crate) accepted: Arc<Exchange>,
     during: Option<During>,
-    /// How the operation has ended.
     pub(crate) end: Option<Ended>,
     /// The deletion asked about again when it was over.
     pub(crate) asked_again: Arc<Exchange>,
     /// The same request again when it was over.
     pub(crate) again: Arc<Exchange>,
-    /// Whether a binding was left.
     pub(crate) had_binding: bool,
 }
 
-/// The requests during a deletion.
 #[derive(Debug)]
 pub(crate) struct During {
     pub(crate) repeat: Arc<Exchange>,
-    /// A change.
     pub(crate) update: Arc<Exchange>,
     still: Reported,
 }
