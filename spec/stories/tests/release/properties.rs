@@ -1,21 +1,12 @@
-//! Every property of every job, and where it is found again.
-//!
-//! | file | holds |
-//! | --- | --- |
-//! | `of_broker` | the properties of the job `broker` |
-//! | `of_errands` | those of errands |
+//! Every property of every job, and where it is found again. The tables are in `properties/`.
 
-mod of_broker;
-mod of_errands;
+use std::collections::{BTreeMap, BTreeSet};
 
-use std::collections::BTreeSet;
-
-use odb_stories::release::{Jobs, Rendering, render_all};
+use odb_adapter_sdk::yaml;
+use odb_stories::release::{Jobs, Rendered, Rendering, render_all};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::of_broker::{
-    OF_THE_BROKER_ELSEWHERE, of_other_files, of_the_broker_itself, of_the_service, of_upstreams,
-};
 use super::samples::{broker, credhub, errand, smallest};
 
 const CONFIGURATION: &str = "config/broker.yml";
@@ -24,92 +15,101 @@ const ERRAND: &str = "config/config.yml";
 const SCHEMA: &str = include_str!("../../../schemas/broker.schema.json");
 
 /// A property with a value, and the member of a file that is the same value then.
+#[derive(Deserialize)]
 struct Property {
-    name: &'static str,
+    name: String,
     value: Value,
-    file: &'static str,
-    member: String,
+    #[serde(default)]
+    file: Option<String>,
+    #[serde(default)]
+    member: Option<String>,
 }
 
-fn property(name: &'static str, value: Value, member: &str) -> Property {
-    Property {
-        name,
-        value,
-        file: CONFIGURATION,
-        member: member.to_owned(),
+#[derive(Deserialize)]
+struct OfTheBroker {
+    properties: Vec<Property>,
+    elsewhere: Vec<String>,
+}
+
+impl Property {
+    fn member(&self) -> String {
+        let same = || format!("/{}", self.name.replace('.', "/"));
+        self.member.clone().unwrap_or_else(same)
     }
 }
 
-/// One whose key has the same name in a section of the file.
-fn under(section: &str, name: &'static str, value: Value) -> Property {
-    let member = format!("/{section}/{}", name.replace('.', "/"));
-    property(name, value, &member)
-}
-
-/// One whose key is called as the property.
-fn same(name: &'static str, value: Value) -> Property {
-    let member = format!("/{}", name.replace('.', "/"));
-    property(name, value, &member)
+fn of_the_broker() -> OfTheBroker {
+    yaml::from_str(include_str!("properties/broker.yml")).expect("it is a table of properties")
 }
 
 /// All of them are set at once.
-fn expect_found(properties: &[Property], rendering: Rendering) {
+fn expect_found(properties: &[Property], usual_file: &str, rendering: Rendering) {
     let rendering = properties.iter().fold(rendering, |rendering, property| {
-        rendering.property(property.name, property.value.clone())
+        rendering.property(&property.name, property.value.clone())
     });
     let rendered = rendering
         .render()
         .unwrap_or_else(|rejection| panic!("{rejection}"));
     for property in properties {
-        let document = rendered.document(property.file);
-        let found = document.pointer(&property.member);
-        assert_eq!(
-            found,
-            Some(&property.value),
-            "`{}` as `{}`",
-            property.name,
-            property.member
-        );
+        let file = property.file.as_deref().unwrap_or(usual_file);
+        let document = rendered.document(file);
+        let member = property.member();
+        let (found, name) = (document.pointer(&member), &property.name);
+        assert_eq!(found, Some(&property.value), "`{name}` as `{member}`");
     }
 }
 
-fn expect_all_declared(job: &str, properties: &[Property], elsewhere: &[&str]) {
+fn expect_all_declared(job: &str, properties: &[Property], elsewhere: &[String]) {
     let specification = Jobs::of_project().specification(job);
     let declared = specification["properties"]
         .as_object()
         .expect("a job has properties");
-    let declared: BTreeSet<&str> = declared.keys().map(String::as_str).collect();
-    let shown = properties
-        .iter()
-        .map(|property| property.name)
-        .chain(elsewhere.iter().copied());
-    assert_eq!(declared, shown.collect(), "{job}");
+    let declared: BTreeSet<&String> = declared.keys().collect();
+    let shown = properties.iter().map(|property| &property.name);
+    assert_eq!(declared, shown.chain(elsewhere).collect(), "{job}");
 }
 
 #[test]
 fn every_property_of_the_broker_is_found_in_its_files() {
-    let mut properties: Vec<_> = [
-        of_the_broker_itself(),
-        of_upstreams(),
-        of_the_service(),
-        of_other_files(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    expect_found(&properties, broker(smallest()));
+    let OfTheBroker {
+        mut properties,
+        elsewhere,
+    } = of_the_broker();
+    expect_found(&properties, CONFIGURATION, broker(smallest()));
     // These two do not go with some of the others.
-    for property in [
-        under("broker", "disable_cf_startup_checks", json!(true)),
-        same(
-            "service_catalog.metadata",
-            json!({ "display_name": "a", "costTier": { "b": [1, null] } }),
+    let metadata = json!({ "display_name": "a", "costTier": { "b": [1, null] } });
+    for (name, value, member) in [
+        (
+            "disable_cf_startup_checks",
+            json!(true),
+            Some("/broker/disable_cf_startup_checks"),
         ),
+        ("service_catalog.metadata", metadata, None),
     ] {
-        expect_found(std::slice::from_ref(&property), broker(smallest()));
+        let property = Property {
+            name: name.to_owned(),
+            value,
+            file: None,
+            member: member.map(str::to_owned),
+        };
+        let alone = std::slice::from_ref(&property);
+        expect_found(alone, CONFIGURATION, broker(smallest()));
         properties.push(property);
     }
-    expect_all_declared("broker", &properties, OF_THE_BROKER_ELSEWHERE);
+    expect_all_declared("broker", &properties, &elsewhere);
+}
+
+#[test]
+fn every_property_of_an_errand_is_found_in_its_files() {
+    let jobs: BTreeMap<String, Vec<Property>> =
+        yaml::from_str(include_str!("properties/errands.yml"))
+            .expect("it is a table of properties");
+    let fine = smallest();
+    for (job, properties) in jobs {
+        let rendering = errand(&job, json!({ "broker_name": "lumen" }), &fine);
+        expect_found(&properties, ERRAND, rendering);
+        expect_all_declared(&job, &properties, &[]);
+    }
 }
 
 /// Keys that other tests set, that mean nothing, or that mean the same as another.
@@ -125,12 +125,9 @@ const KEYS_ELSEWHERE: &[&str] = &[
 #[test]
 fn every_key_of_the_configuration_has_a_property() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
-    let properties = [of_the_broker_itself(), of_upstreams(), of_the_service()];
-    let mut members: Vec<String> = properties
-        .into_iter()
-        .flatten()
-        .map(|property| property.member)
-        .collect();
+    let properties = of_the_broker().properties;
+    let of_the_file = properties.iter().filter(|property| property.file.is_none());
+    let mut members: Vec<String> = of_the_file.map(Property::member).collect();
     members.extend(KEYS_ELSEWHERE.iter().map(|member| (*member).to_owned()));
     members.push("/broker/disable_cf_startup_checks".to_owned());
     for section in [
@@ -225,4 +222,43 @@ fn other_ways_to_authenticate_and_other_upstreams_are_found_in_the_file() {
         audit.document(ERRAND)["broker_api"]["url"],
         "https://10.0.16.4:8080"
     );
+}
+
+/// The defaults of the Go release (`spec/contracts/config-and-release.md` §2.4 to §2.9).
+#[test]
+fn what_an_errand_is_not_reported_is_as_with_the_go_release() {
+    let fine = smallest();
+    let document = |job: &str| -> Value {
+        let outcome = errand(job, json!({ "broker_name": "lumen" }), &fine).render();
+        let rendered: Rendered = outcome.unwrap_or_else(|rejection| panic!("{rejection}"));
+        rendered.document(ERRAND)
+    };
+    let fleet = json!({
+        "polling_interval": 60, "attempt_interval": 60, "attempt_limit": 5, "request_timeout": 120, "max_in_flight": 1,
+        "canaries": 0, "canary_selection_params": {},
+        "broker_api": {
+            "url": "http://10.0.16.4:8080",
+            "authentication": { "basic": { "username": "broker", "password": "of-the-broker" } },
+            "tls": { "disable_ssl_cert_verification": false },
+        },
+    });
+    for job in [
+        "upgrade-all-service-instances",
+        "recreate-all-service-instances",
+    ] {
+        let found = document(job);
+        for (key, value) in fleet.as_object().expect("it is a map") {
+            assert_eq!(found[key], *value, "{key} of {job}");
+        }
+    }
+    for job in [
+        "delete-all-service-instances",
+        "delete-all-service-instances-and-deregister-broker",
+    ] {
+        let found = document(job);
+        assert_eq!(
+            (&found["polling_interval"], &found["polling_initial_offset"]),
+            (&json!(60), &json!(5))
+        );
+    }
 }

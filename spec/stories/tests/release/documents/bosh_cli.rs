@@ -1,7 +1,7 @@
 //! Subcommands, operands and flags of the BOSH CLI, as its own parser declares them
 //! (<https://github.com/cloudfoundry/bosh-cli>, `cmd/opts/opts.go`, `var_flags.go`, `ops_flags.go`).
 
-use std::ops::RangeInclusive;
+use std::{iter, sync::LazyLock};
 
 use Takes::{Nothing, Value, ValueAfterEquals};
 
@@ -39,17 +39,19 @@ pub(super) fn parse(call: &[String]) -> Result<Command<'_>, String> {
         }
     }
     let own = own.ok_or("there is no subcommand")?;
-    if !own.operands.contains(&operands.len()) {
+    let (least, most) = own.operands;
+    if !(least..=most).contains(&operands.len()) {
         let count = operands.len();
         return Err(format!("`{}` does not take {count} operands", own.name));
     }
     let is_given = |wanted: &Flag| flags.iter().any(|(given, _)| wanted.is_named(given));
-    let mut needed = own.flags().filter(|flag| flag.is_needed);
+    let mut needed = own.flags.iter().filter(|flag| flag.is_needed);
     if let Some(flag) = needed.find(|flag| !is_given(flag)) {
         return Err(format!("`{}` needs `{}`", own.name, flag.long));
     }
-    if IN_A_DEPLOYMENT.contains(&own.name) && !is_given(&DEPLOYMENT) {
-        return Err(format!("`{}` needs `{}`", own.name, DEPLOYMENT.long));
+    let mut deployment = EVERYWHERE.iter().filter(|flag| flag.long == "--deployment");
+    if IN_A_DEPLOYMENT.contains(&own.name) && !deployment.any(is_given) {
+        return Err(format!("`{}` needs `--deployment`", own.name));
     }
     Ok(Command {
         name: own.name,
@@ -60,9 +62,9 @@ pub(super) fn parse(call: &[String]) -> Result<Command<'_>, String> {
 
 /// Flags before the subcommand belong to every command.
 fn flag_of(own: Option<&'static Subcommand>, name: &str) -> Result<&'static Flag, String> {
-    let own = own.into_iter().flat_map(Subcommand::flags);
+    let own = own.into_iter().flat_map(|own| &own.flags);
     // A command's own flag has precedence over a global flag with the same name.
-    let mut known = own.chain(EVERYWHERE);
+    let mut known = own.chain(EVERYWHERE.iter());
     known
         .find(|flag| flag.is_named(name))
         .ok_or_else(|| format!("there is no flag `{name}`"))
@@ -84,78 +86,18 @@ struct Flag {
     is_needed: bool,
 }
 
-impl Flag {
-    const fn or(self, short: &'static str) -> Self {
-        Self {
-            short: Some(short),
-            ..self
-        }
-    }
-
-    const fn needed(self) -> Self {
-        Self {
-            is_needed: true,
-            ..self
-        }
-    }
-
-    fn is_named(&self, name: &str) -> bool {
-        self.long == name || self.short == Some(name)
-    }
-}
-
-const fn flag(long: &'static str, takes: Takes) -> Flag {
-    Flag {
-        long,
-        short: None,
-        takes,
-        is_needed: false,
-    }
-}
-
 struct Subcommand {
     name: &'static str,
-    /// How many there may be.
-    operands: RangeInclusive<usize>,
-    flags: &'static [&'static [Flag]],
+    /// How many there have to be and may be.
+    operands: (usize, usize),
+    flags: Vec<Flag>,
 }
-
-impl Subcommand {
-    fn flags(&self) -> impl Iterator<Item = &'static Flag> + use<> {
-        self.flags.iter().copied().flatten()
-    }
-}
-
-const fn subcommand(
-    name: &'static str,
-    operands: RangeInclusive<usize>,
-    flags: &'static [&'static [Flag]],
-) -> Subcommand {
-    Subcommand {
-        name,
-        operands,
-        flags,
-    }
-}
-
-const DEPLOYMENT: Flag = flag("--deployment", Value).or("-d");
 
 /// Flags of every command. Help and version are missing: with them no command does anything.
-const EVERYWHERE: &[Flag] = &[
-    flag("--ca-cert", Value),
-    flag("--client", Value),
-    flag("--client-secret", Value),
-    flag("--column", Value),
-    flag("--config", Value),
-    DEPLOYMENT,
-    flag("--environment", Value).or("-e"),
-    flag("--json", Nothing),
-    flag("--no-color", Nothing),
-    flag("--non-interactive", Nothing).or("-n"),
-    flag("--parallel", Value),
-    flag("--sha2", Nothing),
-    flag("--tty", Nothing),
-];
+const GLOBAL: &str = "
+--ca-cert= --client= --client-secret= --column= --config= --deployment|-d= --environment|-e= --json --no-color
+    --non-interactive|-n --parallel= --sha2 --tty
+";
 
 /// Without a deployment these fail.
 const IN_A_DEPLOYMENT: [&str; 13] = [
@@ -174,331 +116,139 @@ const IN_A_DEPLOYMENT: [&str; 13] = [
     "stop",
 ];
 
-const INTERPOLATION: &[Flag] = &[
-    flag("--ops-file", Value).or("-o"),
-    flag("--var", Value).or("-v"),
-    flag("--var-file", Value),
-    flag("--vars-env", Value),
-    flag("--vars-file", Value).or("-l"),
-    flag("--vars-store", Value),
-];
+/// Flags that several commands have: `=` takes a value, `[=]` may take one after an equals sign, `!` is needed.
+const GROUPS: &str = "
+@interpolation --ops-file|-o= --var|-v= --var-file= --vars-env= --vars-file|-l= --vars-store=
+@directory --dir=
+@force --force
+@name --name=
+@type --type=
+@skip_drain --skip-drain
+@remote --fix --name= --sha1= --version=
+@pace --canaries= --max-in-flight=
+@convergence --converge --no-converge
+@gateway --agent-certificate= --agent-endpoint= --director --gw-disable --gw-host= --gw-private-key=
+    --gw-socks5= --gw-user=
+@login --private-key|-i= --username|-l=
+";
 
-const DIRECTORY: &[Flag] = &[flag("--dir", Value)];
-const FORCE: &[Flag] = &[flag("--force", Nothing)];
-const NAME: &[Flag] = &[flag("--name", Value)];
-const TYPE: &[Flag] = &[flag("--type", Value)];
-const SKIP_DRAIN: &[Flag] = &[flag("--skip-drain", Nothing)];
+/// Those that operators of a broker may need; shorter names are not for documents. The number of operands follows.
+const COMMANDS: &str = "
+add-blob 2 @directory
+cancel-task 1
+cancel-tasks 0 --state|-s[=] --type|-t[=]
+clean-up 0 --all --dry-run --keep-orphaned-disks
+cloud-check 0 --auto|-a --report|-r --resolution=
+cloud-config 0 @name
+config 0..1 @name @type
+configs 0 --name[=] --recent|-r[=] --type[=]
+create-env 1 @interpolation @skip_drain --fix --package-dir= --recreate --recreate-persistent-disks --state=
+create-release 0..1 @directory @force @name --final --tarball= --timestamp-version --version=
+delete-config 0..1 @name @type
+delete-deployment 0 @force
+delete-release 1 @force
+delete-stemcell 1 @force
+deploy 1 @interpolation @pace --dry-run --fix --fix-releases --force-latest-variables --no-redact --recreate
+    --recreate-persistent-disks --recreate-vms-created-before= --skip-drain[=] --skip-upload-releases
+deployment 0
+deployments 0
+environment 0 --details
+errands 0
+event 1
+events 0 --action= --after= --before= --before-id= --event-user= --instance= --object-name= --object-type=
+    --task=
+inspect-local-release 1
+inspect-release 1
+instances 0 --details|-i --failing|-f --ps|-p --vitals
+interpolate 1 @interpolation --path= --var-errs --var-errs-unused
+locks 0
+logs 0..1 @directory @gateway --agent --all-logs --follow|-f --job= --num= --only= --quiet|-q --system
+manifest 0
+recreate 0..1 @convergence @pace @skip_drain --dry-run --fix --vms-created-before=
+releases 0
+restart 0..1 @convergence @pace @skip_drain
+run-errand 1 --download-logs --instance= --keep-alive --logs-dir= --when-changed --with-heartbeat[=]
+runtime-config 0 @name
+scp 2.. @gateway @login --recursive|-r
+ssh 0..1 @gateway @login --command|-c= --opts= --results|-r
+start 0..1 @convergence @pace
+stemcells 0
+stop 0..1 @convergence @pace @skip_drain --hard --soft
+task 0..1 --all|-a --cpi --debug --event --result
+tasks 0 --all|-a --recent|-r[=]
+update-cloud-config 1 @interpolation @name
+update-config 1 @interpolation --expected-latest-id= --name=! --type=!
+update-runtime-config 1 @interpolation @name --fix-releases --no-redact
+upload-release 0..1 @directory @remote --rebase --stemcell=
+upload-stemcell 1 @remote
+variables 0
+vms 0 --cloud-properties --vitals
+";
 
-/// Flags that name what `bosh` looks up by name and version before it downloads it.
-const REMOTE: &[Flag] = &[
-    flag("--fix", Nothing),
-    flag("--name", Value),
-    flag("--sha1", Value),
-    flag("--version", Value),
-];
+static EVERYWHERE: LazyLock<Vec<Flag>> =
+    LazyLock::new(|| GLOBAL.split_whitespace().map(Flag::declared).collect());
 
-/// How many at once.
-const PACE: &[Flag] = &[flag("--canaries", Value), flag("--max-in-flight", Value)];
-const CONVERGENCE: &[Flag] = &[flag("--converge", Nothing), flag("--no-converge", Nothing)];
+static SUBCOMMANDS: LazyLock<Vec<Subcommand>> = LazyLock::new(|| {
+    let declared = |words: Vec<_>| Subcommand::declared(&words);
+    declarations(COMMANDS).map(declared).collect()
+});
 
-/// The way to a VM.
-const GATEWAY: &[Flag] = &[
-    flag("--agent-certificate", Value),
-    flag("--agent-endpoint", Value),
-    flag("--director", Nothing),
-    flag("--gw-disable", Nothing),
-    flag("--gw-host", Value),
-    flag("--gw-private-key", Value),
-    flag("--gw-socks5", Value),
-    flag("--gw-user", Value),
-];
-const LOGIN: &[Flag] = &[
-    flag("--private-key", Value).or("-i"),
-    flag("--username", Value).or("-l"),
-];
+impl Flag {
+    /// `--ops-file|-o=`.
+    fn declared(text: &'static str) -> Self {
+        let name = text.trim_end_matches('!');
+        let (names, takes) = match (name.strip_suffix("[=]"), name.strip_suffix('=')) {
+            (Some(names), _) => (names, ValueAfterEquals),
+            (None, Some(names)) => (names, Value),
+            (None, None) => (name, Nothing),
+        };
+        let (long, short) = names.split_once('|').unzip();
+        Self {
+            long: long.unwrap_or(names),
+            short,
+            takes,
+            is_needed: name != text,
+        }
+    }
 
-/// Those that operators of a broker may need; shorter names are not for documents.
-const SUBCOMMANDS: &[Subcommand] = &[
-    subcommand("add-blob", 2..=2, &[DIRECTORY]),
-    subcommand("cancel-task", 1..=1, &[]),
-    subcommand(
-        "cancel-tasks",
-        0..=0,
-        &[&[
-            flag("--state", ValueAfterEquals).or("-s"),
-            flag("--type", ValueAfterEquals).or("-t"),
-        ]],
-    ),
-    subcommand(
-        "clean-up",
-        0..=0,
-        &[&[
-            flag("--all", Nothing),
-            flag("--dry-run", Nothing),
-            flag("--keep-orphaned-disks", Nothing),
-        ]],
-    ),
-    subcommand(
-        "cloud-check",
-        0..=0,
-        &[&[
-            flag("--auto", Nothing).or("-a"),
-            flag("--report", Nothing).or("-r"),
-            flag("--resolution", Value),
-        ]],
-    ),
-    subcommand("cloud-config", 0..=0, &[NAME]),
-    subcommand("config", 0..=1, &[NAME, TYPE]),
-    subcommand(
-        "configs",
-        0..=0,
-        &[&[
-            flag("--name", ValueAfterEquals),
-            flag("--recent", ValueAfterEquals).or("-r"),
-            flag("--type", ValueAfterEquals),
-        ]],
-    ),
-    subcommand(
-        "create-env",
-        1..=1,
-        &[
-            INTERPOLATION,
-            SKIP_DRAIN,
-            &[
-                flag("--fix", Nothing),
-                flag("--package-dir", Value),
-                flag("--recreate", Nothing),
-                flag("--recreate-persistent-disks", Nothing),
-                flag("--state", Value),
-            ],
-        ],
-    ),
-    subcommand(
-        "create-release",
-        0..=1,
-        &[
-            DIRECTORY,
-            FORCE,
-            NAME,
-            &[
-                flag("--final", Nothing),
-                flag("--tarball", Value),
-                flag("--timestamp-version", Nothing),
-                flag("--version", Value),
-            ],
-        ],
-    ),
-    subcommand("delete-config", 0..=1, &[NAME, TYPE]),
-    subcommand("delete-deployment", 0..=0, &[FORCE]),
-    subcommand("delete-release", 1..=1, &[FORCE]),
-    subcommand("delete-stemcell", 1..=1, &[FORCE]),
-    subcommand(
-        "deploy",
-        1..=1,
-        &[
-            INTERPOLATION,
-            PACE,
-            &[
-                flag("--dry-run", Nothing),
-                flag("--fix", Nothing),
-                flag("--fix-releases", Nothing),
-                flag("--force-latest-variables", Nothing),
-                flag("--no-redact", Nothing),
-                flag("--recreate", Nothing),
-                flag("--recreate-persistent-disks", Nothing),
-                flag("--recreate-vms-created-before", Value),
-                flag("--skip-drain", ValueAfterEquals),
-                flag("--skip-upload-releases", Nothing),
-            ],
-        ],
-    ),
-    subcommand("deployment", 0..=0, &[]),
-    subcommand("deployments", 0..=0, &[]),
-    subcommand("environment", 0..=0, &[&[flag("--details", Nothing)]]),
-    subcommand("errands", 0..=0, &[]),
-    subcommand("event", 1..=1, &[]),
-    subcommand(
-        "events",
-        0..=0,
-        &[&[
-            flag("--action", Value),
-            flag("--after", Value),
-            flag("--before", Value),
-            flag("--before-id", Value),
-            flag("--event-user", Value),
-            flag("--instance", Value),
-            flag("--object-name", Value),
-            flag("--object-type", Value),
-            flag("--task", Value),
-        ]],
-    ),
-    subcommand("inspect-local-release", 1..=1, &[]),
-    subcommand("inspect-release", 1..=1, &[]),
-    subcommand(
-        "instances",
-        0..=0,
-        &[&[
-            flag("--details", Nothing).or("-i"),
-            flag("--failing", Nothing).or("-f"),
-            flag("--ps", Nothing).or("-p"),
-            flag("--vitals", Nothing),
-        ]],
-    ),
-    subcommand(
-        "interpolate",
-        1..=1,
-        &[
-            INTERPOLATION,
-            &[
-                flag("--path", Value),
-                flag("--var-errs", Nothing),
-                flag("--var-errs-unused", Nothing),
-            ],
-        ],
-    ),
-    subcommand("locks", 0..=0, &[]),
-    subcommand(
-        "logs",
-        0..=1,
-        &[
-            DIRECTORY,
-            GATEWAY,
-            &[
-                flag("--agent", Nothing),
-                flag("--all-logs", Nothing),
-                flag("--follow", Nothing).or("-f"),
-                flag("--job", Value),
-                flag("--num", Value),
-                flag("--only", Value),
-                flag("--quiet", Nothing).or("-q"),
-                flag("--system", Nothing),
-            ],
-        ],
-    ),
-    subcommand("manifest", 0..=0, &[]),
-    subcommand(
-        "recreate",
-        0..=1,
-        &[
-            CONVERGENCE,
-            PACE,
-            SKIP_DRAIN,
-            &[
-                flag("--dry-run", Nothing),
-                flag("--fix", Nothing),
-                flag("--vms-created-before", Value),
-            ],
-        ],
-    ),
-    subcommand("releases", 0..=0, &[]),
-    subcommand("restart", 0..=1, &[CONVERGENCE, PACE, SKIP_DRAIN]),
-    subcommand(
-        "run-errand",
-        1..=1,
-        &[&[
-            flag("--download-logs", Nothing),
-            flag("--instance", Value),
-            flag("--keep-alive", Nothing),
-            flag("--logs-dir", Value),
-            flag("--when-changed", Nothing),
-            flag("--with-heartbeat", ValueAfterEquals),
-        ]],
-    ),
-    subcommand("runtime-config", 0..=0, &[NAME]),
-    subcommand(
-        "scp",
-        2..=usize::MAX,
-        &[GATEWAY, LOGIN, &[flag("--recursive", Nothing).or("-r")]],
-    ),
-    subcommand(
-        "ssh",
-        0..=1,
-        &[
-            GATEWAY,
-            LOGIN,
-            &[
-                flag("--command", Value).or("-c"),
-                flag("--opts", Value),
-                flag("--results", Nothing).or("-r"),
-            ],
-        ],
-    ),
-    subcommand("start", 0..=1, &[CONVERGENCE, PACE]),
-    subcommand("stemcells", 0..=0, &[]),
-    subcommand(
-        "stop",
-        0..=1,
-        &[
-            CONVERGENCE,
-            PACE,
-            SKIP_DRAIN,
-            &[flag("--hard", Nothing), flag("--soft", Nothing)],
-        ],
-    ),
-    subcommand(
-        "task",
-        0..=1,
-        &[&[
-            flag("--all", Nothing).or("-a"),
-            flag("--cpi", Nothing),
-            flag("--debug", Nothing),
-            flag("--event", Nothing),
-            flag("--result", Nothing),
-        ]],
-    ),
-    subcommand(
-        "tasks",
-        0..=0,
-        &[&[
-            flag("--all", Nothing).or("-a"),
-            flag("--recent", ValueAfterEquals).or("-r"),
-        ]],
-    ),
-    subcommand("update-cloud-config", 1..=1, &[INTERPOLATION, NAME]),
-    subcommand(
-        "update-config",
-        1..=1,
-        &[
-            INTERPOLATION,
-            &[
-                flag("--expected-latest-id", Value),
-                flag("--name", Value).needed(),
-                flag("--type", Value).needed(),
-            ],
-        ],
-    ),
-    subcommand(
-        "update-runtime-config",
-        1..=1,
-        &[
-            INTERPOLATION,
-            NAME,
-            &[
-                flag("--fix-releases", Nothing),
-                flag("--no-redact", Nothing),
-            ],
-        ],
-    ),
-    subcommand(
-        "upload-release",
-        0..=1,
-        &[
-            DIRECTORY,
-            REMOTE,
-            &[flag("--rebase", Nothing), flag("--stemcell", Value)],
-        ],
-    ),
-    subcommand("upload-stemcell", 1..=1, &[REMOTE]),
-    subcommand("variables", 0..=0, &[]),
-    subcommand(
-        "vms",
-        0..=0,
-        &[&[
-            flag("--cloud-properties", Nothing),
-            flag("--vitals", Nothing),
-        ]],
-    ),
-];
+    fn is_named(&self, name: &str) -> bool {
+        self.long == name || self.short == Some(name)
+    }
+}
+
+impl Subcommand {
+    fn declared(words: &[&'static str]) -> Self {
+        let number = |text: &str| text.parse().ok();
+        let (least, most) = words[1].split_once("..").unwrap_or((words[1], words[1]));
+        let flags = words[2..].iter().flat_map(|word| group(word));
+        Self {
+            name: words[0],
+            operands: (
+                number(least).unwrap_or(0),
+                number(most).unwrap_or(usize::MAX),
+            ),
+            flags: flags.map(Flag::declared).collect(),
+        }
+    }
+}
+
+/// The words of each declaration. Lines that are indented continue the one before.
+fn declarations(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    let mut lines = text.lines().filter(|line| !line.is_empty()).peekable();
+    iter::from_fn(move || {
+        let mut words: Vec<_> = lines.next()?.split_whitespace().collect();
+        while let Some(more) = lines.next_if(|line| line.starts_with(' ')) {
+            words.extend(more.split_whitespace());
+        }
+        Some(words)
+    })
+}
+
+/// The flags of a group such as `@name`, or the flag itself.
+fn group(word: &'static str) -> Vec<&'static str> {
+    let found = declarations(GROUPS).find(|group| group[0] == word);
+    found.map_or_else(|| vec![word], |group| group[1..].to_vec())
+}
 
 #[test]
 fn commands_that_the_bosh_cli_does_not_have_are_found_out() {

@@ -176,9 +176,8 @@ async fn a_broker_gets_along_with_these_clients_and_this_cloud_config() {
     let platform = cloud_foundry(&files);
     let director_clients = &uaa(&director, "bosh")["clients"];
     let platform_clients = &uaa(&platform, "uaa")["clients"];
-    let foundation = Foundation::setup()
-        .without_processes()
-        .with_cloud_config(&cloud_config())
+    let foundation = Foundation::bare()
+        .with("/director/cloud_config", cloud_config())
         .with_client_for(Upstream::Director, BROKER, &director_clients[BROKER])
         .with_client_for(
             Upstream::DirectorCredHub,
@@ -238,9 +237,7 @@ async fn a_broker_gets_along_with_these_clients_and_this_cloud_config() {
         .unbind(&instance, &binding)
         .await
         .expect_status(200);
-    let token = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.delete_to_the_end(&instance).await;
     assert!(foundation.uaa_clients().find(&instance).await.is_none());
     assert!(
         foundation

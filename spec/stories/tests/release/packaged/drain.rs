@@ -22,7 +22,7 @@ exec /var/vcap/packages/service-adapters/bin/redis-service-adapter "$@"
 
 /// Redis with a gate before its adapter, and so many seconds to finish when it is stopped.
 async fn site(seconds: u64) -> (Site, Plan) {
-    let site = Site::of_the_sources(Foundation::setup().without_processes().start().await);
+    let site = Site::of_the_sources(Foundation::bare().start().await);
     let adapter = "packages/odb-service-adapter/bin/service-adapter";
     site.vm.write_executable(adapter, ADAPTER);
     let mut plan = Plan::of_project("redis", &site.foundation);
@@ -78,10 +78,7 @@ async fn an_order_and_a_binding_that_are_open_are_answered_before_the_broker_is_
     // There is no process to stop.
     site.drain().await;
     site.start_broker().await;
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
     let requests = open_requests(&site, &platform, &instance).await;
 
     let mut drain = site.vm.script("broker", "drain");
@@ -113,10 +110,7 @@ async fn without_any_time_open_requests_are_cut_off_and_a_broker_that_hangs_is_k
     let (site, plan) = site(0).await;
     let platform = site.platform(&plan);
     site.start_broker().await;
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
     let requests = open_requests(&site, &platform, &instance).await;
 
     site.drain().await;

@@ -14,9 +14,7 @@ exec /var/vcap/packages/service-adapters/bin/redis-service-adapter "$@"
 #[tokio::test]
 async fn all_jobs_of_three_manifests_are_rendered_and_the_broker_of_each_comes_up_and_goes_down() {
     // The Go user's manifest has a plan for one organization.
-    let setup = Foundation::setup()
-        .without_processes()
-        .with_another_location("payments", "shop");
+    let setup = Foundation::bare().with_another_location("payments", "shop");
     let site = Site::of_the_tarball(setup.start().await).await;
     let adapter = "packages/odb-service-adapter/bin/service-adapter";
     site.vm.write_executable(adapter, ADAPTER);
