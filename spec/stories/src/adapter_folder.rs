@@ -13,7 +13,6 @@ const EXAMPLES: &str = concat!(
     "/../../adapters/template/examples"
 );
 
-/// A copy of an example that the test may edit.
 #[derive(Clone, Debug)]
 pub struct AdapterFolder {
     folder: PathBuf,
@@ -36,7 +35,6 @@ impl AdapterFolder {
         Self { folder }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.folder
     }

@@ -9,7 +9,6 @@ use std::{
 
 use crate::Binaries;
 
-/// Makes adapters in a folder of its own.
 #[derive(Clone, Debug)]
 pub struct Adapters {
     folder: PathBuf,
@@ -80,12 +79,10 @@ as_redis"#,
         )
     }
 
-    /// Releases the adapters that wait at the gate.
     pub fn open_gate(&self) {
         fs::write(self.folder.join("gate"), "").expect("the test made the folder");
     }
 
-    /// How many adapters have come to the gate.
     pub fn at_gate(&self) -> usize {
         let noted = fs::read_to_string(self.folder.join("entered")).unwrap_or_default();
         noted.lines().count()

@@ -3,14 +3,10 @@
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-/// An answer, read to its end.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
     pub text: String,
 }
 
@@ -36,17 +32,14 @@ impl Answer {
             .unwrap_or_else(|error| panic!("the answer is no JSON ({error}): {self:?}"))
     }
 
-    /// The text for the platform user.
     pub fn description(&self) -> String {
         self.text_member("description")
     }
 
-    /// The word for machines.
     pub fn error(&self) -> String {
         self.text_member("error")
     }
 
-    /// The broker's id of the request.
     pub fn request_id(&self) -> String {
         self.header("x-request-id").to_owned()
     }

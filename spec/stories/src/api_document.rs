@@ -30,20 +30,15 @@ static MANAGEMENT: LazyLock<ApiDocument> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct ApiDocument {
     name: &'static str,
-    /// How the paths of the API begin.
     prefix: &'static str,
     document: Value,
     /// Schemas that were needed so far, by themselves.
     validators: Mutex<HashMap<String, Validator>>,
 }
 
-/// The document's entry for a method on a path.
 enum Route<'d> {
-    /// An operation, with its answers by status.
     Operation(&'d Value),
-    /// The path does not know the method.
     WrongMethod,
-    /// The path is unknown.
     NoSuchPath,
 }
 
@@ -53,7 +48,6 @@ impl ApiDocument {
         &OSB
     }
 
-    /// The document of the management API, read once.
     pub fn management() -> &'static Self {
         &MANAGEMENT
     }
@@ -64,17 +58,14 @@ impl ApiDocument {
         documents.find(|document| path.starts_with(document.prefix))
     }
 
-    /// Its path in the project.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The complete document.
     pub fn value(&self) -> &Value {
         &self.document
     }
 
-    /// The operations: method, path and their entries.
     pub fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
         let paths = self.document["paths"].as_object().into_iter().flatten();
         paths.flat_map(|(path, item)| {
@@ -85,7 +76,6 @@ impl ApiDocument {
         })
     }
 
-    /// Where an answer does not fit the document.
     pub fn violations(&self, method: &Method, path: &str, answer: &Answer) -> Vec<String> {
         let Some(response) = self.response(&self.route(method, path), answer.status) else {
             return vec![format!("the status {} is not foreseen", answer.status)];

@@ -5,7 +5,6 @@ use std::{env, path::PathBuf};
 /// Names the folder with the executables. Without it that of the test itself is searched.
 const FOLDER_VARIABLE: &str = "ODB_BIN_DIR";
 
-/// The folder with the executables under test.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     folder: PathBuf,

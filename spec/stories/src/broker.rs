@@ -72,22 +72,18 @@ impl Broker {
         broker
     }
 
-    /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its password for clients.
     pub fn password(&self) -> &str {
         &self.password
     }
 
-    /// The secrets of its configuration.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Its metrics.
     pub async fn metrics(&self) -> Answer {
         let platform = &self.platform;
         platform
@@ -95,12 +91,10 @@ impl Broker {
             .await
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// A platform of this broker.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -117,10 +111,16 @@ impl Broker {
             .ok()
     }
 
-    /// The same below TLS.
     pub async fn raw_tcp_client(&self) -> RawClient {
         let url = self.url.replacen("https", "http", 1);
         RawClient::connect(&url, self.tls.clone()).await
+    }
+
+    /// All that it answers to bytes on a connection of their own, until that ends.
+    pub async fn answer_to_bytes(&self, bytes: &[u8]) -> String {
+        let mut client = self.raw_client().await;
+        client.send_bytes(bytes).await;
+        client.last_words().await
     }
 
     /// The most memory that it has ever had at once, in bytes.
@@ -147,12 +147,10 @@ impl Broker {
         self.process.interrupt();
     }
 
-    /// Waits until it has ended.
     pub async fn ended(&mut self) -> ExitStatus {
         self.process.exit(TIMEOUT).await
     }
 
-    /// Ends it in good order.
     pub async fn stop(&mut self) -> ExitStatus {
         self.terminate();
         self.ended().await
@@ -174,7 +172,6 @@ impl Broker {
         self.answers().await;
     }
 
-    /// Its log, that of earlier processes included.
     pub fn log(&self) -> Vec<LogLine> {
         self.lines().into_iter().map(LogLine).collect()
     }
@@ -246,23 +243,19 @@ impl LogLine {
         mentions(&self.0, text)
     }
 
-    /// The text of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.0[name].as_str()
     }
 
-    /// Whether the level is a warning or higher.
     pub fn is_warning_or_worse(&self) -> bool {
         matches!(self.field("level"), Some("WARN" | "ERROR"))
     }
 
-    /// The complete line.
     pub fn text(&self) -> String {
         self.0.to_string()
     }
 }
 
-/// An incomplete line at the end is left out.
 fn complete(output: &str) -> &str {
     output.rsplit_once('\n').map_or("", |(lines, _)| lines)
 }

@@ -14,7 +14,6 @@ use crate::{Broker, Foundation, Secrets, new_id};
 pub(crate) const PORT: u16 = 8080;
 const USERNAME: &str = "broker";
 
-/// A `broker.yml` in the making.
 #[derive(Clone, Debug)]
 pub struct BrokerConfiguration<'f> {
     foundation: &'f Foundation,
@@ -25,7 +24,6 @@ pub struct BrokerConfiguration<'f> {
 }
 
 impl<'f> BrokerConfiguration<'f> {
-    /// Of a file of `manifests/sandbox`.
     pub(crate) fn new(foundation: &'f Foundation, manifest: &str) -> Self {
         let mut document: Value = yaml::from_str(&Foundation::manifest(manifest))
             .expect("it is a broker.yml but for its placeholders");
@@ -57,7 +55,6 @@ impl<'f> BrokerConfiguration<'f> {
         self
     }
 
-    /// With another adapter.
     #[must_use]
     pub fn with_adapter(self, executable: &Path) -> Self {
         let path = executable.display().to_string();
@@ -77,34 +74,29 @@ impl<'f> BrokerConfiguration<'f> {
         self
     }
 
-    /// With a password of the test's choice.
     #[must_use]
     pub fn with_password(mut self, password: &str) -> Self {
         password.clone_into(&mut self.password);
         self.with("/broker/password", password.into())
     }
 
-    /// Without TLS.
     #[must_use]
     pub fn with_plain_http(self) -> Self {
         self.with("/broker/tls", Value::Null)
     }
 
-    /// With a plan left out of the catalog.
     #[must_use]
     pub fn without_plan(mut self, name: &str) -> Self {
         self.plans_mut().retain(|plan| plan["name"] != name);
         self
     }
 
-    /// Without a Cloud Controller.
     #[must_use]
     pub fn without_cloud_controller(self) -> Self {
         self.with("/cf", Value::Null)
             .with("/broker/disable_cf_startup_checks", true.into())
     }
 
-    /// With a UAA client for each service instance.
     #[must_use]
     pub fn with_client_definition(self, definition: Value) -> Self {
         self.with("/cf/uaa/client_definition", definition)
@@ -119,7 +111,6 @@ impl<'f> BrokerConfiguration<'f> {
         self.with("/service_catalog/global_quotas", Value::Null)
     }
 
-    /// With a limit of instances of every plan.
     #[must_use]
     pub fn with_plan_limit(mut self, limit: u64) -> Self {
         for plan in self.plans_mut() {
@@ -176,7 +167,6 @@ impl<'f> BrokerConfiguration<'f> {
         }
     }
 
-    /// With the secrets of instances in the Director's CredHub.
     #[must_use]
     pub fn with_secure_manifests(self) -> Self {
         let known = self.foundation.description();
@@ -250,6 +240,14 @@ impl<'f> BrokerConfiguration<'f> {
             .and_members_of("broker.yml", &self.document);
         let credentials = (self.password, secrets);
         Broker::start(self.foundation, words, url, platform, credentials).await
+    }
+
+    /// Starts a broker with it that makes an instance of the plan `small` and stops. Gives the instance.
+    pub async fn makes_an_instance(self) -> String {
+        let mut broker = self.start().await;
+        let instance = broker.platform().created().await;
+        broker.stop().await;
+        instance
     }
 
     /// Writes it to the foundation's folder without starting anything.

@@ -8,21 +8,16 @@ use std::{
 
 use crate::Broker;
 
-/// Types commands.
 #[derive(Clone, Debug)]
 pub struct Cf {
     program: PathBuf,
     foundation: PathBuf,
 }
 
-/// The result of a command.
 #[derive(Clone, Debug)]
 pub struct CfOutput {
-    /// How it ended.
     pub status: ExitStatus,
-    /// Its stdout.
     pub output: String,
-    /// Its stderr.
     pub stderr: String,
 }
 
@@ -59,7 +54,6 @@ impl Cf {
         self.run(&arguments).await.succeeded();
     }
 
-    /// Types a command and waits for its end.
     pub async fn run(&self, arguments: &[&str]) -> CfOutput {
         let mut command = Command::new(&self.program);
         command

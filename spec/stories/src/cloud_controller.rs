@@ -15,7 +15,6 @@ use crate::{
 /// How long a job may take.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A user of the foundation, with a token.
 #[derive(Clone, Debug)]
 pub struct CloudController {
     http: reqwest::Client,
@@ -24,7 +23,6 @@ pub struct CloudController {
     token: String,
 }
 
-/// A service instance that was ordered.
 #[derive(Clone, Debug)]
 pub struct CfOrder {
     job: String,
@@ -80,7 +78,6 @@ impl CloudController {
         }
     }
 
-    /// The Cloud Controller's id of a plan.
     pub async fn plan(&self, name: &str) -> String {
         let plans = self.get(&format!("/v3/service_plans?names={name}")).await;
         text(&plans, "/resources/0/guid")

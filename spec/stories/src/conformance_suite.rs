@@ -20,14 +20,10 @@ pub struct ConformanceSuite {
     logs: PathBuf,
 }
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct SuiteRun {
-    /// The exit status.
     pub status: i32,
-    /// Its stdout.
     pub output: String,
-    /// Its stderr.
     pub errors: String,
 }
 
@@ -48,7 +44,7 @@ impl ConformanceSuite {
         let password = folder.join("suite-password");
         std::fs::write(&password, format!("{}\n", broker.password()))
             .expect("the test made the folder");
-        let authority = foundation.ca_certificate();
+        let authority = &foundation.description().ca_certificate;
         Self::new(folder)
             .with(&["--url", broker.url(), "--username", "broker"])
             .with(&["--password-file", &password.display().to_string()])
@@ -56,7 +52,6 @@ impl ConformanceSuite {
             .with(&["--operation-timeout", "120", "--poll-interval", "1"])
     }
 
-    /// With more arguments.
     #[must_use]
     pub fn with(mut self, arguments: &[&str]) -> Self {
         self.command.args(arguments);
@@ -68,14 +63,12 @@ impl ConformanceSuite {
         Process::start("odb-conformance", &mut self.command, &self.logs)
     }
 
-    /// Runs it to its end.
     pub async fn run(self) -> SuiteRun {
         SuiteRun::of(self.start()).await
     }
 }
 
 impl SuiteRun {
-    /// The result of a process.
     pub async fn of(mut process: Process) -> Self {
         let status = process.exit(TIMEOUT).await;
         Self {
@@ -85,7 +78,6 @@ impl SuiteRun {
         }
     }
 
-    /// The report that it printed with `--report json`.
     pub fn report(&self) -> Value {
         serde_json::from_str(&self.output)
             .unwrap_or_else(|error| panic!("the report is no JSON ({error}): {self:?}"))

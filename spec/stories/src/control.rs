@@ -1,8 +1,15 @@
 //! The sandbox itself: its control API injects faults and returns the recorded calls (`docs/authors/sandbox.md`).
 
+use std::time::Duration;
+
 use reqwest::{Method, RequestBuilder};
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::eventually;
+
+/// How long a fault may take to strike.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How the broker introduces itself.
 const BROKER: &str = "on-demand-broker/";
@@ -17,36 +24,113 @@ pub struct Control {
 /// A call of the broker to one of the servers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct BrokerCall {
-    /// The number of the call among all calls to all servers.
     pub number: u64,
-    /// The server.
     pub server: String,
-    /// The method.
     pub method: String,
-    /// The path.
     pub path: String,
     /// The query, empty when there was none.
     pub query: String,
-    /// The status of the answer, if there was one.
     pub status: Option<u16>,
-    /// How the broker has introduced itself.
     #[serde(default)]
     pub user_agent: String,
 }
 
-/// A fault that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct SetFault {
-    /// Its id.
     pub id: u64,
-    /// How many requests it has struck.
     pub struck: u64,
-    /// How many it holds at the moment.
     pub holds: u64,
 }
 
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Fault(Value);
+
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct TaskFault(Value);
+
+impl Fault {
+    /// Of requests such as `POST /deployments`, `/deployments` or `DELETE` to a server.
+    pub fn of(server: &str, requests: &str) -> Self {
+        let (method, path) = match requests.split_once(' ') {
+            Some((method, path)) => (Some(method), Some(path)),
+            None if requests.starts_with('/') => (None, Some(requests)),
+            None => (Some(requests), None),
+        };
+        let mut fault = json!({ "server": server, "requests": {} });
+        for (key, value) in [("method", method), ("path", path)] {
+            if let Some(value) = value {
+                fault["requests"][key] = value.into();
+            }
+        }
+        Self(fault)
+    }
+
+    fn with(mut self, key: &str, value: Value) -> Self {
+        self.0[key] = value;
+        self
+    }
+
+    pub fn answers(self, status: u16) -> Self {
+        self.with("effect", json!({ "kind": "answer", "status": status }))
+    }
+
+    pub fn says(self, status: u16, body: &str) -> Self {
+        let effect = json!({ "kind": "answer", "status": status, "body": body });
+        self.with("effect", effect)
+    }
+
+    /// Cuts the connection `before` the request takes effect, or `after`.
+    pub fn drops(self, moment: &str) -> Self {
+        self.with("effect", json!({ "kind": "drop", "moment": moment }))
+    }
+
+    /// Holds the request `before` it takes effect, or `after`, until faults are cleared.
+    pub fn holds(self, moment: &str) -> Self {
+        self.with("effect", json!({ "kind": "hold", "moment": moment }))
+    }
+
+    pub fn times(self, times: u64) -> Self {
+        self.with("times", times.into())
+    }
+
+    /// Leaves this many requests alone first.
+    pub fn after(self, requests: u64) -> Self {
+        self.with("after", requests.into())
+    }
+}
+
+impl TaskFault {
+    /// Of the next task, before it does anything.
+    pub fn at_start() -> Self {
+        Self(json!({ "at": { "place": "start" } }))
+    }
+
+    /// Of the next task that comes to a step of this stage.
+    pub fn at_step_of(stage: &str) -> Self {
+        Self(json!({ "at": { "place": "step", "stage": stage } }))
+    }
+
+    /// Of tasks of one instance alone.
+    pub fn of(mut self, instance: &str) -> Self {
+        self.0["deployment"] = format!("service-instance_{instance}").into();
+        self
+    }
+
+    /// The task waits until faults are cleared.
+    pub fn holds(mut self) -> Self {
+        self.0["effect"] = json!({ "kind": "hold" });
+        self
+    }
+
+    pub fn fails(mut self, code: u64, message: &str) -> Self {
+        self.0["effect"] = json!({ "kind": "fail", "code": code, "message": message });
+        self
+    }
+}
+
 impl BrokerCall {
-    /// It asks for a token.
     pub fn is_for_a_token(&self) -> bool {
         self.path == "/oauth/token"
     }
@@ -68,7 +152,6 @@ impl Control {
         calls
     }
 
-    /// The addresses of a name of BOSH DNS.
     pub async fn addresses_of(&self, name: &str) -> Vec<String> {
         let answer: Value = self.ask(Method::GET, &format!("/names/{name}"), None).await;
         let addresses = answer["addresses"].as_array().into_iter().flatten();
@@ -85,12 +168,33 @@ impl Control {
         self.ask(Method::POST, "/fleet", Some(&order)).await
     }
 
-    /// Sets a fault of a server.
     pub async fn set_fault(&self, fault: &Value) -> SetFault {
         self.ask(Method::POST, "/faults", Some(fault)).await
     }
 
-    /// The state of a fault.
+    pub async fn set(&self, fault: Fault) -> SetFault {
+        self.set_fault(&fault.0).await
+    }
+
+    pub async fn set_task(&self, fault: TaskFault) -> u64 {
+        self.set_task_fault(&fault.0).await
+    }
+
+    pub async fn latest_call(&self) -> u64 {
+        let calls = self.broker_calls(0).await;
+        calls.last().map_or(0, |call| call.number)
+    }
+
+    /// Waits until a fault has struck or holds a request.
+    pub async fn strikes(&self, id: u64) {
+        eventually("the fault strikes", TIMEOUT, async || {
+            let set = self.fault(id).await;
+            let strikes = set.struck > 0 || set.holds > 0;
+            strikes.then_some(()).ok_or_else(|| format!("{set:?}"))
+        })
+        .await;
+    }
+
     pub async fn fault(&self, id: u64) -> SetFault {
         self.ask(Method::GET, &format!("/faults/{id}"), None).await
     }
@@ -101,13 +205,11 @@ impl Control {
         let _: Value = self.ask(Method::DELETE, &path, None).await;
     }
 
-    /// Clears all faults of servers and of tasks.
     pub async fn clear_faults(&self) {
         let _: Value = self.ask(Method::DELETE, "/faults", None).await;
         self.clear_task_faults().await;
     }
 
-    /// Clears all faults of tasks.
     pub async fn clear_task_faults(&self) {
         let request = self.request(Method::DELETE, "/task-faults", None);
         let response = request.send().await.expect("the sandbox answers");
@@ -126,7 +228,6 @@ impl Control {
         let _: Value = self.ask(Method::DELETE, &path, None).await;
     }
 
-    /// The faults of tasks that were not injected yet.
     pub async fn task_faults(&self) -> Vec<Value> {
         self.ask(Method::GET, "/task-faults", None).await
     }
@@ -138,7 +239,6 @@ impl Control {
             .await;
     }
 
-    /// Loses a VM and all that runs on it.
     pub async fn lose_vm(&self, vm: &str) {
         let _: Value = self.ask(Method::DELETE, &format!("/vms/{vm}"), None).await;
     }
@@ -184,7 +284,6 @@ impl Control {
 }
 
 impl SetFault {
-    /// It has struck at least once.
     pub fn has_struck(self) -> bool {
         self.struck > 0
     }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::foundation::CredHubAccess;
 
-/// Looks at everything, and changes what a test wants to be different.
 #[derive(Clone, Debug)]
 pub struct CredHub {
     http: reqwest::Client,
@@ -32,7 +31,6 @@ impl CredHub {
         names
     }
 
-    /// The latest value of a credential.
     pub async fn value(&self, name: &str) -> Option<Value> {
         let query = [("current", "true"), ("name", name)];
         let found = self.ask(Method::GET, "/api/v1/data", &query, None).await;
@@ -52,7 +50,6 @@ impl CredHub {
         self.set_of_type("value", name, &text.into()).await;
     }
 
-    /// Lets an actor read a credential.
     pub async fn permit(&self, path: &str, actor: &str) {
         self.permit_operations(path, actor, &["read"]).await;
     }
@@ -80,7 +77,6 @@ impl CredHub {
         json(set, name).await;
     }
 
-    /// Deletes a credential.
     pub async fn delete(&self, name: &str) {
         let query = [("name", name)];
         let deleted = self.ask(Method::DELETE, "/api/v1/data", &query, None).await;

@@ -23,14 +23,12 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Sections of `manifests/sandbox/redis-broker.yml` that are an author's.
 const OF_THE_AUTHOR: [&str; 2] = ["service_deployment", "service_catalog"];
 
-/// The folder in which an author works.
 #[derive(Debug)]
 pub struct DevLoop {
     binaries: Binaries,
     folder: TempDir,
 }
 
-/// The sandbox with the author's broker.
 #[derive(Debug)]
 pub struct RunningDevLoop {
     binaries: Binaries,
@@ -59,12 +57,10 @@ impl DevLoop {
         dev_loop
     }
 
-    /// The author's folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes a file of the author's.
     pub fn write(&self, name: &str, text: &str) {
         let file = self.folder.path().join(name);
         let parent = file.parent().expect("it is in the folder");
@@ -78,7 +74,6 @@ impl DevLoop {
         self.write("broker.yml", &text);
     }
 
-    /// The content of `broker.yml`.
     pub fn broker_file(&self) -> Value {
         let text = fs::read_to_string(self.folder.path().join("broker.yml"));
         yaml::from_str(&text.expect("it is there")).expect("it is a broker.yml")
@@ -91,7 +86,6 @@ impl DevLoop {
         line.expect("there is such a line") + 1
     }
 
-    /// Changes `broker.yml` in one step.
     pub fn change_broker_file(&self, change: impl FnOnce(&mut Value)) {
         let mut document = self.broker_file();
         change(&mut document);
@@ -123,7 +117,6 @@ as_redis() {{ printf '%s' "$input" | '{redis}' "$call"; }}
         adapter
     }
 
-    /// The adapter of Redis.
     pub fn redis_adapter(&self) -> PathBuf {
         self.binaries.path("redis-service-adapter")
     }
@@ -220,7 +213,6 @@ impl Default for DevLoop {
 const JOBS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox/jobs");
 
 impl RunningDevLoop {
-    /// The messages to the author.
     pub fn reported(&self) -> String {
         self.sandbox.errors()
     }
@@ -241,7 +233,6 @@ impl RunningDevLoop {
         .await;
     }
 
-    /// The Cloud Controller, through the command line.
     pub fn cf(&self) -> Cf {
         Cf::new(
             self.binaries.path("odb-sandbox"),
@@ -258,7 +249,6 @@ impl RunningDevLoop {
         Director::new(trust::http_client(tls), &description.director)
     }
 
-    /// The broker's process.
     pub fn broker(&self) -> RunningProcess {
         let running = self.processes();
         let mut brokers = running
@@ -267,25 +257,21 @@ impl RunningDevLoop {
         brokers.next().expect("a broker runs").clone()
     }
 
-    /// The sandbox's process id.
     pub fn id(&self) -> u32 {
         self.sandbox.id()
     }
 
-    /// Every process with the sandbox's folder in its arguments.
     pub fn processes(&self) -> Vec<RunningProcess> {
         let state = self.state.display().to_string();
         let table = ProcessTable::look();
         table.with_argument(&state).into_iter().cloned().collect()
     }
 
-    /// Presses Ctrl-C and waits for the end.
     pub async fn interrupt(&mut self) -> ExitStatus {
         self.sandbox.interrupt();
         self.exit().await
     }
 
-    /// Waits for the end.
     pub async fn exit(&mut self) -> ExitStatus {
         self.sandbox.exit(TIMEOUT).await
     }

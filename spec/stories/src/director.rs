@@ -10,7 +10,6 @@ use crate::{
     foundation::{Client, DirectorAccess},
 };
 
-/// Looks at everything, and changes next to nothing.
 #[derive(Clone, Debug)]
 pub struct Director {
     http: reqwest::Client,
@@ -31,26 +30,22 @@ impl Director {
         }
     }
 
-    /// Its information about itself.
     pub async fn info(&self) -> Value {
         let token = self.token().await;
         let request = self.http.get(format!("{}/info", self.access.url));
         json(request.bearer_auth(token)).await
     }
 
-    /// Where it is.
     pub fn url(&self) -> &str {
         &self.access.url
     }
 
-    /// The names of all deployments.
     pub async fn deployments(&self) -> Vec<String> {
         let deployments = self.list("/deployments").await;
         let names = deployments.iter().filter_map(|row| row["name"].as_str());
         names.map(str::to_owned).collect()
     }
 
-    /// All tasks, the oldest first.
     pub async fn tasks(&self) -> Vec<Value> {
         let mut tasks = self.list("/tasks?verbose=2").await;
         tasks.sort_by_key(|task| task["id"].as_u64());
@@ -184,7 +179,6 @@ impl Director {
         assert_eq!(response.status(), 201, "{response:?}");
     }
 
-    /// The operation record of an instance.
     pub async fn record(&self, instance: &str) -> Option<Value> {
         let configs = self.configs().await;
         let record = configs.into_iter().find(|config| {
@@ -195,14 +189,12 @@ impl Director {
         Some(serde_json::from_str(content).expect("an operation record is JSON"))
     }
 
-    /// The addresses of a deployment's VMs.
     pub async fn addresses(&self, deployment: &str) -> Vec<String> {
         let vms = self.list(&format!("/deployments/{deployment}/vms")).await;
         let addresses = vms.iter().filter_map(|vm| vm["ips"][0].as_str());
         addresses.map(str::to_owned).collect()
     }
 
-    /// The manifest of a deployment.
     pub async fn manifest(&self, deployment: &str) -> String {
         let row = self.get(&format!("/deployments/{deployment}")).await;
         row["manifest"].as_str().unwrap_or_default().to_owned()
@@ -278,7 +270,6 @@ impl Director {
         assert_eq!(failed, None);
     }
 
-    /// The VMs of a deployment, by their cloud's names.
     pub async fn vms(&self, deployment: &str) -> Vec<String> {
         let vms = self.list(&format!("/deployments/{deployment}/vms")).await;
         let names = vms
@@ -292,6 +283,24 @@ impl Director {
         assert_eq!(self.deployments().await, Vec::<String>::new());
         assert_eq!(self.history().await, Vec::<String>::new());
         assert_eq!(self.configs().await, Vec::<Value>::new());
+    }
+
+    /// Fails the test if there is a deployment or a config.
+    pub async fn expect_nothing_left(&self) {
+        assert_eq!(self.deployments().await, Vec::<String>::new());
+        assert_eq!(self.configs().await, Vec::<Value>::new());
+    }
+
+    /// Waits until the latest task does this.
+    pub async fn is_at(&self, activity: &str) {
+        eventually(activity, TIMEOUT, async || {
+            let tasks = self.tasks().await;
+            let latest = tasks.last().ok_or_else(|| "there is no task".to_owned())?;
+            let text = latest["description"].as_str().unwrap_or_default();
+            let is_so = text.starts_with(activity) && latest["state"] == "processing";
+            is_so.then_some(()).ok_or_else(|| latest.to_string())
+        })
+        .await;
     }
 
     async fn list(&self, path: &str) -> Vec<Value> {

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Binaries, Broker, Foundation, Process};
+use crate::{Binaries, Broker, Foundation, Process, eventually};
 
 /// How long an errand may take; most take a second.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -22,7 +22,6 @@ const TIME: usize = 27;
 /// Errands of one process run side by side; their files must not meet.
 static RUNS: AtomicUsize = AtomicUsize::new(0);
 
-/// A run of an errand in the making.
 #[derive(Debug)]
 pub struct Errand {
     name: String,
@@ -30,21 +29,17 @@ pub struct Errand {
     folder: PathBuf,
 }
 
-/// An errand that runs.
 #[derive(Debug)]
 pub struct RunningErrand {
     name: String,
     process: Process,
 }
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct ErrandRun {
     /// The exit status; none when a signal ended it.
     pub status: Option<i32>,
-    /// Its stdout.
     pub output: String,
-    /// Its stderr.
     pub stderr: String,
     name: String,
 }
@@ -96,21 +91,18 @@ impl Errand {
         }
     }
 
-    /// With a configuration, as `--config FILE`.
     #[must_use]
     pub fn configured(self, configuration: &ErrandConfiguration) -> Self {
         let file = configuration.write(&self.name);
         self.with(&["--config", &file.display().to_string()])
     }
 
-    /// With more arguments.
     #[must_use]
     pub fn with(mut self, arguments: &[&str]) -> Self {
         self.command.args(arguments);
         self
     }
 
-    /// With a variable of the environment.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
@@ -127,19 +119,16 @@ impl Errand {
         }
     }
 
-    /// Runs it to its end.
     pub async fn run(self) -> ErrandRun {
         self.start().ended().await
     }
 }
 
 impl RunningErrand {
-    /// Sends SIGTERM.
     pub fn terminate(&mut self) {
         self.process.terminate();
     }
 
-    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.process.interrupt();
     }
@@ -149,32 +138,39 @@ impl RunningErrand {
         self.process.kill();
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
     }
 
-    /// Its stdout so far.
     pub fn output(&self) -> String {
         self.process.output()
     }
 
-    /// Its stderr so far.
     pub fn stderr(&self) -> String {
         self.process.errors()
     }
 
-    /// Waits for its end, for two minutes at most.
+    /// Waits until its stderr has this text.
+    pub async fn says(&self, text: &str) {
+        eventually(text, TIMEOUT, async || {
+            let stderr = self.stderr();
+            if stderr.contains(text) {
+                Ok(())
+            } else {
+                Err(stderr)
+            }
+        })
+        .await;
+    }
+
     pub async fn ended(self) -> ErrandRun {
         self.ended_within(TIMEOUT).await
     }
 
-    /// Waits for its end.
     pub async fn ended_within(mut self, timeout: Duration) -> ErrandRun {
         let status = self.process.exit(timeout).await;
         ErrandRun {
@@ -206,7 +202,6 @@ impl ErrandRun {
         texts
     }
 
-    /// The last thing that it said.
     pub fn last_text(&self) -> &str {
         self.texts().last().copied().unwrap_or_default()
     }
@@ -226,7 +221,17 @@ impl ErrandRun {
         let _ = self.expect_status(0);
     }
 
-    /// The JSON document that it printed.
+    #[track_caller]
+    pub fn expect_said(&self, text: &str) {
+        assert!(self.stderr.contains(text), "`{text}` is missing: {self:?}");
+    }
+
+    #[track_caller]
+    pub fn expect_said_last(&self, text: &str) {
+        let is_last = self.last_text().contains(text);
+        assert!(is_last, "`{text}` is not the last: {self:?}");
+    }
+
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.output)
             .unwrap_or_else(|error| panic!("stdout is no JSON ({error}): {self:?}"))
@@ -326,7 +331,6 @@ impl ErrandConfiguration {
         self.with("/cf", nothing)
     }
 
-    /// With plans to register: names, access and organization.
     #[must_use]
     pub fn with_plans(self, plans: &[(&str, &str, Option<&str>)]) -> Self {
         let plans = plans.iter().map(|(name, access, organization)| {
@@ -400,7 +404,6 @@ fn keys_of(errand: &str) -> &'static [&'static str] {
     }
 }
 
-/// The offering of `manifests/sandbox/redis-broker.yml`.
 fn offering_id() -> String {
     let manifest: Value =
         odb_adapter_sdk::yaml::from_str(&Foundation::manifest("redis-broker.yml"))

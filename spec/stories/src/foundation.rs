@@ -16,8 +16,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    AdapterFolder, Adapters, Binaries, BrokerConfiguration, Cf, CloudController, Control, CredHub,
-    Director, Platform, Process, Secrets, UaaClients, eventually, trust,
+    AdapterFolder, Adapters, Binaries, Broker, BrokerConfiguration, Cf, CloudController, Control,
+    CredHub, Director, Platform, Process, Secrets, UaaClients, eventually, trust,
 };
 
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/sandbox");
@@ -45,93 +45,82 @@ pub struct FoundationSetup {
     users: Users,
 }
 
-/// A server that the broker calls with a client of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upstream {
-    /// The Director.
     Director,
-    /// The Director's CredHub.
     DirectorCredHub,
-    /// The Cloud Controller, and Cloud Foundry's UAA.
     CloudController,
-    /// The CredHub of applications.
     RuntimeCredHub,
 }
 
-/// The processes on VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Processes {
     Real,
     None,
 }
 
-/// The user of the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Users {
-    /// The user of the test.
     Own,
-    /// A user that is not root.
     NonRoot,
 }
 
-/// `foundation.json`, which the sandbox writes.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Description {
-    pub(crate) control: String,
-    pub(crate) ca_certificate: PathBuf,
-    pub(crate) director: DirectorAccess,
-    pub(crate) cloud_controller: CloudControllerAccess,
-    pub(crate) broker_address: String,
+pub struct Description {
+    pub control: String,
+    pub ca_certificate: PathBuf,
+    pub director: DirectorAccess,
+    pub cloud_controller: CloudControllerAccess,
+    pub broker_address: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct DirectorAccess {
-    pub(crate) url: String,
-    pub(crate) uaa_url: String,
-    pub(crate) team_client: Client,
-    pub(crate) admin_client: Client,
-    pub(crate) credhub: CredHubAccess,
+pub struct DirectorAccess {
+    pub url: String,
+    pub uaa_url: String,
+    pub team_client: Client,
+    pub admin_client: Client,
+    pub credhub: CredHubAccess,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct CloudControllerAccess {
-    pub(crate) url: String,
-    pub(crate) uaa_url: String,
-    pub(crate) broker_client: Client,
-    pub(crate) user: User,
-    pub(crate) admin_user: User,
-    pub(crate) organization: Location,
-    pub(crate) space: Location,
-    pub(crate) credhub: CredHubAccess,
+pub struct CloudControllerAccess {
+    pub url: String,
+    pub uaa_url: String,
+    pub broker_client: Client,
+    pub user: User,
+    pub admin_user: User,
+    pub organization: Location,
+    pub space: Location,
+    pub credhub: CredHubAccess,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct CredHubAccess {
-    pub(crate) url: String,
-    pub(crate) uaa_url: String,
-    pub(crate) client: Client,
-    pub(crate) admin_client: Client,
+pub struct CredHubAccess {
+    pub url: String,
+    pub uaa_url: String,
+    pub client: Client,
+    pub admin_client: Client,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Client {
-    pub(crate) id: String,
-    pub(crate) secret: String,
+pub struct Client {
+    pub id: String,
+    pub secret: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct User {
-    pub(crate) name: String,
-    pub(crate) password: String,
+pub struct User {
+    pub name: String,
+    pub password: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Location {
-    pub(crate) guid: String,
+pub struct Location {
+    pub guid: String,
 }
 
 impl Foundation {
-    /// A foundation that is in a hurry.
     pub async fn start() -> Self {
         Self::setup().start().await
     }
@@ -141,7 +130,11 @@ impl Foundation {
         Self::setup().with_director_admin().start().await
     }
 
-    /// A foundation of which something is different.
+    /// A foundation with VMs on which nothing runs.
+    pub fn bare() -> FoundationSetup {
+        Self::setup().without_processes()
+    }
+
     pub fn setup() -> FoundationSetup {
         let settings = yaml::from_str(&Self::manifest("foundation.yml"))
             .expect("it is the configuration of a foundation");
@@ -204,17 +197,14 @@ impl Foundation {
         &self.description.cloud_controller.space.guid
     }
 
-    /// The control API of the sandbox.
     pub fn control(&self) -> Control {
         Control::new(self.http.clone(), &self.description.control)
     }
 
-    /// The Director's CredHub.
     pub fn bosh_credhub(&self) -> CredHub {
         CredHub::new(self.http.clone(), &self.description.director.credhub)
     }
 
-    /// The CredHub of applications.
     pub fn runtime_credhub(&self) -> CredHub {
         CredHub::new(
             self.http.clone(),
@@ -222,7 +212,6 @@ impl Foundation {
         )
     }
 
-    /// The Cloud Controller, through the command line.
     pub fn cf(&self) -> Cf {
         Cf::new(
             self.binaries.path("odb-sandbox"),
@@ -247,7 +236,6 @@ impl Foundation {
         CloudController::as_the_broker(self.http.clone(), &self.description.cloud_controller).await
     }
 
-    /// Somewhere to put adapters that misbehave.
     pub fn adapters(&self) -> Adapters {
         Adapters::new(self.folder.path(), &self.binaries)
     }
@@ -269,7 +257,6 @@ impl Foundation {
         fs::read_to_string(&self.description.ca_certificate).expect("the sandbox has written it")
     }
 
-    /// The file with the authority.
     pub fn authority_file(&self) -> String {
         self.description.ca_certificate.display().to_string()
     }
@@ -297,52 +284,10 @@ impl Foundation {
         self.sandbox.thaw();
     }
 
-    /// The certificate of the authority that all parts trust.
-    pub fn ca_certificate(&self) -> &Path {
-        &self.description.ca_certificate
-    }
-
-    /// The process id of the sandbox.
     pub fn id(&self) -> u32 {
         self.sandbox.id()
     }
 
-    /// The secret with which the broker authenticates to the Director's UAA.
-    pub fn director_secret(&self) -> &str {
-        &self.description.director.team_client.secret
-    }
-
-    /// Where the Cloud Controller's UAA is.
-    pub fn uaa_url(&self) -> &str {
-        &self.description.cloud_controller.uaa_url
-    }
-
-    /// Where the Director's UAA is.
-    pub fn director_uaa_url(&self) -> &str {
-        &self.description.director.uaa_url
-    }
-
-    /// Where the Director's CredHub is.
-    pub fn bosh_credhub_url(&self) -> &str {
-        &self.description.director.credhub.url
-    }
-
-    /// Where the CredHub of applications is.
-    pub fn runtime_credhub_url(&self) -> &str {
-        &self.description.cloud_controller.credhub.url
-    }
-
-    /// Where the Cloud Controller is.
-    pub fn cloud_controller_url(&self) -> &str {
-        &self.description.cloud_controller.url
-    }
-
-    /// The secret with which the broker authenticates to the Cloud Controller's UAA.
-    pub fn cloud_controller_secret(&self) -> &str {
-        &self.description.cloud_controller.broker_client.secret
-    }
-
-    /// Every secret that it knows by now.
     pub async fn secrets(&self) -> Secrets {
         Secrets::of_foundation(&self.http, &self.state()).await
     }
@@ -361,7 +306,7 @@ impl Foundation {
         &self.binaries
     }
 
-    pub(crate) fn description(&self) -> &Description {
+    pub fn description(&self) -> &Description {
         &self.description
     }
 
@@ -383,7 +328,6 @@ impl Foundation {
 }
 
 impl Upstream {
-    /// Where `foundation.yml` has the client.
     fn client(self) -> &'static str {
         match self {
             Self::Director => "/director/team_client",
@@ -395,9 +339,8 @@ impl Upstream {
 }
 
 impl FoundationSetup {
-    /// With another value at a JSON pointer.
     #[must_use]
-    fn with(mut self, pointer: &str, value: &str) -> Self {
+    pub fn with(mut self, pointer: &str, value: impl Into<Value>) -> Self {
         let (section, key) = pointer.rsplit_once('/').expect("a pointer has slashes");
         let section = self.settings.pointer_mut(section);
         section.expect("`foundation.yml` has this section")[key] = value.into();
@@ -409,19 +352,6 @@ impl FoundationSetup {
     pub fn with_director_admin(mut self) -> Self {
         let client = self.section_mut(Upstream::Director.client());
         client["authorities"] = serde_json::json!(["bosh.teams.odb.admin", "bosh.admin"]);
-        self
-    }
-
-    /// With a Director whose instances take this long for each step of an update, for example `300ms`.
-    #[must_use]
-    pub fn with_steps_of(self, duration: &str) -> Self {
-        self.with("/director/durations/step", duration)
-    }
-
-    /// With a Director that works on this many tasks at once.
-    #[must_use]
-    pub fn with_workers(mut self, workers: usize) -> Self {
-        self.settings["director"]["durations"]["workers"] = workers.into();
         self
     }
 
@@ -446,24 +376,11 @@ impl FoundationSetup {
             .with("/cloud_controller/user/password", password)
     }
 
-    /// With a CredHub of applications of this version; one below 2 behaves as those did.
-    #[must_use]
-    pub fn with_runtime_credhub_of(self, version: &str) -> Self {
-        self.with("/cloud_controller/credhub/version", version)
-    }
-
     /// With a broker that has these rights at the Cloud Controller's UAA.
     #[must_use]
     pub fn with_broker_rights(mut self, authorities: &[&str]) -> Self {
         let client = self.settings.pointer_mut("/cloud_controller/broker_client");
         client.expect("`foundation.yml` has this section")["authorities"] = authorities.into();
-        self
-    }
-
-    /// With another cloud config.
-    #[must_use]
-    pub fn with_cloud_config(mut self, config: &Value) -> Self {
-        self.settings["director"]["cloud_config"] = config.clone();
         self
     }
 
@@ -488,25 +405,12 @@ impl FoundationSetup {
         self
     }
 
-    /// With further users of the Cloud Controller's UAA, as `foundation.yml` has them.
-    #[must_use]
-    pub fn with_users(mut self, users: Value) -> Self {
-        self.settings["cloud_controller"]["other_users"] = users;
-        self
-    }
-
     /// With these permissions, as `foundation.yml` has them, in the Director's CredHub and in that of applications.
     #[must_use]
     pub fn with_permissions(mut self, of_director: Value, of_applications: Value) -> Self {
         self.settings["director"]["credhub"]["permissions"] = of_director;
         self.settings["cloud_controller"]["credhub"]["permissions"] = of_applications;
         self
-    }
-
-    /// With a Director's CredHub that keeps no permissions, as a Director's often does.
-    #[must_use]
-    pub fn with_open_bosh_credhub(self) -> Self {
-        self.with("/director/credhub/acls", "disabled")
     }
 
     /// With a Director that has its own users, among them this one.
@@ -517,12 +421,6 @@ impl FoundationSetup {
             "local": { "users": [{ "name": name, "password": password }] },
         });
         self
-    }
-
-    /// With a Cloud Controller that writes an instance down when the broker has answered, and not before it asks.
-    #[must_use]
-    pub fn with_late_rows(self) -> Self {
-        self.with("/cloud_controller/instance_row", "after_call")
     }
 
     /// With one more organization with a space, for the users of the first one.
@@ -538,7 +436,6 @@ impl FoundationSetup {
         self
     }
 
-    /// With VMs on which nothing runs.
     #[must_use]
     pub fn without_processes(self) -> Self {
         Self {
@@ -561,13 +458,32 @@ impl FoundationSetup {
         section.unwrap_or_else(|| panic!("`foundation.yml` has no `{pointer}`"))
     }
 
-    /// The `foundation.yml`.
     pub(crate) fn text(&self) -> String {
         // JSON is YAML.
         format!("{:#}", self.settings)
     }
 
-    /// Starts it.
+    /// Starts it with the usual broker for Redis.
+    pub async fn start_with_broker(self) -> (Foundation, Broker) {
+        let foundation = self.start().await;
+        let broker = foundation.broker().start().await;
+        (foundation, broker)
+    }
+
+    /// Starts it with a broker that has another duration or ceiling, by its key under `broker.timings`.
+    pub async fn start_with_timing(self, key: &str, value: u64) -> (Foundation, Broker) {
+        let foundation = self.start().await;
+        let broker = foundation.broker().with_timing(key, value).start().await;
+        (foundation, broker)
+    }
+
+    /// Starts it with a broker and an instance of the plan `small`.
+    pub async fn start_with_instance(self) -> (Foundation, Broker, String) {
+        let (foundation, broker) = self.start_with_broker().await;
+        let instance = broker.platform().created().await;
+        (foundation, broker, instance)
+    }
+
     pub async fn start(self) -> Foundation {
         let binaries = Binaries::find();
         let folder = tempfile::Builder::new()

@@ -28,6 +28,7 @@
     clippy::panic,
     reason = "what a test needs and does not get ends that test"
 )]
+#![expect(missing_docs, reason = "most of the harness is explained by its names")]
 
 mod adapter_folder;
 mod adapters;
@@ -72,7 +73,7 @@ pub use broker_configuration::BrokerConfiguration;
 pub use cf::{Cf, CfOutput};
 pub use cloud_controller::{CfOrder, CloudController};
 pub use conformance_suite::{ConformanceSuite, SuiteRun};
-pub use control::{BrokerCall, Control, SetFault};
+pub use control::{BrokerCall, Control, Fault, SetFault, TaskFault};
 pub use credhub::CredHub;
 pub use dev_loop::{DevLoop, RunningDevLoop};
 pub use director::Director;

@@ -22,7 +22,6 @@ impl Platform {
         self.manage("/mgmt/orphan_deployments").await
     }
 
-    /// How much of the offering is used.
     pub async fn service_metrics(&self) -> Answer {
         self.manage("/mgmt/metrics").await
     }
@@ -39,19 +38,16 @@ impl Platform {
         self.send(self.request(Method::GET, &path)).await
     }
 
-    /// Begins a run of an errand.
     pub async fn begin_run(&self, body: &Value) -> Answer {
         let request = self.request(Method::POST, "/mgmt/v1/runs");
         self.send(request.body(body.to_string())).await
     }
 
-    /// The latest run of a kind.
     pub async fn latest_run(&self, kind: &str) -> Answer {
         let path = format!("/mgmt/v1/runs/latest?kind={kind}");
         self.send(self.request(Method::GET, &path)).await
     }
 
-    /// Records the end of a run.
     pub async fn end_run(&self, run: &str, body: &Value) -> Answer {
         let request = self.request(Method::PATCH, &format!("/mgmt/v1/runs/{run}"));
         self.send(request.body(body.to_string())).await

@@ -23,7 +23,6 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 /// The API version of most platforms.
 const API_VERSION: &str = "2.17";
 
-/// A platform with its broker's credentials.
 #[derive(Clone, Debug)]
 pub struct Platform {
     http: reqwest::Client,
@@ -36,16 +35,12 @@ pub struct Platform {
     granted: Arc<Mutex<Secrets>>,
 }
 
-/// The parts of an order.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The body of the request.
     pub body: Value,
-    /// The query of the request.
     pub query: String,
 }
 
-/// The outcome of an operation, with its descriptions.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// `succeeded`, `failed`, or `gone` where the instance is.
@@ -54,20 +49,17 @@ pub struct Ended {
     pub descriptions: Vec<String>,
 }
 
-/// An id that nothing else has.
 pub fn new_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
 impl Ended {
-    /// The last description.
     pub fn last_description(&self) -> &str {
         self.descriptions.last().map_or("", String::as_str)
     }
 }
 
 impl Order {
-    /// The plan `small` without parameters.
     pub fn small() -> Self {
         Self {
             body: json!({ "service_id": SERVICE, "plan_id": SMALL }),
@@ -75,25 +67,21 @@ impl Order {
         }
     }
 
-    /// The plan `large` without parameters.
     pub fn large() -> Self {
         Self::small().with("plan_id", LARGE.into())
     }
 
-    /// With parameters.
     #[must_use]
     pub fn with_parameters(self, parameters: Value) -> Self {
         self.with("parameters", parameters)
     }
 
-    /// With a member of the body.
     #[must_use]
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.body[member] = value;
         self
     }
 
-    /// A member of the body.
     pub fn member(&self, name: &str) -> &Value {
         &self.body[name]
     }
@@ -107,7 +95,6 @@ impl Order {
         self
     }
 
-    /// From a platform that does not want to wait.
     #[must_use]
     pub fn without_accepts_incomplete(mut self) -> Self {
         self.query.clear();
@@ -161,7 +148,6 @@ impl Platform {
         self.http.request(method, format!("{}{path}", self.url))
     }
 
-    /// Sends a request and reads the answer.
     pub async fn send(&self, request: RequestBuilder) -> Answer {
         self.execute(request.build().expect("the request is complete"))
             .await
@@ -216,17 +202,14 @@ impl Platform {
         answer
     }
 
-    /// `GET /v2/catalog`.
     pub async fn catalog(&self) -> Answer {
         self.send(self.request(Method::GET, "/v2/catalog")).await
     }
 
-    /// Orders an instance.
     pub async fn provision(&self, instance: &str, order: &Order) -> Answer {
         self.send(self.provision_request(instance, order)).await
     }
 
-    /// The request that orders an instance.
     pub fn provision_request(&self, instance: &str, order: &Order) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}?{}", order.query);
         self.with_body(Method::PUT, &path, &self.provision_body(order))
@@ -245,12 +228,10 @@ impl Platform {
         body
     }
 
-    /// Changes an instance.
     pub async fn update(&self, instance: &str, order: &Order) -> Answer {
         self.send(self.update_request(instance, order)).await
     }
 
-    /// The request that changes an instance.
     pub fn update_request(&self, instance: &str, order: &Order) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}?{}", order.query);
         let mut body = order.body.clone();
@@ -261,12 +242,10 @@ impl Platform {
         self.with_body(Method::PATCH, &path, &body)
     }
 
-    /// Deletes an instance.
     pub async fn deprovision(&self, instance: &str) -> Answer {
         self.send(self.deprovision_request(instance)).await
     }
 
-    /// The request that deletes an instance.
     pub fn deprovision_request(&self, instance: &str) -> RequestBuilder {
         let path = format!(
             "/v2/service_instances/{instance}?service_id={SERVICE}&plan_id={SMALL}&accepts_incomplete=true"
@@ -274,12 +253,10 @@ impl Platform {
         self.request(Method::DELETE, &path)
     }
 
-    /// Asks for credentials.
     pub async fn bind(&self, instance: &str, binding: &str) -> Answer {
         self.send(self.bind_request(instance, binding)).await
     }
 
-    /// The request for credentials.
     pub fn bind_request(&self, instance: &str, binding: &str) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
         let body = json!({
@@ -288,7 +265,6 @@ impl Platform {
         self.with_body(Method::PUT, &path, &body)
     }
 
-    /// Asks for credentials with parameters.
     pub async fn bind_with_parameters(
         &self,
         instance: &str,
@@ -308,19 +284,16 @@ impl Platform {
         self.send(self.with_body(Method::PUT, &path, body)).await
     }
 
-    /// Asks for credentials for an application.
     pub async fn bind_app(&self, instance: &str, binding: &str, app: &str) -> Answer {
         self.send(self.bind_app_request(instance, binding, app))
             .await
     }
 
-    /// The request for an application's credentials.
     pub fn bind_app_request(&self, instance: &str, binding: &str, app: &str) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
         self.with_body(Method::PUT, &path, &self.app_binding(app))
     }
 
-    /// The body of a request for an application's credentials.
     pub fn app_binding(&self, app: &str) -> Value {
         json!({
             "service_id": SERVICE,
@@ -331,7 +304,6 @@ impl Platform {
         })
     }
 
-    /// Asks what a binding is.
     pub async fn fetch_binding(&self, instance: &str, binding: &str) -> Answer {
         let path = format!(
             "/v2/service_instances/{instance}/service_bindings/{binding}?service_id={SERVICE}&plan_id={SMALL}"
@@ -339,12 +311,10 @@ impl Platform {
         self.send(self.request(Method::GET, &path)).await
     }
 
-    /// Gives credentials back.
     pub async fn unbind(&self, instance: &str, binding: &str) -> Answer {
         self.send(self.unbind_request(instance, binding)).await
     }
 
-    /// The request that gives credentials back.
     pub fn unbind_request(&self, instance: &str, binding: &str) -> RequestBuilder {
         let path = format!(
             "/v2/service_instances/{instance}/service_bindings/{binding}?service_id={SERVICE}&plan_id={SMALL}"
@@ -352,7 +322,6 @@ impl Platform {
         self.request(Method::DELETE, &path)
     }
 
-    /// Asks what an instance is.
     pub async fn fetch(&self, instance: &str) -> Answer {
         let path = format!("/v2/service_instances/{instance}");
         self.send(self.request(Method::GET, &path)).await
@@ -390,26 +359,22 @@ impl Platform {
             .await
     }
 
-    /// How the VMs of an instance are.
     pub async fn health(&self, instance: &str) -> Answer {
         let path = format!("/mgmt/v1/service_instances/{instance}/health");
         self.send(self.operator_request(Method::GET, &path)).await
     }
 
-    /// The changes of an upgrade.
     pub async fn dry_run(&self, instance: &str, body: &Value) -> Answer {
         let path = format!("/mgmt/v1/service_instances/{instance}/dry_run");
         let request = self.operator_request(Method::POST, &path);
         self.send(request.body(body.to_string())).await
     }
 
-    /// Polls an operation once.
     pub async fn last_operation(&self, instance: &str, token: &str) -> Answer {
         self.send(self.last_operation_request(instance, token))
             .await
     }
 
-    /// The request that polls an operation.
     pub fn last_operation_request(&self, instance: &str, token: &str) -> RequestBuilder {
         let path = format!("/v2/service_instances/{instance}/last_operation");
         let query = [
@@ -452,8 +417,55 @@ impl Platform {
     /// Orders an instance and waits until it is there.
     pub async fn provision_to_the_end(&self, instance: &str, order: &Order) {
         let token = self.provision(instance, order).await.accepted();
+        self.succeeds(instance, &token).await;
+    }
+
+    /// Orders an instance of the plan `small`, and gives the token of the operation.
+    pub async fn order(&self, instance: &str) -> String {
+        self.provision(instance, &Order::small()).await.accepted()
+    }
+
+    /// Orders an instance of the plan `small` and waits until it is there.
+    pub async fn create(&self, instance: &str) {
+        self.provision_to_the_end(instance, &Order::small()).await;
+    }
+
+    /// A new instance of the plan `small`.
+    pub async fn created(&self) -> String {
+        let instance = new_id();
+        self.create(&instance).await;
+        instance
+    }
+
+    pub async fn update_to_the_end(&self, instance: &str, order: &Order) {
+        let token = self.update(instance, order).await.accepted();
+        self.succeeds(instance, &token).await;
+    }
+
+    pub async fn upgrade_to_the_end(&self, instance: &str, context: Value) {
+        let body = json!({ "plan_id": SMALL, "context": context });
+        let answer = self.operate(instance, "upgrade", &body).await;
+        let token = answer.operation_data().to_string();
+        self.succeeds(instance, &token).await;
+    }
+
+    pub async fn delete_to_the_end(&self, instance: &str) {
+        let token = self.deprovision(instance).await.accepted();
         let ended = self.end_of_operation(instance, &token).await;
+        assert_ne!(ended.state, "failed", "{ended:?}");
+    }
+
+    /// Waits for the end of an operation, which has to be a success.
+    pub async fn succeeds(&self, instance: &str, token: &str) {
+        let ended = self.end_of_operation(instance, token).await;
         assert_eq!(ended.state, "succeeded", "{ended:?}");
+    }
+
+    /// Waits for the end of an operation, which has to be a failure.
+    pub async fn fails(&self, instance: &str, token: &str) -> Ended {
+        let ended = self.end_of_operation(instance, token).await;
+        assert_eq!(ended.state, "failed", "{ended:?}");
+        ended
     }
 
     fn with_body(&self, method: Method, path: &str, body: &Value) -> RequestBuilder {

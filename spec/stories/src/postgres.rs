@@ -7,14 +7,12 @@ use tokio::{process::Command, time::timeout};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A client with the credentials of a binding.
 #[derive(Clone, Debug)]
 pub struct Postgres {
     credentials: Value,
 }
 
 impl Postgres {
-    /// With the credentials of a binding.
     pub fn with(credentials: &Value) -> Self {
         Self {
             credentials: credentials.clone(),

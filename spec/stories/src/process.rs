@@ -53,27 +53,22 @@ impl Process {
         }
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its stdout so far.
     pub fn output(&self) -> String {
         text(&self.output)
     }
 
-    /// Its stderr so far.
     pub fn errors(&self) -> String {
         text(&self.errors)
     }
 
-    /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         self.status().is_none()
     }
 
-    /// Sends SIGTERM.
     pub fn terminate(&mut self) {
         if self.status().is_none() {
             // It may end in between, which is as good.
@@ -81,7 +76,6 @@ impl Process {
         }
     }
 
-    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
     }
@@ -101,12 +95,10 @@ impl Process {
         .await;
     }
 
-    /// Sends SIGCONT.
     pub fn thaw(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// Sends SIGKILL and waits for the end.
     pub fn kill(&mut self) {
         if self.status().is_none() {
             let _ = self.child.kill();
@@ -114,7 +106,6 @@ impl Process {
         }
     }
 
-    /// Waits for the end.
     pub async fn exit(&mut self, within: Duration) -> ExitStatus {
         let what = format!("`{}` ends", self.name);
         eventually(&what, within, async || {
@@ -194,7 +185,6 @@ fn threads_that_move(process: u32) -> usize {
     states.filter(|state| *state != 'T').count()
 }
 
-/// No proxy of the machine reaches the loopback net.
 fn is_proxy(name: &OsStr) -> bool {
     name.to_string_lossy()
         .to_ascii_lowercase()

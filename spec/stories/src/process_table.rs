@@ -8,19 +8,14 @@ pub struct ProcessTable {
     processes: Vec<RunningProcess>,
 }
 
-/// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningProcess {
-    /// The process id.
     pub id: u32,
-    /// The id of the process that started it, or took it over.
     pub parent: u32,
-    /// Its arguments, joined by spaces.
     pub command_line: String,
 }
 
 impl ProcessTable {
-    /// Looks.
     pub fn look() -> Self {
         let entries = fs::read_dir("/proc").expect("this is Linux");
         let processes = entries
@@ -38,7 +33,6 @@ impl ProcessTable {
         family
     }
 
-    /// A process and everything that it has started.
     pub fn family_of(&self, id: u32) -> Vec<&RunningProcess> {
         let mut family = BTreeSet::from([id]);
         loop {
@@ -59,7 +53,6 @@ impl ProcessTable {
             .collect()
     }
 
-    /// Those with this text in their arguments.
     pub fn with_argument(&self, text: &str) -> Vec<&RunningProcess> {
         self.processes
             .iter()
@@ -79,7 +72,6 @@ pub fn peak_memory_of(id: u32) -> u64 {
     kibibytes * 1024
 }
 
-/// A process may end while it is looked at.
 fn read(id: u32) -> Option<RunningProcess> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name in brackets may hold anything, brackets included.

@@ -16,7 +16,6 @@ use url::{Position, Url};
 /// How long the other side may take to read.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A connection to the broker. Dropped, it hangs up.
 pub struct RawClient {
     stream: Box<dyn Stream>,
     host: String,
@@ -62,12 +61,10 @@ impl RawClient {
         })
     }
 
-    /// Host and port of the other side.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Sends a request in HTTP/1.1.
     pub async fn send(&mut self, request: RequestBuilder) {
         let request = request.build().expect("the request is complete");
         let body = request.body().and_then(Body::as_bytes).unwrap_or_default();
@@ -87,7 +84,6 @@ impl RawClient {
         self.send_bytes(&bytes).await;
     }
 
-    /// Sends bytes, which need not be a complete request.
     pub async fn send_bytes(&mut self, bytes: &[u8]) {
         let sent = async {
             self.stream.write_all(bytes).await?;

@@ -11,14 +11,12 @@ use tokio::{
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection that has authenticated.
 #[derive(Debug)]
 pub struct Redis {
     stream: BufReader<TcpStream>,
 }
 
 impl Redis {
-    /// Connects with the credentials of a binding.
     pub async fn connect(credentials: &Value) -> Self {
         let (host, port) = (credentials["host"].as_str(), credentials["port"].as_u64());
         let (host, port) = host.zip(port).expect("credentials say where Redis is");

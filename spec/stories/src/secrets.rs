@@ -16,7 +16,6 @@ const SHORTEST: usize = 8;
 /// Keys whose values are secret at every depth.
 const SECRET_KEYS: [&str; 4] = ["secret", "password", "client_secret", "private_key"];
 
-/// Secrets, by what they are.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     known: BTreeMap<String, String>,
@@ -58,14 +57,12 @@ impl Secrets {
         self
     }
 
-    /// With everything that another list has.
     #[must_use]
     pub fn and_all_of(mut self, others: Self) -> Self {
         self.known.extend(others.known);
         self
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.known.len()
     }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::foundation::{Client, CloudControllerAccess, DirectorAccess};
 
-/// Looks at all clients, and makes some.
 #[derive(Clone, Debug)]
 pub struct UaaClients {
     http: reqwest::Client,
@@ -35,7 +34,6 @@ impl UaaClients {
         }
     }
 
-    /// The ids of all clients.
     pub async fn ids(&self) -> Vec<String> {
         let list = self.ask(Method::GET, "?count=500", None).await;
         let clients = list["resources"].as_array().into_iter().flatten();
@@ -52,13 +50,11 @@ impl UaaClients {
         }
     }
 
-    /// A client that must be there.
     pub async fn client(&self, id: &str) -> Value {
         let found = self.find(id).await;
         found.unwrap_or_else(|| panic!("there is no client `{id}`"))
     }
 
-    /// Makes a client of another's.
     pub async fn create(&self, client: &Value) {
         self.ask(Method::POST, "", Some(client)).await;
     }
@@ -69,7 +65,6 @@ impl UaaClients {
         self.ask(Method::PUT, &format!("/{id}"), Some(&body)).await;
     }
 
-    /// Whether a client is known by this secret.
     pub async fn knows(&self, id: &str, secret: &str) -> bool {
         let response = self.token_request(id, secret).send().await;
         response.expect("the sandbox answers").status().is_success()

@@ -43,7 +43,6 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// For the reader of a document.
     pub async fn of(document: &Document) -> Self {
         let foundation = Foundation::setup().without_processes().start().await;
         let configuration = foundation.broker();
@@ -123,17 +122,14 @@ impl Desk {
         self.reader.calls()
     }
 
-    /// Where its files are.
     pub fn folder(&self) -> &Path {
         self.reader.folder()
     }
 
-    /// The foundation.
     pub fn foundation(&self) -> &Foundation {
         &self.foundation
     }
 
-    /// The broker.
     pub fn broker(&self) -> &Broker {
         &self.broker
     }

@@ -16,23 +16,17 @@ const RUN_BY: &str = "<!-- run by ";
 /// A block that shows what the commands of the block above it print.
 const OUTPUT: &str = "text output";
 
-/// A document of the project, in Markdown.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its path in the project.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 
-/// A fenced block of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// The info string after the back-ticks, such as `sh`.
     pub information: String,
-    /// The line of the document in which it begins.
     pub line: usize,
-    /// Its content.
     pub text: String,
     /// The tests that run it, according to the line above: tests of the project, by binary and name, or scripts.
     pub run_by: Vec<String>,
@@ -40,22 +34,17 @@ pub struct Fence {
     pub output: Option<String>,
 }
 
-/// A link of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads.
     pub target: String,
-    /// Its line.
     pub line: usize,
 }
 
-/// The project's folder.
 pub(crate) fn project() -> &'static Path {
     Path::new(PROJECT)
 }
 
 impl Document {
-    /// The document at a path in the project.
     pub fn open(path: &str) -> Self {
         let file = Path::new(PROJECT).join(path);
         let text = fs::read_to_string(&file);
@@ -88,7 +77,6 @@ impl Document {
             .collect()
     }
 
-    /// Its fenced blocks, in their order.
     pub fn fences(&self) -> Vec<Fence> {
         fences(&self.text)
     }
@@ -112,7 +100,6 @@ impl Document {
         links
     }
 
-    /// The anchors of links: headings, and explicit ones.
     pub fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, text) in self.prose() {
@@ -132,7 +119,6 @@ impl Document {
         anchors
     }
 
-    /// The code between back-ticks in its text, by line.
     pub fn code(&self) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (line, text) in self.prose() {
@@ -169,7 +155,6 @@ impl Fence {
     }
 }
 
-/// The fenced blocks of a document, in their order.
 pub fn fences(document: &str) -> Vec<Fence> {
     let mut found: Vec<Fence> = Vec::new();
     let mut above = "";
@@ -198,7 +183,6 @@ pub fn fences(document: &str) -> Vec<Fence> {
     found
 }
 
-/// The tests that the line above a block names.
 fn runners(line: &str) -> Vec<String> {
     let list = line.trim().strip_prefix(RUN_BY);
     let list = list.and_then(|rest| rest.strip_suffix(" -->"));
@@ -208,7 +192,6 @@ fn runners(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// The anchor of a heading.
 fn heading(line: &str) -> Option<String> {
     let text = line
         .strip_prefix('#')?

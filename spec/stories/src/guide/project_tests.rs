@@ -27,7 +27,6 @@ pub struct ProjectTests {
 }
 
 impl ProjectTests {
-    /// Looks for them in the sources.
     pub fn find() -> Self {
         let mut tests = BTreeMap::new();
         for folder in FOLDERS {
@@ -50,7 +49,6 @@ impl ProjectTests {
         self.tests.contains_key(name)
     }
 
-    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         self.tests.keys()
     }

@@ -65,7 +65,6 @@ const SECTIONS: [&str; 7] = [
     "service_instances_api",
 ];
 
-/// The page.
 pub fn properties_page() -> String {
     let jobs = Jobs::of_project();
     let mut names = jobs.names();
@@ -156,7 +155,6 @@ fn key(property: &str) -> Option<String> {
     })
 }
 
-/// The links that a job consumes and provides.
 fn links(specification: &Value) -> String {
     let names = |list: &Value| {
         let links = list.as_array().into_iter().flatten();

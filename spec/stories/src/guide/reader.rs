@@ -48,16 +48,13 @@ pub struct Reader {
     folder: TempDir,
 }
 
-/// How the commands of a block are to end.
 #[derive(Clone, Copy, Debug)]
 enum End<'t> {
     Success,
-    /// With this text in what they print.
     Failure(&'t str),
 }
 
 impl Reader {
-    /// With the executables under test on the path.
     pub fn new() -> Self {
         let adapter = Binaries::find().path("odb-adapter");
         let binaries = adapter.parent().expect("it is in a folder").to_owned();
@@ -133,7 +130,6 @@ impl Reader {
             .collect()
     }
 
-    /// The folder in which it began.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

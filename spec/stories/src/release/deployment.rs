@@ -18,35 +18,24 @@ pub struct Deployment {
     addresses: BTreeMap<String, String>,
 }
 
-/// A manifest of which the Director makes nothing.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DeploymentRejection {
     /// The manifest names a job that the release does not have.
     #[error("release `on-demand-broker` has no job `{job}`, which instance group `{group}` has")]
-    UnknownJob {
-        /// The instance group.
-        group: String,
-        /// The job.
-        job: String,
-    },
+    UnknownJob { group: String, job: String },
     /// A job consumes a link without a provider, or with more than one.
     #[error("could not resolve link `{link}` of job `{job}` in instance group `{group}`: {reason}")]
     Link {
-        /// The instance group.
         group: String,
-        /// The job.
         job: String,
         /// The link, as the job calls it.
         link: String,
-        /// Why not.
         reason: String,
     },
-    /// A job's templates, or the readers of its properties, fail.
     #[error(transparent)]
     Job(#[from] Rejection),
 }
 
-/// The rendered jobs of a manifest.
 #[derive(Clone, Debug)]
 pub struct RenderedDeployment {
     instances: Vec<RenderedInstance>,
@@ -60,18 +49,14 @@ pub struct RenderedInstance {
     jobs: Vec<Rendered>,
 }
 
-/// A job of this release in the manifest.
 struct Location<'a> {
     group: &'a Value,
     job: &'a Value,
 }
 
-/// A job of this release that provides a link.
 struct Provider<'a> {
     location: Location<'a>,
-    /// The link's name in the release.
     link: String,
-    /// The link's name in the manifest.
     alias: String,
     kind: String,
 }
@@ -109,7 +94,6 @@ impl Deployment {
         self
     }
 
-    /// Renders every job of this release on every instance.
     pub fn render(&self) -> Result<RenderedDeployment, DeploymentRejection> {
         let mut renderings = Vec::new();
         let mut owners = Vec::new();
@@ -259,7 +243,6 @@ impl Deployment {
             .with_address(&self.dns_name("q-s0", location.group))
     }
 
-    /// `spec` of an instance.
     fn instance(&self, group: &Value, index: u64) -> Value {
         let name = text(&group["name"]);
         let network = text(&group["networks"][0]["name"]);
@@ -292,7 +275,6 @@ impl Deployment {
         })
     }
 
-    /// A name in BOSH DNS (<https://bosh.io/docs/dns/>).
     fn dns_name(&self, host: &str, group: &Value) -> String {
         let parts = [
             text(&group["name"]),
@@ -305,7 +287,6 @@ impl Deployment {
 }
 
 impl RenderedDeployment {
-    /// The instances, in the order of the manifest.
     pub fn instances(&self) -> &[RenderedInstance] {
         &self.instances
     }
@@ -328,12 +309,10 @@ impl RenderedDeployment {
 }
 
 impl RenderedInstance {
-    /// The instance group.
     pub fn group(&self) -> &str {
         &self.group
     }
 
-    /// Which of the group's instances.
     pub fn index(&self) -> u64 {
         self.index
     }
@@ -365,7 +344,6 @@ impl Location<'_> {
     }
 }
 
-/// A link that the manifest itself contains.
 fn written_out(reported: &Value) -> Link {
     let properties = match &reported["properties"] {
         Value::Null => json!({}),

@@ -12,14 +12,12 @@ use super::Rendering;
 
 const OF_THE_PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../release/jobs");
 
-/// A folder with a folder for each job.
 #[derive(Clone, Debug)]
 pub struct Jobs {
     folder: PathBuf,
 }
 
 impl Jobs {
-    /// The sources in `release/jobs`.
     pub fn of_project() -> Self {
         Self::in_folder(Path::new(OF_THE_PROJECT))
     }
@@ -31,7 +29,6 @@ impl Jobs {
         }
     }
 
-    /// The names, in alphabetical order.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder);
         let entries =
@@ -45,12 +42,10 @@ impl Jobs {
         names
     }
 
-    /// Whether there is a job of that name.
     pub fn has(&self, name: &str) -> bool {
         specification_file(&self.folder.join(name)).is_some()
     }
 
-    /// The specification of a job.
     pub fn specification(&self, name: &str) -> Value {
         let file = specification_file(&self.folder.join(name));
         let file = file.unwrap_or_else(|| panic!("there is no job `{name}`"));
@@ -68,7 +63,6 @@ impl Jobs {
         Rendering::new(self, name)
     }
 
-    /// Where a job is.
     pub fn folder_of(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

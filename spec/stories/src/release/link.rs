@@ -45,7 +45,6 @@ impl Link {
         self
     }
 
-    /// With the address of all instances together.
     #[must_use]
     pub fn with_address(mut self, address: &str) -> Self {
         self.0["address"] = address.into();

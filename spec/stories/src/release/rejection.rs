@@ -4,21 +4,17 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// A job that cannot be rendered, with all that is wrong.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct Rejection {
     job: String,
     errors: Vec<Fault>,
 }
 
-/// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Fault {
     /// The template's file name; none if it did not come to templates.
     pub template: Option<String>,
-    /// The line of the template.
     pub line: Option<u32>,
-    /// The message of the template, or of the readers of its properties.
     pub text: String,
 }
 
@@ -30,17 +26,14 @@ impl Rejection {
         }
     }
 
-    /// The job.
     pub fn job(&self) -> &str {
         &self.job
     }
 
-    /// All that is wrong, in the order of templates.
     pub fn errors(&self) -> &[Fault] {
         &self.errors
     }
 
-    /// The messages of templates, in their order.
     pub fn texts(&self) -> Vec<&str> {
         self.errors
             .iter()

@@ -32,7 +32,6 @@ impl Rendered {
         }
     }
 
-    /// The job.
     pub fn job(&self) -> &str {
         &self.job
     }
@@ -44,13 +43,11 @@ impl Rendered {
             .unwrap_or_else(|| panic!("job `{}` has no `{path}`", self.job))
     }
 
-    /// The same, read as YAML.
     pub fn document(&self, path: &str) -> Value {
         yaml::from_str(self.file(path))
             .unwrap_or_else(|error| panic!("`{path}` of job `{}`: {error}", self.job))
     }
 
-    /// Every file with its text.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.files.iter();
         files.map(|(path, text)| (path.as_str(), text.as_str()))

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Jobs, Link, Rejection, Rendered, ruby};
 
-/// A job with its properties, links and instance.
 #[derive(Clone, Debug)]
 pub struct Rendering {
     job: String,
@@ -41,7 +40,6 @@ impl Rendering {
         }
     }
 
-    /// With these properties and no others.
     #[must_use]
     pub fn properties(mut self, properties: Value) -> Self {
         self.document["properties"] = properties;
@@ -62,7 +60,6 @@ impl Rendering {
         self
     }
 
-    /// With a link.
     #[must_use]
     pub fn link(mut self, name: &str, link: &Link) -> Self {
         self.document["links"][name] = link.document().clone();
@@ -80,7 +77,6 @@ impl Rendering {
         self
     }
 
-    /// Renders it.
     pub fn render(self) -> Result<Rendered, Rejection> {
         render_all([self]).remove(0)
     }

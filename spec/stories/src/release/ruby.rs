@@ -20,14 +20,12 @@ const TIME_LIMIT: &str = "120";
 /// How much it may answer in all, in bytes.
 const ANSWER_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// The result of a rendering.
 #[derive(Debug, Deserialize)]
 pub(super) struct Answer {
     pub(super) files: BTreeMap<String, String>,
     pub(super) errors: Vec<Fault>,
 }
 
-/// The answers, in the order of the renderings.
 pub(super) fn answers(renderings: &[Rendering]) -> Vec<Answer> {
     if renderings.is_empty() {
         return Vec::new();

@@ -56,7 +56,6 @@ const ASK: &str = r#"<%
 <%= JSON.generate(seen) %>
 "#;
 
-/// A release with both jobs.
 fn release() -> (TempDir, Jobs) {
     let folder = tempfile::tempdir().unwrap();
     write_job(

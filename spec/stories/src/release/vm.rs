@@ -50,7 +50,6 @@ pub struct Vm {
     commands: AtomicUsize,
 }
 
-/// A release that is unpacked on a VM: what its tarball has.
 #[derive(Debug)]
 pub struct UnpackedRelease {
     folder: PathBuf,
@@ -161,7 +160,6 @@ impl Vm {
         self.script_with(job, script, arguments)
     }
 
-    /// Starts a job's script with arguments.
     pub fn script_with(&self, job: &str, script: &str, arguments: &[&str]) -> Process {
         let file = self.root.join("jobs").join(job).join("bin").join(script);
         let mut command = Command::new(&file);
@@ -181,7 +179,6 @@ impl Vm {
         self.monit(job, "start program").await;
     }
 
-    /// Stops it as monit does.
     pub async fn monit_stop(&self, job: &str) {
         self.monit(job, "stop program").await;
     }
@@ -258,7 +255,6 @@ impl Drop for Vm {
 }
 
 impl UnpackedRelease {
-    /// Its jobs.
     pub fn jobs(&self) -> Jobs {
         Jobs::in_folder(&self.folder.join("jobs"))
     }

@@ -79,6 +79,18 @@ impl Executable {
 }
 
 impl Run {
+    /// Whether the adapter fell over rather than said no.
+    pub(crate) fn is_a_crash(&self) -> bool {
+        // A Go program that panics ends with 2, a Rust one with 101; an adapter on our SDK says where.
+        !matches!(self.code, Some(0 | 1 | 10 | 41 | 42 | 49)) || self.stderr.contains("panic")
+    }
+
+    /// Its stderr has this text.
+    #[track_caller]
+    pub(crate) fn expect_said(&self, text: &str) {
+        assert!(self.stderr.contains(text), "`{text}` is missing: {self:?}");
+    }
+
     /// The answer of a call that succeeded.
     pub(crate) fn answer(&self) -> Value {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -90,11 +102,5 @@ impl Run {
     pub(crate) fn rejection(&self) -> &str {
         assert_eq!(self.code, Some(1), "{self:?}");
         &self.stdout
-    }
-
-    /// Whether the adapter fell over rather than said no.
-    pub(crate) fn is_a_crash(&self) -> bool {
-        // A Go program that panics ends with 2, a Rust one with 101; an adapter on our SDK says where.
-        !matches!(self.code, Some(0 | 1 | 10 | 41 | 42 | 49)) || self.stderr.contains("panic")
     }
 }

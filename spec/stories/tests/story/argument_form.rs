@@ -3,10 +3,7 @@
 use std::fs;
 
 use odb_stories::{Foundation, LogLine, Order, Redis, new_id};
-use reqwest::Method;
-use serde_json::{Value, json};
-
-use crate::{history_of_a_deletion, history_of_an_order};
+use serde_json::json;
 
 /// Takes nothing but what the protocol's argument form has, to the number of the arguments and the empty stdin.
 const STRICT: &str = r#"refuse() { echo "$call: $1" >>"$folder/refused"; echo "$1" >&2; exit 1; }
@@ -66,10 +63,7 @@ async fn an_adapter_that_takes_arguments_reports_the_whole_story() {
         (202, ""),
         "{ordered:?}"
     );
-    let ended = platform
-        .end_of_operation(&instance, &ordered.accepted())
-        .await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &ordered.accepted()).await;
     let change = Order::small().with_parameters(json!({ "maxclients": 250 }));
     let updated = platform.update(&instance, &change).await;
     assert_eq!(
@@ -103,82 +97,7 @@ async fn an_adapter_that_takes_arguments_reports_the_whole_story() {
         "delete-binding",
     ];
     assert_eq!(called, expected);
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn our_own_adapter_takes_arguments_as_well() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with("/broker/use_stdin", false.into())
-        .start()
-        .await;
-    let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
-
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let bound = platform.bind(&instance, &binding).await;
-    let credentials = bound.expect_status(201).json()["credentials"].clone();
-    drop(Redis::connect(&credentials).await);
-    platform
-        .unbind(&instance, &binding)
-        .await
-        .expect_status(200);
-    let token = platform.deprovision(&instance).await.accepted();
-    platform.end_of_operation(&instance, &token).await;
-
-    let history = [
-        history_of_an_order(&instance),
-        history_of_a_deletion(&instance),
-    ];
-    assert_eq!(foundation.director().history().await, history.concat());
-}
-
-#[tokio::test]
-async fn what_users_and_operators_write_reaches_arguments_to_the_letter() {
-    const PARAMETERS: &str = r#"{"z": [], "large": 9007199254740993, "one": 1.0,  "kilo": 1e3, "a": {"d": [[null]], "c": {}}}"#;
-    let foundation = Foundation::start().await;
-    let noting =
-        r#"printf '%s' "$3" >"$folder/plan"; printf '%s' "$4" >"$folder/parameters"; exit 1"#;
-    let broker = foundation
-        .broker()
-        .with("/broker/use_stdin", false.into())
-        .with_adapter(&foundation.adapters().script(noting))
-        .with(
-            "/service_catalog/plans/0/properties",
-            json!({ "large": u64::MAX, "one": 1.0, "list": [], "nothing": [null] }),
-        )
-        .start()
-        .await;
-    let (platform, order) = (broker.platform(), Order::small());
-    let body = format!(
-        r#"{{"service_id": {}, "plan_id": {}, "parameters": {PARAMETERS}}}"#,
-        order.member("service_id"),
-        order.member("plan_id")
-    );
-    let path = format!("/v2/service_instances/{}?accepts_incomplete=true", new_id());
-    let request = platform.request(Method::PUT, &path).body(body);
-
-    platform
-        .send(request.header("Content-Type", "application/json"))
-        .await
-        .expect_status(500);
-
-    let reported = |file| fs::read_to_string(foundation.folder().join(file)).unwrap();
-    let (parameters, plan) = (reported("parameters"), reported("plan"));
-    assert!(parameters.contains(PARAMETERS), "{parameters}");
-    for property in [
-        r#""large":18446744073709551615"#,
-        r#""one":1.0"#,
-        r#""list":[]"#,
-        r#""nothing":[null]"#,
-    ] {
-        assert!(plan.contains(property), "no {property} in {plan}");
-    }
+    foundation.director().expect_nothing_left().await;
 }
 
 #[tokio::test]
@@ -197,25 +116,4 @@ async fn the_operator_is_warned_that_arguments_are_world_readable() {
         .await;
 
     assert!(warned(&broker.log()), "{:?}", broker.log());
-}
-
-#[tokio::test]
-async fn a_request_too_large_for_an_argument_is_explained_to_the_operator() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with("/broker/use_stdin", false.into())
-        .start()
-        .await;
-    let long = Order::small().with_parameters(json!({ "certificate": "x".repeat(128 * 1024) }));
-
-    let answer = broker.platform().provision(&new_id(), &long).await;
-
-    answer.expect_status(500);
-    let reported = broker.log_of_request(&answer.request_id());
-    for word in ["ODB-3001", "128 KiB", "`broker.use_stdin`"] {
-        let mentioned = reported.iter().any(|line| line.mentions(word));
-        assert!(mentioned, "{word}: {reported:#?}");
-    }
-    foundation.director().expect_untouched().await;
 }

@@ -11,8 +11,7 @@ const DUKE: &str = "cloudfoundry eyJ1c2VyX2lkIjoidS0xIn0=";
 
 #[tokio::test]
 async fn every_change_leaves_one_line_that_says_who_what_and_what_came_of_it() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
     let order = Order::small();
     let text = |name: &str| order.member(name).as_str().unwrap().to_owned();

@@ -4,8 +4,6 @@ use odb_stories::{Answer, Foundation, Order, Platform, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::history_of_an_order;
-
 /// Every route of the Open Service Broker API, one below it that is none, and one beside it.
 const ROUTES: [(&str, &str); 12] = [
     ("GET", "/v2/catalog"),
@@ -27,8 +25,7 @@ const ROUTES: [(&str, &str); 12] = [
 
 #[tokio::test]
 async fn an_order_that_cannot_be_understood_is_refused_with_the_reason() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let small = Order::small;
 
     for (order, status, reason) in [
@@ -79,82 +76,8 @@ async fn an_order_that_cannot_be_understood_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn rejections_that_platforms_act_on_have_the_words_of_the_specification() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let conflict = Order::small().with("maintenance_info", json!({ "version": "1.0.0" }));
-
-    for (order, word) in [
-        (Order::small().without_accepts_incomplete(), "AsyncRequired"),
-        (conflict, "MaintenanceInfoConflict"),
-    ] {
-        let answer = broker.platform().provision(&new_id(), &order).await;
-        assert_eq!(answer.expect_status(422).error(), word);
-    }
-    foundation.director().expect_untouched().await;
-}
-
-#[tokio::test]
-async fn a_platform_that_will_not_wait_cannot_change_or_delete_anything_either() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let order = Order::small();
-    let (service, plan) = (&order.body["service_id"], &order.body["plan_id"]);
-    let query = format!("service_id={service}&plan_id={plan}").replace('"', "");
-    let path = format!("/v2/service_instances/{instance}?{query}");
-
-    for answer in [
-        platform
-            .update(&instance, &order.without_accepts_incomplete())
-            .await,
-        platform.send(platform.request(Method::DELETE, &path)).await,
-    ] {
-        assert_eq!(answer.expect_status(422).error(), "AsyncRequired");
-    }
-    let history = foundation.director().history().await;
-    assert_eq!(history, history_of_an_order(&instance));
-}
-
-#[tokio::test]
-async fn a_body_that_is_no_json_object_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let instance = format!("/v2/service_instances/{}", new_id());
-    let binding = format!("{instance}/service_bindings/{}", new_id());
-
-    for (method, path) in [
-        (Method::PUT, &instance),
-        (Method::PATCH, &instance),
-        (Method::PUT, &binding),
-    ] {
-        for body in [
-            "",
-            "{",
-            "{\"service_id\": }",
-            "[]",
-            "null",
-            "\"text\"",
-            "\u{0}",
-        ] {
-            let path = format!("{path}?accepts_incomplete=true");
-            let request = broker.platform().request(method.clone(), &path);
-            let request = request.header("Content-Type", "application/json");
-            let answer = broker.platform().send(request.body(body)).await;
-            assert_eq!(answer.status, 400, "{method} {path} {body:?}: {answer:?}");
-            assert!(!answer.description().is_empty());
-        }
-    }
-    foundation.director().expect_untouched().await;
-}
-
-#[tokio::test]
 async fn an_id_that_cannot_travel_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let long = "x".repeat(129);
 
@@ -181,8 +104,7 @@ async fn an_id_that_cannot_travel_is_refused() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let order = Order::small().with_parameters(json!({ "certificate": "x".repeat(2_000_000) }));
 
     let answer = broker.platform().provision(&new_id(), &order).await;
@@ -194,8 +116,7 @@ async fn a_body_over_the_limit_is_refused() {
 
 #[tokio::test]
 async fn a_wrong_password_is_refused_on_every_route() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let unauthenticated_client = broker.platform().with_wrong_password();
 
     for (method, path) in ROUTES {
@@ -222,37 +143,8 @@ async fn a_wrong_password_is_refused_on_every_route() {
 }
 
 #[tokio::test]
-async fn a_request_without_a_version_that_is_used_here_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-
-    for (method, path) in ROUTES
-        .into_iter()
-        .filter(|(_, path)| path.starts_with("/v2/"))
-    {
-        for version in [None, Some("3.0"), Some("2"), Some("two"), Some("")] {
-            let method: Method = method.parse().unwrap();
-            let mut request = platform.request(method, path).build().unwrap();
-            request.headers_mut().remove("X-Broker-API-Version");
-            if let Some(version) = version {
-                let version = version.parse().unwrap();
-                request
-                    .headers_mut()
-                    .insert("X-Broker-API-Version", version);
-            }
-            let answer = platform.execute(request).await;
-            assert_eq!(answer.status, 412, "{path} {version:?}: {answer:?}");
-            assert!(answer.description().contains("X-Broker-API-Version"));
-        }
-    }
-    foundation.director().expect_untouched().await;
-}
-
-#[tokio::test]
 async fn unknown_paths_and_methods_are_answered_in_json() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
 
     for (method, path, status) in [
@@ -278,29 +170,8 @@ async fn unknown_paths_and_methods_are_answered_in_json() {
 }
 
 #[tokio::test]
-async fn every_answer_bears_the_requests_identity() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-
-    for (method, path) in ROUTES {
-        let (method, identity): (Method, String) = (method.parse().unwrap(), new_id());
-        for request in [
-            platform.request(method.clone(), path),
-            platform.anonymous_request(method, path),
-        ] {
-            let request = request.header("X-Broker-API-Request-Identity", &identity);
-            let answer = platform.send(request).await;
-            let echoed = answer.header("x-broker-api-request-identity");
-            assert_eq!(echoed, identity, "{path}: {answer:?}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn what_is_not_there_cannot_be_changed_bound_or_deleted() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
 
     let updated = platform.update(&instance, &Order::small()).await;
@@ -320,8 +191,7 @@ async fn what_is_not_there_cannot_be_changed_bound_or_deleted() {
 
 #[tokio::test]
 async fn health_is_public_and_reports_nothing_else() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
 
     let answer = platform

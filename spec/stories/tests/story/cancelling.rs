@@ -1,7 +1,8 @@
 //! The operator has enough of an operation: what runs is ended, nothing more is begun, whatever becomes of the broker.
 
 use odb_stories::{
-    Broker, Errand, ErrandConfiguration, Foundation, Order, Platform, eventually, new_id,
+    Broker, Errand, ErrandConfiguration, Fault, Foundation, Order, Platform, TaskFault, eventually,
+    new_id,
 };
 use serde_json::{Value, json};
 
@@ -13,19 +14,12 @@ const CANCELLED: &str = "cancelled by the operator";
 pub(crate) async fn hold(foundation: &Foundation, stage: &str) {
     foundation
         .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": stage },
-            "effect": { "kind": "hold" },
-        }))
+        .set_task(TaskFault::at_step_of(stage).holds())
         .await;
 }
 
 async fn an_instance(platform: &Platform) -> String {
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    instance
+    platform.created().await
 }
 
 fn change() -> Order {
@@ -64,8 +58,7 @@ pub(crate) async fn task_is_held(foundation: &Foundation, description: &str) -> 
 }
 
 async fn expect_cancelled(platform: &Platform, instance: &str, token: &str) {
-    let ended = platform.end_of_operation(instance, token).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
+    let ended = platform.fails(instance, token).await;
     assert!(ended.last_description().ends_with(CANCELLED), "{ended:?}");
     let status = platform.operation_status(instance).await.json();
     assert_eq!(status["state"], "failed", "{status}");
@@ -80,8 +73,10 @@ async fn restart(broker: &mut Broker) {
 
 #[tokio::test]
 async fn an_update_that_hangs_is_cancelled_and_the_instance_can_be_updated_again() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
     hold(&foundation, "Updating instance").await;
@@ -105,15 +100,15 @@ async fn an_update_that_hangs_is_cancelled_and_the_instance_can_be_updated_again
     history.push("create deployment: cancelled".to_owned());
     assert_eq!(foundation.director().history().await, history);
 
-    let token = platform.update(&instance, &change()).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.update_to_the_end(&instance, &change()).await;
 }
 
 #[tokio::test]
 async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
     // The Director hears of the cancellation when the deployment is done.
@@ -125,10 +120,7 @@ async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
             "effect": { "kind": "hold" },
         }))
         .await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     task_is_held(&foundation, "create deployment").await;
 
     platform.cancel(&instance).await.expect_status(202);
@@ -148,8 +140,10 @@ async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
 
 #[tokio::test]
 async fn a_lifecycle_errand_that_hangs_is_cancelled_and_the_deletion_does_not_follow() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let platform = broker.platform();
     let instance = an_instance(platform).await;
     hold(&foundation, "Running errand").await;
@@ -169,28 +163,23 @@ async fn a_lifecycle_errand_that_hangs_is_cancelled_and_the_deletion_does_not_fo
         "{history:?}"
     );
 
-    let token = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.delete_to_the_end(&instance).await;
 }
 
 #[tokio::test]
 async fn a_killed_broker_does_not_go_on_with_what_was_cancelled() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     hold(&foundation, "Updating instance").await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     task_is_held(&foundation, "create deployment").await;
-    let deaf = json!({
-        "server": "director",
-        "requests": { "method": "DELETE", "path": "/task/*" },
-        "effect": { "kind": "drop" },
-    });
-    foundation.control().set_fault(&deaf).await;
+    foundation
+        .control()
+        .set(Fault::of("director", "DELETE /task/*").drops("before"))
+        .await;
     platform.cancel(&instance).await.expect_status(202);
     broker.kill();
     foundation.control().clear_faults().await;
@@ -201,71 +190,6 @@ async fn a_killed_broker_does_not_go_on_with_what_was_cancelled() {
 
     let history = foundation.director().history().await;
     assert_eq!(history, ["create deployment: done"]);
-}
-
-#[tokio::test]
-async fn what_an_earlier_process_began_can_be_cancelled() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let mut broker = foundation.broker().start().await;
-    let platform = broker.platform().clone();
-    let instance = an_instance(&platform).await;
-    hold(&foundation, "Updating instance").await;
-    let token = platform.update(&instance, &change()).await.accepted();
-    task_is_held(&foundation, "create deployment").await;
-    restart(&mut broker).await;
-
-    platform.cancel(&instance).await.expect_status(202);
-    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
-    foundation.control().clear_faults().await;
-
-    expect_cancelled(&platform, &instance, &token).await;
-}
-
-#[tokio::test]
-async fn a_task_that_waits_for_a_worker_is_cancelled() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let instance = an_instance(platform).await;
-    foundation
-        .control()
-        .set_task_fault(&json!({ "at": { "place": "queue" }, "effect": { "kind": "hold" } }))
-        .await;
-    let token = platform.update(&instance, &change()).await.accepted();
-
-    platform.cancel(&instance).await.expect_status(202);
-    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
-    foundation.control().clear_faults().await;
-
-    expect_cancelled(platform, &instance, &token).await;
-    let poll = platform.last_operation(&instance, &token).await.json();
-    assert_eq!(poll["instance_usable"], true, "nothing was touched: {poll}");
-}
-
-#[tokio::test]
-async fn a_task_whose_worker_has_died_is_over_when_the_director_gives_it_up() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .with_impatient_workers()
-        .start()
-        .await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let instance = an_instance(platform).await;
-    foundation
-        .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": "Updating instance" },
-            "effect": { "kind": "kill_worker" },
-        }))
-        .await;
-    let token = platform.update(&instance, &change()).await.accepted();
-    newest_task_is(&foundation, "create deployment", &["processing"]).await;
-
-    platform.cancel(&instance).await.expect_status(202);
-
-    expect_cancelled(platform, &instance, &token).await;
-    newest_task_is(&foundation, "create deployment", &["timeout", "cancelled"]).await;
 }
 
 #[tokio::test]
@@ -300,19 +224,17 @@ async fn where_nothing_can_be_recorded_this_process_cancels_its_own() {
 
 #[tokio::test]
 async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let platform = broker.platform();
     platform.cancel(&new_id()).await.expect_status(404);
     let instance = an_instance(platform).await;
     platform.cancel(&instance).await.expect_status(404);
     foundation
         .control()
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "DELETE", "path": "/configs" },
-            "effect": { "kind": "answer", "status": 503 },
-        }))
+        .set(Fault::of("director", "DELETE /configs").answers(503))
         .await;
     let token = platform.deprovision(&instance).await.accepted();
     eventually("the clean-up has begun", TIMEOUT, async || {
@@ -327,20 +249,15 @@ async fn what_is_being_removed_is_removed_and_what_rests_is_not_cancelled() {
     let text = reported.expect_status(409).description();
     assert!(text.contains("already deleted"), "{text}");
     foundation.control().clear_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
 }
 
 #[tokio::test]
 async fn where_the_director_does_not_let_a_team_cancel_the_operation_ends_after_its_step() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     task_is_held(&foundation, "create deployment").await;
 
     for _ in 0..2 {
@@ -354,38 +271,13 @@ async fn where_the_director_does_not_let_a_team_cancel_the_operation_ends_after_
     let errand = Errand::new(&foundation, "cancel-operation").configured(&configuration);
     let run = errand.with(&["--instance", &instance, "--no-wait"]);
     let run = run.start().ended().await;
-    assert!(run.stderr.contains("did not allow"), "{}", run.stderr);
+    run.expect_said("did not allow");
     let poll = platform.last_operation(&instance, &token).await;
     assert!(poll.description().contains("did not allow"), "{poll:?}");
     foundation.control().clear_faults().await;
     expect_cancelled(platform, &instance, &token).await;
     let history = foundation.director().history().await;
     assert_eq!(history, ["create deployment: done"], "no errand follows");
-}
-
-#[tokio::test]
-async fn a_cancellation_that_the_director_forgets_is_repeated() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let instance = an_instance(platform).await;
-    hold(&foundation, "Updating instance").await;
-    let lost = json!({
-        "server": "director",
-        "requests": { "method": "DELETE", "path": "/task/*" },
-        "times": 1,
-        "effect": { "kind": "answer", "status": 204 },
-    });
-    let lost = foundation.control().set_fault(&lost).await;
-    let token = platform.update(&instance, &change()).await.accepted();
-    task_is_held(&foundation, "create deployment").await;
-
-    platform.cancel(&instance).await.expect_status(202);
-
-    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
-    assert!(foundation.control().fault(lost.id).await.has_struck());
-    foundation.control().clear_faults().await;
-    expect_cancelled(platform, &instance, &token).await;
 }
 
 /// The counts of ended updates, by outcome and name of the metric.
@@ -411,27 +303,11 @@ async fn expect_ended(broker: &Broker, outcome: &str) {
 }
 
 #[tokio::test]
-async fn what_was_cancelled_is_counted_as_such_with_the_time_that_it_took() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let instance = an_instance(platform).await;
-    hold(&foundation, "Updating instance").await;
-    let token = platform.update(&instance, &change()).await.accepted();
-    task_is_held(&foundation, "create deployment").await;
-
-    platform.cancel(&instance).await.expect_status(202);
-    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
-    foundation.control().clear_faults().await;
-
-    expect_cancelled(platform, &instance, &token).await;
-    expect_ended(&broker, "cancelled").await;
-}
-
-#[tokio::test]
 async fn what_ends_while_it_is_being_cancelled_is_counted_once() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, control) = (broker.platform(), foundation.control());
     let instance = an_instance(platform).await;
     hold(&foundation, "Updating instance").await;

@@ -1,14 +1,14 @@
 //! `on-demand-broker check` reports every error in a configuration, `schema` describes a valid one.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, Permissions},
     io::Write,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output, Stdio},
 };
 
-use odb_stories::{Binaries, BrokerConfiguration, Foundation, InstancesApi};
+use odb_stories::{Binaries, Foundation};
 use serde_json::{Value, json};
 
 use crate::start_up::expect_no_secrets;
@@ -344,28 +344,6 @@ async fn each_plan_is_ordered_on_trial_unless_the_adapter_is_switched_off() {
     expect_no_secrets(&foundation, &ran.output);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_service_instances_api_is_asked_online() {
-    let foundation = Foundation::start().await;
-    let api = InstancesApi::start().await;
-    let check = |url: &str| {
-        let configuration = foundation.broker().with_instances_api(url);
-        let file = configuration.write("listed.yml").display().to_string();
-        run(&["check", "--config", &file, "--online", "--format", "json"])
-    };
-
-    let ran = check(api.url());
-    assert_eq!(ran.status, 0, "{}", ran.output);
-    assert_eq!(api.requests().len(), 1);
-
-    let ran = check("http://127.0.0.1:1/");
-    let report = ran.report();
-    assert_eq!(ran.status, 1, "{report}");
-    let error = &report["errors"][0];
-    assert_eq!(error["key"], "service_instances_api.url", "{report}");
-    assert_eq!(error["code"], "ODB-4005", "{report}");
-}
-
 #[tokio::test]
 async fn a_world_readable_file_is_warned_about() {
     let foundation = Foundation::start().await;
@@ -460,34 +438,6 @@ fn a_configuration_comes_by_standard_input_or_is_not_there() {
 }
 
 #[test]
-fn a_command_line_without_meaning_ends_with_two_and_help_with_zero() {
-    for (arguments, status) in [
-        (&["check"][..], 2),
-        (&["check", "--config", "x", "--format", "poem"], 2),
-        (&["check", "--config", "x", "--elsewhere", "--online"], 2),
-        (&["schema", "x"], 2),
-        (&["check", "--help"], 0),
-        (&["serve", "--help"], 0),
-        (&["schema", "--help"], 0),
-        (&["--help"], 0),
-    ] {
-        let ran = run(arguments);
-        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.errors);
-        let said = if status == 0 {
-            &ran.output
-        } else {
-            &ran.errors
-        };
-        assert!(
-            said.contains("--help") || said.contains("Usage:"),
-            "{arguments:?}: {said}"
-        );
-    }
-    let help = run(&["check", "--help"]).output.replace('\n', " ");
-    assert!(help.contains("Nothing is deployed"), "{help}");
-}
-
-#[test]
 fn a_reader_who_has_seen_enough_does_no_harm() {
     let (reader, writer) = std::io::pipe().expect("there is a pipe");
     drop(reader);
@@ -506,53 +456,6 @@ fn the_schema_that_is_printed_is_the_one_in_the_project() {
         printed.output == SCHEMA,
         "run `on-demand-broker schema > spec/schemas/broker.schema.json`"
     );
-}
-
-#[tokio::test]
-async fn configurations_of_these_tests_fit_the_schema() {
-    let foundation = Foundation::start().await;
-    let schema = serde_json::from_str(SCHEMA).expect("it is JSON");
-    let schema = jsonschema::validator_for(&schema).expect("it is a schema");
-    let errands =
-        json!({ "post_deploy": [{ "name": "health-check", "instances": ["redis-server/0"] }] });
-    let quotas = json!({ "resources": { "ips": { "limit": 3, "cost": 1 } } });
-    let variants: [BrokerConfiguration<'_>; 6] = [
-        foundation.broker(),
-        foundation
-            .broker()
-            .with_plain_http()
-            .with_lifecycle_errands(&errands),
-        foundation
-            .broker()
-            .with_instances_api("https://instances.example.com"),
-        foundation
-            .broker()
-            .without_cloud_controller()
-            .without_quotas(),
-        foundation
-            .broker()
-            .with_request_budget(5)
-            .with_plan_limit(3),
-        foundation.broker().with_quotas(
-            json!({ "service_instance_limit": 4 }),
-            quotas,
-            Value::Null,
-        ),
-    ];
-    for configuration in variants {
-        let file = configuration.write("broker.yml");
-        let document: Value =
-            serde_json::from_reader(File::open(&file).unwrap()).expect("JSON is YAML");
-
-        let errors: Vec<_> = schema
-            .iter_errors(&document)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
-
-        assert_eq!(errors, Vec::<String>::new());
-        let ran = run(&["check", "--config", &file.display().to_string()]);
-        assert_eq!(ran.status, 0, "{}", ran.output);
-    }
 }
 
 #[tokio::test]
@@ -587,40 +490,5 @@ async fn the_commands_of_the_guide_do_what_it_says() {
         .filter(|line| line.starts_with("broker.yml:") && line.contains('`'))
     {
         assert!(said.lines().any(|said| said == line), "{line}\n{said}");
-    }
-}
-
-#[tokio::test]
-async fn neither_a_start_nor_a_check_repeats_what_is_secret_in_addresses_and_paths() {
-    let foundation = Foundation::start().await;
-    let pem = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n";
-    let wrong = foundation
-        .broker()
-        .with("/broker/tls/key_file", pem.into())
-        .with("/bosh/url", "https://admin:hunter2@127.0.0.1:1/".into())
-        .write("wrong.yml");
-    let out_of_reach = foundation
-        .broker()
-        .with("/bosh/url", "https://127.0.0.1:1/?t=hunter2".into())
-        .write("out-of-reach.yml");
-
-    for (file, reported) in [
-        (wrong, &["`broker.tls.key_file`", "`bosh.url`"][..]),
-        (out_of_reach, &["`https://127.0.0.1:1/`"]),
-    ] {
-        let file = file.display().to_string();
-        for arguments in [
-            &["check", "--online", "--config"][..],
-            &["serve", "--config"],
-        ] {
-            let ran = run(&[arguments, &[&file]].concat());
-
-            let said = ran.output + &ran.errors;
-            assert_eq!(ran.status, 1, "{said}");
-            assert!(!said.contains("hunter2"), "{said}");
-            for words in reported {
-                assert!(said.contains(words), "{words}: {said}");
-            }
-        }
     }
 }

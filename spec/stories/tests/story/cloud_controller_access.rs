@@ -1,6 +1,6 @@
 //! As whom the broker counts at the Cloud Controller, and that it can do without one.
 
-use odb_stories::{BrokerCall, BrokerConfiguration, Foundation, Order, new_id};
+use odb_stories::{BrokerConfiguration, Foundation, Order, new_id};
 use serde_json::json;
 
 use crate::start_up_checks::failing_start;
@@ -11,19 +11,6 @@ const PASSWORD: &str = "a&b=c+d %41;é";
 fn as_user<'f>(foundation: &'f Foundation, user: &str) -> BrokerConfiguration<'f> {
     let user = json!({ "user_credentials": { "username": user, "password": PASSWORD } });
     foundation.broker().with("/cf/uaa/authentication", user)
-}
-
-#[tokio::test]
-async fn a_user_whose_password_is_full_of_reserved_characters_is_known() {
-    let foundation = Foundation::setup()
-        .with_password_of_users(PASSWORD)
-        .start()
-        .await;
-
-    let broker = as_user(&foundation, "admin").start().await;
-
-    broker.platform().catalog().await.expect_status(200);
-    assert!(!broker.log().iter().any(|line| line.mentions("ODB-1113")));
 }
 
 #[tokio::test]
@@ -48,22 +35,6 @@ async fn a_client_that_does_not_see_all_spaces_is_warned_that_quotas_may_be_exce
         reported[0].mentions("cloud_controller.admin_read_only"),
         "{reported:#?}"
     );
-}
-
-#[tokio::test]
-async fn a_token_that_has_become_worthless_is_replaced_in_the_middle() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().with_plan_limit(1).start().await;
-    foundation.control().revoke_tokens("cf-uaa").await;
-
-    let order = Order::small();
-    let first = broker.platform().provision(&new_id(), &order).await;
-
-    assert_eq!(first.status, 202, "{first:?}");
-    let calls = foundation.control().broker_calls(0).await;
-    let is_refused =
-        |call: &BrokerCall| call.server == "cloud-controller" && call.status == Some(401);
-    assert!(calls.iter().any(is_refused), "{calls:#?}");
 }
 
 #[tokio::test]

@@ -1,14 +1,16 @@
 //! An instance is deleted while it is still being created.
 
-use odb_stories::{Broker, Control, Foundation, Order, Platform, eventually, new_id};
-use serde_json::{Value, json};
+use odb_stories::{Broker, Control, Foundation, Order, Platform, TaskFault, eventually, new_id};
+use serde_json::Value;
 
 use crate::TIMEOUT;
 
 #[tokio::test]
 async fn a_creation_is_stopped_by_a_deletion() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     hold_the_deployment(&foundation.control(), &instance).await;
     let creation = begin(&foundation, platform, &instance).await;
@@ -36,16 +38,18 @@ async fn a_creation_is_stopped_by_a_deletion() {
 
 #[tokio::test]
 async fn a_creation_is_stopped_between_its_tasks_and_what_was_deployed_is_cleaned_first() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     let control = foundation.control();
     control
-        .set_task_fault(&json!({
-            "deployment": format!("service-instance_{instance}"),
-            "at": { "place": "step", "stage": "Running errand" },
-            "effect": { "kind": "hold" },
-        }))
+        .set_task(
+            TaskFault::at_step_of("Running errand")
+                .of(&instance)
+                .holds(),
+        )
         .await;
     let ordered = platform.provision(&instance, &Order::small()).await;
     ordered.accepted();
@@ -76,51 +80,11 @@ async fn a_creation_is_stopped_between_its_tasks_and_what_was_deployed_is_cleane
 }
 
 #[tokio::test]
-async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_all_the_same() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let control = foundation.control();
-    hold_the_deployment(&control, &instance).await;
-    begin(&foundation, platform, &instance).await;
-    let held = control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "DELETE", "path": "/task/*" },
-            "effect": { "kind": "hold" },
-        }))
-        .await;
-
-    let deletion = platform.deprovision(&instance).await.accepted();
-    eventually("the cancellation is on its way", TIMEOUT, async || {
-        let fault = control.fault(held.id).await;
-        (fault.holds == 1).then_some(()).ok_or(format!("{fault:?}"))
-    })
-    .await;
-    control.clear_task_faults().await;
-    tasks_at(&foundation, "the deployment is done", |tasks| {
-        tasks[0]["state"] == "done"
-    })
-    .await;
-    control.clear_faults().await;
-
-    expect_gone(&foundation, platform, &instance, &deletion).await;
-    let name = format!("service-instance_{instance}");
-    let history = foundation.director().history().await;
-    assert_eq!(
-        history,
-        [
-            "create deployment: done".to_owned(),
-            format!("run errand cleanup-data from deployment {name}: done"),
-            format!("delete deployment {name}: done"),
-        ]
-    );
-}
-
-#[tokio::test]
 async fn a_killed_broker_goes_on_with_the_deletion_and_not_with_the_creation() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     hold_the_deployment(&foundation.control(), &instance).await;
     begin(&foundation, &platform, &instance).await;
@@ -159,8 +123,7 @@ async fn a_creation_is_stopped_where_nothing_can_be_recorded() {
 
 #[tokio::test]
 async fn a_creation_that_a_team_may_not_cancel_ends_and_is_deleted_then() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     hold_the_deployment(&foundation.control(), &instance).await;
     begin(&foundation, platform, &instance).await;
@@ -185,20 +148,17 @@ async fn a_creation_that_a_team_may_not_cancel_ends_and_is_deleted_then() {
 
 async fn hold_the_deployment(control: &Control, instance: &str) {
     control
-        .set_task_fault(&json!({
-            "deployment": format!("service-instance_{instance}"),
-            "at": { "place": "step", "stage": "Creating missing vms" },
-            "effect": { "kind": "hold" },
-        }))
+        .set_task(
+            TaskFault::at_step_of("Creating missing vms")
+                .of(instance)
+                .holds(),
+        )
         .await;
 }
 
 /// Orders and waits until the Director is at it.
 async fn begin(foundation: &Foundation, platform: &Platform, instance: &str) -> String {
-    let token = platform
-        .provision(instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(instance).await;
     tasks_at(foundation, "the deployment has begun", |tasks| {
         tasks.len() == 1 && tasks[0]["state"] == "processing"
     })
@@ -228,8 +188,7 @@ fn cancelled_and_deleted(instance: &str) -> [String; 2] {
 }
 
 async fn expect_gone(foundation: &Foundation, platform: &Platform, instance: &str, token: &str) {
-    let ended = platform.end_of_operation(instance, token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(instance, token).await;
     expect_nothing_left(foundation).await;
     platform.deprovision(instance).await.expect_status(410);
 }

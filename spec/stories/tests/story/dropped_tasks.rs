@@ -1,7 +1,7 @@
 //! The Director drops its oldest tasks. The outcome of an operation without a reconciler is then decided by the audit
 //! and the deployment.
 
-use odb_stories::{Broker, Ended, Foundation, Order, new_id};
+use odb_stories::{Broker, Ended, Fault, Foundation, Order, TaskFault, new_id};
 use serde_json::{Value, json};
 
 use crate::{
@@ -47,11 +47,7 @@ async fn comes_back(
 async fn keep_no_audit(foundation: &Foundation) {
     foundation
         .control()
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "GET", "path": "/events" },
-            "effect": { "kind": "answer", "status": 200, "body": "[]" },
-        }))
+        .set(Fault::of("director", "GET /events").says(200, "[]"))
         .await;
 }
 
@@ -88,15 +84,9 @@ async fn an_operation_has_failed_when_the_audit_says_so_and_the_operator_reads_w
     hold(&foundation, "Preparing package compilation").await;
     foundation
         .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": "Updating instance" },
-            "effect": { "kind": "fail", "code": 450_001, "message": "the disk is full" },
-        }))
+        .set_task(TaskFault::at_step_of("Updating instance").fails(450_001, "the disk is full"))
         .await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     let task = task_is_held(&foundation, "create deployment").await;
 
     broker.kill();
@@ -121,10 +111,8 @@ async fn an_operation_has_failed_when_the_audit_says_so_and_the_operator_reads_w
 async fn without_an_audit_the_outcome_of_an_update_is_unknown() {
     let foundation = Foundation::start().await;
     let mut broker = start(&foundation).await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform().clone();
+    let instance = platform.created().await;
     let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
     hold(&foundation, "Updating instance").await;
     let token = platform.update(&instance, &change).await.accepted();
@@ -141,36 +129,5 @@ async fn without_an_audit_the_outcome_of_an_update_is_unknown() {
     );
     assert!(reported.contains("Try again"), "{reported}");
     foundation.control().clear_faults().await;
-    let token = platform.update(&instance, &change).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-#[tokio::test]
-async fn without_audit_and_record_a_token_reports_no_success_of_an_update() {
-    let foundation = Foundation::start().await;
-    let configuration = foundation
-        .broker()
-        .with_lifecycle_errands(&Value::Null)
-        .with("/broker/disable_bosh_configs", true.into());
-    let mut broker = configuration.start().await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
-    let token = platform.update(&instance, &change).await.accepted();
-    platform.end_of_operation(&instance, &token).await;
-
-    let ended = outlives_the_task(&foundation, &mut broker, &instance, &token, "done").await;
-    assert_eq!(ended.state, "succeeded", "the audit knows: {ended:?}");
-    keep_no_audit(&foundation).await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-
-    assert_eq!(ended.state, "failed", "{ended:?}");
-    let reported = ended.last_description();
-    assert!(
-        reported.contains("it is not known how it ended"),
-        "{reported}"
-    );
+    platform.update_to_the_end(&instance, &change).await;
 }

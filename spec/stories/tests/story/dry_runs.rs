@@ -1,11 +1,7 @@
 //! The operator asks what an upgrade would change, and nothing is changed to find out.
 
-use odb_stories::{
-    Broker, BrokerConfiguration, Foundation, Order, Platform, client_definition, eventually, new_id,
-};
+use odb_stories::{Broker, BrokerConfiguration, Foundation, Order, Platform, new_id};
 use serde_json::{Value, json};
-
-use crate::TIMEOUT;
 
 async fn an_instance(platform: &Platform, order: &Order) -> String {
     let instance = new_id();
@@ -58,33 +54,8 @@ async fn latest_call(foundation: &Foundation) -> u64 {
 }
 
 #[tokio::test]
-async fn an_instance_that_is_what_the_operator_offers_needs_no_deployment() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let order = Order::small().with_parameters(json!({ "maxclients": 333 }));
-    let instance = an_instance(platform, &order).await;
-    let before = latest_call(&foundation).await;
-
-    let reported = dry_run(platform, &instance).await;
-
-    assert_eq!(
-        reported,
-        json!({
-            "service_instance_id": instance,
-            "plan_id": Order::small().member("plan_id"),
-            "needs_deploy": false,
-            "changes": {},
-            "risks": { "recreates_vms": [], "restarts_jobs": [], "deletes_instances": [] },
-        })
-    );
-    expect_only_looks(&foundation, before).await;
-}
-
-#[tokio::test]
 async fn what_changes_is_reported_by_kind_with_its_risks_and_then_comes_true() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let instance = an_instance(broker.platform(), &Order::small()).await;
     let deployment = format!("service-instance_{instance}");
     let director = foundation.director();
@@ -157,65 +128,9 @@ async fn what_changes_is_reported_by_kind_with_its_risks_and_then_comes_true() {
 
     let upgraded = platform.operate(&instance, "upgrade", &upgrade()).await;
     let token = upgraded.operation_data().to_string();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     assert_ne!(director.vms(&deployment).await, vms, "it was recreated");
     assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
-}
-
-#[tokio::test]
-async fn a_busy_instance_is_reported_as_it_was_deployed_last() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let instance = an_instance(platform, &Order::small()).await;
-    foundation
-        .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": "Updating instance" },
-            "effect": { "kind": "hold" },
-        }))
-        .await;
-    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
-    let token = platform.update(&instance, &change).await.accepted();
-    eventually("the deployment has begun", TIMEOUT, async || {
-        let poll = platform.last_operation(&instance, &token).await;
-        let has_begun = poll.description().contains("Updating instance");
-        has_begun.then_some(()).ok_or(poll.text)
-    })
-    .await;
-
-    let reported = dry_run(platform, &instance).await;
-    assert_eq!(locations(&reported), Vec::<String>::new());
-    assert_eq!(reported["needs_deploy"], true, "its end is not known yet");
-
-    foundation.control().clear_faults().await;
-    platform.end_of_operation(&instance, &token).await;
-    assert_eq!(dry_run(platform, &instance).await["needs_deploy"], false);
-}
-
-#[tokio::test]
-async fn an_instance_whose_latest_operation_has_failed_needs_a_deployment() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let instance = an_instance(platform, &Order::small()).await;
-    foundation
-        .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": "Updating instance" },
-            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
-        }))
-        .await;
-    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
-    let token = platform.update(&instance, &change).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
-
-    let reported = dry_run(platform, &instance).await;
-
-    assert_eq!(locations(&reported), Vec::<String>::new());
-    assert_eq!(reported["needs_deploy"], true);
 }
 
 #[tokio::test]
@@ -257,43 +172,6 @@ fi"##,
     assert_eq!(reported["risks"]["restarts_jobs"], json!(["redis-server"]));
     assert!(!reported.to_string().contains("second-value"), "{reported}");
     assert_eq!(credhub.value(path).await, Some(json!("first-value")));
-    expect_only_looks(&foundation, before).await;
-}
-
-#[tokio::test]
-async fn a_uaa_client_that_would_be_made_or_changed_is_reported_and_stays() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let without = an_instance(broker.platform(), &Order::small()).await;
-    let defined = || {
-        let configuration = foundation.broker();
-        configuration.with_client_definition(client_definition())
-    };
-    let broker = changed(broker, defined()).await;
-    let with = an_instance(broker.platform(), &Order::small()).await;
-    let mut definition = client_definition();
-    definition["authorities"] = json!("uaa.none,cloud_controller.read");
-    let configuration = foundation.broker().with_client_definition(definition);
-    let broker = changed(broker, configuration).await;
-    let clients = foundation.uaa_clients();
-    let registered = clients.client(&with).await;
-    let body = json!({
-        "plan_id": Order::small().member("plan_id"),
-        "context": { "space_guid": foundation.space() },
-    });
-    let before = latest_call(&foundation).await;
-
-    for (instance, change) in [(&without, "added"), (&with, "changed")] {
-        let reported = broker.platform().dry_run(instance, &body).await;
-        let reported = reported.expect_status(200).json();
-        let locations = locations(&reported);
-        let client = format!("client: uaa_client {change}");
-        assert!(locations.contains(&client), "{locations:?}");
-        assert_eq!(reported["needs_deploy"], true);
-    }
-
-    assert_eq!(clients.find(&without).await, None);
-    assert_eq!(clients.client(&with).await, registered);
     expect_only_looks(&foundation, before).await;
 }
 

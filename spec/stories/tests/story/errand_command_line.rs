@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use odb_stories::{Binaries, Errand, ErrandRun};
+use odb_stories::{Errand, ErrandRun};
 use tempfile::TempDir;
 
 /// The programs of the Go release with the flag for their file, if they have one of that kind.
@@ -58,7 +58,7 @@ async fn every_errand_is_listed_by_the_program_and_helps_under_its_own_name() {
         // As with Go, usage goes to stderr.
         let usage = called(folder.path(), name, &["-h"]).await.expect_status(0);
         assert_eq!(usage.output, "");
-        assert!(usage.stderr.contains("Usage: "), "{}", usage.stderr);
+        usage.expect_said("Usage: ");
 
         let help = Errand::alone(folder.path(), name).with(&["--help"]);
         let help = help.run().await.expect_status(0);
@@ -77,7 +77,7 @@ async fn a_command_line_that_means_nothing_has_status_2_and_usage_on_stderr() {
         for flags in lines {
             let run = called(folder.path(), name, &flags).await.expect_status(2);
             assert_eq!(run.output, "");
-            assert!(run.stderr.contains("Usage: "), "{}", run.stderr);
+            run.expect_said("Usage: ");
         }
     }
     let run = Errand::alone(folder.path(), "no-such-errand").run().await;
@@ -239,9 +239,4 @@ async fn every_error_of_a_file_is_reported_with_its_location() {
         run.last_text(),
         "failed to unmarshal errand config: the configuration has 2 errors"
     );
-}
-
-#[test]
-fn there_is_one_program_for_all_errands() {
-    assert!(Binaries::find().path("odb-errand").is_file());
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use odb_stories::{Answer, Broker, Foundation, LogLine, Order, new_id};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Fails as the file `fail-SUBCOMMAND` says, the code in its first line and what to print in the second.
 const FAILING: &str = r#"read_input
@@ -60,12 +60,6 @@ const OF_AN_UNBIND: [Row; 3] = [
     ("41", WORDS, Reported::This(410, "")),
     ("42", WORDS, Reported::WhomToAsk),
     ("49", WORDS, Reported::WhomToAsk),
-];
-
-const OF_A_DASHBOARD_THAT_NOBODY_ASKED_FOR: [Row; 3] = [
-    ("1", WORDS, Reported::WhomToAsk),
-    ("77", WORDS, Reported::WhomToAsk),
-    ("signal", WORDS, Reported::WhomToAsk),
 ];
 
 /// Lets the adapter fail in one subcommand until the end of its life.
@@ -159,45 +153,11 @@ async fn an_order_that_the_adapter_fails_is_answered_by_its_exit_code() {
 }
 
 #[tokio::test]
-async fn an_update_that_the_adapter_fails_is_answered_by_its_exit_code() {
-    let foundation = Foundation::start().await;
-    let broker = broker(&foundation).await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let before = foundation.director().history().await;
-    let change = Order::small().with_parameters(json!({ "maxclients": 100 }));
-    let (manifest, dashboard) = ("generate-manifest", "dashboard-url");
-    let rows = [&UNKNOWN[..], &NOT_IMPLEMENTED, &ELSEWHERE].concat();
-    let rows = rows.into_iter().map(|row| (manifest, row));
-    let of_dashboards = [&OF_A_DASHBOARD_THAT_NOBODY_ASKED_FOR[..], &ELSEWHERE].concat();
-    let of_dashboards = of_dashboards.into_iter().map(|row| (dashboard, row));
-
-    for (call, row) in rows.chain(of_dashboards) {
-        let _failing = Failing::new(&foundation, call, row);
-        let answer = platform.update(&instance, &change).await;
-        expect(&broker, call, row, &answer);
-    }
-    assert_eq!(foundation.director().history().await, before);
-
-    let _failing = Failing::new(
-        &foundation,
-        dashboard,
-        ("10", WORDS, Reported::This(202, "")),
-    );
-    let answer = platform.update(&instance, &change).await;
-    answer.accepted();
-}
-
-#[tokio::test]
 async fn a_binding_that_the_adapter_fails_is_answered_by_its_exit_code() {
     let foundation = Foundation::start().await;
     let broker = broker(&foundation).await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
 
     for row in [&UNKNOWN[..], &NOT_IMPLEMENTED, &OF_A_BIND].concat() {
         let failing = Failing::new(&foundation, "create-binding", row);

@@ -1,7 +1,7 @@
 //! Accepted operations that fail later.
 
 use odb_stories::{Broker, BrokerConfiguration, Ended, Foundation, Order, new_id};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[tokio::test]
 async fn a_failed_deployment_gives_an_id_to_quote_and_can_be_deleted() {
@@ -24,43 +24,21 @@ async fn a_lifecycle_errand_that_is_not_there_gives_an_id_to_quote_and_the_insta
 }
 
 #[tokio::test]
-async fn an_instance_without_lifecycle_errands_is_just_deployed_and_deleted() {
-    let foundation = Foundation::start().await;
-    let configuration = foundation.broker().with_lifecycle_errands(&Value::Null);
-    let broker = configuration.start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    delete(&broker, &instance).await;
-
-    let deleted = format!("delete deployment service-instance_{instance}: done");
-    let history = foundation.director().history().await;
-    assert_eq!(history, ["create deployment: done", deleted.as_str()]);
-}
-
-#[tokio::test]
 async fn a_failed_update_leaves_the_instance_usable() {
     let foundation = Foundation::start().await;
     let script = r#"read_input
 as_redis | if [[ $input == *'maxclients\":250'* ]]; then sed 's/vm_type: small/vm_type: enormous/'; else cat; fi"#;
     let adapter = foundation.adapters().script(script);
     let broker = foundation.broker().with_adapter(&adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
 
     let change = Order::small().with_parameters(json!({ "maxclients": 250 }));
     let token = platform.update(&instance, &change).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
+    platform.fails(&instance, &token).await;
 
     // It asks for nothing, and repairs what the failed one may have left.
-    let token = platform.update(&instance, &Order::small()).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.update_to_the_end(&instance, &Order::small()).await;
     let nothing = platform.update(&instance, &Order::small()).await;
     assert_eq!(nothing.expect_status(200).json(), json!({}));
 
@@ -69,9 +47,7 @@ as_redis | if [[ $input == *'maxclients\":250'* ]]; then sed 's/vm_type: small/v
     let mut redis = odb_stories::Redis::connect(credentials).await;
     assert_eq!(redis.command(&["PING"]).await, "PONG");
     let change = Order::small().with_parameters(json!({ "maxclients": 200 }));
-    let token = platform.update(&instance, &change).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.update_to_the_end(&instance, &change).await;
 }
 
 /// The order is accepted and fails: the user reads what to quote, the operator finds `cause` under it, a second
@@ -106,9 +82,7 @@ async fn expect_failure(
     assert!(again.expect_status(409).description().contains("delete it"));
 
     delete(&broker, &instance).await;
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    foundation.director().expect_nothing_left().await;
 }
 
 async fn delete(broker: &Broker, instance: &str) {

@@ -133,10 +133,8 @@ async fn the_context_of_an_upgrade_reaches_the_adapter_to_the_letter_and_alone()
         )
         .start()
         .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     let plan = Order::small().member("plan_id").clone();
     let body = format!(
         r#"{{{}, "context": {AWKWARD}, "parameters": {{}}, "maintenance_info": {{"version": "2.0.0"}},
@@ -176,10 +174,8 @@ fi"#
     );
     let adapter = foundation.adapters().script(&script);
     let broker = foundation.broker().with_adapter(&adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
 
     let bound = platform.bind(&instance, &new_id()).await;
 

@@ -1,6 +1,6 @@
 //! The platform asks what an instance is (Open Service Broker API 2.17, "Fetching a Service Instance").
 
-use odb_stories::{BrokerConfiguration, Foundation, Order, new_id};
+use odb_stories::{BrokerConfiguration, Foundation, Order, TaskFault, new_id};
 use serde_json::{Value, json};
 
 const LARGE: &str = "c4d1a0de-7b1e-4f0e-9d57-2f5d0f1f6b32";
@@ -12,30 +12,6 @@ fn announced(configuration: BrokerConfiguration<'_>) -> BrokerConfiguration<'_> 
 /// The next task comes no further than this.
 fn held_at(location: &Value) -> Value {
     json!({ "at": location, "effect": { "kind": "hold" } })
-}
-
-#[tokio::test]
-async fn instances_are_not_reported_unless_the_operator_says_so() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-
-    let catalog = platform.catalog().await.json();
-    let offering = &catalog["services"][0];
-    assert!(
-        offering.get("instances_retrievable").is_none(),
-        "{offering}"
-    );
-    let answer = platform.fetch(&instance).await;
-    assert!(
-        answer
-            .expect_status(404)
-            .description()
-            .contains("Not Implemented")
-    );
 }
 
 /// F-01, F-02, F-03 of `spec/contracts/osb-api.md`.
@@ -58,8 +34,7 @@ if [[ $call == generate-manifest ]]; then as_redis | sed '$ s/}$/,"labels":{"tie
     let token = platform.provision(&instance, &order).await.accepted();
     platform.fetch(&instance).await.expect_status(404);
     foundation.control().clear_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let reported = platform.fetch(&instance).await.expect_status(200).json();
     let expected = json!({
         "service_id": order.member("service_id"),
@@ -77,14 +52,12 @@ if [[ $call == generate-manifest ]]; then as_redis | sed '$ s/}$/,"labels":{"tie
     assert_eq!(busy.expect_status(422).error(), "ConcurrencyError");
     assert_eq!(platform.fetch(&instance).await.json(), expected);
 
-    let fails = json!({
-        "at": { "place": "start" },
-        "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
-    });
-    foundation.control().set_task_fault(&fails).await;
+    foundation
+        .control()
+        .set_task(TaskFault::at_start().fails(400_001, "no disk space left"))
+        .await;
     let token = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
+    platform.fails(&instance, &token).await;
     assert_eq!(platform.fetch(&instance).await.json(), expected);
 
     let token = platform.deprovision(&instance).await.accepted();
@@ -114,8 +87,7 @@ async fn an_instance_is_on_its_new_plan_when_it_has_got_there() {
         }))
         .await;
     let token = broker.platform().update(&instance, &large).await.accepted();
-    let ended = broker.platform().end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
+    broker.platform().fails(&instance, &token).await;
     broker.kill();
     broker.start_again().await;
     let platform = broker.platform();
@@ -127,8 +99,7 @@ async fn an_instance_is_on_its_new_plan_when_it_has_got_there() {
     let busy = platform.fetch(&instance).await;
     assert_eq!(busy.expect_status(422).error(), "ConcurrencyError");
     foundation.control().clear_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let reported = platform.fetch(&instance).await.expect_status(200).json();
     assert_eq!(reported["plan_id"], LARGE);
 }
@@ -140,10 +111,8 @@ async fn of_an_unrecorded_instance_only_the_offering_is_known() {
         .broker()
         .with("/broker/disable_bosh_configs", true.into());
     let broker = announced(configuration).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
 
     let reported = platform.fetch(&instance).await.expect_status(200).json();
 

@@ -27,7 +27,7 @@ fn program(name: &str) -> PathBuf {
 #[tokio::test]
 #[ignore = "needs Schemathesis, which scripts/test installs"]
 async fn whatever_is_asked_no_answer_is_outside_the_document_or_an_error_of_the_broker() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapter = foundation.adapters().script(TAKES_ANYTHING);
     let broker = foundation
         .broker()
@@ -45,15 +45,13 @@ async fn whatever_is_asked_no_answer_is_outside_the_document_or_an_error_of_the_
 #[tokio::test]
 #[ignore = "needs Schemathesis, which scripts/test installs"]
 async fn whatever_an_operator_asks_no_answer_is_outside_the_document_or_an_error_of_the_broker() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapter = foundation.adapters().script(TAKES_ANYTHING);
     let broker = foundation.broker().with_adapter(&adapter).start().await;
     foundation.cf().register(&broker).await;
     let instance = new_id();
     let platform = broker.platform();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
 
     let document = ("management.yaml", "management_hooks");
     ask_whatever_comes_to_mind(&foundation, &broker, document, &instance).await;
@@ -84,7 +82,10 @@ async fn ask_whatever_comes_to_mind(
     command
         .args(["--config-file", &format!("{own}/schemathesis.toml")])
         .args(["run", &document, "--url", broker.url()])
-        .env("ODB_CA_CERTIFICATE", foundation.ca_certificate())
+        .env(
+            "ODB_CA_CERTIFICATE",
+            &foundation.description().ca_certificate,
+        )
         .env("ODB_HOOKS", hooks)
         .env("PYTHONPATH", &own)
         .env("PYTHONDONTWRITEBYTECODE", "1")

@@ -26,7 +26,7 @@ as_redis"#;
 
 #[tokio::test]
 async fn while_one_adapter_hangs_31_other_orders_are_answered() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let (adapters, victim) = (foundation.adapters(), new_id());
     fs::write(foundation.folder().join("victim"), &victim).unwrap();
     let broker = foundation
@@ -92,7 +92,7 @@ async fn a_hanging_adapter_delays_no_other_request_and_is_stopped_at_its_timeout
             .ok_or_else(|| "not yet".to_owned())
     })
     .await;
-    platform.provision_to_the_end(&other, &Order::small()).await;
+    platform.create(&other).await;
     assert!(!hanging.is_finished(), "the other order waited for it");
 
     let answer = hanging.await.unwrap();

@@ -1,16 +1,13 @@
 //! The operator asks how the VMs of an instance are, and something has happened to them.
 
-use odb_stories::{Foundation, Order, Platform, ProcessTable, eventually, new_id};
+use odb_stories::{Fault, Foundation, Platform, ProcessTable, eventually, new_id};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::TIMEOUT;
 
 async fn an_instance(platform: &Platform) -> (String, String) {
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
     let deployment = format!("service-instance_{instance}");
     (instance, deployment)
 }
@@ -45,8 +42,7 @@ fn kill_redis(foundation: &Foundation) {
 
 #[tokio::test]
 async fn an_instance_is_healthy_until_its_redis_ends_and_when_it_runs_again() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let (instance, _) = an_instance(platform).await;
 
@@ -86,8 +82,7 @@ async fn an_instance_is_healthy_until_its_redis_ends_and_when_it_runs_again() {
 
 #[tokio::test]
 async fn an_agent_that_does_not_answer_and_a_vm_that_is_lost_are_not_healthy() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let (control, director) = (foundation.control(), foundation.director());
     control.wait_for_agents("1s").await;
@@ -109,40 +104,6 @@ async fn an_agent_that_does_not_answer_and_a_vm_that_is_lost_are_not_healthy() {
             "{seen}"
         );
     }
-}
-
-#[tokio::test]
-async fn looking_takes_no_lock_and_an_instance_that_is_being_worked_on_is_reported_too() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-    let (instance, _) = an_instance(platform).await;
-    foundation
-        .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": "Updating instance" },
-            "effect": { "kind": "hold" },
-        }))
-        .await;
-    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
-    let token = platform.update(&instance, &change).await.accepted();
-    eventually("the deployment has begun", TIMEOUT, async || {
-        let poll = platform.last_operation(&instance, &token).await;
-        let has_begun = poll.description().contains("Updating instance");
-        has_begun.then_some(()).ok_or(poll.text)
-    })
-    .await;
-
-    let seen = health(platform, &instance).await;
-
-    assert_eq!(
-        seen["instances"].as_array().map(Vec::len),
-        Some(1),
-        "{seen}"
-    );
-    foundation.control().clear_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
 }
 
 #[tokio::test]
@@ -169,11 +130,7 @@ async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_
     control.clear_faults().await;
 
     control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "GET", "path": "/deployments/*/instances" },
-            "effect": { "kind": "answer", "status": 500 },
-        }))
+        .set(Fault::of("director", "GET /deployments/*/instances").answers(500))
         .await;
     let down = platform.health(&instance).await;
     let text = down.expect_status(503).description();
@@ -182,52 +139,4 @@ async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_
 
     platform.health(&new_id()).await.expect_status(404);
     health_becomes(platform, &instance, true).await;
-}
-
-#[tokio::test]
-async fn errands_are_reported_whether_the_director_can_recreate() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let path = "/mgmt/v1/director";
-    let platform = broker.platform();
-    let ask = || platform.operator_request(reqwest::Method::GET, path);
-
-    let reported = platform.send(ask()).await.expect_status(200).json();
-    assert_eq!(reported["can_recreate"], true, "{reported}");
-
-    for (version, can_recreate) in [
-        ("268.3.9 (00000000)", false),
-        ("1.3262.0.0 (00000000)", true),
-    ] {
-        let info = json!({
-            "name": "old",
-            "uuid": "1",
-            "version": version,
-            "user": null,
-            "user_authentication": { "type": "basic", "options": {} },
-        });
-        let control = foundation.control();
-        control
-            .set_fault(&json!({
-                "server": "director",
-                "requests": { "method": "GET", "path": "/info" },
-                "effect": { "kind": "answer", "status": 200, "body": info.to_string() },
-            }))
-            .await;
-        let reported = platform.send(ask()).await.expect_status(200).json();
-        assert_eq!(
-            reported,
-            json!({ "version": version, "can_recreate": can_recreate })
-        );
-        control.clear_faults().await;
-    }
-    foundation
-        .control()
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "GET", "path": "/info" },
-            "effect": { "kind": "answer", "status": 500 },
-        }))
-        .await;
-    platform.send(ask()).await.expect_status(503);
 }

@@ -149,7 +149,7 @@ async fn a_broker_that_is_killed_takes_running_adapters_along() {
     // The shell and its children; both keep running when their output is closed.
     let script = "trap '' TERM HUP INT PIPE\n\
          (exec -a \"$folder/child\" sleep 86400) &\necho $$ >>\"$folder/entered\"\nwait";
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapters = foundation.adapters();
     let mut broker = foundation
         .broker()
@@ -207,7 +207,7 @@ async fn a_broker_that_stops_takes_all_that_adapters_have_started_along() {
     let script = format!(
         "{DAEMON}\ndaemon left\n(exec -a \"$folder/child\" sleep 86400) &\necho $$ >>\"$folder/entered\"\nwait"
     );
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapters = foundation.adapters();
     let mut broker = foundation
         .broker()
@@ -238,7 +238,7 @@ async fn a_broker_that_stops_takes_all_that_adapters_have_started_along() {
 /// `exec > >(tee -a log)` in a start script makes the broker inherit a child.
 #[tokio::test]
 async fn what_the_start_script_has_started_lives_on_when_the_orphans_of_adapters_are_killed() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let script = format!("{DAEMON}\ndaemon left\nread_input\nas_redis");
     let broker = foundation
         .broker()
@@ -293,7 +293,7 @@ impl Scene {
     }
 
     async fn with_seconds_for_a_call(script: &str, seconds: u64) -> Self {
-        let foundation = Foundation::setup().without_processes().start().await;
+        let foundation = Foundation::bare().start().await;
         let adapter = foundation.adapters().script(script);
         let broker = foundation
             .broker()

@@ -1,6 +1,8 @@
 //! The BOSH configs that adapters ask for change with the instance, and only when its deployment does.
 
-use odb_stories::{Broker, BrokerConfiguration, Foundation, Order, eventually, new_id};
+use odb_stories::{
+    Broker, BrokerConfiguration, Fault, Foundation, Order, TaskFault, eventually, new_id,
+};
 use serde_json::{Value, json};
 
 use crate::TIMEOUT;
@@ -77,83 +79,16 @@ async fn a_config_that_is_not_returned_goes_as_soon_as_nothing_deployed_needs_it
     assert_eq!(cloud_config(&foundation).await, before);
 
     // It would not be any more, if the update came about.
-    let no_room = json!({
-        "deployment": format!("service-instance_{instance}"),
-        "at": { "place": "start" },
-        "effect": { "kind": "fail", "code": 100, "message": "no room" },
-    });
-    foundation.control().set_task_fault(&no_room).await;
+    foundation
+        .control()
+        .set_task(TaskFault::at_start().of(&instance).fails(100, "no room"))
+        .await;
     assert_eq!(change(&broker, &instance, &clients(250)).await, "failed");
     assert_eq!(cloud_config(&foundation).await, before);
 
     assert_eq!(change(&broker, &instance, &clients(250)).await, "succeeded");
     assert_eq!(cloud_config(&foundation).await, None);
     assert_eq!(change(&broker, &instance, &clients(100)).await, "succeeded");
-}
-
-#[tokio::test]
-async fn an_adapter_that_says_nothing_of_configs_keeps_them() {
-    let foundation = Foundation::start().await;
-    let adapter = foundation.adapters().script(GIVES_UP);
-    let instance = new_id();
-    let broker = ordered(foundation.broker().with_adapter(&adapter), &instance).await;
-    let before = cloud_config(&foundation).await;
-    assert!(before.is_some(), "it has been written");
-
-    assert_eq!(change(&broker, &instance, &clients(252)).await, "succeeded");
-
-    assert_eq!(cloud_config(&foundation).await, before);
-}
-
-#[tokio::test]
-async fn an_obsolete_config_that_cannot_be_deleted_delays_no_request_and_is_deleted_the_next_time()
-{
-    let foundation = Foundation::start().await;
-    let adapter = foundation.adapters().script(GIVES_UP);
-    let instance = new_id();
-    let broker = ordered(foundation.broker().with_adapter(&adapter), &instance).await;
-    let control = foundation.control();
-    control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "DELETE", "path": "/configs" },
-            "effect": { "kind": "answer", "status": 500 },
-        }))
-        .await;
-
-    assert_eq!(change(&broker, &instance, &clients(250)).await, "succeeded");
-    assert!(cloud_config(&foundation).await.is_some());
-    control.clear_faults().await;
-
-    assert_eq!(change(&broker, &instance, &clients(251)).await, "succeeded");
-    assert_eq!(cloud_config(&foundation).await, None);
-}
-
-#[tokio::test]
-async fn a_config_rewritten_meanwhile_is_not_obsolete() {
-    let foundation = Foundation::start().await;
-    let adapter = foundation.adapters().script(GIVES_UP);
-    let instance = new_id();
-    let broker = ordered(foundation.broker().with_adapter(&adapter), &instance).await;
-    let (platform, control) = (broker.platform(), foundation.control());
-    let deployment = format!("service-instance_{instance}");
-    control
-        .set_task_fault(&json!({
-            "deployment": deployment,
-            "at": { "place": "start" },
-            "effect": { "kind": "hold" },
-        }))
-        .await;
-    let token = platform.update(&instance, &clients(250)).await.accepted();
-    let written = "vm_extensions:\n- name: by-hand\n";
-
-    let director = foundation.director();
-    director.write_config("cloud", &deployment, written).await;
-    control.clear_task_faults().await;
-
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-    assert_eq!(cloud_config(&foundation).await, Some(written.into()));
 }
 
 #[tokio::test]
@@ -231,12 +166,11 @@ async fn configs_are_rolled_back_as_soon_as_the_director_takes_them_again() {
     // Operation record and config are written; what was there before is not.
     for (path, after, status) in [("/deployments", 0, 400), ("/configs", 2, 503)] {
         control
-            .set_fault(&json!({
-                "server": "director",
-                "requests": { "method": "POST", "path": path },
-                "after": after,
-                "effect": { "kind": "answer", "status": status, "body": "no" },
-            }))
+            .set(
+                Fault::of("director", &format!("POST {path}"))
+                    .says(status, "no")
+                    .after(after),
+            )
             .await;
     }
 
@@ -295,10 +229,6 @@ fn impatient(foundation: &Foundation) -> BrokerConfiguration<'_> {
 async fn drop_deployments(foundation: &Foundation) {
     foundation
         .control()
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "POST", "path": "/deployments" },
-            "effect": { "kind": "drop", "moment": "before" },
-        }))
+        .set(Fault::of("director", "POST /deployments").drops("before"))
         .await;
 }

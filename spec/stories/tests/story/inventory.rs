@@ -6,8 +6,7 @@ use std::{
 };
 
 use odb_stories::{
-    Broker, BrokerCall, Foundation, FoundationSetup, InstancesApi, LogLine, Order, eventually,
-    new_id,
+    Broker, Fault, Foundation, FoundationSetup, InstancesApi, LogLine, Order, eventually, new_id,
 };
 use serde_json::{Value, json};
 
@@ -63,8 +62,7 @@ async fn operate(broker: &Broker, instance: &str, operation: &str) {
     let platform = broker.platform();
     let data = platform.operate(instance, operation, &body).await;
     let data = data.operation_data().to_string();
-    let ended = platform.end_of_operation(instance, &data).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(instance, &data).await;
 }
 
 /// The entry of an instance as soon as nothing is in progress on it.
@@ -84,9 +82,7 @@ async fn expect_the_fleet(setup: FoundationSetup) {
     let broker = broker_of_a_fleet(&foundation).await;
     let unauthenticated_client = new_id();
     let platform = broker.platform();
-    platform
-        .provision_to_the_end(&unauthenticated_client, &Order::small())
-        .await;
+    platform.create(&unauthenticated_client).await;
 
     let all = chosen(&broker, "").await;
 
@@ -179,7 +175,7 @@ async fn a_fleet_is_reported_with_owners_and_operations_by_version_2() {
 
 #[tokio::test]
 async fn without_a_cloud_controller_the_service_instances_api_reports_which_instances_there_are() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let api = InstancesApi::start().await;
     let broker = foundation
         .broker()
@@ -187,10 +183,7 @@ async fn without_a_cloud_controller_the_service_instances_api_reports_which_inst
         .start()
         .await;
     let (there, gone) = (new_id(), new_id());
-    broker
-        .platform()
-        .provision_to_the_end(&there, &Order::small())
-        .await;
+    broker.platform().create(&there).await;
     api.add(&there, &Order::small());
     api.add(&gone, &Order::large());
 
@@ -220,18 +213,14 @@ async fn without_a_cloud_controller_the_service_instances_api_reports_which_inst
 
 #[tokio::test]
 async fn where_instances_are_unknown_that_is_reported_and_single_ones_are_still_shown() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation
         .broker()
         .without_quotas()
         .without_cloud_controller()
         .start()
         .await;
-    let instance = new_id();
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = broker.platform().created().await;
 
     let refused = broker.platform().inventory("").await;
     let text = refused.expect_status(501).description();
@@ -244,7 +233,7 @@ async fn where_instances_are_unknown_that_is_reported_and_single_ones_are_still_
 
 #[tokio::test]
 async fn instances_are_chosen_by_plan_location_and_id_and_by_nothing_else() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = broker_of_a_fleet(&foundation).await;
     let all = chosen(&broker, "").await;
     let count = |fits: &dyn Fn(&Value) -> bool| all.iter().filter(|entry| fits(entry)).count();
@@ -306,69 +295,9 @@ async fn instances_are_chosen_by_plan_location_and_id_and_by_nothing_else() {
     }
 }
 
-/// The calls to the platform and the Director while instances are listed.
-async fn calls_for(foundation: &Foundation, broker: &Broker, query: &str) -> Vec<BrokerCall> {
-    let control = foundation.control();
-    let earlier = control.broker_calls(0).await.pop();
-    let earlier = earlier.map_or(0, |call| call.number);
-    chosen(broker, query).await;
-    control.broker_calls(earlier).await
-}
-
-#[tokio::test]
-async fn a_selection_of_a_few_instances_or_an_organization_does_not_read_all() {
-    for setup in [
-        Foundation::setup(),
-        Foundation::setup().with_old_cloud_controller(),
-    ] {
-        let foundation = setup.without_processes().start().await;
-        let broker = broker_of_a_fleet(&foundation).await;
-        let all = chosen(&broker, "").await;
-        let is_list = |call: &BrokerCall| {
-            call.path.ends_with("/service_instances") || call.path == "/deployments"
-        };
-        let whole = calls_for(&foundation, &broker, "").await;
-        assert!(whole.iter().any(is_list), "{whole:#?}");
-
-        let few: Vec<_> = all.iter().step_by(100).collect();
-        let ids = few
-            .iter()
-            .map(|entry| entry["service_instance_id"].as_str().unwrap());
-        let query: Vec<_> = ids.map(|id| format!("instance={id}")).collect();
-        let query = query.join("&");
-        let found = chosen(&broker, &query).await;
-        assert_eq!(found.len(), few.len());
-        assert!(few.iter().all(|entry| found.contains(entry)), "{found:#?}");
-        let calls = calls_for(&foundation, &broker, &query).await;
-        assert!(!calls.iter().any(is_list), "{calls:#?}");
-        let narrowed = format!("{query}&plan=large");
-        let large = found.iter().filter(|entry| entry["plan_name"] == LARGE);
-        assert_eq!(chosen(&broker, &narrowed).await.len(), large.count());
-
-        let expected = all
-            .iter()
-            .filter(|entry| entry["organization_name"] == "fleet-1");
-        let query = "organization=fleet-1";
-        assert_eq!(chosen(&broker, query).await.len(), expected.count());
-        let calls = calls_for(&foundation, &broker, query).await;
-        let pages = |calls: &[BrokerCall]| {
-            let of_list = |call: &&BrokerCall| call.path.ends_with("/service_instances");
-            let pages = calls.iter().filter(of_list);
-            pages.map(|call| call.query.clone()).collect::<Vec<_>>()
-        };
-        assert!(
-            pages(&calls)
-                .iter()
-                .all(|query| query.contains("organization_guid")),
-            "{calls:#?}"
-        );
-    }
-}
-
 #[tokio::test]
 async fn an_instance_known_to_one_side_is_reported_as_that_and_an_unknown_one_is_not_found() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let arguments = ["create-service", "redis", SMALL, "cache", "--wait"];
     foundation.cf().run(&arguments).await.succeeded();
@@ -431,14 +360,10 @@ async fn changed(foundation: &Foundation, adapter: &Path, change: Option<(&str, 
 #[tokio::test]
 async fn an_instance_is_up_to_date_until_something_else_would_be_deployed_and_again_after_its_upgrade()
  {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapter = foundation.adapters().script("read_input; as_redis");
     let mut broker = changed(&foundation, &adapter, None).await;
-    let instance = new_id();
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = broker.platform().created().await;
     let created = one(&broker, &instance).await;
     assert_eq!(created["up_to_date"], true, "{created}");
     let mut targets = BTreeSet::from([created["deployed"]["target"].to_string()]);
@@ -504,135 +429,6 @@ async fn an_instance_is_up_to_date_until_something_else_would_be_deployed_and_ag
 }
 
 #[tokio::test]
-async fn a_failed_upgrade_does_not_count_as_deployed_and_a_repeated_one_does() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
-    let instance = new_id();
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let before = one(&broker, &instance).await;
-    broker.stop().await;
-    let pointer = "/service_catalog/plans/0/instance_groups/0/vm_type";
-    broker = foundation
-        .broker()
-        .with(pointer, "large".into())
-        .start()
-        .await;
-    let deploy = json!({
-        "deployment": format!("service-instance_{instance}"),
-        "at": { "place": "start" },
-        "effect": { "kind": "fail", "code": 400_001, "message": "no room" },
-    });
-    foundation.control().set_task_fault(&deploy).await;
-
-    let body = json!({ "plan_id": Order::small().member("plan_id") });
-    let platform = broker.platform();
-    let data = platform
-        .operate(&instance, "upgrade", &body)
-        .await
-        .operation_data();
-    let ended = platform
-        .end_of_operation(&instance, &data.to_string())
-        .await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
-
-    let after = one(&broker, &instance).await;
-    assert_eq!(after["deployed"], before["deployed"]);
-    assert_eq!(after["up_to_date"], false);
-    assert_eq!(after["operation"]["kind"], "upgrade");
-    assert_eq!(after["operation"]["state"], "failed");
-    assert!(after["operation"]["description"].is_string());
-    upgrade(&broker, &instance).await;
-    assert_eq!(one(&broker, &instance).await["up_to_date"], true);
-}
-
-#[tokio::test]
-async fn a_record_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upgrade() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    let instance = new_id();
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let director = foundation.director();
-    let mut record = director.record(&instance).await.unwrap();
-    for member in ["began", "target", "deployed"] {
-        assert!(
-            record.as_object_mut().unwrap().remove(member).is_some(),
-            "{member}"
-        );
-    }
-    director
-        .write_config_of_team(
-            "odb-operation",
-            &format!("odb-{instance}"),
-            &record.to_string(),
-        )
-        .await;
-
-    let known = one(&broker, &instance).await;
-    assert_eq!(known["owner"], "this_broker");
-    assert_eq!(known["operation"]["state"], "succeeded");
-    assert_eq!(known.get("deployed"), None);
-    assert_eq!(known.get("up_to_date"), None);
-    upgrade(&broker, &instance).await;
-    assert_eq!(one(&broker, &instance).await["up_to_date"], true);
-}
-
-#[tokio::test]
-async fn a_change_of_plan_is_held_against_the_plan_that_the_platform_knows() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    foundation.cf().register(&broker).await;
-    let create = ["create-service", "redis", SMALL, "cache", "--wait"];
-    foundation.cf().run(&create).await.succeeded();
-    let before = chosen(&broker, "").await.remove(0);
-    let update = ["update-service", "cache", "-p", LARGE, "--wait"];
-    foundation.cf().run(&update).await.succeeded();
-
-    let after = chosen(&broker, "").await.remove(0);
-    assert_eq!(after["plan_name"], LARGE);
-    assert_eq!(after["up_to_date"], true, "{after}");
-    assert_ne!(after["deployed"]["target"], before["deployed"]["target"]);
-}
-
-#[tokio::test]
-async fn an_operation_is_distinguished_from_its_begin_to_its_end() {
-    let foundation = Foundation::setup()
-        .with_steps_of("100ms")
-        .without_processes()
-        .start()
-        .await;
-    let mut broker = foundation.broker().start().await;
-    let instance = new_id();
-    let token = broker
-        .platform()
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-    let token: Value = serde_json::from_str(&token).unwrap();
-
-    let during = one(&broker, &instance).await;
-    assert_eq!(during["operation"]["state"], "in progress", "{during}");
-    assert_eq!(during["operation"]["token"], token);
-    assert_eq!(during.get("deployed"), None);
-    broker.kill();
-    broker.start_again().await;
-    let later = one(&broker, &instance).await;
-    assert_eq!(later["operation"]["began"], during["operation"]["began"]);
-    assert_eq!(
-        later["operation"]["request"],
-        during["operation"]["request"]
-    );
-
-    ended(&broker, &instance).await;
-    assert_eq!(one(&broker, &instance).await["up_to_date"], true);
-}
-
-#[tokio::test]
 async fn a_list_that_cannot_be_read_to_its_end_is_never_taken_for_the_whole() {
     let setup = Foundation::setup()
         .with_old_cloud_controller()
@@ -662,61 +458,46 @@ async fn a_list_that_cannot_be_read_to_its_end_is_never_taken_for_the_whole() {
     control.clear_faults().await;
     assert_eq!(chosen(&broker, "").await.len(), FLEET + 2);
 
-    let fault = json!({
-        "server": "director",
-        "requests": { "path": "/deployments" },
-        "effect": { "kind": "answer", "status": 500 },
-    });
-    control.set_fault(&fault).await;
+    control
+        .set(Fault::of("director", "/deployments").answers(500))
+        .await;
     let refused = broker.platform().inventory("").await;
     assert!(!refused.expect_status(502).description().is_empty());
 }
 
 #[tokio::test]
-async fn for_a_list_each_upstream_is_asked_as_often_as_its_pages_want_and_for_one_instance_once() {
+async fn a_record_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upgrade() {
     let foundation = Foundation::setup().without_processes().start().await;
-    let broker = broker_of_a_fleet(&foundation).await;
-    let control = foundation.control();
-    let after = async |number: u64| {
-        let mut calls = control.broker_calls(number).await;
-        calls.retain(|call| !call.is_for_a_token());
-        calls
-    };
-    let quiet = eventually("the reconcilers wait", TIMEOUT, async || {
-        let calls = after(0).await;
-        Ok::<_, String>(calls.last().map_or(0, |call| call.number))
-    })
-    .await;
+    let broker = foundation.broker().start().await;
+    let instance = broker.platform().created().await;
+    let director = foundation.director();
+    let mut record = director.record(&instance).await.unwrap();
+    for member in ["began", "target", "deployed"] {
+        assert!(
+            record.as_object_mut().unwrap().remove(member).is_some(),
+            "{member}"
+        );
+    }
+    director
+        .write_config_of_team(
+            "odb-operation",
+            &format!("odb-{instance}"),
+            &record.to_string(),
+        )
+        .await;
 
-    let all = chosen(&broker, "").await;
-    let mut asked: Vec<String> = after(quiet)
-        .await
-        .into_iter()
-        // Reconcilers continue to poll tasks.
-        .filter(|call| !call.path.starts_with("/tasks"))
-        .map(|call| format!("{} {}?{}", call.method, call.path, call.query))
-        .collect();
-    let total = asked.len();
-    asked.sort();
-    asked.dedup();
-    assert_eq!(asked.len(), total, "nothing was asked twice: {asked:#?}");
-    assert!(total <= 6, "{asked:#?}");
-
-    let begin = control
-        .broker_calls(0)
-        .await
-        .last()
-        .map_or(0, |call| call.number);
-    let instance = all[0]["service_instance_id"].as_str().unwrap();
-    one(&broker, instance).await;
-    let mut asked = after(begin).await;
-    asked.retain(|call| !call.path.starts_with("/tasks"));
-    assert!(asked.len() <= 4, "{asked:#?}");
+    let known = one(&broker, &instance).await;
+    assert_eq!(known["owner"], "this_broker");
+    assert_eq!(known["operation"]["state"], "succeeded");
+    assert_eq!(known.get("deployed"), None);
+    assert_eq!(known.get("up_to_date"), None);
+    upgrade(&broker, &instance).await;
+    assert_eq!(one(&broker, &instance).await["up_to_date"], true);
 }
 
 #[tokio::test]
 async fn what_an_earlier_process_began_counts_as_what_was_deployed_then() {
-    let setup = Foundation::setup().with_steps_of("100ms");
+    let setup = Foundation::setup().with("/director/durations/step", "100ms");
     let foundation = setup.without_processes().start().await;
     let adapter = foundation.adapters().script("read_input; as_redis");
     let mut broker = changed(&foundation, &adapter, None).await;
@@ -731,33 +512,4 @@ async fn what_an_earlier_process_began_counts_as_what_was_deployed_then() {
     let known = ended(&broker, &instance).await;
     assert_eq!(known["operation"]["state"], "succeeded", "{known}");
     assert_eq!(known["up_to_date"], false, "{known}");
-}
-
-#[tokio::test]
-async fn plans_are_not_learned_for_every_look_while_the_platform_lacks_one_of_them() {
-    const LOOKS: usize = 10;
-    let foundation = Foundation::setup().without_processes().start().await;
-    let previous = foundation.broker().without_quotas().without_plan(LARGE);
-    let mut previous = previous.start().await;
-    foundation.cf().register(&previous).await;
-    let order = ["create-service", "redis", SMALL, "one", "--wait"];
-    foundation.cf().run(&order).await.succeeded();
-    previous.stop().await;
-    let broker = foundation.broker().without_quotas().start().await;
-    let all = chosen(&broker, "").await;
-    let instance = all[0]["service_instance_id"].as_str().unwrap();
-
-    for _ in 0..LOOKS {
-        one(&broker, instance).await;
-    }
-
-    let asked = foundation.control().broker_calls(0).await;
-    let times = |path: &str| {
-        let calls = asked.iter().filter(|call| call.path.starts_with(path));
-        calls.count()
-    };
-    let looks = times(&format!("/v3/service_instances/{instance}"));
-    assert!(looks >= LOOKS, "the platform is asked for each: {looks}");
-    let learned = times("/v3/service_plans");
-    assert!((1..LOOKS).contains(&learned), "{learned} times");
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use odb_stories::{Binaries, Broker, Cf, Foundation};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
 async fn marketplace_of(foundation: &Foundation) -> (Broker, Cf) {
@@ -123,43 +123,7 @@ async fn an_ordered_kafka_is_bound_keeps_what_was_chosen_and_is_gone_after_its_d
         topics.lines().nth(1).unwrap().ends_with(" orders"),
         "{topics}"
     );
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn a_user_of_kafka_reads_what_is_not_possible() {
-    let foundation = Foundation::start().await;
-    let (_broker, cf) = marketplace_of(&foundation).await;
-    cf.run(&["create-service", "kafka", "cluster", "events", "--wait"])
-        .await
-        .succeeded();
-
-    let smaller = cf
-        .run(&["update-service", "events", "-p", "single", "--wait"])
-        .await;
-    let said = smaller.failed();
-    assert!(said.contains("data would be lost"), "{said}");
-    let parameters = json!({ "partitions": 5 }).to_string();
-    let unknown = cf
-        .run(&["update-service", "events", "-c", &parameters, "--wait"])
-        .await;
-    let said = unknown.failed();
-    assert!(said.contains("partitions"), "{said}");
-    let parameters = json!({ "topic": "--zookeeper" }).to_string();
-    let topic = cf
-        .run(&[
-            "create-service-key",
-            "events",
-            "key",
-            "-c",
-            &parameters,
-            "--wait",
-        ])
-        .await;
-    let said = topic.failed();
-    assert!(said.contains("topic"), "{said}");
+    foundation.director().expect_nothing_left().await;
 }
 
 async fn bootstrap_servers(cf: &Cf, key: &str) -> Vec<String> {

@@ -40,47 +40,12 @@ fn flags(reported: &Answer) -> [Option<bool>; 2] {
 
 async fn broker_with_instance(foundation: &Foundation) -> (Broker, String) {
     let (broker, instance) = (foundation.broker().start().await, new_id());
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    broker.platform().create(&instance).await;
     (broker, instance)
 }
 
 fn change(maxclients: u32) -> Order {
     Order::small().with_parameters(json!({ "maxclients": maxclients }))
-}
-
-#[tokio::test]
-async fn an_operation_in_progress_reports_when_to_ask_again_and_nothing_of_its_failure() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let hold = fault(
-        &instance,
-        &json!({ "place": "start" }),
-        &json!({ "kind": "hold" }),
-    );
-    foundation.control().set_task_fault(&hold).await;
-
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-    let reported = platform.last_operation(&instance, &token).await;
-    foundation.control().clear_faults().await;
-
-    assert_eq!(reported.expect_status(200).json()["state"], "in progress");
-    let seconds: u64 = reported
-        .header("retry-after")
-        .parse()
-        .expect("whole seconds");
-    assert!((1..=5).contains(&seconds), "{reported:?}");
-    assert_eq!(flags(&reported), [None, None]);
-    let ended = end_of(platform, &instance, &token).await;
-    assert_eq!(ended.json()["state"], "succeeded");
-    assert_eq!(ended.header("retry-after"), "");
-    assert_eq!(flags(&ended), [None, None]);
 }
 
 #[tokio::test]
@@ -149,28 +114,6 @@ async fn a_deletion_that_fails_reports_whether_it_got_to_a_vm() {
         assert_eq!(reported.json()["state"], "failed", "{stage}");
         assert_eq!(flags(&reported), [Some(usable), None], "{stage}");
     }
-}
-
-#[tokio::test]
-async fn a_failed_creation_reports_nothing_of_an_instance() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let at = json!({ "place": "step", "stage": "Updating instance" });
-    foundation
-        .control()
-        .set_task_fault(&fault(&instance, &at, &failing()))
-        .await;
-
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-
-    let reported = end_of(platform, &instance, &token).await;
-    assert_eq!(reported.json()["state"], "failed");
-    assert_eq!(reported.header("retry-after"), "");
-    assert_eq!(flags(&reported), [None, None]);
 }
 
 #[tokio::test]

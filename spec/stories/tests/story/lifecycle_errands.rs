@@ -1,7 +1,7 @@
 //! Errands that follow a deployment and precede a deletion.
 
 use odb_stories::{
-    Broker, BrokerConfiguration, Ended, Foundation, LogLine, Order, eventually, new_id,
+    Broker, BrokerConfiguration, Ended, Foundation, LogLine, Order, TaskFault, eventually, new_id,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -26,10 +26,7 @@ async fn several_errands_run_in_their_order_where_they_are_asked_to() {
     let control = foundation.control();
     control.set_task_fault(&errand_held(&instance)).await;
 
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     reported(
         &broker,
         &instance,
@@ -59,8 +56,7 @@ async fn several_errands_run_in_their_order_where_they_are_asked_to() {
 
 #[tokio::test]
 async fn an_errand_that_fails_on_one_instance_of_several_has_failed() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     let result = |id: &str, exit_code: u8| {
         json!({
@@ -104,29 +100,25 @@ async fn a_forced_deletion_goes_on_after_a_failing_errand_but_not_after_a_failin
     let broker = with_plan_property(foundation.broker(), failing, "cleanup-data".into())
         .start()
         .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
 
     let careful = delete(&broker, &instance, "").await;
     assert_eq!(careful.state, "failed", "{careful:?}");
     foundation
         .control()
-        .set_task_fault(&json!({
-            "deployment": format!("service-instance_{instance}"),
-            "at": { "place": "step", "stage": "Deleting instances" },
-            "effect": { "kind": "fail", "code": 450_001, "message": "no" },
-        }))
+        .set_task(
+            TaskFault::at_step_of("Deleting instances")
+                .of(&instance)
+                .fails(450_001, "no"),
+        )
         .await;
     let unlucky = delete(&broker, &instance, "&force=true").await;
     assert_eq!(unlucky.state, "failed", "{unlucky:?}");
     let forced = delete(&broker, &instance, "&force=true").await;
 
     assert_eq!(forced.state, "succeeded", "{forced:?}");
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    foundation.director().expect_nothing_left().await;
     let name = format!("service-instance_{instance}");
     let errand = format!("run errand cleanup-data from deployment {name}: done");
     let history = [
@@ -135,19 +127,15 @@ async fn a_forced_deletion_goes_on_after_a_failing_errand_but_not_after_a_failin
         vec![errand.clone(), format!("delete deployment {name}: error")],
         vec![errand, format!("delete deployment {name}: done")],
     ];
-    assert_eq!(director.history().await, history.concat());
+    assert_eq!(foundation.director().history().await, history.concat());
 }
 
 #[tokio::test]
 async fn polls_side_by_side_start_each_errand_once() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
 
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     let poll = || platform.end_of_operation(&instance, &token);
     let polls = tokio::join!(poll(), poll(), poll(), poll());
 
@@ -171,10 +159,7 @@ async fn a_broker_restarted_with_other_errands_finishes_those_that_were_begun() 
         .control()
         .set_task_fault(&errand_held(&instance))
         .await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     reported(&broker, &instance, &token, "running health-check").await;
 
     broker.kill();
@@ -186,50 +171,7 @@ async fn a_broker_restarted_with_other_errands_finishes_those_that_were_begun() 
     broker.start_again().await;
     foundation.control().clear_faults().await;
 
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-    let mut history = history_of_an_order(&instance);
-    history.push(format!(
-        "run errand cleanup-data from deployment service-instance_{instance}: done"
-    ));
-    assert_eq!(foundation.director().history().await, history);
-}
-
-#[tokio::test]
-async fn a_broker_killed_between_two_errands_starts_neither_again() {
-    let foundation = Foundation::start().await;
-    let errands = json!({
-        "post_deploy": [{ "name": "health-check" }, { "name": "cleanup-data" }],
-    });
-    let mut broker = foundation
-        .broker()
-        .with_lifecycle_errands(&errands)
-        .with("/broker/timings", json!({ "lost_answer_in_seconds": 1 }))
-        .start()
-        .await;
-    let (platform, instance, control) = (broker.platform().clone(), new_id(), foundation.control());
-    let start = json!({
-        "server": "director",
-        "requests": { "method": "POST", "path": "/deployments/*/errands/cleanup-data/runs" },
-        "effect": { "kind": "hold", "moment": "after" },
-    });
-    let start = control.set_fault(&start).await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-    eventually("the second errand is being started", TIMEOUT, async || {
-        let fault = control.fault(start.id).await;
-        (fault.holds == 1).then_some(()).ok_or(format!("{fault:?}"))
-    })
-    .await;
-
-    broker.kill();
-    control.clear_faults().await;
-    broker.start_again().await;
-
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let mut history = history_of_an_order(&instance);
     history.push(format!(
         "run errand cleanup-data from deployment service-instance_{instance}: done"
@@ -280,24 +222,4 @@ async fn delete(broker: &Broker, instance: &str, more: &str) -> Ended {
     platform
         .end_of_operation(instance, &answer.accepted())
         .await
-}
-
-#[tokio::test]
-async fn an_errand_that_cannot_be_asked_for_does_not_pass_for_a_missing_instance() {
-    let foundation = Foundation::start().await;
-    let errands = json!({ "pre_delete": [{ "name": "." }] });
-    let configuration = foundation.broker().with_lifecycle_errands(&errands);
-    let broker = configuration.start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-
-    let refused = platform.deprovision(&instance).await;
-
-    refused.expect_status(500);
-    let there = [format!("service-instance_{instance}")];
-    assert_eq!(foundation.director().deployments().await, there);
-    let known = platform.provision(&instance, &Order::small()).await;
-    known.expect_status(200);
 }

@@ -1,9 +1,9 @@
 //! The Director's answer to what it was submitted is lost.
 
-use odb_stories::{Broker, Control, Foundation, Order, eventually, new_id};
-use serde_json::{Value, json};
+use odb_stories::{Broker, Control, Fault, Foundation, eventually, new_id};
+use serde_json::json;
 
-use crate::{TIMEOUT, history_of_a_deletion, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
@@ -13,10 +13,7 @@ async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
     let (control, director) = (foundation.control(), foundation.director());
     drop_deployments(&control, "before").await;
 
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     let ended = platform.end_of_operation(&instance, &token).await;
     control.clear_faults().await;
 
@@ -24,38 +21,8 @@ async fn an_order_that_never_arrived_is_accepted_fails_and_leaves_nothing() {
     let reported = ended.last_description();
     assert!(reported.contains("nothing has changed"), "{reported}");
     director.expect_untouched().await;
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     assert_eq!(director.history().await, history_of_an_order(&instance));
-}
-
-#[tokio::test]
-async fn an_order_that_arrived_during_an_outage_is_accepted_and_completes() {
-    let foundation = Foundation::start().await;
-    let broker = impatient(&foundation).await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let control = foundation.control();
-    drop_deployments(&control, "after").await;
-    hide_tasks(&control).await;
-
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-    let again = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-    assert_eq!(again, token, "it is the same order");
-    let poll = platform.last_operation(&instance, &token).await;
-    assert_eq!(poll.expect_status(200).json()["state"], "in progress");
-    control.clear_faults().await;
-
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-    let history = foundation.director().history().await;
-    assert_eq!(history, history_of_an_order(&instance));
 }
 
 #[tokio::test]
@@ -66,73 +33,15 @@ async fn an_order_whose_answer_is_lost_completes_after_the_broker_was_killed() {
     let control = foundation.control();
     drop_deployments(&control, "after").await;
     hide_tasks(&control).await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
 
     broker.kill();
     control.clear_faults().await;
     broker.start_again().await;
 
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let history = foundation.director().history().await;
     assert_eq!(history, history_of_an_order(&instance));
-}
-
-#[tokio::test]
-async fn an_order_that_may_have_arrived_can_be_deleted_at_once() {
-    let foundation = Foundation::start().await;
-    let broker = impatient(&foundation).await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let (control, director) = (foundation.control(), foundation.director());
-    drop_deployments(&control, "after").await;
-    hide_tasks(&control).await;
-    let ordered = platform.provision(&instance, &Order::small()).await;
-    ordered.accepted();
-    control.clear_faults().await;
-
-    let token = platform.deprovision(&instance).await.accepted();
-
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
-    let deployed = director.history().await;
-    let creations = deployed
-        .iter()
-        .filter(|task| task.starts_with("create deployment"));
-    assert_eq!(creations.count(), 1, "{deployed:?}");
-}
-
-#[tokio::test]
-async fn a_deletion_that_never_arrived_fails_and_leaves_the_instance_as_it_was() {
-    let foundation = Foundation::start().await;
-    let broker = impatient(&foundation).await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let (control, director) = (foundation.control(), foundation.director());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let recorded = director.record(&instance).await;
-    drop_errands(&control, "before").await;
-
-    let token = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    control.clear_faults().await;
-
-    assert_eq!(ended.state, "failed", "{ended:?}");
-    assert_eq!(director.record(&instance).await, recorded);
-    assert_eq!(director.history().await, history_of_an_order(&instance));
-    let known = platform.provision(&instance, &Order::small()).await;
-    known.expect_status(200);
-    delete(&broker, &instance).await;
-    let history = [
-        history_of_an_order(&instance),
-        history_of_a_deletion(&instance),
-    ];
-    assert_eq!(director.history().await, history.concat());
 }
 
 #[tokio::test]
@@ -144,10 +53,7 @@ async fn an_errand_whose_answer_is_lost_runs_once() {
         let control = foundation.control();
         drop_errands(&control, moment).await;
 
-        let token = platform
-            .provision(&instance, &Order::small())
-            .await
-            .accepted();
+        let token = platform.order(&instance).await;
         eventually("the errand is being started", TIMEOUT, async || {
             let lines = broker.log();
             let lost = lines.iter().any(|line| line.mentions("was lost"));
@@ -156,8 +62,7 @@ async fn an_errand_whose_answer_is_lost_runs_once() {
         .await;
         control.clear_faults().await;
 
-        let ended = platform.end_of_operation(&instance, &token).await;
-        assert_eq!(ended.state, "succeeded", "{ended:?}");
+        platform.succeeds(&instance, &token).await;
         let history = foundation.director().history().await;
         assert_eq!(history, history_of_an_order(&instance), "{moment}");
     }
@@ -180,27 +85,13 @@ async fn drop_errands(control: &Control, moment: &str) {
 
 async fn drop_submissions(control: &Control, path: &str, moment: &str) {
     control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "POST", "path": path },
-            "effect": { "kind": "drop", "moment": moment },
-        }))
+        .set(Fault::of("director", &format!("POST {path}")).drops(moment))
         .await;
 }
 
 /// Hides the tasks from every list.
 async fn hide_tasks(control: &Control) {
     control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "GET", "path": "/tasks" },
-            "effect": { "kind": "answer", "status": 503 },
-        }))
+        .set(Fault::of("director", "GET /tasks").answers(503))
         .await;
-}
-
-async fn delete(broker: &Broker, instance: &str) {
-    let token = broker.platform().deprovision(instance).await.accepted();
-    let ended = broker.platform().end_of_operation(instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
 }

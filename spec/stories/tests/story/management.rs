@@ -22,8 +22,7 @@ async fn broker_selling(foundation: &Foundation, vm_type: &str) -> Broker {
 }
 
 async fn end_of(platform: &Platform, instance: &str, data: &Value) {
-    let ended = platform.end_of_operation(instance, &data.to_string()).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(instance, &data.to_string()).await;
 }
 
 #[tokio::test]
@@ -55,13 +54,12 @@ async fn an_upgrade_brings_what_the_operator_offers_and_keeps_what_the_user_aske
 #[tokio::test]
 async fn an_upgrade_that_is_asked_for_again_is_the_same_and_anything_else_finds_the_instance_busy()
 {
-    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup()
+        .with("/director/durations/step", "100ms")
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     for operation in OPERATIONS {
         let busy = platform.operate(&instance, operation, &body()).await;
         assert!(!busy.expect_status(409).description().is_empty());
@@ -81,26 +79,6 @@ async fn an_upgrade_that_is_asked_for_again_is_the_same_and_anything_else_finds_
 }
 
 #[tokio::test]
-async fn an_instance_that_is_gone_is_distinguished_from_one_that_fails() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let platform = broker.platform();
-
-    for operation in OPERATIONS {
-        let gone = platform.operate(&new_id(), operation, &body()).await;
-        assert_eq!(gone.expect_status(410).json(), json!({}));
-        let unknown = json!({ "plan_id": "gone" });
-        let failed = platform.operate(&new_id(), operation, &unknown).await;
-        let text = failed.expect_status(500).description();
-        assert!(text.contains("`gone`"), "{text}");
-        let without = platform.operate(&new_id(), operation, &json!({})).await;
-        let text = without.expect_status(500).description();
-        assert!(text.contains("plan_id missing"), "{text}");
-    }
-    foundation.director().expect_untouched().await;
-}
-
-#[tokio::test]
 async fn an_operator_reads_the_cause_where_a_user_reads_whom_to_ask() {
     let foundation = Foundation::start().await;
     let adapter = foundation.adapters().script(
@@ -109,10 +87,8 @@ async fn an_operator_reads_the_cause_where_a_user_reads_whom_to_ask() {
          as_redis",
     );
     let broker = foundation.broker().with_adapter(&adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     foundation.adapters().open_gate();
 
     let change = Order::small().with_parameters(json!({ "maxclients": 100 }));
@@ -132,8 +108,7 @@ async fn an_operator_reads_the_cause_where_a_user_reads_whom_to_ask() {
 
 #[tokio::test]
 async fn what_cannot_be_understood_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let path = format!("/mgmt/service_instances/{}", new_id());
 
@@ -161,8 +136,7 @@ async fn what_cannot_be_understood_is_refused() {
 /// Defect 30 of the Go broker (`spec/contracts/broker-behaviour.md` §9): 404 and 405 were public.
 #[tokio::test]
 async fn an_unauthenticated_client_gets_no_information_and_every_answer_is_json() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let unauthenticated_client = platform.with_wrong_password();
     let instance = format!("/mgmt/service_instances/{}", new_id());
@@ -198,10 +172,8 @@ as_redis";
     let adapter = foundation.adapters().script(script);
     let configuration = foundation.broker().with_adapter(&adapter);
     let broker = configuration.with_request_budget(8).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     std::fs::write(foundation.folder().join("slow"), "").unwrap();
 
     let late = platform.operate(&instance, "upgrade", &body()).await;

@@ -5,8 +5,7 @@ use serde_json::Value;
 
 #[tokio::test]
 async fn a_developer_orders_uses_and_deletes_a_redis_of_the_marketplace() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let cf = foundation.cf();
 
     cf.register(&broker).await;
@@ -32,15 +31,12 @@ async fn a_developer_orders_uses_and_deletes_a_redis_of_the_marketplace() {
     cf.run(&["delete-service", "cache", "--wait"])
         .await
         .succeeded();
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    foundation.director().expect_nothing_left().await;
 }
 
 #[tokio::test]
 async fn a_developer_reads_what_the_adapter_says_of_a_wrong_parameter() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let cf = foundation.cf();
     cf.register(&broker).await;
 

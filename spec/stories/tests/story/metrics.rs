@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use odb_stories::{Broker, Foundation, Order, eventually, new_id};
+use odb_stories::{Broker, Fault, Foundation, Order, eventually, new_id};
 use reqwest::Method;
 use serde_json::json;
 
@@ -12,12 +12,10 @@ const GUIDE: &str = include_str!("../../../../docs/operators/reference/metrics.m
 
 #[tokio::test]
 async fn the_guide_lists_every_metric_with_its_type_and_labels_and_no_other() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation.broker().with_plan_limit(2).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    platform.created().await;
     platform.with_wrong_password().catalog().await;
 
     let shown = shown(&broker.metrics().await.text);
@@ -36,12 +34,8 @@ async fn the_guide_lists_every_metric_with_its_type_and_labels_and_no_other() {
 
 #[tokio::test]
 async fn what_happens_is_counted() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let (_foundation, broker, instance) = Foundation::bare().start_with_instance().await;
+    let platform = broker.platform();
     platform
         .provision(&new_id(), &Order::small().with_parameters([1].into()))
         .await;
@@ -100,33 +94,8 @@ async fn what_happens_is_counted() {
 }
 
 #[tokio::test]
-async fn failures_with_an_upstream_is_counted_attempt_by_attempt() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    for effect in [
-        json!({ "kind": "answer", "status": 503 }),
-        json!({ "kind": "drop" }),
-    ] {
-        let requests = json!({ "method": "GET", "path": "/configs" });
-        let fault =
-            json!({ "server": "director", "requests": requests, "times": 1, "effect": effect });
-        foundation.control().set_fault(&fault).await;
-        let (platform, instance) = (broker.platform(), new_id());
-        let answer = platform.provision(&instance, &Order::small()).await;
-        answer.accepted();
-    }
-
-    for status in ["5xx", "none"] {
-        let labels = format!("{{status=\"{status}\",upstream=\"director\"}}");
-        expect(&broker, &format!("odb_upstream_calls_total{labels} 1")).await;
-    }
-    let retries = "odb_upstream_call_retries_total{upstream=\"director\"} 2";
-    expect(&broker, retries).await;
-}
-
-#[tokio::test]
 async fn what_there_is_and_what_the_quotas_leave_is_reported_as_the_platform_lists_it() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let costs = json!({ "memory": { "limit": 40, "cost": 8 } });
     let broker = foundation
         .broker()
@@ -172,8 +141,7 @@ async fn what_there_is_and_what_the_quotas_leave_is_reported_as_the_platform_lis
 
 #[tokio::test]
 async fn frequent_scrapes_do_not_list_the_instances_each_time() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let control = foundation.control();
     broker.metrics().await;
@@ -195,14 +163,11 @@ async fn frequent_scrapes_do_not_list_the_instances_each_time() {
 
 #[tokio::test]
 async fn metrics_are_reported_when_the_instances_cannot_be_counted() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    let fault = json!({
-        "server": "cloud-controller",
-        "requests": { "path": "/v3/service_offerings" },
-        "effect": { "kind": "answer", "status": 500 }
-    });
-    foundation.control().set_fault(&fault).await;
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
+    foundation
+        .control()
+        .set(Fault::of("cloud-controller", "/v3/service_offerings").answers(500))
+        .await;
 
     let reported = broker.metrics().await;
 
@@ -220,8 +185,7 @@ async fn metrics_are_reported_when_the_instances_cannot_be_counted() {
 
 #[tokio::test]
 async fn metrics_are_for_those_who_know_the_credentials() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::bare().start_with_broker().await;
     let platform = broker.platform();
 
     let anonymous = platform.anonymous_request(Method::GET, "/metrics");

@@ -14,9 +14,7 @@ async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_
     let broker = configuration.start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let director = foundation.director();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     let deployment = format!("service-instance_{instance}");
     foundation
         .control()
@@ -41,17 +39,14 @@ async fn an_instance_whose_vms_are_being_looked_at_can_be_changed_recreated_and_
     platform.fetch(&instance).await.expect_status(200);
     let change = Order::small().with_parameters(json!({ "maxclients": 200 }));
     let change = platform.update(&instance, &change).await.accepted();
-    let ended = platform.end_of_operation(&instance, &change).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &change).await;
     let body =
         json!({ "plan_id": Order::small().member("plan_id"), "context": { "space_guid": "" } });
     let recreation = platform.operate(&instance, "recreate", &body).await;
     let token = recreation.operation_data().to_string();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let deletion = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &deletion).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &deletion).await;
 
     let tasks = director.tasks_of(&deployment).await;
     let still = tasks.iter().find(|task| task["id"] == observer["id"]);

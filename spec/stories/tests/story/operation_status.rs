@@ -1,7 +1,7 @@
 //! The operator looks at what is being done with an instance: its stages, their tasks and their steps.
 
 use odb_stories::{
-    Broker, Errand, ErrandConfiguration, Foundation, Order, Platform, StandIn, eventually, new_id,
+    Broker, Errand, ErrandConfiguration, Foundation, Order, Platform, TaskFault, eventually, new_id,
 };
 use serde_json::{Value, json};
 
@@ -26,10 +26,7 @@ fn reported(stages: &[(&str, &str)]) -> Vec<(String, String)> {
 async fn hold(foundation: &Foundation, stage: &str) {
     foundation
         .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": stage },
-            "effect": { "kind": "hold" },
-        }))
+        .set_task(TaskFault::at_step_of(stage).holds())
         .await;
 }
 
@@ -55,8 +52,10 @@ async fn status_at(platform: &Platform, instance: &str, heading: &str) -> Value 
 
 #[tokio::test]
 async fn an_operator_sees_stages_tasks_and_steps_without_a_call_to_an_upstream() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
     let answer = platform.provision(&instance, &Order::small()).await;
@@ -107,10 +106,7 @@ async fn an_operator_sees_stages_tasks_and_steps_without_a_call_to_an_upstream()
     assert!(fault.holds <= 1, "{fault:?}");
     foundation.control().clear_faults().await;
 
-    let ended = platform
-        .end_of_operation(&instance, &token.to_string())
-        .await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token.to_string()).await;
     let status = platform.operation_status(&instance).await.json();
     assert_eq!(status["state"], "succeeded");
     assert_eq!(status["token"], Value::Null);
@@ -138,12 +134,11 @@ async fn of_a_task_whose_process_was_killed_the_operator_reads_how_far_it_got() 
 }
 
 async fn expect_cause(effect: &Value, reported_task: &str) {
-    let foundation = Foundation::start_with_director_admin().await;
-    let mut broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
+    let (foundation, mut broker, instance) = Foundation::setup()
+        .with_director_admin()
+        .start_with_instance()
         .await;
+    let platform = broker.platform().clone();
     foundation
         .control()
         .set_task_fault(&json!({
@@ -153,8 +148,7 @@ async fn expect_cause(effect: &Value, reported_task: &str) {
         .await;
     let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
     let token = platform.update(&instance, &change).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
+    platform.fails(&instance, &token).await;
 
     let warm = platform.operation_status(&instance).await.json();
     broker.kill();
@@ -177,50 +171,14 @@ async fn expect_cause(effect: &Value, reported_task: &str) {
 }
 
 #[tokio::test]
-async fn an_operation_is_shown_on_by_the_process_that_picks_it_up() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let mut broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    hold(&foundation, "Deleting instances").await;
-    let token = platform.deprovision(&instance).await.accepted();
-    status_at(&platform, &instance, "Deleting instances").await;
-    broker.kill();
-    broker.start_again().await;
-
-    let status = status_at(&platform, &instance, "Deleting instances").await;
-
-    assert_eq!(
-        stages(&status),
-        reported(&[
-            ("errand cleanup-data", "done"),
-            ("delete", "running"),
-            ("clean-up", "waiting")
-        ])
-    );
-    let picked_up: Value = serde_json::from_str(&token).expect("a token is JSON");
-    assert_eq!(status["token"], picked_up);
-    foundation.control().clear_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert!(
-        ended.state == "succeeded" || ended.state == "gone",
-        "{ended:?}"
-    );
-}
-
-#[tokio::test]
 async fn without_a_record_the_directors_tasks_decide() {
     let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
         .broker()
         .with("/broker/disable_bosh_configs", true.into());
     let mut broker = configuration.start().await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform().clone();
+    let instance = platform.created().await;
     broker.kill();
     broker.start_again().await;
 
@@ -247,14 +205,13 @@ fn errand(foundation: &Foundation, broker: &Broker, instance: &str, flags: &[&st
 
 #[tokio::test]
 async fn a_client_that_follows_an_operation_reads_each_step_until_it_has_succeeded() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
-    platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    platform.order(&instance).await;
     status_at(platform, &instance, "Updating instance").await;
 
     let glance = errand(&foundation, &broker, &instance, &[]).run().await;
@@ -281,20 +238,18 @@ async fn a_client_that_follows_an_operation_reads_each_step_until_it_has_succeed
 
 #[tokio::test]
 async fn an_operation_that_has_failed_is_shown_with_its_cause_and_a_status_of_failure() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     foundation
         .control()
-        .set_task_fault(&json!({
-            "at": { "place": "step", "stage": "Creating missing vms" },
-            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
-        }))
+        .set_task(
+            TaskFault::at_step_of("Creating missing vms").fails(400_001, "no disk space left"),
+        )
         .await;
-    platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    platform.order(&instance).await;
 
     let followed = errand(&foundation, &broker, &instance, &["--follow"]);
     let followed = followed.run().await.expect_status(1);
@@ -309,83 +264,5 @@ async fn an_operation_that_has_failed_is_shown_with_its_cause_and_a_status_of_fa
 
     let no_user = errand(&foundation, &broker, &new_id(), &[]);
     let no_user = no_user.run().await.expect_status(1);
-    assert!(no_user.last_text().contains("is unknown"), "{no_user:?}");
-}
-
-#[tokio::test]
-async fn a_deletion_is_followed_until_the_instance_is_gone_past_a_restart_of_the_broker() {
-    let foundation = Foundation::start_with_director_admin().await;
-    let mut broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    hold(&foundation, "Deleting instances").await;
-    platform.deprovision(&instance).await.accepted();
-    status_at(&platform, &instance, "Deleting instances").await;
-    let following = errand(&foundation, &broker, &instance, &["--follow"]).start();
-    eventually("the deletion is reported", TIMEOUT, async || {
-        let stderr = following.stderr();
-        stderr.contains("delete (task").then_some(()).ok_or(stderr)
-    })
-    .await;
-    broker.kill();
-    broker.start_again().await;
-    foundation.control().clear_faults().await;
-
-    following.ended().await.expect_success();
-}
-
-/// A router that knows of no broker, while that is being deployed anew, answers so.
-const OF_A_ROUTER: (u16, &str) = (404, "404 Not Found: Requested route does not exist.");
-
-async fn asked_again(broker: &StandIn) {
-    let before = broker.requests().len();
-    eventually("it is asked again", TIMEOUT, async || {
-        let now = broker.requests().len();
-        (now > before + 1).then_some(()).ok_or(now.to_string())
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_router_that_does_not_know_the_broker_mentions_no_end() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
-    let instance = new_id();
-    let status = |state: &str| {
-        let status = json!({
-            "service_instance_id": instance,
-            "kind": "delete",
-            "state": state,
-            "request": "6a7b8c9d-0000-4000-8000-000000000000",
-            "description": format!("the deletion is {state}"),
-            "stages": [],
-        });
-        status.to_string()
-    };
-    let errands: [(_, &[&str], _); 2] = [
-        ("operation", &["--follow"], 1),
-        ("cancel-operation", &[], 0),
-    ];
-    for (name, follow, expected) in errands {
-        let broker = StandIn::answering(200, &status("in progress")).await;
-        let configuration = ErrandConfiguration::of_broker(&foundation, broker.url(), "secret");
-        let errand = Errand::new(&foundation, name).configured(&configuration);
-        let running = errand.with(&["--instance", &instance]).with(follow).start();
-        asked_again(&broker).await;
-        broker.answer(OF_A_ROUTER.0, OF_A_ROUTER.1);
-        asked_again(&broker).await;
-        broker.answer(200, &status("failed"));
-
-        let run = running.ended().await;
-
-        let run = run.expect_status(expected);
-        assert!(!run.stderr.contains("is gone"), "{}", run.stderr);
-        let all = format!("{}{}", run.stderr, run.output);
-        assert!(all.contains("the deletion is failed"), "{all}");
-    }
+    no_user.expect_said_last("is unknown");
 }

@@ -5,8 +5,8 @@
 //! operation with growing pauses until they have ended, and writes its outcome once. Tokens do not count, because one
 //! serves many requests, nor do optional features, which are off here.
 
-use odb_stories::{Broker, BrokerCall, Control, Foundation, Order, new_id};
-use serde_json::{Value, json};
+use odb_stories::{Broker, BrokerCall, Control, Foundation, Order, TaskFault, new_id};
+use serde_json::Value;
 
 /// A broker with one limit to count and nothing else that would be asked for.
 async fn broker(foundation: &Foundation) -> Broker {
@@ -85,14 +85,12 @@ fn expect_to_write_at_most(limit: usize, reconciler: &[BrokerCall]) {
 
 #[tokio::test]
 async fn a_provision_takes_six_calls() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = broker(&foundation).await;
     let (platform, instance) = (broker.platform(), new_id());
     let mut reader = Reader::of(&foundation).await;
 
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
 
     let calls = reader.read().await;
     let (request, reconciler) = split(&calls);
@@ -102,11 +100,13 @@ async fn a_provision_takes_six_calls() {
 
 #[tokio::test]
 async fn a_poll_calls_no_upstream_during_and_after_the_reconciler() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = broker(&foundation).await;
     let (platform, instance) = (broker.platform(), new_id());
-    let hold = json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } });
-    foundation.control().set_task_fault(&hold).await;
+    foundation
+        .control()
+        .set_task(TaskFault::at_start().holds())
+        .await;
     let ordered = platform.provision(&instance, &Order::small()).await;
     let token = ordered.accepted();
 
@@ -134,7 +134,7 @@ async fn a_poll_calls_no_upstream_during_and_after_the_reconciler() {
 
 #[tokio::test]
 async fn a_poll_of_a_restarted_broker_asks_twice_at_most() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let mut broker = broker(&foundation).await;
     let instance = new_id();
     let ordered = broker
@@ -155,12 +155,10 @@ async fn a_poll_of_a_restarted_broker_asks_twice_at_most() {
 
 #[tokio::test]
 async fn a_bind_takes_three_calls() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = broker(&foundation).await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     let mut reader = Reader::of(&foundation).await;
 
     platform.bind(&instance, &new_id()).await.expect_status(201);
@@ -171,7 +169,7 @@ async fn a_bind_takes_three_calls() {
 /// Look up, store, record, permit; and the calls of every bind.
 #[tokio::test]
 async fn a_secure_bind_takes_four_calls_more_and_an_unbind_five() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation
         .broker()
         .without_quotas()
@@ -179,9 +177,7 @@ async fn a_secure_bind_takes_four_calls_more_and_an_unbind_five() {
         .start()
         .await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     let mut reader = Reader::of(&foundation).await;
 
     let bound = platform.bind_app(&instance, &binding, &new_id()).await;
@@ -195,12 +191,10 @@ async fn a_secure_bind_takes_four_calls_more_and_an_unbind_five() {
 
 #[tokio::test]
 async fn a_deprovision_takes_four_calls() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = broker(&foundation).await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     let mut reader = Reader::of(&foundation).await;
 
     let token = platform.deprovision(&instance).await.accepted();

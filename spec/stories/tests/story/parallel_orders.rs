@@ -35,8 +35,7 @@ async fn orders_for_different_instances_are_worked_on_side_by_side() {
 
 #[tokio::test]
 async fn identical_orders_at_once_are_one_order() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     let orders: Vec<_> = (0..8)
         .map(|_| {
@@ -55,16 +54,14 @@ async fn identical_orders_at_once_are_one_order() {
     let mut tokens: Vec<String> = accepted.map(Answer::accepted).collect();
     tokens.dedup();
     assert_eq!(tokens.len(), 1, "{tokens:?}");
-    let ended = platform.end_of_operation(&instance, &tokens[0]).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &tokens[0]).await;
     let history = foundation.director().history().await;
     assert_eq!(history, history_of_an_order(&instance));
 }
 
 #[tokio::test]
 async fn different_orders_for_one_id_at_once_make_one_instance() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     let orders: Vec<_> = (1..=4)
         .map(|clients| {
@@ -84,8 +81,7 @@ async fn different_orders_for_one_id_at_once_make_one_instance() {
     }
 
     assert_eq!((accepted.len(), conflicts), (1, 3));
-    let ended = platform.end_of_operation(&instance, &accepted[0]).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &accepted[0]).await;
     let history = foundation.director().history().await;
     assert_eq!(history, history_of_an_order(&instance));
 }

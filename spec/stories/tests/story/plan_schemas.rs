@@ -128,9 +128,7 @@ async fn parameters_are_held_against_the_schema_of_their_request() {
         refused.push(answer);
     }
     let fitting = with(json!({ "odb_managed_secret": "abc" }));
-    let token = platform.update(&instance, &fitting).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.update_to_the_end(&instance, &fitting).await;
 
     for (parameters, property) in [
         (json!({ "role": &secret }), "role"),
@@ -153,28 +151,6 @@ async fn parameters_are_held_against_the_schema_of_their_request() {
 }
 
 #[tokio::test]
-async fn a_request_without_parameters_is_held_against_the_schema_as_one_with_none() {
-    let foundation = Foundation::start().await;
-    let mut demanding = schema(&json!({ "maxclients": { "type": "integer" } }));
-    demanding["required"] = json!(["maxclients"]);
-    let schemas = answer(&demanding, &demanding, &schema(&json!({})));
-    let broker = describing(&foundation, &schemas).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-
-    for order in [Order::small(), with(Value::Null), with(json!({}))] {
-        let answer = platform.provision(&instance, &order).await;
-        expect_refused(&answer, "maxclients");
-    }
-    let fitting = with(json!({ "maxclients": 7 }));
-    platform.provision_to_the_end(&instance, &fitting).await;
-    let catalog = platform.catalog().await.json();
-    let other = catalog["services"][0]["plans"][1]["id"].clone();
-    let move_on = Order::small().with("plan_id", other);
-    let answer = platform.update(&instance, &move_on).await;
-    expect_refused(&answer, "maxclients");
-}
-
-#[tokio::test]
 async fn an_upgrade_has_no_parameters_to_be_held_against_anything() {
     let foundation = Foundation::start().await;
     let mut demanding = schema(&json!({ "maxclients": { "type": "integer" } }));
@@ -187,10 +163,8 @@ async fn an_upgrade_has_no_parameters_to_be_held_against_anything() {
         )
         .start()
         .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
 
     let order = Order::small();
     let previous =
@@ -198,47 +172,7 @@ async fn an_upgrade_has_no_parameters_to_be_held_against_anything() {
     let upgrade = order
         .with("previous_values", previous)
         .with("maintenance_info", json!({ "version": "2.0.0" }));
-    let token = platform.update(&instance, &upgrade).await.accepted();
-
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-#[tokio::test]
-async fn an_order_over_quota_takes_no_capacity() {
-    let foundation = Foundation::start().await;
-    let broker = describing(&foundation, &redis())
-        .with_plan_limit(1)
-        .start()
-        .await;
-    let platform = broker.platform();
-    let wrong = with(json!({ "maxclients": 0 }));
-
-    for _ in 0..3 {
-        let answer = platform.provision(&new_id(), &wrong).await;
-        expect_refused(&answer, "maxclients");
-    }
-    platform
-        .provision_to_the_end(&new_id(), &Order::small())
-        .await;
-
-    // Where there is no room there is nothing to say of the parameters.
-    let full = platform.provision(&new_id(), &wrong).await;
-    assert!(full.expect_status(403).description().contains("no room"));
-}
-
-#[tokio::test]
-async fn an_instance_that_is_not_there_is_reported_before_its_parameters() {
-    let foundation = Foundation::start().await;
-    let broker = describing(&foundation, &redis()).start().await;
-    let parameters = json!({ "role": "nobody" });
-
-    let answer = broker
-        .platform()
-        .bind_with_parameters(&new_id(), &new_id(), &parameters)
-        .await;
-
-    answer.expect_status(404);
+    platform.update_to_the_end(&instance, &upgrade).await;
 }
 
 #[tokio::test]
@@ -281,20 +215,6 @@ fn of_schemas(said: &[String]) -> Vec<&String> {
     said.iter()
         .filter(|line| line.contains("ODB-1109"))
         .collect()
-}
-
-#[tokio::test]
-async fn an_adapter_that_knows_no_schemas_refuses_the_start() {
-    let said = said_by_one_that_does_not_start("read_input; exit 10").await;
-
-    let faults = of_schemas(&said);
-    assert_eq!(faults.len(), 1, "{said:#?}");
-    for word in [
-        "`broker.enable_plan_schemas` is on",
-        "does not implement `generate-plan-schemas`",
-    ] {
-        assert!(faults[0].contains(word), "{faults:?}");
-    }
 }
 
 #[tokio::test]

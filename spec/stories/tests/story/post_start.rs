@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use odb_stories::{Broker, Errand, Foundation, Secrets, StandIn, eventually};
+use odb_stories::{Broker, Errand, Foundation, Secrets, eventually};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::TIMEOUT;
 const ERRAND: &str = "broker-post-start";
 
 async fn foundation() -> Foundation {
-    Foundation::setup().without_processes().start().await
+    Foundation::bare().start().await
 }
 
 /// The file of the broker that `BrokerConfiguration::start` has written.
@@ -106,32 +106,6 @@ async fn the_last_failure_is_reported_at_the_timeout() {
     }
 }
 
-#[tokio::test]
-async fn the_time_is_over_in_the_middle_of_a_request_too() {
-    let foundation = foundation().await;
-    let silent = StandIn::silent().await;
-    let configuration = foundation
-        .broker()
-        .with_plain_http()
-        .with("/broker/bind_address", "127.0.0.1".into());
-    let file = configuration.write("broker.yml").display().to_string();
-    let errand = Errand::new(&foundation, ERRAND).with(&["--config", &file]);
-
-    let run = errand
-        .with(&["--brokerPort", silent.port(), "--timeout", "1"])
-        .run()
-        .await
-        .expect_status(1);
-
-    assert!(
-        run.last_text()
-            .starts_with("Broker post-start check failed: "),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(silent.requests().len(), 1);
-}
-
 /// The Go errand verifies nothing.
 #[tokio::test]
 async fn another_server_on_the_port_gets_no_password() {
@@ -158,49 +132,7 @@ async fn another_server_on_the_port_gets_no_password() {
         .await
         .expect_status(1);
 
-    assert!(
-        run.last_text().contains("the TLS handshake failed"),
-        "{}",
-        run.stderr
-    );
-}
-
-#[tokio::test]
-async fn a_configuration_that_is_of_no_use_is_reported_at_once() {
-    let foundation = foundation().await;
-    let file = foundation
-        .broker()
-        .with("/service_adapter/path", "/no/such/adapter".into())
-        .write("broker.yml");
-    let file = file.display().to_string();
-    for (flags, expected) in [
-        (&[][..], "must supply -configFilePath".to_owned()),
-        (
-            &["-configFilePath", "/nowhere.yml"],
-            "error parsing config: could not read the configuration `/nowhere.yml`".to_owned(),
-        ),
-        (
-            &["-configFilePath", &file],
-            "error parsing config: the configuration has 1 error".to_owned(),
-        ),
-    ] {
-        let errand = Errand::by_its_name(&foundation, ERRAND).with(flags);
-        let run = errand.run().await.expect_status(1);
-        assert!(run.stderr.contains(&expected), "{}", run.stderr);
-    }
-
-    let file = foundation.broker().write("broker.yml");
-    let run = Errand::new(&foundation, ERRAND)
-        .with(&["-configFilePath", &file.display().to_string()])
-        .with(&["-brokerPort", "no port"])
-        .run()
-        .await
-        .expect_status(1);
-    assert!(
-        run.last_text().starts_with("error creating request: "),
-        "{}",
-        run.stderr
-    );
+    run.expect_said_last("the TLS handshake failed");
 }
 
 #[tokio::test]

@@ -84,9 +84,7 @@ async fn an_ordered_postgresql_is_queried_keeps_its_rows_over_updates_and_is_gon
         .succeeded();
     let refused = postgres.attempt("SELECT 1").await.unwrap_err();
     assert!(refused.contains("refused"), "{refused}");
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    foundation.director().expect_nothing_left().await;
 }
 
 #[tokio::test]
@@ -153,44 +151,4 @@ async fn a_password_of_postgresql_that_credhub_has_no_more_is_made_anew() {
     );
     let new = Postgres::with(&key(&cf, "new").await);
     assert_eq!(new.query("SELECT count(*) FROM words").await, "0");
-}
-
-#[tokio::test]
-async fn the_name_of_a_database_does_not_change_after_the_order() {
-    let foundation = foundation().await;
-    let (_broker, cf) = marketplace_of(&foundation).await;
-    order(&cf, r#"{"database": "orders"}"#).await;
-
-    // The same name is no change.
-    update(&cf, r#"{"database": "orders", "max_connections": 25}"#).await;
-    let renamed = ["update-service", "shop", "-c", r#"{"database": "sales"}"#];
-    let said = cf.run(&[&renamed[..], &["--wait"]].concat()).await.failed();
-
-    assert!(said.contains("database"), "{said}");
-    let postgres = Postgres::with(&key(&cf, "key").await);
-    assert_eq!(postgres.query("SHOW max_connections").await, "25");
-    let databases = "SELECT string_agg(datname, ' ') FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres'";
-    assert_eq!(postgres.query(databases).await, "orders");
-}
-
-#[tokio::test]
-async fn a_wrong_parameter_is_refused_by_the_schema_of_the_folder() {
-    let foundation = foundation().await;
-    let (_broker, cf) = marketplace_of(&foundation).await;
-
-    for (parameters, named) in [
-        (r#"{"max_connections": "many"}"#, "max_connections"),
-        (r#"{"max_conections": 5}"#, "max_conections"),
-        (
-            r#"{"database": "Robert'); DROP TABLE students"}"#,
-            "database",
-        ),
-    ] {
-        let order = ["create-service", "postgresql", "small", "shop", "-c"];
-        let order = [&order[..], &[parameters, "--wait"]].concat();
-        let said = cf.run(&order).await.failed();
-        assert!(said.contains(named), "{said}");
-    }
-
-    foundation.director().expect_untouched().await;
 }

@@ -101,8 +101,7 @@ async fn this_broker_keeps_every_rule_and_nothing_is_left_behind() {
 
 #[tokio::test]
 async fn a_run_that_can_check_nothing_says_so_at_once_and_is_no_success() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
 
     let nope = ConformanceSuite::against(&broker, &foundation).with(&["--service", "nope"]);
     let password = foundation.folder().join("wrong-password");
@@ -152,8 +151,7 @@ async fn without_credhub_a_repeated_binding_is_the_one_thing_to_warn_of() {
 
 #[tokio::test]
 async fn only_what_is_asked_for_is_looked_at() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
 
     let run = ConformanceSuite::against(&broker, &foundation)
         .with(&["--only", "C,P-02", "--skip", "C-04,C-06"])
@@ -175,8 +173,7 @@ async fn only_what_is_asked_for_is_looked_at() {
 
 #[tokio::test]
 async fn an_interrupted_run_deletes_what_it_has_made() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let process = ConformanceSuite::against(&broker, &foundation)
         .with(&["--only", "L-01", "--report", "json"])
         .start();
@@ -242,35 +239,6 @@ async fn a_command_line_that_cannot_be_understood_is_refused_with_what_would_be_
         assert!(run.errors.contains(word), "{arguments:?}: {run:?}");
         assert!(!run.errors.contains("secret"), "{arguments:?}: {run:?}");
     }
-}
-
-/// Parameters that the suite makes up are its own affair.
-#[tokio::test]
-async fn a_broker_that_looks_at_the_parameters_of_a_change_first_passes() {
-    let broker = FaultyBroker::with(Peculiarity::ChangesNeedParameters).await;
-    let folder = tempfile::tempdir().unwrap();
-    let parameters = folder.path().join("parameters");
-    fs::write(&parameters, r#"{"size":3}"#).unwrap();
-    let of_changes = BTreeSet::from(["A-05", "D-04", "U-02", "U-08", "U-09", "U-13"]);
-
-    let run = broker.suite(&[]).await;
-    let report = run.report();
-    assert_eq!(run.status, 0, "{report:#}");
-    assert!(results(&report, "warning").is_empty(), "{report:#}");
-    assert!(
-        results(&report, "skipped").is_superset(&of_changes),
-        "{report:#}"
-    );
-
-    let given = ["--update-parameters", &parameters.display().to_string()];
-    let run = broker.suite(&given).await;
-    let report = run.report();
-    assert_eq!(run.status, 0, "{report:#}");
-    assert!(results(&report, "warning").is_empty(), "{report:#}");
-    assert!(
-        results(&report, "passed").is_superset(&of_changes),
-        "{report:#}"
-    );
 }
 
 /// Creations in progress are polled with their tokens, bindings are deleted first, rejections are retried.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use odb_stories::{
-    Answer, Broker, CfOrder, CfOutput, CloudController, Foundation, InstancesApi, Order, Platform,
+    Broker, CfOrder, CfOutput, CloudController, Foundation, InstancesApi, Order, TaskFault,
     eventually, new_id,
 };
 use serde_json::{Value, json};
@@ -71,102 +71,8 @@ async fn exactly_ten_of_64_orders_get_a_plans_ten_locations_when_rows_are_writte
 }
 
 #[tokio::test]
-async fn exactly_ten_of_64_orders_get_a_plans_ten_locations_when_the_cloud_controller_knows_nothing()
- {
-    let foundation = foundation(Rows::Early).await;
-    let broker = limited_to(10, &foundation).await;
-
-    let orders = order_at_once(broker.platform(), |_| Order::small()).await;
-
-    let (accepted, refused): (Vec<_>, Vec<_>) =
-        orders.iter().partition(|(_, answer)| answer.status == 202);
-    assert_eq!((accepted.len(), refused.len()), (10, ORDERS - 10));
-    for (_, answer) in refused {
-        answer.expect_status(403);
-        assert!(answer.description().contains("There is no room"));
-    }
-}
-
-#[tokio::test]
 async fn a_resource_is_given_out_to_the_last_over_two_plans_when_rows_are_written_early() {
     expect_resource_given_out(Rows::Early).await;
-}
-
-#[tokio::test]
-async fn a_resource_is_given_out_to_the_last_over_two_plans_when_rows_are_written_late() {
-    expect_resource_given_out(Rows::Late).await;
-}
-
-#[tokio::test]
-async fn a_failed_order_and_a_refused_one_leave_their_locations_to_others() {
-    for rows in [Rows::Early, Rows::Late] {
-        let foundation = foundation(rows).await;
-        let script = r"read_input
-as_redis | if [[ -e $folder/spoil ]]; then sed 's/vm_type: small/vm_type: enormous/'; else cat; fi";
-        let adapter = foundation.adapters().script(script);
-        let broker = foundation
-            .broker()
-            .with_quotas(json!({}), limit(1), limit(1))
-            .with_adapter(&adapter)
-            .start()
-            .await;
-        let (controller, small) = registered(&foundation, &broker, "small").await;
-        let spoil = foundation.folder().join("spoil");
-        std::fs::write(&spoil, "").unwrap();
-        let failed = controller.order("failed", &small).await;
-        controller.end(&failed).await.unwrap_err();
-        std::fs::remove_file(&spoil).unwrap();
-
-        let made = controller.order("made", &small).await;
-        controller.end(&made).await.unwrap();
-        let refused = controller.order("refused", &small).await;
-        let reported = controller.answer(&refused).await.unwrap_err();
-        assert!(
-            reported.contains("There is no room"),
-            "{rows:?}: {reported}"
-        );
-        foundation
-            .cf()
-            .run(&["delete-service", "made", "--wait"])
-            .await
-            .succeeded();
-        let late = controller.order("late", &small).await;
-        controller.end(&late).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn an_order_that_was_refused_takes_no_location_although_its_deletion_has_failed() {
-    for rows in [Rows::Early, Rows::Late] {
-        let foundation = foundation(rows).await;
-        let mut broker = limited_to(1, &foundation).await;
-        let (controller, small) = registered(&foundation, &broker, "small").await;
-        let cf = foundation.cf();
-        let made = controller.order("made", &small).await;
-        controller.end(&made).await.unwrap();
-        let refused = controller.order("refused", &small).await;
-        controller.answer(&refused).await.unwrap_err();
-        if rows == Rows::Early {
-            broker.kill();
-            broker.ended().await;
-            cf.run(&["delete-service", "refused", "--wait"])
-                .await
-                .failed();
-            let reported = controller.instances().await;
-            assert!(
-                reported.contains(&"delete failed".to_owned()),
-                "{reported:?}"
-            );
-            broker.start_again().await;
-        }
-
-        cf.run(&["delete-service", "made", "--wait"])
-            .await
-            .succeeded();
-        assert!(foundation.director().deployments().await.is_empty());
-        let late = controller.order("late", &small).await;
-        controller.end(&late).await.unwrap();
-    }
 }
 
 #[tokio::test]
@@ -212,10 +118,8 @@ async fn a_refused_change_of_plan_is_answered_with_422() {
         .with_quotas(json!({}), limit(1), limit(0))
         .start()
         .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
 
     let answer = platform.update(&instance, &Order::large()).await;
 
@@ -235,18 +139,12 @@ async fn a_broker_that_was_killed_counts_what_it_had_let_in() {
         let done = controller.order("done", &small).await;
         controller.end(&done).await.unwrap();
         let control = foundation.control();
-        control
-            .set_task_fault(&json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } }))
-            .await;
+        control.set_task(TaskFault::at_start().holds()).await;
         let held = controller.order("held", &small).await;
         controller.answer(&held).await.unwrap();
         // Only the broker knows this one.
         let direct = new_id();
-        let token = broker
-            .platform()
-            .provision(&direct, &Order::small())
-            .await
-            .accepted();
+        let token = broker.platform().order(&direct).await;
 
         broker.kill();
         broker.ended().await;
@@ -260,34 +158,8 @@ async fn a_broker_that_was_killed_counts_what_it_had_let_in() {
         );
         control.clear_faults().await;
         controller.end(&held).await.unwrap();
-        let ended = broker.platform().end_of_operation(&direct, &token).await;
-        assert_eq!(ended.state, "succeeded", "{ended:?}");
+        broker.platform().succeeds(&direct, &token).await;
     }
-}
-
-#[tokio::test]
-async fn an_order_with_room_is_decided_by_one_count() {
-    let foundation = foundation(Rows::Early).await;
-    let broker = limited_to(9, &foundation).await;
-    let (controller, small) = registered(&foundation, &broker, "small").await;
-    let control = foundation.control();
-    // The first order learns under which ids the Cloud Controller has the plans.
-    let first = controller.order("first", &small).await;
-    controller.end(&first).await.unwrap();
-    let before = control.broker_calls(0).await;
-    let last = before.last().map_or(0, |call| call.number);
-
-    let second = controller.order("second", &small).await;
-    controller.end(&second).await.unwrap();
-
-    let mut asked = control.broker_calls(last).await;
-    asked.retain(|call| call.server == "cloud-controller");
-    let asked: Vec<_> = asked
-        .iter()
-        .map(|call| (&*call.path, &*call.query))
-        .collect();
-    let query = format!("service_plan_guids={small}&per_page=1");
-    assert_eq!(asked, [("/v3/service_instances", query.as_str())]);
 }
 
 #[tokio::test]
@@ -301,10 +173,7 @@ async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted
         .with_quotas(json!({}), limit(2), limit(9))
         .start()
         .await;
-    broker
-        .platform()
-        .provision_to_the_end(&there, &Order::small())
-        .await;
+    broker.platform().create(&there).await;
     // The list alone decides the following orders, not the broker's memory.
     foundation
         .director()
@@ -320,9 +189,7 @@ async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted
     let instance = new_id();
     // Some write an instance down before they order it.
     api.add(&instance, &Order::small());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     let refused = platform.provision(&new_id(), &Order::small()).await;
     refused.expect_status(403);
     api.remove(&there);
@@ -339,32 +206,6 @@ async fn where_there_is_no_cloud_controller_the_service_instances_api_is_counted
         );
         assert!(request.contains("\r\nauthorization: basic "), "{request}");
     }
-}
-
-#[tokio::test]
-async fn an_untrusted_service_instances_api_is_reported_with_the_key_that_helps() {
-    let foundation = foundation(Rows::Early).await;
-    let broker = foundation
-        .broker()
-        .with_instances_api(foundation.director().url())
-        .with_plan_limit(1)
-        .start()
-        .await;
-
-    let answer = broker
-        .platform()
-        .provision(&new_id(), &Order::small())
-        .await;
-
-    answer.expect_status(500);
-    let reported = broker.log_of_request(&answer.request_id());
-    for text in ["`service_instances_api.root_ca_cert`", "ODB-4005"] {
-        assert!(
-            reported.iter().any(|line| line.mentions(text)),
-            "{reported:#?}"
-        );
-    }
-    foundation.director().expect_untouched().await;
 }
 
 async fn expect_ten_of_64(rows: Rows) {
@@ -439,10 +280,15 @@ async fn expect_resource_given_out(rows: Rows) {
 }
 
 async fn foundation(rows: Rows) -> Foundation {
-    let setup = Foundation::setup().without_processes();
+    let setup = Foundation::bare();
     match rows {
         Rows::Early => setup.start().await,
-        Rows::Late => setup.with_late_rows().start().await,
+        Rows::Late => {
+            setup
+                .with("/cloud_controller/instance_row", "after_call")
+                .start()
+                .await
+        }
     }
 }
 
@@ -488,27 +334,6 @@ async fn cf_orders_at_once(
     for order in orders {
         let (plan, order) = order.await.unwrap();
         answers.push((plan, controller.answer(&order).await));
-    }
-    answers
-}
-
-/// Orders from the broker itself.
-async fn order_at_once(
-    platform: &Platform,
-    order: impl Fn(usize) -> Order,
-) -> Vec<(Order, Answer)> {
-    let orders: Vec<_> = (0..ORDERS)
-        .map(|number| {
-            let (platform, order) = (platform.clone(), order(number));
-            tokio::spawn(async move {
-                let answer = platform.provision(&new_id(), &order).await;
-                (order, answer)
-            })
-        })
-        .collect();
-    let mut answers = Vec::new();
-    for order in orders {
-        answers.push(order.await.unwrap());
     }
     answers
 }

@@ -1,9 +1,9 @@
 //! The operator has instances put onto new VMs.
 
-use odb_stories::{Foundation, Order, Redis, eventually, new_id};
+use odb_stories::{Foundation, Order, Redis, new_id};
 use serde_json::{Value, json};
 
-use crate::{TIMEOUT, history_of_an_order};
+use crate::history_of_an_order;
 
 fn body() -> Value {
     json!({ "plan_id": Order::small().member("plan_id"), "context": { "space_guid": "" } })
@@ -27,10 +27,8 @@ async fn a_recreated_instance_has_new_vms_and_its_data_and_its_errands_have_run(
     let script = r#"read_input; echo "$call" >>"$folder/asked"; as_redis"#;
     let adapter = foundation.adapters().script(script);
     let broker = foundation.broker().with_adapter(&adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     let bound = platform.bind(&instance, &new_id()).await;
     let credentials = bound.expect_status(201).json()["credentials"].clone();
     let mut redis = Redis::connect(&credentials).await;
@@ -64,82 +62,4 @@ async fn a_recreated_instance_has_new_vms_and_its_data_and_its_errands_have_run(
     assert_eq!(asked(), asked_before, "the adapter is not asked");
     let mut redis = Redis::connect(&credentials).await;
     assert_eq!(redis.command(&["GET", "kept"]).await, "yes");
-}
-
-#[tokio::test]
-async fn a_recreation_completes_unaided_after_the_broker_was_killed() {
-    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
-    let mut broker = foundation.broker().start().await;
-    let instance = new_id();
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let data = broker
-        .platform()
-        .operate(&instance, "recreate", &body())
-        .await
-        .operation_data();
-
-    broker.kill();
-    broker.start_again().await;
-
-    let director = foundation.director();
-    let history = [
-        history_of_an_order(&instance),
-        history_of_an_order(&instance),
-    ];
-    eventually("the errands have run", TIMEOUT, async || {
-        let seen = director.history().await;
-        if seen == history.concat() {
-            Ok(())
-        } else {
-            Err(format!("{seen:?}"))
-        }
-    })
-    .await;
-    let ended = broker
-        .platform()
-        .end_of_operation(&instance, &reencoded(&data))
-        .await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-#[tokio::test]
-async fn a_recreation_that_fails_can_be_repeated() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    foundation
-        .control()
-        .set_task_fault(&json!({
-            "deployment": format!("service-instance_{instance}"),
-            "at": { "place": "step", "stage": "Updating instance", "task": "redis-server/" },
-            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
-        }))
-        .await;
-
-    let first = platform.operate(&instance, "recreate", &body()).await;
-    let data = first.operation_data();
-    let ended = platform
-        .end_of_operation(&instance, &reencoded(&data))
-        .await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
-    let log = broker.log_of_request(&first.request_id());
-    assert!(
-        log.iter().any(|line| line.mentions("no disk space left")),
-        "{log:?}"
-    );
-
-    let data = platform
-        .operate(&instance, "recreate", &body())
-        .await
-        .operation_data();
-    let ended = platform
-        .end_of_operation(&instance, &reencoded(&data))
-        .await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
 }

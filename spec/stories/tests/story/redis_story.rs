@@ -1,37 +1,18 @@
 //! A user orders a Redis, uses it, changes it, and deletes it.
 
 use odb_stories::{Foundation, Order, ProcessTable, Redis, new_id};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpStream;
 
 use crate::{history_of_a_deletion, history_of_an_order};
 
 #[tokio::test]
-async fn the_catalog_shows_the_offering_and_its_plans() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-
-    let catalog = broker.platform().catalog().await;
-
-    let offering = &catalog.expect_status(200).json()["services"][0];
-    assert_eq!(offering["name"], "redis");
-    assert_eq!(offering["bindable"], true);
-    assert_eq!(offering["plan_updateable"], true);
-    let plans = offering["plans"].as_array().unwrap();
-    let plans: Vec<&Value> = plans.iter().map(|plan| &plan["name"]).collect();
-    assert_eq!(plans, ["small", "large"]);
-}
-
-#[tokio::test]
 async fn an_ordered_redis_runs_keeps_its_data_over_an_update_and_is_gone_after_its_deletion() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, director) = (broker.platform(), foundation.director());
     let (instance, binding) = (new_id(), new_id());
 
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     let bound = platform.bind(&instance, &binding).await;
     let credentials = bound.expect_status(201).json()["credentials"].clone();
     let mut redis = Redis::connect(&credentials).await;
@@ -64,8 +45,7 @@ async fn an_ordered_redis_runs_keeps_its_data_over_an_update_and_is_gone_after_i
     let address = (credentials["host"].as_str().unwrap(), 6379);
     let refused = TcpStream::connect(address).await.unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    director.expect_nothing_left().await;
     let history = [
         history_of_an_order(&instance),
         history_of_an_order(&instance),
@@ -79,8 +59,10 @@ async fn an_ordered_redis_runs_keeps_its_data_over_an_update_and_is_gone_after_i
 
 #[tokio::test]
 async fn progress_reports_which_step_of_which_instance_is_being_taken() {
-    let foundation = Foundation::setup().with_steps_of("300ms").start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup()
+        .with("/director/durations/step", "300ms")
+        .start_with_broker()
+        .await;
     let instance = new_id();
 
     let ordered = broker

@@ -1,13 +1,12 @@
 //! The resources of an instance beside its deployment: they are created and deleted with it, also after errors, and
 //! without records.
 
-use odb_stories::{Broker, Control, Foundation, Order, new_id};
+use odb_stories::{Broker, Control, Fault, Foundation, Order, new_id};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_deletion_that_cannot_clean_up_says_so_until_it_can() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     let (control, director) = (foundation.control(), foundation.director());
     platform
@@ -21,8 +20,7 @@ async fn a_deletion_that_cannot_clean_up_says_so_until_it_can() {
     refuse(&control, "DELETE", "/configs").await;
 
     let deletion = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &deletion).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
+    platform.fails(&instance, &deletion).await;
     assert_eq!(director.deployments().await, Vec::<String>::new());
     let again = platform.deprovision(&instance).await;
     let reported = again.expect_status(500).description();
@@ -39,8 +37,7 @@ async fn a_deletion_that_cannot_clean_up_says_so_until_it_can() {
 
 #[tokio::test]
 async fn an_order_that_the_director_refuses_leaves_no_config() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     let control = foundation.control();
     refuse(&control, "POST", "/deployments").await;
@@ -57,8 +54,7 @@ async fn an_order_that_the_director_refuses_leaves_no_config() {
 
 #[tokio::test]
 async fn an_update_that_the_director_refuses_leaves_configs_and_memory_as_they_were() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     let (control, director) = (foundation.control(), foundation.director());
     platform
@@ -113,17 +109,12 @@ if [[ $input == *'maxclients\":250'* ]]; then as_redis | sed 's/"configs":{}/"co
 
 #[tokio::test]
 async fn a_token_whose_tasks_the_director_has_dropped_has_a_final_answer() {
-    let foundation = Foundation::start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
-    let creation = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let creation = platform.order(&instance).await;
     platform.end_of_operation(&instance, &creation).await;
     let deletion = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &deletion).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &deletion).await;
 
     broker.kill();
     drop_tasks(&foundation.control()).await;
@@ -133,30 +124,6 @@ async fn a_token_whose_tasks_the_director_has_dropped_has_a_final_answer() {
     poll.expect_status(410);
     let poll = platform.last_operation(&instance, &creation).await;
     assert_eq!(poll.expect_status(200).json()["state"], "failed");
-}
-
-#[tokio::test]
-async fn a_deletion_whose_instance_is_still_there_has_not_succeeded() {
-    let foundation = Foundation::start().await;
-    let configuration = foundation.broker();
-    let configuration = configuration.with("/broker/disable_bosh_configs", true.into());
-    let mut broker = configuration.start().await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    let creation = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
-    platform.end_of_operation(&instance, &creation).await;
-    let mut token: Value = serde_json::from_str(&creation).expect("it is the Go broker's form");
-    token["OperationType"] = "delete".into();
-
-    broker.kill();
-    broker.start_again().await;
-
-    let poll = platform.last_operation(&instance, &token.to_string()).await;
-    assert_eq!(poll.expect_status(200).json()["state"], "failed");
-    let deployments = foundation.director().deployments().await;
-    assert_eq!(deployments.len(), 1, "it has not been touched");
 }
 
 fn with_extension(name: &str) -> Order {
@@ -174,18 +141,15 @@ async fn contents(foundation: &Foundation) -> Vec<Value> {
 }
 
 async fn change(broker: &Broker, instance: &str, order: &Order) {
-    let token = broker.platform().update(instance, order).await.accepted();
-    let ended = broker.platform().end_of_operation(instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    broker.platform().update_to_the_end(instance, order).await;
 }
 
 async fn refuse(control: &Control, method: &str, path: &str) {
     control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": method, "path": path },
-            "effect": { "kind": "answer", "status": 400, "body": r#"{"code":100,"description":"no"}"# },
-        }))
+        .set(
+            Fault::of("director", &format!("{method} {path}"))
+                .says(400, r#"{"code":100,"description":"no"}"#),
+        )
         .await;
 }
 
@@ -194,11 +158,7 @@ pub(crate) async fn drop_tasks(control: &Control) {
     let unknown = r#"{"code":10000,"description":"Task not found"}"#;
     for (path, status, body) in [("/tasks", 200, "[]"), ("/tasks/*", 404, unknown)] {
         control
-            .set_fault(&json!({
-                "server": "director",
-                "requests": { "method": "GET", "path": path },
-                "effect": { "kind": "answer", "status": status, "body": body },
-            }))
+            .set(Fault::of("director", &format!("GET {path}")).says(status, body))
             .await;
     }
 }

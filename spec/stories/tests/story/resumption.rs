@@ -1,14 +1,16 @@
 //! The broker is killed in the middle of an operation and started again.
 
-use odb_stories::{Broker, Foundation, Order, eventually, new_id};
+use odb_stories::{Broker, Foundation, Order, TaskFault, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::{TIMEOUT, history_of_a_deletion, history_of_an_order};
+use crate::{TIMEOUT, history_of_an_order};
 
 #[tokio::test]
 async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
-    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::setup()
+        .with("/director/durations/step", "100ms")
+        .start_with_broker()
+        .await;
     let instance = new_id();
     let ordered = broker
         .platform()
@@ -31,80 +33,12 @@ async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
 }
 
 #[tokio::test]
-async fn a_provision_completes_however_often_the_broker_is_killed() {
-    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
-    let mut broker = foundation.broker().start().await;
-    let instance = new_id();
-    let ordered = broker
-        .platform()
-        .provision(&instance, &Order::small())
-        .await;
-    ordered.accepted();
-
-    for _ in 0..5 {
-        broker.kill();
-        broker.start_again().await;
-    }
-
-    expect_complete(&foundation, &instance).await;
-}
-
-#[tokio::test]
-async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
-    let foundation = Foundation::start().await;
-    let mut broker = foundation.broker().start().await;
-    let (instance, director) = (new_id(), foundation.director());
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let deletion = broker.platform().deprovision(&instance).await;
-    let token = deletion.accepted();
-
-    broker.kill();
-    assert_eq!(
-        director.history().await.len(),
-        3,
-        "it was killed in the middle"
-    );
-    broker.start_again().await;
-
-    eventually(
-        "instance and operation record are gone",
-        TIMEOUT,
-        async || {
-            let left = (director.deployments().await, director.configs().await);
-            if left.0.is_empty() && left.1.is_empty() {
-                Ok(())
-            } else {
-                Err(format!("{left:?}"))
-            }
-        },
-    )
-    .await;
-    let history = [
-        history_of_an_order(&instance),
-        history_of_a_deletion(&instance),
-    ];
-    assert_eq!(director.history().await, history.concat());
-    let poll = broker.platform().last_operation(&instance, &token).await;
-    let succeeded = poll.status == 200 && poll.json()["state"] == "succeeded";
-    assert!(succeeded || poll.status == 410, "{poll:?}");
-}
-
-#[tokio::test]
 async fn a_broker_serves_before_it_has_looked_up_what_it_left_and_reads_what_it_is_asked_about() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::bare().start_with_broker().await;
     let control = foundation.control();
     let (made, ordered) = (new_id(), new_id());
-    broker
-        .platform()
-        .provision_to_the_end(&made, &Order::small())
-        .await;
-    control
-        .set_task_fault(&json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } }))
-        .await;
+    broker.platform().create(&made).await;
+    control.set_task(TaskFault::at_start().holds()).await;
     let order = Order::small();
     let answer = broker.platform().provision(&ordered, &order).await;
     let token = answer.accepted();
@@ -130,8 +64,7 @@ async fn a_broker_serves_before_it_has_looked_up_what_it_left_and_reads_what_it_
     assert_eq!(poll.expect_status(200).json()["state"], "in progress");
     assert_eq!(control.fault(held.id).await.holds, 1);
     control.clear_faults().await;
-    let ended = platform.end_of_operation(&ordered, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&ordered, &token).await;
 }
 
 #[tokio::test]
@@ -156,9 +89,7 @@ async fn an_order_that_never_got_to_the_director_leaves_nothing_and_can_be_repea
     adapters.open_gate();
     broker.start_again().await;
 
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     assert_eq!(director.history().await, history_of_an_order(&instance));
 }
 

@@ -1,6 +1,6 @@
 //! An errand runs through all instances, and the broker records its progress.
 
-use odb_stories::{Broker, Foundation, Order, new_id};
+use odb_stories::{Broker, Foundation};
 use serde_json::{Value, json};
 
 async fn begun(broker: &Broker, kind: &str) -> Value {
@@ -31,15 +31,9 @@ async fn latest(broker: &Broker, kind: &str) -> Value {
     latest
 }
 
-async fn is_current(broker: &Broker, kind: &str) -> Value {
-    let latest = broker.platform().latest_run(kind).await;
-    latest.expect_status(200).json()["is_current"].clone()
-}
-
 #[tokio::test]
 async fn a_run_is_recorded_over_a_restart_and_ends_once_and_for_all_when_it_has_succeeded() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
+    let (_foundation, mut broker) = Foundation::bare().start_with_broker().await;
     for kind in ["upgrade", "recreate"] {
         let refused = broker.platform().latest_run(kind).await;
         let refused = refused.expect_status(404);
@@ -79,52 +73,8 @@ async fn a_run_is_recorded_over_a_restart_and_ends_once_and_for_all_when_it_has_
 }
 
 #[tokio::test]
-async fn a_later_run_takes_the_location_of_the_one_before_and_leaves_other_kinds_alone() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    let unknown = json!({ "id": new_id() });
-    end(&broker, &unknown, "failed").await.expect_status(404);
-    let first = begun(&broker, "upgrade").await;
-    let recreation = begun(&broker, "recreate").await;
-    let second = begun(&broker, "upgrade").await;
-    assert_ne!(first["id"], second["id"]);
-
-    let text = end(&broker, &first, "succeeded")
-        .await
-        .expect_status(409)
-        .description();
-    assert!(text.contains(first["id"].as_str().unwrap()), "{text}");
-    assert_eq!(latest(&broker, "upgrade").await, second);
-    assert_eq!(latest(&broker, "recreate").await, recreation);
-    ended(&broker, &recreation, "succeeded").await;
-    assert_eq!(latest(&broker, "upgrade").await, second);
-    ended(&broker, &second, "succeeded").await;
-}
-
-#[tokio::test]
-async fn a_run_reports_what_it_deploys_which_another_configuration_does_not() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
-    let run = begun(&broker, "upgrade").await;
-    assert_eq!(begun(&broker, "upgrade").await["target"], run["target"]);
-    assert_eq!(is_current(&broker, "upgrade").await, true);
-    broker.stop().await;
-    let pointer = "/service_catalog/plans/1/instance_groups/0/vm_type";
-    let broker = foundation
-        .broker()
-        .with(pointer, "small".into())
-        .start()
-        .await;
-
-    assert_eq!(latest(&broker, "upgrade").await["target"], run["target"]);
-    assert_eq!(is_current(&broker, "upgrade").await, false);
-    assert_ne!(begun(&broker, "upgrade").await["target"], run["target"]);
-}
-
-#[tokio::test]
 async fn what_is_no_run_is_refused() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
     let platform = broker.platform();
     for body in [
         json!({}),
@@ -175,7 +125,7 @@ async fn what_is_no_run_is_refused() {
 
 #[tokio::test]
 async fn without_bosh_configs_it_is_said_that_no_run_is_recorded() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation
         .broker()
         .with("/broker/disable_bosh_configs", true.into())
@@ -187,10 +137,7 @@ async fn without_bosh_configs_it_is_said_that_no_run_is_recorded() {
     let text = refused.expect_status(501).description();
     assert!(text.contains("BOSH configs"), "{text}");
     platform.latest_run("upgrade").await.expect_status(501);
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
     let known = platform.inventory_of(&instance).await;
     let known = known.expect_status(200).json();
     assert_eq!(known["owner"], "unknown");

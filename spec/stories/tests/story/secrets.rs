@@ -28,10 +28,7 @@ async fn no_secret_is_in_the_log_in_an_error_or_on_a_command_line() {
     let mut readable = Readable::default();
 
     // The story, with looks at what runs on the way.
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     readable.look(&foundation, broker.id());
     platform.end_of_operation(&instance, &token).await;
     let bound = platform.bind(&instance, &binding).await;

@@ -3,8 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use odb_stories::{
-    Answer, Broker, BrokerConfiguration, Control, CredHub, Ended, Foundation, Order, eventually,
-    new_id,
+    Broker, BrokerConfiguration, Control, CredHub, Ended, Fault, Foundation, Order, TaskFault,
+    eventually, new_id,
 };
 use serde_json::{Value, json};
 
@@ -77,9 +77,7 @@ async fn change(broker: &Broker, instance: &str, order: &Order) {
 
 async fn delete(broker: &Broker, instance: &str) {
     let platform = broker.platform();
-    let token = platform.deprovision(instance).await.accepted();
-    let ended = platform.end_of_operation(instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.delete_to_the_end(instance).await;
 }
 
 /// The adapter's last request of a call.
@@ -119,11 +117,10 @@ async fn kept(credhub: &CredHub, instance: &str) -> Value {
 
 async fn refuse_submissions(control: &Control) {
     control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "POST", "path": "/deployments" },
-            "effect": { "kind": "answer", "status": 400, "body": r#"{"code":100,"description":"no"}"# },
-        }))
+        .set(
+            Fault::of("director", "POST /deployments")
+                .says(400, r#"{"code":100,"description":"no"}"#),
+        )
         .await;
 }
 
@@ -169,28 +166,8 @@ async fn a_secret_of_an_instance_lives_as_long_as_the_instance() {
 }
 
 #[tokio::test]
-async fn secrets_are_texts_or_objects_and_arrive_unchanged() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = secure(&foundation, RETURNING).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let secrets = json!({
-        "text": "a \"quoted\" text\nof two lines",
-        "object": { "user": "u", "port": 5432, "list": [] },
-        "nested/name": "below",
-    });
-    returns(&foundation, &secrets);
-
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-
-    let credhub = foundation.bosh_credhub();
-    assert_eq!(kept(&credhub, &instance).await, secrets);
-}
-
-#[tokio::test]
 async fn an_adapter_gets_only_the_secrets_that_the_manifest_refers_to() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
     let credhub = foundation.bosh_credhub();
@@ -248,7 +225,7 @@ async fn an_adapter_gets_only_the_secrets_that_the_manifest_refers_to() {
 
 #[tokio::test]
 async fn an_upgrade_is_made_without_the_secrets_as_the_protocol_has_it() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance) = (broker.platform(), new_id());
     platform
@@ -261,9 +238,7 @@ async fn an_upgrade_is_made_without_the_secrets_as_the_protocol_has_it() {
         .await
         .operation_data()
         .to_string();
-    let ended = platform.end_of_operation(&instance, &token).await;
-
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let question = asked(&foundation, "generate-manifest");
     assert_eq!(
         part(&question, "/generate_manifest/previous_secrets"),
@@ -278,7 +253,7 @@ async fn an_upgrade_is_made_without_the_secrets_as_the_protocol_has_it() {
 
 #[tokio::test]
 async fn a_reference_that_means_nothing_is_left_out_and_named_in_the_log() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapter = r##"read_input
 printf '%s' "$input" >"$folder/$call.json"
 if [[ $call == generate-manifest ]]; then
@@ -288,9 +263,7 @@ else
 fi"##;
     let broker = secure(&foundation, adapter).start().await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
 
     let bound = platform.bind(&instance, &binding).await;
 
@@ -310,44 +283,8 @@ fi"##;
 }
 
 #[tokio::test]
-async fn however_many_references_there_are_all_are_resolved_and_a_few_named_in_the_log() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let adapter = r##"read_input
-printf '%s' "$input" >"$folder/$call.json"
-if [[ $call == generate-manifest ]]; then
-  as_redis | jq -c '.manifest = ([range(600) | "# ((/shared/\(.)))\n"] | join("")) + "# ((/odb/zzz/last)) $((1 + 2))\n" + .manifest'
-else
-  as_redis
-fi"##;
-    let broker = secure(&foundation, adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let credhub = foundation.bosh_credhub();
-    credhub
-        .set("/odb/zzz/last", &json!({ "found": true }))
-        .await;
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-
-    let bound = platform.bind(&instance, &new_id()).await;
-
-    bound.expect_status(201);
-    let reported = part(
-        &asked(&foundation, "create-binding"),
-        "/create_binding/secrets",
-    );
-    assert_eq!(reported["((/odb/zzz/last))"], r#"{"found":true}"#);
-    let lines = broker.log_of_request(&bound.request_id());
-    let mut texts = lines.iter().map(odb_stories::LogLine::text);
-    let message = texts.find(|text| text.contains("ODB-4010")).expect("one");
-    assert!(message.contains("more"), "{message}");
-    assert!(!message.contains("1 + 2"), "{message}");
-    assert!(message.len() < 2000, "{message}");
-}
-
-#[tokio::test]
 async fn what_was_written_for_an_order_that_the_director_refuses_is_deleted() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = secure(&foundation, NOTING).start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
@@ -370,33 +307,8 @@ async fn what_was_written_for_an_order_that_the_director_refuses_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_secret_whose_write_was_repeated_is_deleted_all_the_same() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = secure(&foundation, NOTING).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
-    refuse_submissions(&control).await;
-    control
-        .set_fault(&json!({
-            "server": "credhub",
-            "requests": { "method": "PUT", "path": "/api/v1/data" },
-            "times": 1,
-            "effect": { "kind": "drop", "moment": "after" },
-        }))
-        .await;
-
-    let refused = platform
-        .provision(&instance, &with_secret("unwanted"))
-        .await;
-
-    refused.expect_status(500);
-    control.clear_faults().await;
-    assert_eq!(kept(&credhub, &instance).await, json!({}));
-}
-
-#[tokio::test]
 async fn a_secret_that_arrives_after_its_order_was_refused_is_deleted() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = secure(&foundation, NOTING)
         .with_timing("lost_answer_in_seconds", 4)
         .start()
@@ -404,11 +316,7 @@ async fn a_secret_that_arrives_after_its_order_was_refused_is_deleted() {
     let (platform, instance) = (broker.platform(), new_id());
     let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
     control
-        .set_fault(&json!({
-            "server": "credhub",
-            "requests": { "method": "PUT", "path": "/api/v1/data" },
-            "effect": { "kind": "drop", "moment": "before" },
-        }))
+        .set(Fault::of("credhub", "PUT /api/v1/data").drops("before"))
         .await;
 
     let refused = platform.provision(&instance, &with_secret("late")).await;
@@ -432,15 +340,13 @@ async fn a_secret_that_arrives_after_its_order_was_refused_is_deleted() {
 
 #[tokio::test]
 async fn an_update_that_the_director_refuses_leaves_every_secret_as_it_was() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = secure(&foundation, RETURNING).start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
     let before = json!({ "changed": "former", "object": { "a": 1 }, "same": "same" });
     returns(&foundation, &before);
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     refuse_submissions(&control).await;
     returns(
         &foundation,
@@ -458,7 +364,7 @@ async fn an_update_that_the_director_refuses_leaves_every_secret_as_it_was() {
 
 #[tokio::test]
 async fn secrets_are_put_back_as_soon_as_credhub_answers_again() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let mut broker = secure(&foundation, NOTING).start().await;
     let (platform, instance) = (broker.platform().clone(), new_id());
     let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
@@ -468,11 +374,7 @@ async fn secrets_are_put_back_as_soon_as_credhub_answers_again() {
     // The new value is written under a name of its own, which cannot be taken away again.
     refuse_submissions(&control).await;
     control
-        .set_fault(&json!({
-            "server": "credhub",
-            "requests": { "method": "DELETE", "path": "/api/v1/data" },
-            "effect": { "kind": "answer", "status": 503, "body": "down" },
-        }))
+        .set(Fault::of("credhub", "DELETE /api/v1/data").says(503, "down"))
         .await;
 
     let refused = platform.update(&instance, &with_secret("new")).await;
@@ -493,23 +395,17 @@ async fn secrets_are_put_back_as_soon_as_credhub_answers_again() {
 
 #[tokio::test]
 async fn a_secret_that_an_update_does_not_use_any_more_goes_when_it_has_succeeded_and_not_before() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = secure(&foundation, RETURNING).start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
     let before = json!({ "one": "1", "two": "2" });
     returns(&foundation, &before);
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     returns(&foundation, &json!({ "one": "1" }));
 
     control
-        .set_task_fault(&json!({
-            "deployment": format!("service-instance_{instance}"),
-            "at": { "place": "start" },
-            "effect": { "kind": "fail", "code": 100, "message": "no" },
-        }))
+        .set_task(TaskFault::at_start().of(&instance).fails(100, "no"))
         .await;
     let failed = update(&broker, &instance, &with_clients(500)).await;
     assert_eq!(failed.state, "failed", "{failed:?}");
@@ -518,6 +414,153 @@ async fn a_secret_that_an_update_does_not_use_any_more_goes_when_it_has_succeede
     control.clear_task_faults().await;
     change(&broker, &instance, &with_clients(400)).await;
     assert_eq!(kept(&credhub, &instance).await, json!({ "one": "1" }));
+}
+
+#[tokio::test]
+async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
+    let foundation = Foundation::bare().start().await;
+    let broker = secure(&foundation, NOTING).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
+    platform
+        .provision_to_the_end(&instance, &with_secret("to be deleted"))
+        .await;
+    let upstreams = [
+        format!("/odb/{OFFERING}/service-instance_{instance}-other/secret"),
+        format!("/odb/{OFFERING}/other-{instance}/secret"),
+        format!("/c/service/{instance}/binding/credentials"),
+    ];
+    for upstream in &upstreams {
+        credhub.set(upstream, &json!({})).await;
+    }
+    control
+        .set(Fault::of("credhub", "DELETE").says(503, "down"))
+        .await;
+
+    let token = platform.deprovision(&instance).await.accepted();
+    eventually("the delete is tried", TIMEOUT, async || {
+        let calls = control.broker_calls(0).await;
+        let tried = |call: &odb_stories::BrokerCall| {
+            call.server == "credhub" && call.method == "DELETE" && call.status == Some(503)
+        };
+        calls
+            .iter()
+            .any(tried)
+            .then_some(())
+            .ok_or(format!("{calls:?}"))
+    })
+    .await;
+    let poll = platform.last_operation(&instance, &token).await;
+    assert_eq!(poll.json()["state"], "in progress", "{poll:?}");
+    control.clear_faults().await;
+    platform.succeeds(&instance, &token).await;
+    assert_eq!(kept(&credhub, &instance).await, json!({}));
+    for upstream in &upstreams {
+        assert!(credhub.value(upstream).await.is_some(), "{upstream}");
+    }
+}
+
+#[tokio::test]
+async fn a_delete_gives_up_on_a_credhub_that_goes_on_failing_and_can_be_repeated() {
+    let foundation = Foundation::bare().start().await;
+    let broker = secure(&foundation, NOTING)
+        .with_timing("clean_up_in_seconds", 1)
+        .start()
+        .await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
+    platform
+        .provision_to_the_end(&instance, &with_secret("to be deleted"))
+        .await;
+    control
+        .set(Fault::of("credhub", "DELETE").says(503, "down"))
+        .await;
+
+    let token = platform.deprovision(&instance).await.accepted();
+    let ended = platform.fails(&instance, &token).await;
+    let reported = ended.last_description();
+    assert!(reported.contains("Delete it again"), "{reported}");
+    assert!(foundation.director().deployments().await.is_empty());
+    platform.deprovision(&instance).await.expect_status(500);
+    control.clear_faults().await;
+    platform.deprovision(&instance).await.expect_status(410);
+    assert_eq!(kept(&credhub, &instance).await, json!({}));
+    assert_eq!(foundation.director().record(&instance).await, None);
+}
+
+#[tokio::test]
+async fn what_is_left_of_an_instance_that_is_gone_goes_with_its_delete() {
+    let foundation = Foundation::bare().start().await;
+    let broker = secure(&foundation, NOTING).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let credhub = foundation.bosh_credhub();
+    credhub
+        .set(&managed(&instance), &json!({ "left": "behind" }))
+        .await;
+
+    platform.deprovision(&instance).await.expect_status(410);
+
+    assert_eq!(kept(&credhub, &instance).await, json!({}));
+}
+
+#[tokio::test]
+async fn a_credhub_that_is_down_refuses_a_change_and_keeps_no_binding_from_the_adapter() {
+    let foundation = Foundation::bare().start().await;
+    let adapter = r#"read_input
+printf '%s' "$input" >"$folder/$call.json"
+if [[ $call == create-binding ]]; then echo '{"credentials":{}}'; else as_redis; fi"#;
+    let broker = secure(&foundation, adapter).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let control = foundation.control();
+    platform
+        .provision_to_the_end(&instance, &with_secret("former"))
+        .await;
+    control
+        .set_fault(&json!({
+            "server": "credhub",
+            "effect": { "kind": "answer", "status": 503, "body": "down" },
+        }))
+        .await;
+
+    // An adapter that misses secrets would make new ones.
+    let refused = platform.update(&instance, &with_clients(300)).await;
+    let bound = platform.bind(&instance, &new_id()).await;
+
+    refused.expect_status(500);
+    let lines = broker.log_of_request(&refused.request_id());
+    assert!(lines.iter().any(|line| line.text().contains("ODB-4006")));
+    bound.expect_status(201);
+    let reported = part(
+        &asked(&foundation, "create-binding"),
+        "/create_binding/secrets",
+    );
+    assert_eq!(reported, json!({}));
+}
+
+#[tokio::test]
+async fn an_absent_credhub_or_an_unknown_client_prevents_the_start_with_all_other_errors() {
+    const SECRET: &str = "/bosh_credhub/authentication/uaa/client_credentials/client_secret";
+    let foundation = Foundation::bare().start().await;
+    let secure = || foundation.broker().with_secure_manifests();
+
+    let wrong_secret = "hunter2-wrong";
+    let unauthenticated_client = secure().with(SECRET, wrong_secret.into());
+    let unauthenticated_client = unauthenticated_client.with(
+        "/bosh/authentication/uaa/client_credentials/client_secret",
+        wrong_secret.into(),
+    );
+    let said = failing_start(&foundation, unauthenticated_client).await;
+    for code in ["ODB-1102", "ODB-1118"] {
+        assert!(said.contains(code), "{code}: {said}");
+    }
+    assert!(!said.contains(wrong_secret), "{said}");
+
+    let nowhere = secure().with("/bosh_credhub/url", "https://127.0.0.1:1".into());
+    let said = failing_start(&foundation, nowhere).await;
+    assert!(
+        said.contains("ODB-1117") && said.contains("bosh_credhub.url"),
+        "{said}"
+    );
 }
 
 /// CredHub ignores case, and the Director generates variables under the names of deployments.
@@ -558,105 +601,6 @@ async fn instances_whose_ids_differ_in_case_keep_their_secrets() {
 }
 
 #[tokio::test]
-async fn a_delete_waits_for_credhub_and_leaves_nothing_behind() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = secure(&foundation, NOTING).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
-    platform
-        .provision_to_the_end(&instance, &with_secret("to be deleted"))
-        .await;
-    let upstreams = [
-        format!("/odb/{OFFERING}/service-instance_{instance}-other/secret"),
-        format!("/odb/{OFFERING}/other-{instance}/secret"),
-        format!("/c/service/{instance}/binding/credentials"),
-    ];
-    for upstream in &upstreams {
-        credhub.set(upstream, &json!({})).await;
-    }
-    control
-        .set_fault(&json!({
-            "server": "credhub",
-            "requests": { "method": "DELETE" },
-            "effect": { "kind": "answer", "status": 503, "body": "down" },
-        }))
-        .await;
-
-    let token = platform.deprovision(&instance).await.accepted();
-    eventually("the delete is tried", TIMEOUT, async || {
-        let calls = control.broker_calls(0).await;
-        let tried = |call: &odb_stories::BrokerCall| {
-            call.server == "credhub" && call.method == "DELETE" && call.status == Some(503)
-        };
-        calls
-            .iter()
-            .any(tried)
-            .then_some(())
-            .ok_or(format!("{calls:?}"))
-    })
-    .await;
-    let poll = platform.last_operation(&instance, &token).await;
-    assert_eq!(poll.json()["state"], "in progress", "{poll:?}");
-    control.clear_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-    assert_eq!(kept(&credhub, &instance).await, json!({}));
-    for upstream in &upstreams {
-        assert!(credhub.value(upstream).await.is_some(), "{upstream}");
-    }
-}
-
-#[tokio::test]
-async fn a_delete_gives_up_on_a_credhub_that_goes_on_failing_and_can_be_repeated() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = secure(&foundation, NOTING)
-        .with_timing("clean_up_in_seconds", 1)
-        .start()
-        .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let (control, credhub) = (foundation.control(), foundation.bosh_credhub());
-    platform
-        .provision_to_the_end(&instance, &with_secret("to be deleted"))
-        .await;
-    control
-        .set_fault(&json!({
-            "server": "credhub",
-            "requests": { "method": "DELETE" },
-            "effect": { "kind": "answer", "status": 503, "body": "down" },
-        }))
-        .await;
-
-    let token = platform.deprovision(&instance).await.accepted();
-    let ended = platform.end_of_operation(&instance, &token).await;
-
-    assert_eq!(ended.state, "failed", "{ended:?}");
-    let reported = ended.last_description();
-    assert!(reported.contains("Delete it again"), "{reported}");
-    assert!(foundation.director().deployments().await.is_empty());
-    platform.deprovision(&instance).await.expect_status(500);
-    control.clear_faults().await;
-    platform.deprovision(&instance).await.expect_status(410);
-    assert_eq!(kept(&credhub, &instance).await, json!({}));
-    assert_eq!(foundation.director().record(&instance).await, None);
-}
-
-#[tokio::test]
-async fn what_is_left_of_an_instance_that_is_gone_goes_with_its_delete() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = secure(&foundation, NOTING).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let credhub = foundation.bosh_credhub();
-    credhub
-        .set(&managed(&instance), &json!({ "left": "behind" }))
-        .await;
-
-    platform.deprovision(&instance).await.expect_status(410);
-
-    assert_eq!(kept(&credhub, &instance).await, json!({}));
-}
-
-#[tokio::test]
 async fn secrets_that_cannot_be_kept_are_refused_before_anything_changes() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = secure(&foundation, RETURNING).start().await;
@@ -671,7 +615,7 @@ async fn secrets_that_cannot_be_kept_are_refused_before_anything_changes() {
     ] {
         returns(&foundation, &secrets);
 
-        let refused: Answer = platform.provision(&new_id(), &Order::small()).await;
+        let refused = platform.provision(&new_id(), &Order::small()).await;
 
         refused.expect_status(500);
         assert!(!refused.text.contains("hunter2"), "{refused:?}");
@@ -685,113 +629,4 @@ async fn secrets_that_cannot_be_kept_are_refused_before_anything_changes() {
     foundation.director().expect_untouched().await;
     let left = foundation.bosh_credhub().names_like("/odb/").await;
     assert_eq!(left, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_credhub_that_is_down_refuses_a_change_and_keeps_no_binding_from_the_adapter() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let adapter = r#"read_input
-printf '%s' "$input" >"$folder/$call.json"
-if [[ $call == create-binding ]]; then echo '{"credentials":{}}'; else as_redis; fi"#;
-    let broker = secure(&foundation, adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let control = foundation.control();
-    platform
-        .provision_to_the_end(&instance, &with_secret("former"))
-        .await;
-    control
-        .set_fault(&json!({
-            "server": "credhub",
-            "effect": { "kind": "answer", "status": 503, "body": "down" },
-        }))
-        .await;
-
-    // An adapter that misses secrets would make new ones.
-    let refused = platform.update(&instance, &with_clients(300)).await;
-    let bound = platform.bind(&instance, &new_id()).await;
-
-    refused.expect_status(500);
-    let lines = broker.log_of_request(&refused.request_id());
-    assert!(lines.iter().any(|line| line.text().contains("ODB-4006")));
-    bound.expect_status(201);
-    let reported = part(
-        &asked(&foundation, "create-binding"),
-        "/create_binding/secrets",
-    );
-    assert_eq!(reported, json!({}));
-}
-
-#[tokio::test]
-async fn without_secure_manifests_nothing_is_kept_or_reported() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let adapter = r#"read_input
-printf '%s' "$input" >"$folder/$call.json"
-as_redis"#;
-    let adapter = foundation.adapters().script(adapter);
-    let broker = foundation.broker().with_adapter(&adapter).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-
-    // The Director does not know the placeholder, as it never did.
-    let token = platform
-        .provision(&instance, &with_secret("ignored"))
-        .await
-        .accepted();
-    platform.end_of_operation(&instance, &token).await;
-
-    let question = asked(&foundation, "dashboard-url").to_string();
-    assert!(
-        question.contains("((odb_secret:odb_managed_secret))"),
-        "{question}"
-    );
-    let left = foundation.bosh_credhub().names_like("/odb/").await;
-    assert_eq!(left, Vec::<String>::new());
-    let calls = foundation.control().broker_calls(0).await;
-    assert!(calls.iter().all(|call| call.server != "credhub"));
-}
-
-#[tokio::test]
-async fn a_director_without_a_credhub_is_warned_about_at_the_start() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut info = foundation.director().info().await;
-    info["features"]["config_server"]["status"] = false.into();
-    let headers = json!({ "Content-Type": "application/json" });
-    let effect =
-        json!({ "kind": "answer", "status": 200, "headers": headers, "body": info.to_string() });
-    let requests = json!({ "path": "/info" });
-    let control = foundation.control();
-    control
-        .set_fault(&json!({ "server": "director", "requests": requests, "effect": effect }))
-        .await;
-
-    let broker = foundation.broker().with_secure_manifests().start().await;
-
-    let log = log_of(&broker);
-    assert!(log.contains("ODB-1125"), "{log}");
-    assert!(log.contains("`broker.enable_secure_manifests`"), "{log}");
-}
-
-#[tokio::test]
-async fn an_absent_credhub_or_an_unknown_client_prevents_the_start_with_all_other_errors() {
-    const SECRET: &str = "/bosh_credhub/authentication/uaa/client_credentials/client_secret";
-    let foundation = Foundation::setup().without_processes().start().await;
-    let secure = || foundation.broker().with_secure_manifests();
-
-    let wrong_secret = "hunter2-wrong";
-    let unauthenticated_client = secure().with(SECRET, wrong_secret.into());
-    let unauthenticated_client = unauthenticated_client.with(
-        "/bosh/authentication/uaa/client_credentials/client_secret",
-        wrong_secret.into(),
-    );
-    let said = failing_start(&foundation, unauthenticated_client).await;
-    for code in ["ODB-1102", "ODB-1118"] {
-        assert!(said.contains(code), "{code}: {said}");
-    }
-    assert!(!said.contains(wrong_secret), "{said}");
-
-    let nowhere = secure().with("/bosh_credhub/url", "https://127.0.0.1:1".into());
-    let said = failing_start(&foundation, nowhere).await;
-    assert!(
-        said.contains("ODB-1117") && said.contains("bosh_credhub.url"),
-        "{said}"
-    );
 }

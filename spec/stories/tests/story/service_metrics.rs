@@ -77,19 +77,6 @@ async fn what_is_no_list_of_metrics_is_never_printed_and_the_status_says_whether
 }
 
 #[tokio::test]
-async fn a_broker_that_cannot_be_reached_may_be_back_later() {
-    let folder = folder();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
-
-    let run = collect(&folder, &url).await.expect_status(10);
-
-    assert_eq!(run.output, "");
-    assert!(run.last_text().contains("no connection"), "{}", run.stderr);
-}
-
-#[tokio::test]
 async fn no_password_is_needed_on_the_command_line() {
     let (folder, broker) = (folder(), StandIn::answering(200, METRICS).await);
     let by_variable = Errand::alone(folder.path(), ERRAND)
@@ -113,31 +100,8 @@ async fn no_password_is_needed_on_the_command_line() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_or_missing_is_reported() {
-    let folder = folder();
-    for (flags, expected) in [
-        (&[][..], "give --config FILE, or -brokerUrl"),
-        (&["-brokerUrl", "ftp://broker"], "-brokerUrl is not valid"),
-        (&["-brokerUrl", "http://"], "-brokerUrl is not valid"),
-        (
-            &["-brokerUrl", "https://broker", "-brokerCACert", "no PEM"],
-            "cannot be used",
-        ),
-        (
-            &["--config", "/nowhere.yml"],
-            "open /nowhere.yml: no such file or directory",
-        ),
-    ] {
-        let errand = Errand::alone(folder.path(), ERRAND).with(flags);
-        let run = errand.run().await.expect_status(1);
-        assert!(run.last_text().contains(expected), "{}", run.stderr);
-        assert_eq!(run.output, "");
-    }
-}
-
-#[tokio::test]
 async fn the_metrics_of_a_real_broker_are_those_of_its_offering() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation.broker().with_plan_limit(5).start().await;
     let configuration = ErrandConfiguration::of(&foundation, &broker);
     let errand = || Errand::new(&foundation, ERRAND).configured(&configuration);
@@ -171,8 +135,7 @@ async fn the_metrics_of_a_real_broker_are_those_of_its_offering() {
 
 #[tokio::test]
 async fn a_broker_with_an_untrusted_certificate_gets_no_password() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
     let errand = || {
         Errand::by_its_name(&foundation, ERRAND)
             .with(&["-brokerUrl", broker.url(), "-brokerUsername", "broker"])
@@ -180,11 +143,7 @@ async fn a_broker_with_an_untrusted_certificate_gets_no_password() {
     };
 
     let run = errand().run().await.expect_status(1);
-    assert!(
-        run.last_text().contains("the TLS handshake failed"),
-        "{}",
-        run.stderr
-    );
+    run.expect_said_last("the TLS handshake failed");
 
     let authority = foundation.authority();
     let known = errand().with(&["-brokerCACert", &authority]).run().await;
@@ -192,9 +151,5 @@ async fn a_broker_with_an_untrusted_certificate_gets_no_password() {
 
     let unverified = errand().with(&["-disableTLSCertificateVerification"]);
     let run = unverified.run().await.expect_status(10);
-    assert!(
-        run.stderr.contains("certificates are not verified"),
-        "{}",
-        run.stderr
-    );
+    run.expect_said("certificates are not verified");
 }

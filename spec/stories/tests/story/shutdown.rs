@@ -12,7 +12,10 @@ const UNAUTHENTICATED: usize = 8;
 
 #[tokio::test]
 async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_with_the_next() {
-    let foundation = Foundation::setup().with_steps_of("100ms").start().await;
+    let foundation = Foundation::setup()
+        .with("/director/durations/step", "100ms")
+        .start()
+        .await;
     let (adapters, director) = (foundation.adapters(), foundation.director());
     let configuration = foundation.broker().with_adapter(&adapters.gated());
     let mut broker = configuration
@@ -55,14 +58,13 @@ async fn a_request_is_answered_before_the_broker_ends_and_its_operation_goes_on_
     let token = order.await.unwrap().accepted();
     assert_eq!(broker.ended().await.code(), Some(0));
     broker.start_again().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     assert_eq!(director.history().await, history_of_an_order(&instance));
 }
 
 #[tokio::test]
 async fn a_second_signal_ends_the_broker_at_once_with_its_adapters() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapters = foundation.adapters();
     let adapter = adapters.gated();
     let mut broker = foundation
@@ -125,17 +127,6 @@ async fn expect_new_connections_refused(broker: &Broker) {
         },
     )
     .await;
-}
-
-#[tokio::test]
-async fn an_idle_broker_ends_at_once_and_well() {
-    let foundation = Foundation::start().await;
-    let mut broker = foundation.broker().start().await;
-
-    assert_eq!(broker.stop().await.code(), Some(0));
-
-    let last = broker.log().pop().unwrap();
-    assert!(last.mentions("stopped"), "{}", last.text());
 }
 
 #[tokio::test]

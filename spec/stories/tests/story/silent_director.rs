@@ -1,6 +1,6 @@
 //! The Director, or the Cloud Controller, takes connections and answers nothing.
 
-use odb_stories::{Answer, Broker, Foundation, Order, eventually, new_id};
+use odb_stories::{Answer, Broker, Fault, Foundation, Order, eventually, new_id};
 use reqwest::Method;
 use serde_json::json;
 
@@ -19,32 +19,6 @@ async fn an_order_that_the_director_does_not_answer_in_time_can_be_repeated() {
 
     expect_out_of_time(&answer);
     foundation.director().expect_untouched().await;
-    expect_order_once(&foundation, &broker, &instance).await;
-}
-
-#[tokio::test]
-async fn an_order_whose_count_times_out_can_be_repeated() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().with_request_budget(2).start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-
-    foundation.freeze().await;
-    let answer = platform.provision(&instance, &Order::small()).await;
-    foundation.thaw();
-
-    expect_out_of_time(&answer);
-    foundation.director().expect_untouched().await;
-    expect_order_once(&foundation, &broker, &instance).await;
-}
-
-#[tokio::test]
-async fn an_order_that_could_not_be_written_down_in_time_can_be_repeated() {
-    let foundation = Foundation::start().await;
-    let instance = new_id();
-
-    let broker = out_of_time_behind_the_adapter(&foundation, &instance).await;
-
-    // A delayed request to the Director may still arrive and cross the repetition.
     expect_order_once(&foundation, &broker, &instance).await;
 }
 
@@ -81,8 +55,10 @@ async fn what_arrives_at_the_director_after_the_deletion_does_not_stay() {
 
 #[tokio::test]
 async fn a_broker_without_its_director_still_shows_its_catalog_and_mentions_operations() {
-    let foundation = Foundation::setup().with_steps_of("200ms").start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with("/director/durations/step", "200ms")
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     let ordered = platform.provision(&instance, &Order::small()).await;
     let token = ordered.accepted();
@@ -95,26 +71,23 @@ async fn a_broker_without_its_director_still_shows_its_catalog_and_mentions_oper
     assert_eq!(poll.expect_status(200).json()["state"], "in progress");
     foundation.thaw();
 
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let history = foundation.director().history().await;
     assert_eq!(history, history_of_an_order(&instance));
 }
 
 #[tokio::test]
 async fn an_operation_at_a_silent_director_says_so_to_user_and_operator() {
-    let foundation = Foundation::setup().with_steps_of("200ms").start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup()
+        .with("/director/durations/step", "200ms")
+        .start_with_broker()
+        .await;
     let (platform, instance) = (broker.platform(), new_id());
     let control = foundation.control();
     let ordered = platform.provision(&instance, &Order::small()).await;
     let token = ordered.accepted();
     control
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "GET", "path": "/tasks/*" },
-            "effect": { "kind": "answer", "status": 500 },
-        }))
+        .set(Fault::of("director", "GET /tasks/*").answers(500))
         .await;
 
     let mute = eventually("the user reads it", TIMEOUT, async || {
@@ -135,36 +108,7 @@ async fn an_operation_at_a_silent_director_says_so_to_user_and_operator() {
     control.clear_faults().await;
 
     assert!(mute.contains("Instance provisioning in progress"), "{mute}");
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-/// An order during whose adapter call the Director falls silent, until the time of the order is up.
-async fn out_of_time_behind_the_adapter(foundation: &Foundation, instance: &str) -> Broker {
-    let adapters = foundation.adapters();
-    let broker = foundation
-        .broker()
-        .with_adapter(&adapters.gated())
-        .without_quotas()
-        .with_request_budget(4)
-        .start()
-        .await;
-    let (platform, instance) = (broker.platform().clone(), instance.to_owned());
-    let order = tokio::spawn(async move { platform.provision(&instance, &Order::small()).await });
-    eventually("the adapter has begun", TIMEOUT, async || {
-        (adapters.at_gate() == 1)
-            .then_some(())
-            .ok_or_else(|| "not yet".to_owned())
-    })
-    .await;
-
-    foundation.freeze().await;
-    adapters.open_gate();
-    let answer = order.await.expect("it is not cancelled");
-    foundation.thaw();
-
-    expect_out_of_time(&answer);
-    broker
+    platform.succeeds(&instance, &token).await;
 }
 
 fn expect_out_of_time(answer: &Answer) {
@@ -174,10 +118,7 @@ fn expect_out_of_time(answer: &Answer) {
 
 /// The same order, sent again, is deployed once.
 async fn expect_order_once(foundation: &Foundation, broker: &Broker, instance: &str) {
-    broker
-        .platform()
-        .provision_to_the_end(instance, &Order::small())
-        .await;
+    broker.platform().create(instance).await;
     let history = foundation.director().history().await;
     assert_eq!(history, history_of_an_order(instance));
 }

@@ -56,18 +56,6 @@ async fn a_configuration_with_five_errors_is_rejected_with_all_five_and_their_lo
 }
 
 #[tokio::test]
-async fn a_configuration_that_is_not_there_is_named() {
-    let foundation = Foundation::start().await;
-
-    let mut broker = foundation.broker_process(&["serve", "--config", "/nowhere/broker.yml"]);
-    let status = broker.exit(TIMEOUT).await;
-
-    assert_eq!(status.code(), Some(1));
-    let said = everything(&broker);
-    assert!(said.contains("/nowhere/broker.yml"), "{said}");
-}
-
-#[tokio::test]
 async fn the_go_brokers_command_lines_start_it() {
     let foundation = Foundation::start().await;
     for command_line in [
@@ -84,27 +72,18 @@ async fn the_go_brokers_command_lines_start_it() {
     }
 }
 
-#[tokio::test]
-async fn a_command_line_that_means_nothing_is_explained() {
-    let foundation = Foundation::start().await;
-    for arguments in [&["serve"][..], &["-configFilePath"], &["conquer"], &[]] {
-        let mut broker = foundation.broker_process(arguments);
-        let status = broker.exit(TIMEOUT).await;
-
-        assert_eq!(status.code(), Some(2), "{arguments:?}");
-        let said = broker.errors();
-        assert!(said.contains("--help"), "{arguments:?}: {said}");
-    }
-}
-
 pub(crate) fn everything(broker: &Process) -> String {
     broker.output() + &broker.errors()
 }
 
 pub(crate) fn expect_no_secrets(foundation: &Foundation, said: &str) {
     for secret in [
-        foundation.director_secret(),
-        foundation.cloud_controller_secret(),
+        &foundation.description().director.team_client.secret,
+        &foundation
+            .description()
+            .cloud_controller
+            .broker_client
+            .secret,
     ] {
         assert!(!said.contains(secret), "{said}");
     }

@@ -253,12 +253,7 @@ async fn a_hanging_creation_that_the_platform_has_forgotten_is_cancelled_and_del
 /// the Director by hand.
 #[tokio::test]
 async fn creations_that_failed_by_the_hundred_are_deleted_with_one_command() {
-    let stage = Stage::set(
-        Foundation::setup()
-            .with_director_admin()
-            .without_processes(),
-    )
-    .await;
+    let stage = Stage::set(Foundation::bare().with_director_admin()).await;
     let director = stage.foundation.director();
     stage.foundation.control().seed_fleet(200, 7).await;
     let before = stage.instances_by_state().await;

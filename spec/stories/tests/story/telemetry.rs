@@ -12,7 +12,7 @@ const LINES: usize = 3;
 
 #[tokio::test]
 async fn instances_are_reported_at_the_start_and_when_an_operation_has_ended_and_not_by_polls() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let api = InstancesApi::start().await;
     let (before, instance) = (new_id(), new_id());
     api.add(&before, &Order::large());
@@ -21,9 +21,7 @@ async fn instances_are_reported_at_the_start_and_when_an_operation_has_ended_and
 
     expect_reported(&broker, LINES).await;
     api.add(&instance, &Order::small());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     expect_reported(&broker, 2 * LINES).await;
     let token = platform.deprovision(&instance).await.accepted();
     for _ in 0..5 {
@@ -56,7 +54,7 @@ async fn instances_are_reported_at_the_start_and_when_an_operation_has_ended_and
 #[tokio::test]
 async fn many_operations_that_end_at_once_share_listings_and_are_reported_each() {
     const ORDERS: usize = 12;
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let api = InstancesApi::start().await;
     let adapter = foundation.adapters().gated();
     let broker = with_instances_api(&foundation, &api)
@@ -85,7 +83,7 @@ async fn many_operations_that_end_at_once_share_listings_and_are_reported_each()
 
 #[tokio::test]
 async fn where_instances_cannot_be_listed_one_line_says_so_and_orders_are_accepted() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let api = InstancesApi::start().await;
     let broker = with_instances_api(&foundation, &api);
     drop(api);
@@ -107,22 +105,6 @@ async fn where_instances_cannot_be_listed_one_line_says_so_and_orders_are_accept
 
     expect(&broker, "the second listing fails", || errors() == 2).await;
     assert_eq!(broker.telemetry(), Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn telemetry_is_off_by_default() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let api = InstancesApi::start().await;
-    let broker = with_instances_api(&foundation, &api)
-        .with("/broker/enable_telemetry", false.into())
-        .start()
-        .await;
-    broker
-        .platform()
-        .provision_to_the_end(&new_id(), &Order::small())
-        .await;
-    assert_eq!(broker.telemetry(), Vec::<Value>::new());
-    assert_eq!(api.requests(), Vec::<String>::new());
 }
 
 fn with_instances_api<'f>(

@@ -1,11 +1,7 @@
 //! An upgrade without changes: deployed by default, skipped if the operator turns that on (difference 46 of
 //! `spec/contracts/broker-behaviour.md` §9).
 
-use std::fs;
-
-use odb_stories::{
-    Broker, BrokerConfiguration, Foundation, LogLine, Order, client_definition, new_id,
-};
+use odb_stories::{Broker, BrokerConfiguration, Foundation, Order, TaskFault, client_definition};
 use serde_json::{Value, json};
 
 const VM_TYPE: &str = "/service_catalog/plans/0/instance_groups/0/vm_type";
@@ -17,12 +13,7 @@ fn sparing(foundation: &Foundation) -> BrokerConfiguration<'_> {
 }
 
 async fn ordered(broker: &Broker) -> String {
-    let instance = new_id();
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    instance
+    broker.platform().created().await
 }
 
 async fn upgrade(broker: &Broker, instance: &str) -> odb_stories::Answer {
@@ -32,17 +23,10 @@ async fn upgrade(broker: &Broker, instance: &str) -> odb_stories::Answer {
 
 async fn upgraded(broker: &Broker, instance: &str) {
     let data = upgrade(broker, instance).await.operation_data();
-    let ended = broker
+    broker
         .platform()
-        .end_of_operation(instance, &data.to_string())
+        .succeeds(instance, &data.to_string())
         .await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-async fn needs_deploy(broker: &Broker, instance: &str) -> bool {
-    let body = json!({ "plan_id": Order::small().member("plan_id") });
-    let reported = broker.platform().dry_run(instance, &body).await;
-    reported.expect_status(200).json()["needs_deploy"] == true
 }
 
 async fn known(broker: &Broker, instance: &str) -> Value {
@@ -52,7 +36,7 @@ async fn known(broker: &Broker, instance: &str) -> Value {
 
 #[tokio::test]
 async fn what_needs_no_deploy_gets_none_and_counts_as_up_to_date_from_then_on() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapter = foundation.adapters().script("read_input; as_redis");
     let sparing = || sparing(&foundation).with_adapter(&adapter).start();
     let mut broker = sparing().await;
@@ -88,7 +72,7 @@ async fn what_needs_no_deploy_gets_none_and_counts_as_up_to_date_from_then_on() 
 
 #[tokio::test]
 async fn whatever_is_not_in_location_is_deployed() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let mut broker = sparing(&foundation).start().await;
     let instance = ordered(&broker).await;
     upgrade(&broker, &instance).await.expect_status(204);
@@ -101,12 +85,14 @@ async fn whatever_is_not_in_location_is_deployed() {
     upgraded(&broker, &instance).await;
     upgrade(&broker, &instance).await.expect_status(204);
 
-    let fault = json!({
-        "deployment": format!("service-instance_{instance}"),
-        "at": { "place": "start" },
-        "effect": { "kind": "fail", "code": 400_001, "message": "no room" },
-    });
-    foundation.control().set_task_fault(&fault).await;
+    foundation
+        .control()
+        .set_task(
+            TaskFault::at_start()
+                .of(&instance)
+                .fails(400_001, "no room"),
+        )
+        .await;
     let body = json!({ "plan_id": Order::small().member("plan_id") });
     let data = broker
         .platform()
@@ -136,61 +122,15 @@ async fn whatever_is_not_in_location_is_deployed() {
         .operate(&instance, "upgrade", &body)
         .await
         .operation_data();
-    let ended = broker
+    broker
         .platform()
-        .end_of_operation(&instance, &data.to_string())
+        .succeeds(&instance, &data.to_string())
         .await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-#[tokio::test]
-async fn the_dry_run_reports_beforehand_what_the_upgrade_finds() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = sparing(&foundation).start().await;
-    let instance = ordered(&broker).await;
-    assert!(!needs_deploy(&broker, &instance).await);
-    upgrade(&broker, &instance).await.expect_status(204);
-    broker.stop().await;
-
-    // How changes are rolled out is what recreations go by.
-    for (key, value) in [("max_in_flight", 2), ("canaries", 3)] {
-        broker = sparing(&foundation)
-            .with(
-                &format!("/service_catalog/plans/0/update/{key}"),
-                value.into(),
-            )
-            .start()
-            .await;
-        assert!(needs_deploy(&broker, &instance).await, "{key}");
-        upgraded(&broker, &instance).await;
-        assert!(!needs_deploy(&broker, &instance).await, "{key}");
-        upgrade(&broker, &instance).await.expect_status(204);
-        broker.stop().await;
-    }
-    broker = sparing(&foundation).start().await;
-    upgraded(&broker, &instance).await;
-
-    // The latest operation was one to another plan, as far as is known.
-    let configs = foundation.director().configs().await;
-    let name = configs.iter().find_map(|config| {
-        let name = config["name"].as_str()?;
-        (config["type"] == "odb-operation" && name.contains(&instance)).then_some(name)
-    });
-    let name = name.expect("the instance has an operation record");
-    let mut record = foundation.director().record(&instance).await.unwrap();
-    record["plan"] = "another-plan".into();
-    foundation
-        .director()
-        .write_config_of_team("odb-operation", name, &record.to_string())
-        .await;
-    assert!(needs_deploy(&broker, &instance).await);
-    upgraded(&broker, &instance).await;
-    assert!(!needs_deploy(&broker, &instance).await);
 }
 
 #[tokio::test]
 async fn an_upgrade_that_needs_no_deploy_succeeds_for_its_user() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let versioned = |version: &str| {
         sparing(&foundation).with(
             "/service_catalog/plans/0/maintenance_info",
@@ -215,63 +155,4 @@ async fn an_upgrade_that_needs_no_deploy_succeeds_for_its_user() {
 
     assert_eq!(answer.expect_status(200).json(), json!({}));
     assert_eq!(foundation.director().history().await, history);
-}
-
-#[tokio::test]
-async fn configs_that_changed_are_deployed_though_the_manifest_is_the_same() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let adapter = foundation.adapters().script(
-        r#"read_input
-as_redis | sed "s/\"configs\":{}/\"configs\":{\"cloud\":\"vm_extensions: [{name: $(cat "$folder/extension")}]\"}/""#,
-    );
-    let extension = foundation.folder().join("extension");
-    fs::write(&extension, "one").unwrap();
-    let broker = sparing(&foundation).with_adapter(&adapter).start().await;
-    let instance = ordered(&broker).await;
-    upgrade(&broker, &instance).await.expect_status(204);
-
-    fs::write(&extension, "two").unwrap();
-    upgraded(&broker, &instance).await;
-    upgrade(&broker, &instance).await.expect_status(204);
-}
-
-#[tokio::test]
-async fn unless_it_is_wanted_every_upgrade_is_deployed() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().start().await;
-    let instance = ordered(&broker).await;
-    upgraded(&broker, &instance).await;
-}
-
-#[tokio::test]
-async fn what_cannot_be_written_down_is_found_out_again_next_time() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let adapter = foundation.adapters().script("read_input; as_redis");
-    let sparing = || sparing(&foundation).with_adapter(&adapter).start();
-    let mut broker = sparing().await;
-    let instance = ordered(&broker).await;
-    broker.stop().await;
-    // Another adapter that makes the same of it.
-    foundation.adapters().revise();
-    broker = sparing().await;
-    let outdated = known(&broker, &instance).await;
-    let control = foundation.control();
-    let fault = json!({
-        "server": "director",
-        "requests": { "method": "POST", "path": "/configs" },
-        "effect": { "kind": "answer", "status": 400 },
-    });
-    control.set_fault(&fault).await;
-
-    let answer = upgrade(&broker, &instance).await;
-    answer.expect_status(204);
-
-    control.clear_faults().await;
-    assert_eq!(known(&broker, &instance).await, outdated);
-    let log = broker.log_of_request(&answer.request_id());
-    assert!(log.iter().any(LogLine::is_warning_or_worse));
-    upgrade(&broker, &instance).await.expect_status(204);
-    let found = known(&broker, &instance).await;
-    assert_eq!(outdated["up_to_date"], false, "{outdated}");
-    assert_eq!(found["up_to_date"], true, "{found}");
 }

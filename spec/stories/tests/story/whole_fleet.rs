@@ -7,7 +7,8 @@ use std::{
 };
 
 use odb_stories::{
-    Broker, BrokerConfiguration, Errand, ErrandConfiguration, Foundation, RunningErrand, eventually,
+    Broker, BrokerConfiguration, Errand, ErrandConfiguration, Foundation, RunningErrand, TaskFault,
+    eventually,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -182,12 +183,14 @@ async fn occupy(foundation: &Foundation, broker: &Broker, instance: &str, plan: 
 }
 
 async fn fail(foundation: &Foundation, instance: &str) {
-    let fault = json!({
-        "deployment": format!("service-instance_{instance}"),
-        "at": { "place": "start" },
-        "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
-    });
-    foundation.control().set_task_fault(&fault).await;
+    foundation
+        .control()
+        .set_task(
+            TaskFault::at_start()
+                .of(instance)
+                .fails(400_001, "no disk space left"),
+        )
+        .await;
 }
 
 /// Deletes instances as their users would, and waits until the platform has forgotten them.
@@ -272,9 +275,8 @@ async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_th
     let size = size();
     let in_flight = (size / 20).min(20);
     // Each operation on an instance holds one of them until the end.
-    let foundation = Foundation::setup()
-        .without_processes()
-        .with_workers(size / 20 + 20)
+    let foundation = Foundation::bare()
+        .with("/director/durations/workers", size / 20 + 20)
         .start()
         .await;
     let broker = broker_of_a_fleet(&foundation, size).await;

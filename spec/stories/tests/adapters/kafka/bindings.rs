@@ -97,11 +97,7 @@ fn a_command_that_hangs_is_killed_with_what_it_started() {
         .with_environment("TOPIC_COMMAND_TIMEOUT_IN_SECONDS", "1");
     let run = adapter.ask("create-binding", &input(&vms(), &json!({"parameters": {}})));
     assert_eq!(run.rejection(), "");
-    assert!(
-        run.stderr
-            .contains("had not ended after 1 s and was killed"),
-        "{run:?}"
-    );
+    run.expect_said("had not ended after 1 s and was killed");
     // The init process reaps a killed orphan in its own time, so it may show up as a zombie.
     let status = format!("/proc/{}/stat", commands.note("sleeper").trim());
     let until = Instant::now() + Duration::from_secs(30);
@@ -148,10 +144,7 @@ fn a_command_that_is_not_there_is_named() {
         super::inputs::kafka().with_environment("TOPIC_CREATOR_COMMAND", "/does/not/exist");
     let run = adapter.ask("create-binding", &input(&vms(), &json!({})));
     assert_eq!(run.rejection(), "");
-    assert!(
-        run.stderr.contains("could not start `/does/not/exist`"),
-        "{run:?}"
-    );
+    run.expect_said("could not start `/does/not/exist`");
 }
 
 #[test]
@@ -195,7 +188,7 @@ fn an_instance_without_addresses_cannot_be_bound() {
     ] {
         let run = bind(&commands, &vms, &json!({}));
         assert_eq!(run.rejection(), "", "{vms}");
-        assert!(run.stderr.contains("has no address"), "{run:?}");
+        run.expect_said("has no address");
     }
     assert_eq!(commands.called(), Vec::<String>::new());
 }

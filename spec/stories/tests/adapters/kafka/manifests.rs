@@ -58,11 +58,7 @@ fn a_group_that_the_adapter_does_not_know_is_left_out_and_named_to_the_operator(
         .push(group("spare", 1));
     let run = generate(&create(&plan, &json!({})));
     assert!(!run.stdout.contains("spare"), "{run:?}");
-    assert!(
-        run.stderr
-            .contains("instance group `spare` of the plan is not deployed"),
-        "{run:?}"
-    );
+    run.expect_said("instance group `spare` of the plan is not deployed");
 }
 
 #[test]
@@ -87,7 +83,7 @@ fn a_plan_without_one_of_the_needed_groups_is_the_operators_mistake() {
         let run = generate(&create(&plan, &json!({})));
         assert_eq!(run.rejection(), MISCONFIGURED);
         let cause = format!("instance group `{missing}`");
-        assert!(run.stderr.contains(&cause), "{run:?}");
+        run.expect_said(&cause);
     }
 }
 
@@ -120,7 +116,7 @@ fn brokers_are_on_one_network() {
         plan["instance_groups"][0]["networks"] = networks;
         let run = generate(&create(&plan, &json!({})));
         assert_eq!(run.rejection(), MISCONFIGURED);
-        assert!(run.stderr.contains("it must have exactly one"), "{run:?}");
+        run.expect_said("it must have exactly one");
     }
     let mut plan = plan();
     plan["instance_groups"][1]["networks"] = json!(["net-a", "net-b"]);
@@ -149,7 +145,7 @@ fn a_release_must_be_new_enough_as_far_as_that_can_be_reported() {
         let run = of_version(version);
         run.answer();
         let reported = format!("has version `{version}`, which is not a semantic version");
-        assert!(run.stderr.contains(&reported), "{run:?}");
+        run.expect_said(&reported);
     }
 }
 

@@ -114,10 +114,7 @@ fn a_plan_can_name_the_schema_for_tests_of_a_platform() {
     plan["properties"]["schema_to_return"] = "{".into();
     let run = schemas(&plan);
     assert_eq!(run.rejection(), "");
-    assert!(
-        run.stderr.contains("`schema_to_return` is not JSON"),
-        "{run:?}"
-    );
+    run.expect_said("`schema_to_return` is not JSON");
 }
 
 #[test]
@@ -127,7 +124,7 @@ fn a_plan_can_make_the_schemas_fail_for_tests_of_a_platform() {
     let run = schemas(&plan);
     let text = "no schemas: plan property `service_adapter_fails` is set.";
     assert_eq!(run.rejection(), text);
-    assert!(run.stderr.contains("service_adapter_fails"), "{run:?}");
+    run.expect_said("service_adapter_fails");
 }
 
 #[test]

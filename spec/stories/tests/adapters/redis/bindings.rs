@@ -60,7 +60,7 @@ fn secrets_of_the_manifest_are_resolved(implementation: Implementation) {
         &json!({ "create_binding": input }).to_string(),
     );
     assert_eq!((run.code, run.stdout.is_empty()), (Some(1), false));
-    assert!(run.stderr.contains("`redis.secret`"), "{}", run.stderr);
+    run.expect_said("`redis.secret`");
 }
 
 fn a_backup_agent_gets_nothing_but_its_address(implementation: Implementation) {

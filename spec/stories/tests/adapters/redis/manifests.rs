@@ -201,11 +201,7 @@ fn an_error_in_the_plan_is_for_the_operator(implementation: Implementation) {
     no_persistence["properties"] = json!({});
     let run = adapter.refused(&create(&no_persistence, &json!({})));
     assert_eq!(run.stdout, "");
-    assert!(
-        run.stderr.contains("plan property `persistence`"),
-        "{}",
-        run.stderr
-    );
+    run.expect_said("plan property `persistence`");
 
     let named = implementation.configured("redis_instance_group_name: cache\n");
     assert_eq!(

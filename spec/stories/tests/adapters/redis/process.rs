@@ -62,12 +62,7 @@ fn an_unknown_subcommand_is_answered_with_the_known_ones(implementation: Impleme
     for arguments in [&[][..], &["explode"]] {
         let run = implementation.plain().run(arguments, "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-        assert!(
-            run.stderr
-                .contains("create-binding, dashboard-url, delete-binding, generate-manifest"),
-            "{}",
-            run.stderr
-        );
+        run.expect_said("create-binding, dashboard-url, delete-binding, generate-manifest");
     }
 }
 
@@ -120,5 +115,5 @@ fn an_invalid_configuration_is_reported_before_anything_else(implementation: Imp
         .executable(Some(Path::new("/does/not/exist")))
         .run(&["dashboard-url"], "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
-    assert!(run.stderr.contains("/does/not/exist"), "{}", run.stderr);
+    run.expect_said("/does/not/exist");
 }

@@ -155,7 +155,7 @@ fn a_deployed_number_is_taken_for_no_other_thing() {
         .deployed()
         .replace("maxclients: 250", "maxclients: [hunter2]");
     let run = adapter.refused(&upgrade(&plan(), &deployed));
-    assert!(run.stderr.contains("/redis/maxclients"), "{}", run.stderr);
+    run.expect_said("/redis/maxclients");
     assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
 }
 
@@ -236,12 +236,7 @@ fn an_instance_does_not_move_to_an_older_release(implementation: Implementation)
         run.stdout,
         "Contact your operator, service configuration issue occurred"
     );
-    assert!(
-        run.stderr
-            .contains("has version `7.3`, which is lower than `7.4`"),
-        "{}",
-        run.stderr
-    );
+    run.expect_said("has version `7.3`, which is lower than `7.4`");
 }
 
 /// The secrets that the broker knows of once the manifest is deployed.

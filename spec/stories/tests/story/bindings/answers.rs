@@ -66,35 +66,6 @@ async fn an_answer_that_no_platform_could_use_is_refused_and_its_binding_is_dele
     assert_eq!(scene.noted(), expected);
 }
 
-/// §8.2: platforms take volume mounts from those alone who announce them; whether they refuse is theirs to say, and the
-/// operator reads why they might.
-#[tokio::test]
-async fn the_operator_reads_what_the_catalog_does_not_announce() {
-    for announced in [false, true] {
-        let foundation = Foundation::setup().without_processes().start().await;
-        let requires = if announced {
-            json!(["volume_mount"])
-        } else {
-            json!([])
-        };
-        let scene = Scene::of(foundation, &[("/service_catalog/requires", requires)]).await;
-        scene.answer_with(&mounted().to_string());
-
-        let bound = scene
-            .broker
-            .platform()
-            .bind(&scene.instance, &new_id())
-            .await;
-
-        assert_eq!(bound.expect_status(201).json(), mounted());
-        let reported = scene.broker.log_of_request(&bound.request_id());
-        let is_reported = reported
-            .iter()
-            .any(|line| line.text().contains("ODB-3007") && line.mentions("`volume_mount`"));
-        assert_eq!(is_reported, !announced, "{reported:#?}");
-    }
-}
-
 /// An agent that makes backups may bind where the operator says so, and learns where the service's own agent is.
 #[tokio::test]
 async fn a_backup_agent_binds_where_the_operator_supports_it() {
@@ -111,7 +82,7 @@ async fn a_backup_agent_binds_where_the_operator_supports_it() {
     );
     assert_eq!(scene.noted(), Vec::<String>::new());
 
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let supported = ("/broker/support_backup_agent_binding", true.into());
     let scene = Scene::of(foundation, &[supported]).await;
     scene.answer_with(r#"{"credentials":null,"backup_agent_url":"https://agent"}"#);
@@ -124,37 +95,4 @@ async fn a_backup_agent_binds_where_the_operator_supports_it() {
         bound.expect_status(201).json(),
         json!({ "credentials": null, "backup_agent_url": "https://agent" })
     );
-}
-
-/// B-09 and UB-02: every bind and unbind ends within its request, whether or not the platform would wait, so that there
-/// is no operation to ask about.
-#[tokio::test]
-async fn bindings_are_made_and_deleted_at_once_though_the_platform_would_wait() {
-    let scene = Scene::plain().await;
-    let (platform, binding) = (scene.broker.platform(), new_id());
-    let path = format!(
-        "/v2/service_instances/{}/service_bindings/{binding}",
-        scene.instance
-    );
-    let body = platform.app_binding(&new_id());
-    let query = format!(
-        "accepts_incomplete=true&service_id={}&plan_id={}",
-        body["service_id"].as_str().unwrap(),
-        body["plan_id"].as_str().unwrap()
-    );
-    let send = async |method: reqwest::Method, path: String, body: &str| {
-        let request = platform.request(method, &path).body(body.to_owned());
-        platform
-            .send(request.header("Content-Type", "application/json"))
-            .await
-    };
-
-    let put = format!("{path}?accepts_incomplete=true");
-    let bound = send(reqwest::Method::PUT, put, &body.to_string()).await;
-    assert!(bound.expect_status(201).json()["credentials"].is_object());
-    let poll = format!("{path}/last_operation?{query}");
-    let polled = send(reqwest::Method::GET, poll, "").await;
-    polled.expect_status(404);
-    let unbound = send(reqwest::Method::DELETE, format!("{path}?{query}"), "").await;
-    assert_eq!(unbound.expect_status(200).json(), json!({}));
 }

@@ -1,10 +1,9 @@
 //! The platform asks what a binding is (FB-01).
 
-use odb_stories::{Foundation, Platform, new_id};
+use odb_stories::new_id;
 use serde_json::json;
 
 use super::Scene;
-use crate::start_up_checks::failing_start;
 
 #[tokio::test]
 async fn a_binding_is_reported_from_its_creation_to_its_deletion_and_its_parameters_never() {
@@ -35,32 +34,4 @@ async fn a_binding_is_reported_from_its_creation_to_its_deletion_and_its_paramet
     platform.unbind(&scene.instance, &binding).await;
     let fetched = platform.fetch_binding(&scene.instance, &binding).await;
     fetched.expect_status(404);
-}
-
-#[tokio::test]
-async fn without_the_operators_leave_there_is_no_such_route() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = foundation.broker().with_secure_bindings().start().await;
-    let platform: &Platform = broker.platform();
-
-    let fetched = platform.fetch_binding(&new_id(), &new_id()).await;
-
-    assert_eq!(
-        fetched.expect_status(404).description(),
-        "GetBinding Not Implemented"
-    );
-    let catalog = platform.catalog().await.json();
-    assert!(catalog["services"][0].get("bindings_retrievable").is_none());
-}
-
-/// Without a runtime CredHub nothing is known of a binding.
-#[tokio::test]
-async fn what_is_known_nowhere_cannot_be_offered() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let configuration = foundation
-        .broker()
-        .with("/service_catalog/bindings_retrievable", true.into());
-    let said = failing_start(&foundation, configuration).await;
-    assert!(said.contains("ODB-1002"), "{said}");
-    assert!(said.contains("configure `credhub`"), "{said}");
 }

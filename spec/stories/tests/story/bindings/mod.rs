@@ -48,12 +48,12 @@ struct Scene {
 impl Scene {
     /// Without a runtime CredHub.
     async fn plain() -> Self {
-        Self::of(Foundation::setup().without_processes().start().await, &[]).await
+        Self::of(Foundation::bare().start().await, &[]).await
     }
 
     /// With credentials in the runtime CredHub.
     async fn secure() -> Self {
-        let foundation = Foundation::setup().without_processes().start().await;
+        let foundation = Foundation::bare().start().await;
         Self::secure_on(foundation).await
     }
 
@@ -74,11 +74,7 @@ impl Scene {
             configuration = configuration.with(key, value.clone());
         }
         let broker = configuration.start().await;
-        let instance = new_id();
-        broker
-            .platform()
-            .provision_to_the_end(&instance, &Order::small())
-            .await;
+        let instance = broker.platform().created().await;
         Self {
             foundation,
             broker,

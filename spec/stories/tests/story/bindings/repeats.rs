@@ -123,15 +123,3 @@ async fn a_binding_of_the_go_broker_is_made_again_and_can_be_deleted() {
     unbound.expect_status(200);
     assert_eq!(scene.stored().await, Vec::<String>::new());
 }
-
-/// Without a runtime CredHub nothing is kept: the adapter is asked each time and says by its exit code what exists.
-#[tokio::test]
-async fn without_credhub_the_adapter_is_asked_each_time() {
-    let scene = Scene::plain().await;
-    let (platform, binding, app) = (scene.broker.platform(), new_id(), new_id());
-    for _ in 0..2 {
-        let bound = platform.bind_app(&scene.instance, &binding, &app).await;
-        bound.expect_status(201);
-    }
-    assert_eq!(scene.noted().len(), 2);
-}

@@ -1,7 +1,7 @@
 //! Something fails half-way (defect 36 of the Go broker).
 
 use odb_stories::{Foundation, eventually, new_id};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Scene, fault};
 use crate::TIMEOUT;
@@ -86,7 +86,7 @@ async fn credentials_that_the_application_may_not_read_are_rolled_back() {
 /// When the request's time is used up, the answer does not wait, and the rollback still runs, also for late results.
 #[tokio::test]
 async fn what_was_made_is_rolled_back_after_the_answer_when_the_time_is_over() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let timings = json!({ "request_budget_in_seconds": 2, "lost_answer_in_seconds": 1 });
     let scene = Scene::of(
         foundation,
@@ -208,26 +208,6 @@ async fn credentials_go_when_the_service_has_lost_the_binding_or_the_instance() 
         let permitted = credhub.permitted(&scene.path(binding), &actor).await;
         assert_eq!(permitted, Vec::<String>::new());
     }
-}
-
-/// Where the runtime CredHub does not answer, nothing is asked of the adapter.
-#[tokio::test]
-async fn a_credhub_that_does_not_answer_keeps_the_adapter_from_being_asked() {
-    let scene = Scene::secure().await;
-    let control = scene.foundation.control();
-    let unavailable = json!({ "kind": "answer", "status": 503, "body": "try later" });
-    control.set_fault(&fault("GET", DATA, &unavailable)).await;
-
-    let bound = scene
-        .broker
-        .platform()
-        .bind_app(&scene.instance, &new_id(), &new_id())
-        .await;
-
-    bound.expect_status(500);
-    assert_eq!(scene.noted(), Vec::<String>::new());
-    let body: Value = bound.json();
-    assert!(!body.to_string().contains("CredHub"), "{body}");
 }
 
 /// UB-06: an unbind that comes while the bind still runs takes away what that makes.

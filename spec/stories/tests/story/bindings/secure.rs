@@ -133,9 +133,7 @@ async fn what_bindings_have_in_credhub_goes_with_their_instance() {
     }
 
     let token = platform.deprovision(&scene.instance).await.accepted();
-    let ended = platform.end_of_operation(&scene.instance, &token).await;
-
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&scene.instance, &token).await;
     assert_eq!(scene.stored().await, [of_another]);
     let actor = format!("mtls-app:{app}");
     assert_eq!(credhub.permitted(&path, &actor).await, Vec::<String>::new());
@@ -147,63 +145,6 @@ async fn what_bindings_have_in_credhub_goes_with_their_instance() {
         .await
         .expect_status(410);
     assert!(!scene.stored().await.contains(&of_go_broker));
-}
-
-/// CredHub ignores case.
-#[tokio::test]
-async fn bindings_whose_ids_differ_in_case_keep_their_credentials() {
-    let scene = Scene::secure().await;
-    let credhub = scene.foundation.runtime_credhub();
-    let (platform, app) = (scene.broker.platform(), new_id());
-    let reference = async |binding: &str, password: &str| {
-        scene.answer_with(&json!({ "credentials": { "password": password } }).to_string());
-        let bound = platform.bind_app(&scene.instance, binding, &app).await;
-        let reference = bound.expect_status(201).json()["credentials"]["credhub-ref"].clone();
-        reference.as_str().unwrap_or_default().to_owned()
-    };
-
-    let small = reference("binding-a", "small").await;
-    let large = reference("Binding-A", "large").await;
-
-    assert_eq!(small, scene.path("binding-a"));
-    assert_eq!(
-        credhub.value(&small).await,
-        Some(json!({ "password": "small" }))
-    );
-    assert_eq!(
-        credhub.value(&large).await,
-        Some(json!({ "password": "large" }))
-    );
-    let unbound = platform.unbind(&scene.instance, "Binding-A").await;
-    unbound.expect_status(200);
-    assert_eq!(credhub.value(&large).await, None);
-    assert_eq!(
-        credhub.value(&small).await,
-        Some(json!({ "password": "small" }))
-    );
-}
-
-#[tokio::test]
-async fn empty_credentials_reach_the_platform_unchanged_and_are_not_stored() {
-    let scene = Scene::secure().await;
-    let (platform, app) = (scene.broker.platform(), new_id());
-    for answer in [
-        json!({ "credentials": null, "syslog_drain_url": "syslog://logs" }),
-        json!({ "credentials": {}, "route_service_url": "https://route.example.com" }),
-    ] {
-        scene.answer_with(&answer.to_string());
-        let binding = new_id();
-        let bound = platform.bind_app(&scene.instance, &binding, &app).await;
-        assert_eq!(bound.expect_status(201).json(), answer);
-        let path = scene.path(&binding);
-        assert!(!scene.stored().await.contains(&path), "{answer}");
-        // The same request, the same answer.
-        let again = platform.bind_app(&scene.instance, &binding, &app).await;
-        assert_eq!(again.expect_status(200).json(), answer);
-        let unbound = platform.unbind(&scene.instance, &binding).await;
-        unbound.expect_status(200);
-    }
-    assert_eq!(scene.stored().await, Vec::<String>::new());
 }
 
 /// The Cloud Controller reads for the user of a service key what the reference means, as the client that it names in
@@ -244,43 +185,4 @@ async fn a_developer_uses_a_service_key_whose_credentials_are_in_credhub() {
         .succeeded();
     let left = credhub.names_like("/c/").await;
     assert_eq!(left, Vec::<String>::new());
-}
-
-/// Servers before 2.0 keep the old value by default, and have other permissions.
-#[tokio::test]
-async fn credentials_are_kept_in_a_credhub_of_the_time_before_version_2() {
-    let foundation = Foundation::setup()
-        .without_processes()
-        .with_runtime_credhub_of("1.9.3")
-        .start()
-        .await;
-    let scene = Scene::secure_on(foundation).await;
-    let (platform, binding, app) = (scene.broker.platform(), new_id(), new_id());
-
-    let bound = platform.bind_app(&scene.instance, &binding, &app).await;
-    let answer = bound.expect_status(201).json();
-    assert_eq!(
-        answer,
-        json!({ "credentials": { "credhub-ref": scene.path(&binding) } })
-    );
-    let again = platform.bind_app(&scene.instance, &binding, &app).await;
-    assert_eq!(again.expect_status(200).json(), answer);
-    let unbound = platform.unbind(&scene.instance, &binding).await;
-    unbound.expect_status(200);
-    assert_eq!(scene.stored().await, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn ids_that_no_name_in_credhub_can_have_are_refused_before_anything_is_made() {
-    let scene = Scene::secure().await;
-    let platform = scene.broker.platform();
-    let bound = platform
-        .bind_app(&scene.instance, "tilde~", &new_id())
-        .await;
-    assert!(bound.expect_status(400).description().contains("CredHub"));
-    // It was never made.
-    scene.end_unbinds_with(41);
-    let unbound = platform.unbind(&scene.instance, "tilde~").await;
-    unbound.expect_status(410);
-    assert!(!scene.noted().iter().any(|line| line.starts_with("create")));
 }

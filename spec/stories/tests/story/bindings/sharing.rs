@@ -11,7 +11,7 @@ use crate::TIMEOUT;
 /// shared.
 #[tokio::test]
 async fn an_instance_is_rolled_back_from_another_space_with_the_bindings_there() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapter = foundation.adapters().script(NOTING);
     let configuration = foundation.broker().with_adapter(&adapter);
     let shareable = "/service_catalog/metadata/shareable";

@@ -16,7 +16,7 @@ as_redis"#;
 #[tokio::test]
 async fn an_instance_gets_as_many_bindings_at_once_as_the_adapter_may_make_and_an_update_after_them()
  {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapters = foundation.adapters();
     let broker = foundation
         .broker()
@@ -27,10 +27,8 @@ async fn an_instance_gets_as_many_bindings_at_once_as_the_adapter_may_make_and_a
         )
         .start()
         .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
     let bind = || tokio::spawn(platform.bind_request(&instance, &new_id()).send());
     let mut bound = vec![bind(), bind()];
     expect_at_gate(&adapters, 2).await;
@@ -52,14 +50,13 @@ async fn an_instance_gets_as_many_bindings_at_once_as_the_adapter_may_make_and_a
     let token = reported["operation"]
         .as_str()
         .unwrap_or_else(|| panic!("{reported}"));
-    let ended = platform.end_of_operation(&instance, token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, token).await;
     assert_eq!(adapters.at_gate(), 3);
 }
 
 #[tokio::test]
 async fn a_repeated_bind_waits_for_the_first_and_holds_up_no_other_binding() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let adapters = foundation.adapters();
     let broker = foundation
         .broker()
@@ -71,9 +68,7 @@ async fn a_repeated_bind_waits_for_the_first_and_holds_up_no_other_binding() {
         .start()
         .await;
     let (platform, instance, binding) = (broker.platform(), new_id(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     let first = tokio::spawn(platform.bind_request(&instance, &binding).send());
     expect_at_gate(&adapters, 1).await;
     let repeat = tokio::spawn(platform.bind_request(&instance, &binding).send());

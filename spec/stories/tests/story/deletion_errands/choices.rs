@@ -1,66 +1,8 @@
 //! Which instances are deleted, whether any are, and how the errand is called.
 
-use std::fs;
-
-use odb_stories::Errand;
 use serde_json::json;
 
-use super::{DELETE_ALL, GENERATIONS, Generation, PURGE, Stage, rejection};
-
-#[tokio::test]
-async fn the_errand_is_called_as_the_go_program_is() {
-    for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-        stage.order("db").await;
-        let file = stage
-            .configuration()
-            .write(DELETE_ALL)
-            .display()
-            .to_string();
-
-        let run = Errand::by_its_name(&stage.foundation, DELETE_ALL)
-            .with(&["-configFilePath", &file])
-            .run()
-            .await
-            .expect_status(0);
-
-        assert_eq!(run.last_text(), "FINISHED DELETES");
-        stage.expect_nothing_left().await;
-    }
-}
-
-#[tokio::test]
-async fn a_file_that_is_not_given_or_of_no_use_is_reported_in_the_go_programs_words() {
-    let stage = Stage::of(Generation::V3).await;
-    let bad = stage.foundation.folder().join("bad.yml");
-    fs::write(&bad, "cf: [").unwrap();
-    let zero = stage.configuration().with("/max_in_flight", 0.into());
-    let zero = zero.write(DELETE_ALL).display().to_string();
-    let bad = bad.display().to_string();
-    for (arguments, begin) in [
-        (
-            &[] as &[&str],
-            "Error reading config file: open : no such file or directory",
-        ),
-        (&["-configFilePath", &bad], "Invalid config file: "),
-        (&["-configFilePath", &zero], "Invalid config file: "),
-    ] {
-        let errand = Errand::by_its_name(&stage.foundation, DELETE_ALL).with(arguments);
-        let run = errand.run().await.expect_status(1);
-        assert!(run.last_text().starts_with(begin), "{}", run.stderr);
-    }
-    for (arguments, text) in [
-        (&[] as &[&str], "Missing argument -brokerName"),
-        (
-            &["-brokerName", "redis-broker"],
-            "Missing argument -configFilePath",
-        ),
-    ] {
-        let errand = Errand::by_its_name(&stage.foundation, PURGE).with(arguments);
-        let run = errand.run().await.expect_status(1);
-        assert_eq!(run.last_text(), text);
-    }
-}
+use super::{GENERATIONS, Generation, Stage, rejection};
 
 #[tokio::test]
 async fn only_what_matches_every_filter_is_deleted_and_the_rest_is_no_failure() {
@@ -97,18 +39,23 @@ async fn only_what_matches_every_filter_is_deleted_and_the_rest_is_no_failure() 
 }
 
 #[tokio::test]
-async fn a_plan_that_is_misspelled_deletes_nothing() {
+async fn a_plan_or_an_instance_that_is_misspelled_deletes_nothing() {
     let stage = Stage::of(Generation::V3).await;
-    stage.order("db").await;
+    let guid = stage.order("db").await;
+    for (arguments, texts) in [
+        (&["--plan", "smal"][..], ["`smal`", "large, small"]),
+        (
+            &["--instance", &guid, "--instance", "nobody"],
+            ["not in the selection: nobody", "nothing was deleted"],
+        ),
+    ] {
+        let run = stage.delete_all(arguments).await.expect_status(1);
 
-    let run = stage.delete_all(&["--plan", "smal"]).await.expect_status(1);
-
-    let reported = run.last_text();
-    assert!(
-        reported.contains("`smal`") && reported.contains("large, small"),
-        "{reported}"
-    );
-    assert_eq!(stage.instances().await, ["db"]);
+        for text in texts {
+            run.expect_said_last(text);
+        }
+        assert_eq!(stage.instances().await, ["db"]);
+    }
 }
 
 #[tokio::test]
@@ -139,42 +86,13 @@ async fn a_dry_run_lists_what_would_be_deleted_and_changes_nothing() {
         let cells: Vec<_> = row.split_whitespace().collect();
         assert_eq!(cells[1..], ["small", "acme/development", "would", "change"]);
         let run = stage.purge(&["--dry-run"]).await.expect_status(0);
-        assert!(run.stderr.contains(&guid), "{}", run.stderr);
+        run.expect_said(&guid);
         assert_eq!(
             stage.changes().await,
             Vec::<String>::new(),
             "{generation:?}"
         );
         assert_eq!(stage.instances().await, ["db"]);
-    }
-}
-
-#[tokio::test]
-async fn the_report_reports_what_became_of_each_instance() {
-    for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-        let mut guids = vec![stage.order("one").await, stage.order("two").await];
-        guids.sort();
-
-        let run = stage
-            .delete_all(&["--output", "json"])
-            .await
-            .expect_status(0);
-
-        let report = run.json();
-        assert_eq!(report["errand"], DELETE_ALL);
-        assert_eq!(report["status"], "succeeded");
-        assert_eq!(report["counts"], json!({ "succeeded": 2 }));
-        let rows = report["instances"].as_array().unwrap();
-        for (row, guid) in rows.iter().zip(&guids) {
-            assert_eq!(row["service_instance_id"], guid.as_str());
-            assert_eq!(row["outcome"], "succeeded");
-        }
-        let run = stage
-            .delete_all(&["--output", "json"])
-            .await
-            .expect_status(0);
-        assert_eq!(run.json()["instances"], json!([]));
     }
 }
 
@@ -275,11 +193,7 @@ async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
 
         let run = stage.delete_all(&[]).await.expect_status(1);
 
-        assert!(
-            run.last_text().contains("more than one broker"),
-            "{}",
-            run.stderr
-        );
+        run.expect_said_last("more than one broker");
         for (name, why) in [
             ("nobody", "no service broker found with name: nobody"),
             ("idle-broker", "does not offer the service offering"),
@@ -297,23 +211,6 @@ async fn an_offering_of_several_brokers_is_not_touched_before_one_is_named() {
         stage.delete_all(named).await.expect_success();
         stage.expect_nothing_left().await;
     }
-}
-
-#[tokio::test]
-async fn an_instance_that_is_named_and_not_there_is_reported_and_nothing_is_deleted() {
-    let stage = Stage::of(Generation::V3).await;
-    let guid = stage.order("db").await;
-
-    let named = ["--instance", &guid, "--instance", "nobody"];
-    let run = stage.delete_all(&named).await.expect_status(1);
-
-    assert!(
-        run.last_text()
-            .contains("not in the selection: nobody; nothing was deleted"),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(stage.instances().await, ["db"]);
 }
 
 #[tokio::test]

@@ -5,9 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use odb_stories::{RunningErrand, eventually};
 use serde_json::{Value, json};
 
-use super::{
-    DELETE_ALL, GENERATIONS, PURGE, Stage, holds, others::says, outcomes::deletion_requests,
-};
+use super::{DELETE_ALL, GENERATIONS, Stage, holds, outcomes::deletion_requests};
 use crate::TIMEOUT;
 
 /// A fleet may take longer than one instance.
@@ -102,82 +100,6 @@ async fn killed_again_and_again_it_deletes_a_fleet_to_the_last_instance_and_none
             );
         }
     }
-}
-
-#[tokio::test]
-async fn a_purge_that_was_killed_is_finished_by_the_next_one() {
-    for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-        seed(&stage, 20).await;
-        let all = guids(&stage).await;
-        let arguments = ["--broker-name", "redis-broker"];
-        let mut errand = stage.errand(PURGE, &arguments).start();
-        falls_to(&stage, all.len() - 5, &mut errand).await;
-        errand.kill();
-
-        let errand = stage.errand(PURGE, &arguments).start();
-        errand.ended_within(FLEET).await.expect_success();
-
-        stage.expect_nothing_left().await;
-        let brokers = stage.get("/v3/service_brokers").await;
-        assert_eq!(brokers["pagination"]["total_results"], 0);
-    }
-}
-
-#[tokio::test]
-async fn a_run_that_is_interrupted_ends_while_its_polls_are_unanswered() {
-    for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-        let guid = stage.order("db").await;
-        stage.next_task(&guid, holds()).await;
-        let polled = generation.polled(&guid);
-        let mut errand = held_at(&stage, "GET", &polled, generation.or(0, 1)).await;
-
-        errand.terminate();
-
-        let run = errand.ended().await.expect_status(1);
-        let reported = format!("service instance {guid} is still being deleted");
-        assert!(run.texts().contains(&reported.as_str()), "{}", run.stderr);
-    }
-}
-
-#[tokio::test]
-async fn a_second_signal_does_not_wait_for_the_answer_to_a_request() {
-    for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-        let guid = stage.order("db").await;
-        let mut errand = held_at(&stage, "DELETE", &generation.path(&guid), 0).await;
-
-        errand.terminate();
-        says(&errand, "finishing the current step").await;
-        errand.interrupt();
-
-        let run = errand.ended().await.expect_status(1);
-        assert!(run.last_text().contains("second signal"), "{}", run.stderr);
-    }
-}
-
-/// An errand that is waiting for an answer of the Cloud Controller which does not come.
-async fn held_at(stage: &Stage, method: &str, path: &str, after: u64) -> RunningErrand {
-    let hold = json!({
-        "server": "cloud-controller",
-        "requests": { "method": method, "path": path },
-        "after": after,
-        "effect": { "kind": "hold", "moment": "before" },
-    });
-    let control = stage.foundation.control();
-    let fault = control.set_fault(&hold).await;
-    let errand = stage.errand(DELETE_ALL, &[]).start();
-    eventually("it waits for an answer", TIMEOUT, async || {
-        let fault = control.fault(fault.id).await;
-        if fault.holds > 0 {
-            Ok(())
-        } else {
-            Err(errand.stderr())
-        }
-    })
-    .await;
-    errand
 }
 
 /// Seeded instances: most of them work, some have failed before.

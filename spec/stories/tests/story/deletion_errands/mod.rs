@@ -40,7 +40,7 @@ const GENERATIONS: [Generation; 2] = [Generation::V3, Generation::V2];
 
 impl Generation {
     fn setup(self) -> FoundationSetup {
-        let setup = Foundation::setup().without_processes();
+        let setup = Foundation::bare();
         match self {
             Self::V3 => setup,
             Self::V2 => setup.with_old_cloud_controller(),

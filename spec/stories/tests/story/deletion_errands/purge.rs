@@ -4,7 +4,7 @@
 use odb_stories::eventually;
 use serde_json::json;
 
-use super::{GENERATIONS, PURGE, Stage, fails, holds, others::says, rejection};
+use super::{GENERATIONS, PURGE, Stage, fails, holds, rejection};
 use crate::TIMEOUT;
 
 #[tokio::test]
@@ -82,11 +82,11 @@ async fn organizations_lose_their_access_before_the_first_deletion() {
         let errand = stage
             .errand(PURGE, &["--broker-name", "redis-broker"])
             .start();
-        says(
-            &errand,
-            &format!("Waiting for service instance {guid} to be deleted"),
-        )
-        .await;
+        errand
+            .says(&format!(
+                "Waiting for service instance {guid} to be deleted"
+            ))
+            .await;
         let plan = stage.controller.plan("small").await;
         let visibility = stage
             .get(&format!("/v3/service_plans/{plan}/visibility"))
@@ -110,11 +110,11 @@ async fn an_instance_that_appears_meanwhile_goes_too() {
         let errand = stage
             .errand(PURGE, &["--broker-name", "redis-broker"])
             .start();
-        says(
-            &errand,
-            &format!("Waiting for service instance {first} to be deleted"),
-        )
-        .await;
+        errand
+            .says(&format!(
+                "Waiting for service instance {first} to be deleted"
+            ))
+            .await;
         // An administrator may order plans that no organization sees.
         let second = stage.order("second").await;
         stage.foundation.control().clear_task_faults().await;
@@ -201,24 +201,6 @@ async fn nothing_is_done_to_what_another_broker_offers() {
         }
         assert_eq!(stage.instances().await, ["db"]);
         assert_eq!(brokers(&stage).await, 3);
-    }
-}
-
-#[tokio::test]
-async fn where_there_is_no_instance_the_broker_goes() {
-    for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-
-        let run = stage.purge(&[]).await.expect_status(0);
-
-        assert!(
-            run.texts().contains(&"No service instances found."),
-            "{}",
-            run.stderr
-        );
-        assert_eq!(brokers(&stage).await, 0);
-        // A second run after the end succeeds.
-        stage.purge(&[]).await.expect_success();
     }
 }
 

@@ -44,14 +44,11 @@ async fn many_polls_at_once_begin_no_step_twice_and_hear_of_the_end_when_it_has_
 /// ever.
 #[tokio::test]
 async fn a_task_that_the_director_does_not_know_ends_with_the_truth_about_the_instance() {
-    let foundation = Foundation::start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::setup().start_with_broker().await;
     let (deleted, living) = (new_id(), new_id());
     let platform = broker.platform().clone();
     for instance in [&deleted, &living] {
-        platform
-            .provision_to_the_end(instance, &Order::small())
-            .await;
+        platform.create(instance).await;
     }
     let token = platform.deprovision(&deleted).await.accepted();
     platform.end_of_operation(&deleted, &token).await;
@@ -91,8 +88,7 @@ async fn a_developer_is_rid_of_an_instance_that_never_came_to_be() {
     let deletion = ["delete-service", "cache", "--wait"];
     cf.run(&deletion).await.succeeded();
 
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    director.expect_nothing_left().await;
     let services = cf.run(&["services"]).await.succeeded();
     assert!(!services.contains("cache"), "{services}");
 }

@@ -12,8 +12,7 @@ use crate::{TIMEOUT, history_of_an_order};
 /// 18: each of these ended in a panic.
 #[tokio::test]
 async fn a_context_that_is_null_or_unexpected_is_no_error() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
 
     for context in [
@@ -29,12 +28,8 @@ async fn a_context_that_is_null_or_unexpected_is_no_error() {
 /// 27: only a provision was held against the catalog.
 #[tokio::test]
 async fn a_request_for_another_brokers_service_or_plan_is_rejected() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let (foundation, broker, instance) = Foundation::setup().start_with_instance().await;
+    let platform = broker.platform();
     let (path, foreign) = (waiting(&instance), new_id());
     let plan = text(&small()["plan_id"]);
     let mut elsewhere = small();
@@ -89,8 +84,7 @@ async fn no_file_is_served_and_no_path_answers_unauthenticated_clients() {
 /// 43: the platform's ids of a request and the one that users quote stood in lines that nothing joined.
 #[tokio::test]
 async fn every_line_of_a_request_has_the_platforms_ids_and_the_one_that_users_quote() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let (correlation, identity) = (new_id(), new_id());
     let request = platform.provision_request(&new_id(), &Order::small());

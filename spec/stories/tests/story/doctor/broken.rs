@@ -192,11 +192,7 @@ async fn run_all(foundation: &Foundation, cases: Vec<Case>) {
 
 #[tokio::test]
 async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let silent = StandIn::silent().await;
     let silent_tls = format!("https://127.0.0.1:{}", silent.port());
     let hello = StandIn::answering(200, "hello").await;
@@ -226,7 +222,10 @@ async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
             .blames("director-uaa", "answer", "ODB-1101")
             .reports(&["`GET /info`"]),
         Case::of("no Director at all")
-            .with("/bosh/url", foundation.cloud_controller_url())
+            .with(
+                "/bosh/url",
+                foundation.description().cloud_controller.url.as_str(),
+            )
             .blames("director", "answer", "ODB-1101")
             .reports(&["see whether a Director is there", "`bosh.url`"]),
         Case::of("Director ill")
@@ -266,11 +265,7 @@ async fn an_upstream_that_cannot_be_called_is_named_with_the_key_to_look_at() {
 
 #[tokio::test]
 async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its_authority() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let other = another_authority();
     let mut cases = vec![
         Case::of("another authority for the Director")
@@ -320,19 +315,15 @@ async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its
 
 #[tokio::test]
 async fn rejected_credentials_are_reported_with_the_uaa_that_was_called() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let at = |url: &str| {
         format!(
             "`{}`",
             url.trim_start_matches("https://").trim_end_matches('/')
         )
     };
-    let director_uaa = at(foundation.director_uaa_url());
-    let platform_uaa = at(foundation.uaa_url());
+    let director_uaa = at(&foundation.description().director.uaa_url);
+    let platform_uaa = at(&foundation.description().cloud_controller.uaa_url);
     let cases = vec![
         Case::of("wrong client of the Director's UAA")
             .with(DIRECTOR_CLIENT, client("nobody", "not-the-secret"))
@@ -364,17 +355,17 @@ async fn rejected_credentials_are_reported_with_the_uaa_that_was_called() {
             .blames("runtime-credhub", "credentials", "ODB-1121")
             .reports(&[&platform_uaa, "`credhub.client_secret`"]),
         Case::of("Director's UAA in the place of the platform's")
-            .with("/cf/uaa/url", foundation.director_uaa_url())
+            .with("/cf/uaa/url", foundation.description().director.uaa_url.as_str())
             .blames("cloud-controller-uaa", "credentials", "ODB-1110")
             .blames("cloud-controller-uaa", "foundation", "ODB-1123")
             .reports(&["is the Director's", "by `cf.uaa.url`"]),
         Case::of("CredHub of applications in the place of the Director's")
-            .with("/bosh_credhub/url", foundation.runtime_credhub_url())
+            .with("/bosh_credhub/url", foundation.description().cloud_controller.credhub.url.as_str())
             .blames("director-credhub", "credentials", "ODB-1118")
             .blames("director-credhub", "foundation", "ODB-1123")
             .reports(&["it is the CredHub of applications", "`bosh_credhub.url`"]),
         Case::of("Director's CredHub in the place of that of applications")
-            .with("/credhub/api_url", foundation.bosh_credhub_url())
+            .with("/credhub/api_url", foundation.description().director.credhub.url.as_str())
             .blames("runtime-credhub", "credentials", "ODB-1121")
             .blames("runtime-credhub", "foundation", "ODB-1123")
             .reports(&["applications do not read from it", "`credhub.api_url`"]),
@@ -384,11 +375,7 @@ async fn rejected_credentials_are_reported_with_the_uaa_that_was_called() {
 
 #[tokio::test]
 async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let info = foundation.director().info().await;
     let with = |key: &str, value: Value| {
         let mut info = info.clone();
@@ -453,11 +440,7 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
 
 #[tokio::test]
 async fn when_all_upstreams_agree_on_another_time_it_is_this_machines_clock() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let control = foundation.control();
     let date = "Thu, 01 Jan 2026 00:00:00 GMT";
     let director = foundation.director().info().await;
@@ -492,11 +475,7 @@ async fn when_all_upstreams_agree_on_another_time_it_is_this_machines_clock() {
 
 #[tokio::test]
 async fn a_service_instances_api_that_does_not_know_us_is_reported() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let api = StandIn::answering(401, r#"{"description":"who are you?"}"#).await;
     let with = |url: &str| foundation.broker().with_instances_api(url).without_quotas();
 
@@ -524,29 +503,4 @@ async fn a_service_instances_api_that_does_not_know_us_is_reported() {
         "{}",
         ran.output
     );
-}
-
-#[tokio::test]
-async fn a_plan_in_use_that_is_gone_is_reported_with_its_instances() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
-    let broker = foundation.broker().start().await;
-    let cf = foundation.cf();
-    cf.register(&broker).await;
-    cf.run(&["create-service", "redis", "small", "cache", "--wait"])
-        .await
-        .succeeded();
-
-    let ran = examined(foundation.broker().without_plan("small")).await;
-
-    let expected = (
-        "cloud-controller".to_owned(),
-        "plans".to_owned(),
-        "ODB-1105".to_owned(),
-    );
-    assert_eq!(ran.blamed(), [expected], "{}", ran.output);
-    assert!(ran.output.contains("1 service instances"), "{}", ran.output);
 }

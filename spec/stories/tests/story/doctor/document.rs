@@ -55,11 +55,7 @@ async fn printed(configuration: BrokerConfiguration<'_>, foundation: &Foundation
 
 #[tokio::test]
 async fn the_guide_shows_what_is_printed() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
 
     let healthy = printed(everything(&foundation), &foundation).await;
     // The page shows the first and the last rows.

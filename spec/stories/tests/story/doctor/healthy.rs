@@ -38,11 +38,7 @@ const LOOKED_AT: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn where_all_is_well_every_row_has_a_tick_and_nothing_has_been_changed() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let secrets = foundation.secrets().await;
     let before = foundation.control().broker_calls(0).await;
     assert!(before.is_empty(), "{before:?}");
@@ -103,21 +99,6 @@ async fn where_all_is_well_every_row_has_a_tick_and_nothing_has_been_changed() {
 }
 
 #[tokio::test]
-async fn a_running_broker_and_its_doctor_do_not_disturb_each_other() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
-    let broker = everything(&foundation).start().await;
-
-    let ran = examined(everything(&foundation)).await;
-
-    assert_eq!(ran.status, 0, "{}", ran.output);
-    broker.platform().catalog().await.expect_status(200);
-}
-
-#[tokio::test]
 async fn what_is_not_configured_is_not_asked_and_the_reason_is_reported() {
     let foundation = Foundation::setup()
         .with_director_admin()
@@ -165,11 +146,7 @@ async fn what_is_not_configured_is_not_asked_and_the_reason_is_reported() {
 
 #[tokio::test]
 async fn behind_a_proxy_names_are_not_looked_up_here() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let configuration = foundation
         .broker()
         .with("/bosh/url", "https://director.invalid".into());
@@ -206,11 +183,7 @@ async fn behind_a_proxy_names_are_not_looked_up_here() {
 
 #[tokio::test]
 async fn errors_of_the_file_are_reported_and_reachable_upstreams_are_still_probed() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let configuration = foundation
         .broker()
         .with("/broker/port", 70000.into())
@@ -251,11 +224,7 @@ async fn errors_of_the_file_are_reported_and_reachable_upstreams_are_still_probe
 
 #[tokio::test]
 async fn a_broken_root_is_reported_once_and_no_server_that_it_signs_is_called() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let broken = || {
         everything(&foundation)
             .with("/bosh/root_ca_cert", "no certificate".into())
@@ -287,11 +256,7 @@ async fn a_broken_root_is_reported_once_and_no_server_that_it_signs_is_called() 
 
 #[tokio::test]
 async fn an_interrupt_stops_the_doctor_immediately() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
+    let foundation = Foundation::bare().with_director_admin().start().await;
     let control = foundation.control();
     let wanted = json!({ "server": "director", "effect": { "kind": "hold" } });
     let held = control.set_fault(&wanted).await;
@@ -315,30 +280,4 @@ async fn an_interrupt_stops_the_doctor_immediately() {
 
     assert_eq!(process.exit(TIMEOUT).await.code(), Some(130));
     assert_eq!(process.output(), "");
-}
-
-#[tokio::test]
-async fn a_missing_file_is_an_error_and_a_wrong_command_line_another_status() {
-    let foundation = Foundation::setup()
-        .with_director_admin()
-        .without_processes()
-        .start()
-        .await;
-    for (arguments, status) in [
-        (&["doctor", "--config", "/nowhere/broker.yml"][..], 1),
-        (&["doctor"], 2),
-        (&["doctor", "--config", "broker.yml", "--timeout", "0"], 2),
-        (&["doctor", "--config", "broker.yml", "--format", "xml"], 2),
-    ] {
-        let mut process = foundation.broker_process(arguments);
-        let ended = process.exit(TIMEOUT).await;
-        assert_eq!(ended.code(), Some(status), "{arguments:?}");
-        if status == 1 {
-            assert!(
-                process.output().contains("/nowhere/broker.yml"),
-                "{}",
-                process.output()
-            );
-        }
-    }
 }

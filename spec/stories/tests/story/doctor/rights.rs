@@ -197,9 +197,8 @@ async fn foundation_of(clients: &[GuidedClient]) -> Foundation {
             })
             .collect()
     };
-    Foundation::setup()
+    Foundation::bare()
         .with_director_admin()
-        .without_processes()
         .with_clients(of_director.into(), of(Side::Platform).into())
         .with_permissions(permissions(Side::Director), permissions(Side::Platform))
         .start()
@@ -449,10 +448,9 @@ async fn remedies_for_one_client_undo_neither_each_other_nor_what_it_had() {
 #[tokio::test]
 async fn less_is_enough_where_less_is_switched_on() {
     let director = |id: &str, authorities: &[&str]| json!({ "id": id, "secret": SECRET, "authorities": authorities });
-    let foundation = Foundation::setup().with_director_admin()
-        .without_processes()
-        .with_open_bosh_credhub()
-        .with_users(json!([
+    let foundation = Foundation::bare().with_director_admin()
+        .with("/director/credhub/acls", "disabled")
+        .with("/cloud_controller/other_users", json!([
             { "name": "looker", "password": SECRET, "groups": ["cloud_controller.admin_read_only"] },
             { "name": "without-rights", "password": SECRET },
         ]))

@@ -22,12 +22,10 @@ mod wanted;
 
 use odb_stories::{
     Broker, BrokerConfiguration, CloudController, Errand, ErrandConfiguration, ErrandRun,
-    Foundation, FoundationSetup, Order, RunningErrand, eventually,
+    Foundation, FoundationSetup, Order,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
-
-use crate::TIMEOUT;
 
 const UPGRADE: &str = "upgrade-all-service-instances";
 const RECREATE: &str = "recreate-all-service-instances";
@@ -174,19 +172,6 @@ impl Fleet {
     async fn deployments_of(&self, location: usize) -> usize {
         self.operations_on(location).await.len()
     }
-
-    /// Waits until an errand has said this.
-    async fn said(&self, errand: &RunningErrand, text: &str) {
-        eventually("the errand reports it", TIMEOUT, async || {
-            let stderr = errand.stderr();
-            if stderr.contains(text) {
-                Ok(())
-            } else {
-                Err(stderr)
-            }
-        })
-        .await;
-    }
 }
 
 fn configuration(foundation: &Foundation) -> BrokerConfiguration<'_> {
@@ -231,4 +216,10 @@ fn summary(run: &ErrandRun) -> String {
         .find(|text| text.starts_with("FINISHED PROCESSING"));
     line.unwrap_or_else(|| panic!("there is no summary: {run:?}"))
         .clone()
+}
+
+#[track_caller]
+fn expect_summary(run: &ErrandRun, text: &str) {
+    let summary = summary(run);
+    assert!(summary.contains(text), "`{text}` is missing: {summary}");
 }

@@ -1,10 +1,12 @@
 //! Upgrades go through the Cloud Controller, so that it knows of them (`spec/contracts/errands.md` §4.1, §4.4).
 
-use odb_stories::{BrokerConfiguration, Errand, ErrandConfiguration, FoundationSetup};
+use odb_stories::{
+    BrokerConfiguration, Errand, ErrandConfiguration, Fault, FoundationSetup, TaskFault,
+};
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Fleet, UPGRADE, foundations, own_texts, summary};
+use super::{Fleet, UPGRADE, expect_summary, foundations, own_texts};
 
 fn at_version(
     version: &'static str,
@@ -44,11 +46,7 @@ async fn an_instance_is_upgraded_through_the_platform_and_deployed_once() {
     for setup in foundations() {
         let fleet = behind(setup, 2).await;
         let control = fleet.foundation.control();
-        let before = control
-            .broker_calls(0)
-            .await
-            .last()
-            .map_or(0, |call| call.number);
+        let before = control.latest_call().await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(0);
         let calls = control.broker_calls(before).await;
         let looks = calls.iter().filter(|call| {
@@ -111,10 +109,10 @@ async fn an_instance_that_is_busy_on_the_platform_is_tried_again() {
         assert_eq!(status, 202, "{answer}");
         let file = file(&fleet).with("/attempt_limit", json!(30));
         let errand = fleet.errand(UPGRADE, &file).start();
-        fleet.said(&errand, "Result: operation in progress").await;
+        errand.says("Result: operation in progress").await;
         fleet.foundation.control().clear_task_faults().await;
         let run = errand.ended().await.expect_status(0);
-        assert!(run.stderr.contains("Attempt 2/30"), "{run:?}");
+        run.expect_said("Attempt 2/30");
     }
 }
 
@@ -142,25 +140,8 @@ async fn after_a_failure_on_the_platform_nothing_goes_through_the_broker() {
             last.starts_with(&format!("[{id}] Operation failed: ")),
             "{last}"
         );
-        assert!(summary(&run).contains("successful operations: 1;"));
+        expect_summary(&run, "successful operations: 1;");
     }
-}
-
-#[tokio::test]
-async fn an_instance_that_the_platform_has_forgotten_meanwhile_counts_as_deleted() {
-    let fleet = behind(odb_stories::Foundation::setup(), 2).await;
-    fleet.hold(0).await;
-    let file = file(&fleet).with("/max_in_flight", json!(1));
-    let errand = fleet.errand(UPGRADE, &file).start();
-    fleet.said(&errand, "Waiting for operation").await;
-    fleet.purge(1).await;
-    fleet.foundation.control().clear_task_faults().await;
-    let run = errand.ended().await.expect_status(0);
-    let deleted = format!(
-        "[{}] Result: already deleted from platform",
-        fleet.instances[1]
-    );
-    assert!(own_texts(&run).contains(&deleted), "{run:?}");
 }
 
 /// The upgrade has ended, with any outcome, when it is requested again.
@@ -170,7 +151,7 @@ async fn an_upgrade_whose_answer_is_lost_is_deployed_once() {
         let fleet = behind(setup, 1).await;
         lose_the_answer(&fleet).await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(0);
-        assert!(run.stderr.contains("retrying in"), "{run:?}");
+        run.expect_said("retrying in");
         assert_eq!(fleet.deployments_of(0).await, 1, "{run:?}");
         assert!(version_of(&fleet, 0).await.starts_with("2.0.0"));
     }
@@ -183,7 +164,7 @@ async fn an_upgrade_whose_answer_is_lost_and_that_fails_is_not_asked_for_again()
         fleet.fail(0).await;
         lose_the_answer(&fleet).await;
         let run = fleet.run(UPGRADE, &file(&fleet)).await.expect_status(1);
-        assert!(run.stderr.contains("retrying in"), "{run:?}");
+        run.expect_said("retrying in");
         assert_eq!(fleet.deployments_of(0).await, 1, "{run:?}");
     }
 }
@@ -195,13 +176,15 @@ async fn lose_the_answer(fleet: &Fleet) {
         ("PATCH", format!("/v3/service_instances/{guid}")),
         ("PUT", format!("/v2/service_instances/{guid}")),
     ] {
-        let fault = json!({
-            "server": "cloud-controller",
-            "requests": { "method": method, "path": path },
-            "times": 1,
-            "effect": { "kind": "drop", "moment": "after" },
-        });
-        fleet.foundation.control().set_fault(&fault).await;
+        fleet
+            .foundation
+            .control()
+            .set(
+                Fault::of("cloud-controller", &format!("{method} {path}"))
+                    .drops("after")
+                    .times(1),
+            )
+            .await;
     }
 }
 
@@ -210,11 +193,11 @@ async fn lose_the_answer(fleet: &Fleet) {
 async fn an_instance_that_was_never_made_keeps_no_other_from_being_upgraded() {
     for setup in foundations() {
         let fleet = behind(setup, 1).await;
-        let fault = json!({
-            "at": { "place": "start" },
-            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
-        });
-        fleet.foundation.control().set_task_fault(&fault).await;
+        fleet
+            .foundation
+            .control()
+            .set_task(TaskFault::at_start().fails(400_001, "no disk space left"))
+            .await;
         let plan = fleet.controller.plan("small").await;
         let order = fleet.controller.order("never-made", &plan).await;
         let failed = fleet.controller.end(&order).await;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use odb_stories::ErrandRun;
+use odb_stories::{ErrandRun, Fault};
 use serde_json::{Value, json};
 
-use super::{BOTH, Fleet, RECREATE, UPGRADE, own_texts, summary};
+use super::{BOTH, Fleet, RECREATE, UPGRADE, expect_summary, own_texts, summary};
 
 fn rows(run: &ErrandRun) -> Vec<Value> {
     let rows = run.json()["instances"].as_array().cloned();
@@ -20,22 +20,19 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
         fleet.hold(1).await;
         let mut running = fleet.errand(errand, &file).start();
         let waiting = format!("[{}] Waiting for operation", fleet.instances[1]);
-        fleet.said(&running, &waiting).await;
+        running.says(&waiting).await;
         running.kill();
         let _ = running.ended().await;
+
+        let continued = ["--continue", "--output", "json"];
+        let continued = fleet.errand(errand, &file).with(&continued).start();
+        let id = &fleet.instances[1];
+        let goes_on = format!("[{id}] Operation of the interrupted run continues: bosh task id");
+        continued.says(&goes_on).await;
         fleet.foundation.control().clear_task_faults().await;
+        let run = continued.ended().await.expect_status(0);
 
-        let run = fleet
-            .errand(errand, &file)
-            .with(&["--continue", "--output", "json"])
-            .run()
-            .await
-            .expect_status(0);
-
-        assert!(
-            run.stderr.contains("Continuing the run that began at"),
-            "{run:?}"
-        );
+        run.expect_said("Continuing the run that began at");
         for location in 0..4 {
             assert_eq!(
                 fleet.deployments_of(location).await,
@@ -43,11 +40,7 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
                 "{location}: {run:?}"
             );
         }
-        assert!(
-            summary(&run).contains("already processed in this run: "),
-            "{}",
-            summary(&run)
-        );
+        expect_summary(&run, "already processed in this run: ");
         let rows = rows(&run);
         assert_eq!(rows.len(), 4);
         assert!(
@@ -61,59 +54,8 @@ async fn a_run_that_was_killed_is_continued_and_no_instance_is_deployed_twice() 
             .run()
             .await;
         let again = again.expect_status(0);
-        assert!(again.stderr.contains("No run to continue"), "{again:?}");
-        assert!(summary(&again).contains("successful operations: 4;"));
-    }
-}
-
-#[tokio::test]
-async fn where_there_has_never_been_a_run_one_that_is_to_be_continued_begins() {
-    let fleet = Fleet::of(1).await;
-    for errand in BOTH {
-        let run = fleet
-            .errand(errand, &fleet.file())
-            .with(&["--continue"])
-            .run()
-            .await
-            .expect_status(0);
-        assert!(run.stderr.contains("No run to continue"), "{run:?}");
-        assert!(
-            summary(&run).contains("successful operations: 1;"),
-            "{run:?}"
-        );
-        let kind = errand.split('-').next().unwrap_or_default();
-        let latest = fleet.broker.platform().latest_run(kind).await;
-        let latest = latest.expect_status(200).json();
-        assert_eq!(latest["outcome"], "succeeded", "{latest}");
-    }
-}
-
-#[tokio::test]
-async fn an_operation_that_goes_on_is_watched_again_with_its_token() {
-    let fleet = Fleet::of(2).await;
-    let file = fleet.file();
-    fleet.hold(0).await;
-    fleet.hold(1).await;
-    let mut running = fleet.errand(UPGRADE, &file).start();
-    for id in &fleet.instances {
-        let waiting = format!("[{id}] Waiting for operation");
-        fleet.said(&running, &waiting).await;
-    }
-    running.kill();
-    let _ = running.ended().await;
-    let continued = fleet.errand(UPGRADE, &file).with(&["--continue"]).start();
-    for id in &fleet.instances {
-        let goes_on = format!("[{id}] Operation of the interrupted run continues: bosh task id");
-        fleet.said(&continued, &goes_on).await;
-    }
-    fleet.foundation.control().clear_task_faults().await;
-    let run = continued.ended().await.expect_status(0);
-    assert!(
-        summary(&run).contains("successful operations: 2;"),
-        "{run:?}"
-    );
-    for location in 0..2 {
-        assert_eq!(fleet.deployments_of(location).await, 1);
+        again.expect_said("No run to continue");
+        expect_summary(&again, "successful operations: 4;");
     }
 }
 
@@ -137,7 +79,7 @@ async fn what_the_run_has_failed_on_stays_failed_unless_it_is_to_be_tried_again(
         )),
         "{stays:?}"
     );
-    assert!(summary(&stays).contains(&format!("failed to process: 1 [{id}]")));
+    expect_summary(&stays, &format!("failed to process: 1 [{id}]"));
     assert_eq!(fleet.deployments_of(0).await, 1);
 
     let retried = fleet
@@ -146,10 +88,7 @@ async fn what_the_run_has_failed_on_stays_failed_unless_it_is_to_be_tried_again(
         .run()
         .await
         .expect_status(0);
-    assert!(
-        summary(&retried).contains("successful operations: 1;"),
-        "{retried:?}"
-    );
+    expect_summary(&retried, "successful operations: 1;");
     assert_eq!(fleet.deployments_of(0).await, 2);
     assert_eq!(fleet.deployments_of(1).await, 1);
 
@@ -159,7 +98,7 @@ async fn what_the_run_has_failed_on_stays_failed_unless_it_is_to_be_tried_again(
         .run()
         .await;
     let alone = alone.expect_status(1);
-    assert!(alone.last_text().contains("set `continue`"), "{alone:?}");
+    alone.expect_said_last("set `continue`");
 }
 
 #[tokio::test]
@@ -217,11 +156,7 @@ async fn the_next_wave_waits_until_the_last_one_is_healthy() {
     let vms = fleet
         .foundation
         .control()
-        .set_fault(&json!({
-            "server": "director",
-            "requests": { "method": "GET", "path": "/deployments/*/instances" },
-            "effect": { "kind": "answer", "status": 500 },
-        }))
+        .set(Fault::of("director", "GET /deployments/*/instances").answers(500))
         .await;
     let flags = ["--health-timeout", "1"];
     let run = fleet.errand(UPGRADE, &file).with(&flags).run().await;
@@ -233,10 +168,7 @@ async fn the_next_wave_waits_until_the_last_one_is_healthy() {
             .starts_with(&format!("[{id}] not healthy after its operation: ")),
         "{run:?}"
     );
-    assert!(
-        summary(&run).ends_with("that were not started: 2"),
-        "{run:?}"
-    );
+    expect_summary(&run, "that were not started: 2");
 }
 
 #[tokio::test]
@@ -277,7 +209,7 @@ async fn only_those_that_are_chosen_are_operated_on() {
         ] {
             let run = fleet.errand(errand, &fleet.file()).with(&flags).run().await;
             let run = run.expect_status(1);
-            assert!(run.last_text().contains("service instance"), "{run:?}");
+            run.expect_said_last("service instance");
         }
         let mistyped = ["--exclude", &ids[0], "--exclude", "my-cahce"];
         let run = fleet.errand(errand, &fleet.file()).with(&mistyped).run();
@@ -302,11 +234,7 @@ async fn a_dry_run_reports_what_would_change_and_changes_nothing() {
         })
         .await;
     let control = fleet.foundation.control();
-    let before = control
-        .broker_calls(0)
-        .await
-        .last()
-        .map_or(0, |call| call.number);
+    let before = control.latest_call().await;
 
     let run = fleet
         .errand(UPGRADE, &fleet.file())
@@ -344,36 +272,6 @@ async fn a_dry_run_reports_what_would_change_and_changes_nothing() {
         .run()
         .await;
     let recreation = recreation.expect_status(0);
-    assert!(
-        recreation.stderr.contains("3 would change"),
-        "{recreation:?}"
-    );
+    recreation.expect_said("3 would change");
     assert_eq!(fleet.deployments_of(0).await, 0);
-}
-
-#[tokio::test]
-async fn the_report_mentions_each_instance() {
-    let fleet = Fleet::of(2).await;
-    fleet.fail(1).await;
-    let run = fleet
-        .errand(UPGRADE, &fleet.file())
-        .with(&["--output", "json"])
-        .run()
-        .await
-        .expect_status(1);
-    let document = run.json();
-    assert_eq!(document["errand"], UPGRADE);
-    assert_eq!(document["status"], "failed");
-    assert_eq!(document["counts"], json!({ "succeeded": 1, "failed": 1 }));
-    let rows = rows(&run);
-    let failed = rows.iter().find(|row| row["outcome"] == "failed").unwrap();
-    assert_eq!(failed["service_instance_id"], *fleet.instances[1]);
-    assert!(failed["task"].is_number(), "{failed}");
-    assert!(
-        failed["cause"]
-            .as_str()
-            .unwrap()
-            .contains("no disk space left"),
-        "{failed}"
-    );
 }

@@ -8,8 +8,7 @@ use crate::TIMEOUT;
 
 #[tokio::test]
 async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_without_a_trace() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::bare().start_with_broker().await;
     let cf = foundation.cf();
     cf.register(&broker).await;
     let (control, director) = (foundation.control(), foundation.director());
@@ -44,8 +43,7 @@ async fn while_a_broker_is_deployed_operations_go_on_and_orders_are_refused_with
 
 #[tokio::test]
 async fn a_plan_is_taken_away_in_three_steps() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::bare().start_with_broker().await;
     let cf = foundation.cf();
     cf.register(&broker).await;
     let order = ["create-service", "redis", "small", "cache", "--wait"];

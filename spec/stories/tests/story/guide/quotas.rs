@@ -17,7 +17,7 @@ async fn the_quotas_of_the_example_refuse_whom_the_chapter_says_in_the_words_tha
     let [third_small, second_large, moved] = rejections[..] else {
         panic!("the rejections are not found: {rejections:?}");
     };
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation
         .broker()
         .with_quotas(

@@ -8,8 +8,7 @@ use crate::TIMEOUT;
 #[tokio::test]
 async fn while_the_brokers_password_is_exchanged_orders_in_progress_go_on_and_new_ones_are_refused()
 {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let mut broker = foundation.broker().start().await;
+    let (foundation, mut broker) = Foundation::bare().start_with_broker().await;
     let cf = foundation.cf();
     cf.register(&broker).await;
     let hang = json!({ "place": "step", "stage": "Creating missing vms" });

@@ -20,7 +20,7 @@ const CHAPTERS: [(&str, usize); 4] = [
 
 #[tokio::test]
 async fn the_commands_of_the_chapters_do_what_the_chapters_say() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let configuration = foundation.broker().without_quotas();
     let file = configuration.write("of-the-guide.yml");
     let broker = configuration.start().await;

@@ -7,8 +7,7 @@ use super::{Watched, head, order_with, with_parameters};
 
 #[tokio::test]
 async fn a_body_of_a_gigabyte_is_not_read() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let watched = Watched::of(&broker).await;
     let order = head(
         &broker,
@@ -16,10 +15,8 @@ async fn a_body_of_a_gigabyte_is_not_read() {
         "/v2/service_instances/i?accepts_incomplete=true",
     );
 
-    let mut announcing = broker.raw_client().await;
     let announced = format!("{order}content-length: 1000000000\r\n\r\n");
-    announcing.send_bytes(announced.as_bytes()).await;
-    let said = announcing.last_words().await;
+    let said = broker.answer_to_bytes(announced.as_bytes()).await;
     assert!(said.starts_with("HTTP/1.1 413"), "{said}");
     assert!(said.contains("larger than"), "{said}");
 
@@ -39,11 +36,8 @@ async fn a_body_of_a_gigabyte_is_not_read() {
 
 #[tokio::test]
 async fn a_body_that_trickles_in_is_abandoned_with_an_answer() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("slow_client_in_seconds", 1)
-        .start()
+    let (foundation, broker) = Foundation::setup()
+        .start_with_timing("slow_client_in_seconds", 1)
         .await;
     let order = head(
         &broker,
@@ -53,9 +47,10 @@ async fn a_body_that_trickles_in_is_abandoned_with_an_answer() {
     let order =
         format!("{order}x-broker-api-request-identity: who-asks\r\ncontent-length: 1000\r\n\r\n{{");
 
-    let mut client = broker.raw_client().await;
-    client.send_bytes(order.as_bytes()).await;
-    let said = client.last_words().await.to_ascii_lowercase();
+    let said = broker
+        .answer_to_bytes(order.as_bytes())
+        .await
+        .to_ascii_lowercase();
 
     assert!(said.starts_with("http/1.1 408"), "{said}");
     assert!(said.contains("\r\nx-request-id: "), "{said}");
@@ -70,11 +65,8 @@ async fn a_body_that_trickles_in_is_abandoned_with_an_answer() {
 /// Otherwise a router would send the next request on a connection that is no longer read.
 #[tokio::test]
 async fn a_client_whose_body_is_not_read_learns_that_the_connection_ends() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("slow_client_in_seconds", 1)
-        .start()
+    let (foundation, broker) = Foundation::setup()
+        .start_with_timing("slow_client_in_seconds", 1)
         .await;
     let path = "/v2/service_instances/i?accepts_incomplete=true";
     let order = head(&broker, "PUT", path);
@@ -100,8 +92,7 @@ async fn a_client_whose_body_is_not_read_learns_that_the_connection_ends() {
 
 #[tokio::test]
 async fn json_that_is_made_to_hurt_its_reader_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let watched = Watched::of(&broker).await;
     let nested = |open: &str, close: &str, depth: usize| open.repeat(depth) + &close.repeat(depth);
 
@@ -140,8 +131,7 @@ async fn json_that_is_made_to_hurt_its_reader_is_refused() {
 
 #[tokio::test]
 async fn a_body_that_says_it_is_something_else_is_refused() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let path = "/v2/service_instances/i?accepts_incomplete=true";
 

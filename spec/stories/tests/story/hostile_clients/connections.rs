@@ -11,11 +11,8 @@ const UNAUTHENTICATED: &[u8] = b"GET /v2/catalog HTTP/1.1\r\nhost: b\r\n\r\n";
 
 #[tokio::test]
 async fn clients_that_dribble_their_heads_are_hung_up_on_and_others_are_served() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("slow_client_in_seconds", 1)
-        .start()
+    let (_foundation, broker) = Foundation::setup()
+        .start_with_timing("slow_client_in_seconds", 1)
         .await;
     let watched = Watched::of(&broker).await;
 
@@ -49,11 +46,8 @@ async fn clients_that_dribble_their_heads_are_hung_up_on_and_others_are_served()
 
 #[tokio::test]
 async fn a_client_that_takes_no_answers_is_hung_up_on() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("slow_client_in_seconds", 1)
-        .start()
+    let (_foundation, broker) = Foundation::setup()
+        .start_with_timing("slow_client_in_seconds", 1)
         .await;
     let watched = Watched::of(&broker).await;
     let catalog = head(&broker, "GET", "/v2/catalog") + "\r\n";
@@ -73,11 +67,8 @@ async fn a_client_that_takes_no_answers_is_hung_up_on() {
 
 #[tokio::test]
 async fn one_client_cannot_take_all_connections() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("connections", 16)
-        .start()
+    let (_foundation, broker) = Foundation::setup()
+        .start_with_timing("connections", 16)
         .await;
 
     // Half of the places are his, and he keeps them busy.
@@ -107,11 +98,8 @@ async fn one_client_cannot_take_all_connections() {
 
 #[tokio::test]
 async fn what_is_no_tls_is_hung_up_on() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("slow_client_in_seconds", 1)
-        .start()
+    let (_foundation, broker) = Foundation::setup()
+        .start_with_timing("slow_client_in_seconds", 1)
         .await;
     let watched = Watched::of(&broker).await;
     let mut hello = vec![22, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3];
@@ -148,11 +136,8 @@ async fn what_is_no_tls_is_hung_up_on() {
 
 #[tokio::test]
 async fn one_unauthenticated_client_too_many_reads_that_the_connection_ends() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("failed_authentication_in_seconds", 60)
-        .start()
+    let (_foundation, broker) = Foundation::setup()
+        .start_with_timing("failed_authentication_in_seconds", 60)
         .await;
     // More than may wait.
     let mut waiting = Vec::new();
@@ -182,11 +167,8 @@ async fn one_unauthenticated_client_too_many_reads_that_the_connection_ends() {
 
 #[tokio::test]
 async fn unauthenticated_clients_beyond_a_rate_leave_one_line_in_the_log_and_no_other() {
-    let foundation = Foundation::start().await;
-    let mut broker = foundation
-        .broker()
-        .with_timing("failed_authentication_in_seconds", 0)
-        .start()
+    let (_foundation, mut broker) = Foundation::setup()
+        .start_with_timing("failed_authentication_in_seconds", 0)
         .await;
     let platform = broker.platform().clone();
     let unauthenticated_client = platform.with_wrong_password();
@@ -248,11 +230,8 @@ async fn expect_failed_authentications(broker: &Broker, wanted: usize) {
 
 #[tokio::test]
 async fn a_client_that_fails_to_authenticate_waits_and_others_never() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with_timing("failed_authentication_in_seconds", 60)
-        .start()
+    let (_foundation, broker) = Foundation::setup()
+        .start_with_timing("failed_authentication_in_seconds", 60)
         .await;
     let platform = broker.platform();
     let unauthenticated_client = platform.with_wrong_password();

@@ -7,8 +7,7 @@ use super::{Watched, head};
 
 #[tokio::test]
 async fn a_path_with_a_trick_leads_nowhere() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
 
     for (path, unauthenticated_client, known) in [
         ("//v2/catalog", 401, 404),
@@ -50,8 +49,7 @@ async fn a_path_with_a_trick_leads_nowhere() {
 
 #[tokio::test]
 async fn a_request_that_can_be_read_in_two_ways_is_read_in_none() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let hidden = head(&broker, "GET", "/v2/catalog");
     let order = head(
         &broker,
@@ -75,10 +73,8 @@ async fn a_request_that_can_be_read_in_two_ways_is_read_in_none() {
         "x\0y: z\r\n",
         "host: c\r\n",
     ] {
-        let mut client = broker.raw_client().await;
         let bytes = format!("{order}{trick}\r\n0\r\n\r\n{hidden}\r\n");
-        client.send_bytes(bytes.as_bytes()).await;
-        let said = client.last_words().await;
+        let said = broker.answer_to_bytes(bytes.as_bytes()).await;
         assert!(said.starts_with("HTTP/1.1 400"), "{trick:?}: {said}");
         assert_eq!(said.matches("HTTP/1.1").count(), 1, "{trick:?}: {said}");
     }
@@ -87,8 +83,7 @@ async fn a_request_that_can_be_read_in_two_ways_is_read_in_none() {
 
 #[tokio::test]
 async fn headers_beyond_the_limit_are_not_read() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let watched = Watched::of(&broker).await;
 
     let mut many = broker.raw_client().await;
@@ -123,8 +118,7 @@ async fn headers_beyond_the_limit_are_not_read() {
 
 #[tokio::test]
 async fn requests_one_behind_the_other_are_answered_in_their_order() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let mut client = broker.raw_client().await;
 
     let request = |n| {
@@ -143,8 +137,7 @@ async fn requests_one_behind_the_other_are_answered_in_their_order() {
 
 #[tokio::test]
 async fn what_unauthenticated_clients_make_up_stays_short_in_the_log() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (_foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     let long = "x".repeat(10_000);
     let identity = "A".repeat(8_000);

@@ -1,12 +1,11 @@
 //! The client of an instance from its creation to its deletion.
 
-use odb_stories::{Foundation, LogLine, Order, client_definition, new_id};
+use odb_stories::{Fault, Foundation, LogLine, Order, TaskFault, client_definition, new_id};
 use serde_json::{Value, json};
 
 use super::{
-    PLACEHOLDER, WITH_DASHBOARD, change, defined, delete_to_the_end, deployed_secret,
-    expect_no_client, members, refuse_deployments, reported, set, update_to_the_end,
-    upgrade_to_the_end,
+    PLACEHOLDER, WITH_DASHBOARD, change, defined, deployed_secret, expect_no_client, members,
+    refuse_deployments, reported, set,
 };
 
 #[tokio::test]
@@ -14,11 +13,7 @@ async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_reported() 
     let foundation = Foundation::start().await;
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
-    let instance = new_id();
-
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
 
     let space = foundation.space();
     let (reads, writes) = (format!("svc.{space}.read"), format!("svc.{space}.write"));
@@ -55,24 +50,6 @@ async fn an_instance_gets_a_client_whose_secret_its_adapter_alone_is_reported() 
 }
 
 #[tokio::test]
-async fn the_secrets_of_two_instances_differ() {
-    let foundation = Foundation::start().await;
-    let broker = defined(&foundation, WITH_DASHBOARD).start().await;
-    let platform = broker.platform();
-    let (one, other) = (new_id(), new_id());
-
-    for instance in [&one, &other] {
-        platform
-            .provision_to_the_end(instance, &Order::small())
-            .await;
-    }
-
-    let one = deployed_secret(&foundation, &one).await;
-    let other = deployed_secret(&foundation, &other).await;
-    assert_ne!(one, other);
-}
-
-#[tokio::test]
 async fn a_user_sees_nothing_of_the_client() {
     let foundation = Foundation::start().await;
     let broker = defined(&foundation, WITH_DASHBOARD)
@@ -100,10 +77,7 @@ async fn an_update_finds_the_client_keeps_its_secret_and_changes_it_to_what_is_d
     let foundation = Foundation::start().await;
     let mut previous = defined(&foundation, WITH_DASHBOARD).start().await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
-    previous
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    previous.platform().create(&instance).await;
     let secret = deployed_secret(&foundation, &instance).await;
     previous.stop().await;
     let broker = foundation
@@ -116,7 +90,10 @@ async fn an_update_finds_the_client_keeps_its_secret_and_changes_it_to_what_is_d
         .start()
         .await;
 
-    update_to_the_end(broker.platform(), &instance, &change(150)).await;
+    broker
+        .platform()
+        .update_to_the_end(&instance, &change(150))
+        .await;
 
     let scope = format!("svc.{}.all", foundation.space());
     let reported = reported(&foundation).pop().expect("it was asked");
@@ -140,10 +117,7 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
         .start()
         .await;
     let (clients, instance) = (foundation.uaa_clients(), new_id());
-    previous
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    previous.platform().create(&instance).await;
     assert_eq!(clients.find(&instance).await, None);
     previous.stop().await;
     let broker = foundation
@@ -155,11 +129,11 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
     let platform = broker.platform();
 
     // An upgrade may come without the instance's space.
-    upgrade_to_the_end(platform, &instance, Value::Null).await;
+    platform.upgrade_to_the_end(&instance, Value::Null).await;
     assert_eq!(clients.find(&instance).await, None);
     assert_eq!(reported(&foundation).last(), Some(&Value::Null));
     let context = json!({ "space_guid": foundation.space(), "instance_name": "store" });
-    upgrade_to_the_end(platform, &instance, context).await;
+    platform.upgrade_to_the_end(&instance, context).await;
 
     let client = clients.client(&instance).await;
     assert_eq!(client["name"], "store");
@@ -169,7 +143,7 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
     assert!(clients.knows(&instance, &secret).await);
 
     // Values that the operator's request does not have stay unchanged.
-    upgrade_to_the_end(platform, &instance, Value::Null).await;
+    platform.upgrade_to_the_end(&instance, Value::Null).await;
     assert_eq!(clients.client(&instance).await["name"], "store");
     let kept = clients.client(&instance).await;
     assert_eq!(members(&kept["scope"]), set(&["openid", &scope]));
@@ -179,13 +153,10 @@ async fn an_upgrade_makes_the_client_of_an_instance_that_has_none() {
 #[tokio::test]
 async fn a_client_that_is_not_defined_any_more_goes_when_the_change_has_succeeded() {
     let foundation = Foundation::start().await;
-    let mut previous = defined(&foundation, WITH_DASHBOARD).start().await;
-    let (clients, instance) = (foundation.uaa_clients(), new_id());
-    previous
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
+    let instance = defined(&foundation, WITH_DASHBOARD)
+        .makes_an_instance()
         .await;
-    previous.stop().await;
+    let clients = foundation.uaa_clients();
     let broker = foundation
         .broker()
         .with_adapter(&foundation.folder().join("adapter"))
@@ -197,7 +168,7 @@ async fn a_client_that_is_not_defined_any_more_goes_when_the_change_has_succeede
     let refused = platform.update(&instance, &change(150)).await;
     refused.expect_status(500);
     assert!(clients.find(&instance).await.is_some(), "nothing changes");
-    update_to_the_end(platform, &instance, &change(150)).await;
+    platform.update_to_the_end(&instance, &change(150)).await;
 
     expect_no_client(&clients, &instance).await;
     let reported = reported(&foundation).pop().expect("it was asked");
@@ -212,27 +183,33 @@ async fn a_deletion_takes_the_client_along() {
     let before = clients.ids().await;
     let (with_errand, vanished) = (new_id(), new_id());
     for instance in [&with_errand, &vanished] {
-        platform
-            .provision_to_the_end(instance, &Order::small())
-            .await;
+        platform.create(instance).await;
     }
 
-    delete_to_the_end(platform, &with_errand).await;
+    platform.delete_to_the_end(&with_errand).await;
     assert_eq!(clients.find(&with_errand).await, None);
 
     // The deployment was deleted outside of the broker.
-    let missing = json!({
-        "server": "director",
-        "requests": { "method": "GET", "path": format!("/deployments/service-instance_{vanished}") },
-        "effect": { "kind": "answer", "status": 404, "body": r#"{"code":70000,"description":"gone"}"# },
-    });
-    foundation.control().set_fault(&missing).await;
-    let refuse = json!({
-        "server": "director",
-        "requests": { "method": "POST", "path": format!("/deployments/service-instance_{vanished}/errands/*/runs") },
-        "effect": { "kind": "answer", "status": 404, "body": r#"{"code":70000,"description":"gone"}"# },
-    });
-    foundation.control().set_fault(&refuse).await;
+    foundation
+        .control()
+        .set(
+            Fault::of(
+                "director",
+                &format!("GET /deployments/service-instance_{vanished}"),
+            )
+            .says(404, r#"{"code":70000,"description":"gone"}"#),
+        )
+        .await;
+    foundation
+        .control()
+        .set(
+            Fault::of(
+                "director",
+                &format!("POST /deployments/service-instance_{vanished}/errands/*/runs"),
+            )
+            .says(404, r#"{"code":70000,"description":"gone"}"#),
+        )
+        .await;
     platform.deprovision(&vanished).await.expect_status(410);
     assert_eq!(clients.ids().await, before);
 }
@@ -243,16 +220,10 @@ async fn a_repeated_order_does_not_touch_the_client() {
     let broker = defined(&foundation, WITH_DASHBOARD).start().await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
     let (control, instance) = (foundation.control(), new_id());
-    let hold = json!({
-        "deployment": format!("service-instance_{instance}"),
-        "at": { "place": "start" },
-        "effect": { "kind": "hold" },
-    });
-    control.set_task_fault(&hold).await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    control
+        .set_task(TaskFault::at_start().of(&instance).holds())
+        .await;
+    let token = platform.order(&instance).await;
     let before = clients.client(&instance).await;
 
     let again = platform.provision(&instance, &Order::small()).await;
@@ -264,8 +235,7 @@ async fn a_repeated_order_does_not_touch_the_client() {
     assert_eq!(clients.client(&instance).await, before);
     control.clear_faults().await;
 
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &token).await;
     let settled = clients.client(&instance).await;
     let repeated = platform.provision(&instance, &Order::small()).await;
     repeated.expect_status(200);
@@ -286,12 +256,7 @@ async fn public_and_implicit_clients_have_no_secret_of_their_own() {
             .with_client_definition(definition)
             .start()
             .await;
-        let instance = new_id();
-
-        broker
-            .platform()
-            .provision_to_the_end(&instance, &Order::small())
-            .await;
+        broker.platform().created().await;
 
         let reported = &reported(&foundation)[0];
         assert_eq!(reported["client_secret"], secret);
@@ -301,32 +266,13 @@ async fn public_and_implicit_clients_have_no_secret_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_missing_right_to_administer_clients_is_reported_at_the_start_and_not_by_a_user() {
-    let foundation = Foundation::setup()
-        .with_broker_rights(&["cloud_controller.admin", "clients.write"])
-        .start()
-        .await;
-    let configuration = foundation
-        .broker()
-        .with_client_definition(client_definition());
-
-    let log = crate::start_up_checks::failing_start(&foundation, configuration).await;
-
-    assert!(log.contains("ODB-1119"), "{log}");
-    assert!(log.contains("clients.admin"), "{log}");
-}
-
-#[tokio::test]
 async fn a_broker_without_a_definition_asks_nothing_of_the_uaa_but_tokens() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
+    let platform = broker.platform();
 
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    update_to_the_end(platform, &instance, &change(150)).await;
-    delete_to_the_end(platform, &instance).await;
+    let instance = platform.created().await;
+    platform.update_to_the_end(&instance, &change(150)).await;
+    platform.delete_to_the_end(&instance).await;
 
     let calls = foundation.control().broker_calls(0).await;
     let asked: Vec<_> = calls

@@ -11,8 +11,8 @@ mod life;
 use std::collections::BTreeSet;
 
 use odb_stories::{
-    Broker, BrokerConfiguration, Control, Foundation, Order, Platform, UaaClients,
-    client_definition, eventually,
+    Broker, BrokerConfiguration, Control, Fault, Foundation, Order, UaaClients, client_definition,
+    eventually,
 };
 use serde_json::{Value, json};
 
@@ -83,26 +83,6 @@ fn change(maxclients: u32) -> Order {
     Order::small().with_parameters(json!({ "maxclients": maxclients }))
 }
 
-async fn update_to_the_end(platform: &Platform, instance: &str, order: &Order) {
-    let token = platform.update(instance, order).await.accepted();
-    let ended = platform.end_of_operation(instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-async fn upgrade_to_the_end(platform: &Platform, instance: &str, context: Value) {
-    let body = json!({ "plan_id": Order::small().member("plan_id"), "context": context });
-    let answer = platform.operate(instance, "upgrade", &body).await;
-    let token = answer.expect_status(202).operation_data().to_string();
-    let ended = platform.end_of_operation(instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-}
-
-async fn delete_to_the_end(platform: &Platform, instance: &str) {
-    let token = platform.deprovision(instance).await.accepted();
-    let ended = platform.end_of_operation(instance, &token).await;
-    assert_ne!(ended.state, "failed", "{ended:?}");
-}
-
 /// The secret that is in the deployed manifest.
 async fn deployed_secret(foundation: &Foundation, instance: &str) -> String {
     let manifest = foundation
@@ -141,12 +121,9 @@ fn renamed() -> Value {
 
 /// No deployment gets to the Director.
 async fn lose_deployments(control: &Control) {
-    let lost = json!({
-        "server": "director",
-        "requests": { "method": "POST", "path": "/deployments" },
-        "effect": { "kind": "drop" },
-    });
-    control.set_fault(&lost).await;
+    control
+        .set(Fault::of("director", "POST /deployments").drops("before"))
+        .await;
 }
 
 /// The Director refuses the next deployment.

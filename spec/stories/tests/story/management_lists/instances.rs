@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use odb_stories::{Answer, Foundation, InstancesApi, Order, new_id};
+use odb_stories::{Answer, Fault, Foundation, Order};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -104,105 +104,18 @@ async fn instances_are_chosen_by_the_names_of_organization_and_space() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_not_organization_and_space_is_reported_by_a_500() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = registered(&foundation).await;
-
-    for query in [
-        "cf_org=acme",
-        "cf_space=development",
-        "cf_org=acme&cf_space=",
-        "cf_org=&cf_space=development",
-        "a=1&b=2",
-        "cf_org=acme&cf_space=development&plan=small",
-    ] {
-        let answer = broker.platform().listed_instances(query).await;
-        expect_status_alone(&broker, &answer, 500, "ODB-2003");
-    }
-    let missing = broker.platform().listed_instances("a=1&b=2").await;
-    expect_status_alone(&broker, &missing, 500, "`cf_org`");
-}
-
-#[tokio::test]
-async fn the_service_instances_api_is_asked_with_whatever_the_query_has() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let api = InstancesApi::start().await;
-    let broker = foundation.broker().without_quotas();
-    let broker = broker.with_instances_api(api.url()).start().await;
-    let platform = broker.platform();
-    let none = platform.listed_instances("").await;
-    assert_eq!(none.expect_status(200).json(), Value::Null);
-    let instance = new_id();
-    api.add(&instance, &Order::large());
-
-    let all = platform.listed_instances("").await;
-    let chosen = platform
-        .listed_instances("tribe=a%26b&tribe=c&cf_org=acme")
-        .await;
-
-    let expected = BTreeSet::from([row(&instance, &Order::large(), "here")]);
-    assert_eq!((rows(&all), rows(&chosen)), (expected.clone(), expected));
-    let asked: Vec<_> = api
-        .requests()
-        .iter()
-        .map(|request| request.lines().next().unwrap().to_owned())
-        .collect();
-    assert_eq!(
-        asked[1..],
-        [
-            "GET /instances?service=redis HTTP/1.1",
-            "GET /instances?service=redis&tribe=a%26b&cf_org=acme HTTP/1.1",
-        ]
-    );
-}
-
-#[tokio::test]
-async fn the_service_instances_api_comes_before_the_cloud_controller_for_lists_and_not_for_counts()
-{
-    let foundation = Foundation::setup().without_processes().start().await;
-    let api = InstancesApi::start().await;
-    let broker = foundation
-        .broker()
-        .with("/service_instances_api", json!({ "url": api.url() }))
-        .start()
-        .await;
-    foundation.cf().register(&broker).await;
-    let platform = broker.platform();
-    order(&foundation, "small", "at-cf").await;
-    let elsewhere = new_id();
-    api.add(&elsewhere, &Order::large());
-
-    let listed = platform.listed_instances("").await;
-    let metrics = platform.service_metrics().await;
-
-    assert_eq!(
-        rows(&listed),
-        BTreeSet::from([row(&elsewhere, &Order::large(), "here")])
-    );
-    let metrics = metrics.expect_status(200).json();
-    let small = metrics
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|metric| metric["key"] == "/on-demand-broker/redis/small/total_instances");
-    assert_eq!(small.unwrap()["value"], 1);
-}
-
-#[tokio::test]
 async fn a_source_that_fails_is_reported_by_a_500_and_why_in_the_log() {
     for setup in both() {
         let foundation = setup.without_processes().start().await;
         let broker = registered(&foundation).await;
         let control = foundation.control();
         for (server, code) in [("cloud-controller", "ODB-4002"), ("cf-uaa", "ODB-4002")] {
-            let fault = json!({
-                "server": server, "requests": { "path": "/**" },
-                "effect": { "kind": "answer", "status": 500, "body": "oh no" },
-            });
             if server == "cf-uaa" {
                 control.revoke_tokens(server).await;
             }
-            control.set_fault(&fault).await;
+            control
+                .set(Fault::of(server, "/**").says(500, "oh no"))
+                .await;
             for path in PATHS {
                 let answer = broker.platform().manage(path).await;
                 expect_status_alone(&broker, &answer, 500, code);
@@ -214,7 +127,7 @@ async fn a_source_that_fails_is_reported_by_a_500_and_why_in_the_log() {
 
 #[tokio::test]
 async fn nothing_is_reported_where_nothing_is_known() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = foundation.broker().without_quotas();
     let broker = broker.without_cloud_controller().start().await;
 
@@ -230,7 +143,7 @@ async fn nothing_is_reported_where_nothing_is_known() {
 
 #[tokio::test]
 async fn unauthenticated_clients_are_reported_nothing_and_nothing_else_can_be_asked_there() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let broker = registered(&foundation).await;
     let platform = broker.platform();
 

@@ -77,7 +77,7 @@ async fn instances_quotas_and_resources_are_reported_in_the_order_of_the_catalog
 
 #[tokio::test]
 async fn without_a_cloud_controller_the_service_instances_api_is_counted() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let api = InstancesApi::start().await;
     for order in [Order::small(), Order::large(), Order::small()] {
         api.add(&new_id(), &order);
@@ -106,7 +106,7 @@ async fn a_broker_that_is_not_registered_has_nothing_to_count() {
 /// A quota that was lowered since is overdrawn.
 #[tokio::test]
 async fn what_is_used_beyond_a_quota_is_reported_as_less_than_nothing() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let mut broker = foundation.broker().without_quotas().start().await;
     foundation.cf().register(&broker).await;
     for name in ["one", "two"] {

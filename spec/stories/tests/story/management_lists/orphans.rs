@@ -3,7 +3,7 @@
 use odb_stories::{Answer, Foundation, InstancesApi, Order, new_id};
 use serde_json::{Value, json};
 
-use super::{both, expect_status_alone, order, registered};
+use super::{both, order, registered};
 
 fn names(answer: &Answer) -> Vec<String> {
     let list = answer.expect_status(200).json();
@@ -53,16 +53,14 @@ async fn deployments_of_instances_that_the_platform_does_not_know_are_reported_b
 
 #[tokio::test]
 async fn with_a_service_instances_api_its_list_says_what_is_an_orphan() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let api = InstancesApi::start().await;
     let broker = foundation.broker().without_quotas();
     let broker = broker.with_instances_api(api.url()).start().await;
     let platform = broker.platform();
     let (known, unknown) = (new_id(), new_id());
     for instance in [&known, &unknown] {
-        platform
-            .provision_to_the_end(instance, &Order::small())
-            .await;
+        platform.create(instance).await;
     }
     api.add(&known, &Order::small());
 
@@ -74,7 +72,7 @@ async fn with_a_service_instances_api_its_list_says_what_is_an_orphan() {
 
 #[tokio::test]
 async fn a_deployment_marked_by_another_broker_is_not_reported_and_an_unmarked_one_is() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let other = foundation.broker().without_quotas();
     let other = other.with("/service_catalog/id", "another offering".into());
     let mut other = other.start().await;
@@ -95,19 +93,4 @@ async fn a_deployment_marked_by_another_broker_is_not_reported_and_an_unmarked_o
 
     assert_eq!(reported, [deployment(&nobodys)]);
     assert_eq!(foundation.director().deployments().await.len(), 2);
-}
-
-#[tokio::test]
-async fn nothing_is_reported_when_the_director_does_not_report() {
-    let foundation = Foundation::setup().without_processes().start().await;
-    let broker = registered(&foundation).await;
-    let fault = json!({
-        "server": "director", "requests": { "path": "/deployments" },
-        "effect": { "kind": "answer", "status": 500, "body": "oh no" },
-    });
-    foundation.control().set_fault(&fault).await;
-
-    let answer = broker.platform().listed_orphans().await;
-
-    expect_status_alone(&broker, &answer, 500, "ODB-4001");
 }

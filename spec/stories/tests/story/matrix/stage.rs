@@ -38,11 +38,7 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) async fn set_up() -> Self {
-        let foundation = Foundation::setup()
-            .without_processes()
-            .with_impatient_workers()
-            .start()
-            .await;
+        let foundation = Foundation::bare().with_impatient_workers().start().await;
         let timings = json!({ "request_budget_in_seconds": BUDGET, "lost_answer_in_seconds": 1 });
         let dns =
             json!([{ "name": "any", "link_provider": "redis", "instance_group": "redis-server" }]);

@@ -36,7 +36,7 @@ async fn unmarked(foundation: &Foundation) -> Vec<String> {
 
 #[tokio::test]
 async fn on_the_day_of_the_change_no_instance_is_an_orphan_and_all_are_upgraded_once() {
-    let foundation = Foundation::setup().without_processes().start().await;
+    let foundation = Foundation::bare().start().await;
     let instances = unmarked(&foundation).await;
     assert_eq!(instances.len(), INSTANCES);
     let broker = foundation.broker().with_password(PASSWORD).start().await;

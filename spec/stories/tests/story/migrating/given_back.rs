@@ -69,10 +69,7 @@ impl InFlight {
         let (platform, instance) = (broker.platform(), self.instance.as_str());
         let body = json!({ "plan_id": Order::small().member("plan_id"), "context": {} });
         self.token = match self.kind {
-            "create" => platform
-                .provision(instance, &Order::small())
-                .await
-                .accepted(),
+            "create" => platform.order(instance).await,
             "update" => {
                 let order = Order::small().with_parameters(json!({ "maxclients": 150 }));
                 platform.update(instance, &order).await.accepted()
@@ -145,8 +142,7 @@ async fn provision(broker: &Broker, operations: &[InFlight]) {
         tokens.push((&operation.instance, ordered.accepted()));
     }
     for (instance, token) in tokens {
-        let ended = broker.platform().end_of_operation(instance, &token).await;
-        assert_eq!(ended.state, "succeeded", "{ended:?}");
+        broker.platform().succeeds(instance, &token).await;
     }
 }
 
@@ -255,18 +251,13 @@ async fn a_deletion_that_cuts_a_creation_short_is_none_to_a_go_broker_before_it_
         .await;
     let (platform, instance) = (broker.platform(), new_id());
     let held = hold(&foundation, &instance).await;
-    let creation = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let creation = platform.order(&instance).await;
     is_held(&foundation, held).await;
 
     let deletion = platform.deprovision(&instance).await.accepted();
     assert_eq!(go.reads(&instance, &deletion).await, Reading::Fails);
     foundation.control().clear_task_faults().await;
-    let ended = platform.end_of_operation(&instance, &deletion).await;
-
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &deletion).await;
     assert_eq!(go.reads(&instance, &deletion).await, Reading::Succeeded);
     assert_eq!(go.reads(&instance, &creation).await, Reading::Failed);
 }
@@ -281,10 +272,8 @@ async fn a_go_broker_miscounts_where_a_step_was_begun_twice_and_this_one_does_no
         .with_lifecycle_errands(&json!({ "pre_delete": errands }))
         .start()
         .await;
-    let (platform, instance) = (broker.platform().clone(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let platform = broker.platform().clone();
+    let instance = platform.created().await;
     let locked_out = json!({
         "kind": "fail",
         "code": 100,
@@ -309,8 +298,7 @@ async fn a_go_broker_miscounts_where_a_step_was_begun_twice_and_this_one_does_no
     let name = deployment(&instance);
     assert_eq!(foundation.director().deployments().await, [name]);
     broker.start_again().await;
-    let ended = platform.end_of_operation(&instance, &deletion).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
+    platform.succeeds(&instance, &deletion).await;
     let history = history_of(&foundation, &instance).await;
     assert_eq!(
         history,
@@ -341,9 +329,7 @@ async fn a_go_broker_finds_what_it_would_have_made_and_leaves_the_record_alone_b
     let mut broker = configuration.start().await;
     let (platform, instance) = (broker.platform(), new_id());
     let (binding, app) = (new_id(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     platform
         .bind_app(&instance, &binding, &app)
         .await

@@ -36,10 +36,11 @@ const SECURE: &str = include_str!("secure.yml");
 const WORKERS: usize = 64;
 
 async fn foundation() -> Foundation {
-    let setup = Foundation::setup()
-        .with_director_admin()
-        .without_processes();
-    setup.with_workers(WORKERS).start().await
+    let setup = Foundation::bare().with_director_admin();
+    setup
+        .with("/director/durations/workers", WORKERS)
+        .start()
+        .await
 }
 
 /// Holds the next task of an instance until this fault is cleared.

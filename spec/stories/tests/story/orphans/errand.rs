@@ -1,8 +1,6 @@
 //! `orphan-deployments`, as an operator or a job of the release runs it (`spec/contracts/errands.md` §7).
 
-use odb_stories::{
-    Broker, Errand, ErrandConfiguration, ErrandRun, Foundation, Order, eventually, new_id,
-};
+use odb_stories::{Broker, Errand, ErrandConfiguration, ErrandRun, Foundation, eventually, new_id};
 use serde_json::{Value, json};
 
 use super::{ask, deployment, fail, hold, is_at_work, made_without_a_record, orphans};
@@ -12,8 +10,7 @@ const NAME: &str = "orphan-deployments";
 
 #[tokio::test]
 async fn the_list_is_printed_as_the_go_errand_prints_it_and_the_status_says_whether_it_is_empty() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let configuration = ErrandConfiguration::of(&foundation, &broker);
     let errand = || Errand::by_its_name(&foundation, NAME).configured(&configuration);
@@ -31,48 +28,6 @@ async fn the_list_is_printed_as_the_go_errand_prints_it_and_the_status_says_whet
     let old = ask(broker.platform(), "/mgmt/orphan_deployments").await;
     assert_eq!(old.expect_status(200).json(), listed);
     assert_eq!(foundation.director().deployments().await.len(), 1);
-}
-
-#[tokio::test]
-async fn what_goes_wrong_is_said_in_the_words_of_the_go_errand() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    foundation.cf().register(&broker).await;
-    let configuration = ErrandConfiguration::of(&foundation, &broker);
-    let errand = || Errand::by_its_name(&foundation, NAME);
-
-    let without = errand().run().await.expect_status(1);
-    assert_eq!(without.last_text(), "-configPath must be given as argument");
-    let nowhere = errand().with(&["-configPath", "/nowhere"]).run().await;
-    let nowhere = nowhere.expect_status(1);
-    assert_eq!(
-        nowhere.last_text(),
-        "open /nowhere: no such file or directory"
-    );
-    let file = foundation.folder().join("bad.yml");
-    std::fs::write(&file, "broker_api: [").unwrap();
-    let path = format!("-configPath={}", file.display());
-    let bad = errand().with(&[&path]).run().await.expect_status(1);
-    let text = bad.last_text();
-    assert!(
-        text.starts_with("failed to unmarshal errand config: "),
-        "{text}"
-    );
-    let unauthenticated_client =
-        configuration.with("/broker_api/authentication/basic/password", "no".into());
-    let refused = errand()
-        .configured(&unauthenticated_client)
-        .run()
-        .await
-        .expect_status(1);
-    let text = refused.last_text();
-    let begin = "error retrieving orphan deployments: HTTP response status: 401 Unauthorized";
-    assert!(text.starts_with(begin), "{text}");
-    for run in [without, nowhere, bad, refused] {
-        assert_eq!(run.output, "");
-    }
-    let unknown = errand().with(&["-nothing"]).run().await;
-    assert_eq!(unknown.status, Some(2), "{unknown:?}");
 }
 
 #[tokio::test]
@@ -154,18 +109,16 @@ async fn orphans_are_deleted_only_when_their_number_is_given() {
 
     let said = ["--delete", "--include-unmarked", "--confirm", "1"];
     let refused = run(&foundation, &broker, &said).await.expect_status(1);
-    assert!(refused.stderr.contains("--plan"), "{refused:?}");
+    refused.expect_said("--plan");
     let said = [&said[..], &["--plan", "small"]].concat();
     expect_success(&run(&foundation, &broker, &said).await);
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    director.expect_nothing_left().await;
     expect_success(&run(&foundation, &broker, &["--delete"]).await);
 }
 
 #[tokio::test]
 async fn only_those_that_are_named_are_explained_and_deleted() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let (wanted, other) = (forgotten(&broker).await, forgotten(&broker).await);
     let healthy = super::order(&foundation, "cache").await;
@@ -192,8 +145,7 @@ async fn only_those_that_are_named_are_explained_and_deleted() {
 
 #[tokio::test]
 async fn one_that_cannot_be_deleted_is_reported_and_the_others_are_deleted_all_the_same() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let mut instances = [forgotten(&broker).await, forgotten(&broker).await];
     instances.sort();
@@ -212,16 +164,12 @@ async fn one_that_cannot_be_deleted_is_reported_and_the_others_are_deleted_all_t
     );
     let said = ["--delete", "--confirm", "1"];
     expect_success(&run(&foundation, &broker, &said).await);
-    assert_eq!(
-        foundation.director().deployments().await,
-        Vec::<String>::new()
-    );
+    assert!(foundation.director().deployments().await.is_empty());
 }
 
 #[tokio::test]
 async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_goes_on() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let mut instances = [forgotten(&broker).await, forgotten(&broker).await];
     instances.sort();
@@ -251,52 +199,6 @@ async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_
     assert_eq!(deletions.count(), 2, "{history:#?}");
 }
 
-#[tokio::test]
-async fn an_errand_that_is_asked_to_stop_ends_and_says_what_goes_on_without_it() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    foundation.cf().register(&broker).await;
-    let instance = forgotten(&broker).await;
-    hold(&foundation, &instance, "Deleting instances").await;
-    let configuration = ErrandConfiguration::of(&foundation, &broker);
-    let errand = Errand::new(&foundation, NAME).configured(&configuration);
-
-    let mut stopped = errand.with(&["--delete", "--confirm", "1"]).start();
-    is_at_work(&foundation, "delete deployment").await;
-    stopped.terminate();
-    let stopped = stopped.ended().await.expect_status(1);
-
-    let name = deployment(&instance);
-    assert!(
-        stopped
-            .stderr
-            .contains(&format!("{name}: its deletion may continue"))
-    );
-    foundation.control().clear_task_faults().await;
-}
-
-#[tokio::test]
-async fn nothing_is_deleted_where_the_platform_does_not_know_the_offering_unless_that_is_said() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    forgotten(&broker).await;
-    let said = ["--delete", "--confirm", "1"];
-
-    let refused = run(&foundation, &broker, &said).await.expect_status(1);
-
-    assert!(
-        refused.last_text().contains("--offering-is-gone"),
-        "{refused:?}"
-    );
-    assert_eq!(foundation.director().deployments().await.len(), 1);
-    let said = [&said[..], &["--offering-is-gone"]].concat();
-    expect_success(&run(&foundation, &broker, &said).await);
-    assert_eq!(
-        foundation.director().deployments().await,
-        Vec::<String>::new()
-    );
-}
-
 fn expect_success(run: &ErrandRun) {
     assert_eq!(run.status, Some(0), "{run:?}");
 }
@@ -311,8 +213,6 @@ async fn run(foundation: &Foundation, broker: &Broker, said: &[&str]) -> ErrandR
 async fn forgotten(broker: &Broker) -> String {
     let instance = new_id();
     let platform = broker.platform();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    platform.create(&instance).await;
     instance
 }

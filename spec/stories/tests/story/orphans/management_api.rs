@@ -1,6 +1,6 @@
 //! `GET` and `DELETE /mgmt/v1/orphan_deployments`.
 
-use odb_stories::{Answer, Broker, Foundation, Order, new_id};
+use odb_stories::{Answer, Broker, Fault, Foundation, Order, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -12,8 +12,7 @@ use crate::{history_of_a_deletion, history_of_an_order};
 
 #[tokio::test]
 async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_instance_is() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, director) = (broker.platform(), foundation.director());
     foundation.cf().register(&broker).await;
     let forgotten = order(&foundation, "forgotten").await;
@@ -58,55 +57,6 @@ async fn what_the_platform_has_forgotten_is_an_orphan_and_is_deleted_as_an_insta
         1,
         "the operation record of the other one"
     );
-}
-
-#[tokio::test]
-async fn where_the_platform_knows_every_deployment_no_record_is_read() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    foundation.cf().register(&broker).await;
-    order(&foundation, "known").await;
-    let control = foundation.control();
-    let before = control.broker_calls(0).await;
-    let last = before.last().map_or(0, |call| call.number);
-
-    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
-
-    let asked = control.broker_calls(last).await;
-    let reads = |path: &str| {
-        let reads = asked
-            .iter()
-            .filter(|call| call.method == "GET" && call.path == path);
-        reads.count()
-    };
-    assert_eq!(reads("/deployments"), 1, "{asked:#?}");
-    assert_eq!(reads("/configs"), 0, "{asked:#?}");
-}
-
-#[tokio::test]
-async fn an_orphan_is_found_and_deleted_where_the_cloud_controller_has_only_version_2() {
-    let foundation = Foundation::setup()
-        .with_old_cloud_controller()
-        .start()
-        .await;
-    let broker = foundation.broker().start().await;
-    foundation.cf().register(&broker).await;
-    let forgotten = order(&foundation, "forgotten").await;
-    let kept = order(&foundation, "kept").await;
-    purge(&foundation, "forgotten").await;
-
-    let reported = orphans(&broker).await;
-
-    assert_eq!(reported.len(), 1, "{reported:#?}");
-    assert_eq!(reported[0]["service_instance_id"], forgotten);
-    let platform = broker.platform();
-    refused(&delete(platform, &kept, "").await, 409, "ODB-2052");
-    let deletion = delete(platform, &forgotten, "").await;
-    assert_eq!(
-        end_of(platform, &forgotten, &deletion).await.state,
-        "succeeded"
-    );
-    assert_eq!(orphans(&broker).await, Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -156,9 +106,7 @@ async fn an_unmarked_deployment_is_reported_as_such_and_deleted_only_on_request(
         end_of(platform, &instance, &deletion).await.state,
         "succeeded"
     );
-    let director = foundation.director();
-    assert_eq!(director.deployments().await, Vec::<String>::new());
-    assert_eq!(director.configs().await, Vec::<Value>::new());
+    foundation.director().expect_nothing_left().await;
 }
 
 #[tokio::test]
@@ -236,42 +184,6 @@ async fn where_records_cannot_be_read_no_unmarked_orphan_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_thousand_orphans_are_named_with_a_handful_of_calls_to_the_director() {
-    let setup = Foundation::setup().without_processes();
-    let foundation = setup.start().await;
-    let broker = foundation.broker().without_quotas().start().await;
-    foundation.cf().register(&broker).await;
-    let seeded = 1000;
-    foundation.control().seed_fleet(seeded, 5).await;
-    let none = json!({
-        "pagination": { "total_results": 0, "total_pages": 1, "next": null },
-        "resources": [],
-    });
-    foundation
-        .control()
-        .set_fault(&json!({
-            "server": "cloud-controller",
-            "requests": { "path": "/v3/service_instances" },
-            "effect": { "kind": "answer", "status": 200, "body": none.to_string() },
-        }))
-        .await;
-    let calls = foundation.control().broker_calls(0).await;
-    let latest = calls.last().map_or(0, |call| call.number);
-
-    let list = ask(broker.platform(), "/mgmt/orphan_deployments").await;
-
-    let list = list.expect_status(200).json();
-    // Those that are being changed are none.
-    let reported = list.as_array().map_or(0, Vec::len);
-    assert!(reported > seeded / 2, "{reported}");
-    let calls = foundation.control().broker_calls(latest).await;
-    let asked = calls.iter().filter(|call| call.server == "director");
-    let asked: Vec<_> = asked.map(|call| &call.path).collect();
-    // Deployments twice, operation records and what is in progress once each.
-    assert_eq!(asked.len(), 4, "{asked:#?}");
-}
-
-#[tokio::test]
 async fn an_unmarked_deployment_whose_instance_the_platform_knows_is_no_orphan() {
     let foundation = Foundation::start().await;
     let silent = foundation
@@ -295,23 +207,15 @@ async fn an_unmarked_deployment_whose_instance_the_platform_knows_is_no_orphan()
 
 #[tokio::test]
 async fn nothing_is_reported_or_deleted_where_not_all_instances_are_reported() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let platform = broker.platform();
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
     let control = foundation.control();
 
     for path in ["/v3/service_offerings", "/v3/service_instances"] {
         control
-            .set_fault(&json!({
-                "server": "cloud-controller",
-                "requests": { "path": path },
-                "effect": { "kind": "answer", "status": 500 },
-            }))
+            .set(Fault::of("cloud-controller", path).answers(500))
             .await;
         let list = ask(platform, "/mgmt/v1/orphan_deployments").await;
         refused(&list, 500, "ODB-4002");
@@ -324,11 +228,10 @@ async fn nothing_is_reported_or_deleted_where_not_all_instances_are_reported() {
 
 #[tokio::test]
 async fn a_client_that_sees_only_some_spaces_cannot_report_orphans() {
-    let foundation = Foundation::setup()
+    let (foundation, broker) = Foundation::setup()
         .with_broker_rights(&["cloud_controller.read", "clients.read", "clients.admin"])
-        .start()
+        .start_with_broker()
         .await;
-    let broker = foundation.broker().start().await;
     no_source_can_report(&foundation, &broker, 500, "ODB-2051").await;
 }
 
@@ -342,13 +245,8 @@ async fn where_instances_are_unknown_nothing_is_an_orphan() {
 
 #[tokio::test]
 async fn where_the_platform_does_not_know_the_offering_it_has_to_be_said_that_it_is_gone() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker, instance) = Foundation::setup().start_with_instance().await;
     let platform = broker.platform();
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
 
     let reported = orphans(&broker).await;
 
@@ -359,24 +257,17 @@ async fn where_the_platform_does_not_know_the_offering_it_has_to_be_said_that_it
         end_of(platform, &instance, &deletion).await.state,
         "succeeded"
     );
-    assert_eq!(
-        foundation.director().deployments().await,
-        Vec::<String>::new()
-    );
+    assert!(foundation.director().deployments().await.is_empty());
 }
 
 #[tokio::test]
 async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked_up() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let (platform, control) = (broker.platform(), foundation.control());
     let instance = new_id();
     hold(&foundation, &instance, "Creating missing vms").await;
-    let token = platform
-        .provision(&instance, &Order::small())
-        .await
-        .accepted();
+    let token = platform.order(&instance).await;
     is_at_work(&foundation, "create deployment").await;
 
     assert_eq!(orphans(&broker).await, Vec::<Value>::new());
@@ -386,8 +277,7 @@ async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked
         "ODB-2008",
     );
     control.clear_task_faults().await;
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded");
+    platform.succeeds(&instance, &token).await;
 
     hold(&foundation, &instance, "Deleting instances").await;
     let deletion = delete(platform, &instance, "").await;
@@ -405,64 +295,9 @@ async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked
 }
 
 #[tokio::test]
-async fn a_failed_creation_and_a_failed_deletion_are_reported_as_what_they_are() {
-    let foundation = Foundation::start().await;
-    let script = r"read_input
-if [[ -e $folder/bad ]]; then as_redis | sed 's/vm_type: small/vm_type: enormous/'; else as_redis; fi";
-    let adapter = foundation.adapters().script(script);
-    let broker = foundation.broker().with_adapter(&adapter).start().await;
-    foundation.cf().register(&broker).await;
-    let platform = broker.platform();
-    let (made, unmade) = (new_id(), new_id());
-    platform.provision_to_the_end(&made, &Order::small()).await;
-    fail(&foundation, &made, "Deleting instances").await;
-    let deletion = platform.deprovision(&made).await.accepted();
-    let ended = platform.end_of_operation(&made, &deletion).await;
-    assert_eq!(ended.state, "failed", "{ended:?}");
-    std::fs::write(foundation.folder().join("bad"), "").unwrap();
-    let creation = platform
-        .provision(&unmade, &Order::small())
-        .await
-        .accepted();
-    let ended = platform.end_of_operation(&unmade, &creation).await;
-    assert_eq!(ended.state, "failed");
-
-    let reported = orphans(&broker).await;
-
-    let reason_of = |instance: &str| {
-        let orphan = reported
-            .iter()
-            .find(|o| o["service_instance_id"] == *instance);
-        orphan.map(|orphan| orphan["reason"].clone())
-    };
-    assert_eq!(
-        reason_of(&made),
-        Some("delete_failed".into()),
-        "{reported:#?}"
-    );
-    assert_eq!(
-        reason_of(&unmade),
-        Some("create_failed".into()),
-        "{reported:#?}"
-    );
-    for instance in [&made, &unmade] {
-        let deletion = delete(platform, instance, "").await;
-        assert_eq!(
-            end_of(platform, instance, &deletion).await.state,
-            "succeeded"
-        );
-    }
-    assert_eq!(
-        foundation.director().deployments().await,
-        Vec::<String>::new()
-    );
-}
-
-#[tokio::test]
 async fn what_holds_no_service_instance_is_not_found_and_unauthenticated_clients_are_reported_nothing()
  {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
     for name in ["cf", "service-instance_", "service-instance_a%20b"] {
         let path = format!("/mgmt/v1/orphan_deployments/{name}");
@@ -496,10 +331,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
 
 async fn no_source_can_report(foundation: &Foundation, broker: &Broker, status: u16, code: &str) {
     let platform = broker.platform();
-    let instance = new_id();
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let instance = platform.created().await;
     let list = ask(platform, "/mgmt/v1/orphan_deployments").await;
     refused(&list, status, code);
     let query = "include_unmarked=true&offering_is_gone=true&force=true";

@@ -9,7 +9,7 @@
 mod errand;
 mod management_api;
 
-use odb_stories::{Answer, Broker, Ended, Foundation, Order, Platform, eventually};
+use odb_stories::{Answer, Broker, Ended, Foundation, Platform, eventually};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -74,9 +74,7 @@ async fn made_without_a_record(foundation: &Foundation, instance: &str) {
     let silent = silent.with("/broker/disable_bosh_configs", true.into());
     let mut broker = silent.start().await;
     let platform = broker.platform();
-    platform
-        .provision_to_the_end(instance, &Order::small())
-        .await;
+    platform.create(instance).await;
     broker.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! The broker is made known.
 
-use odb_stories::{Errand, ErrandConfiguration, Foundation};
+use odb_stories::ErrandConfiguration;
 use serde_json::json;
 
 use super::{GENERATIONS, Generation, Scene, expect_text};
@@ -61,7 +61,7 @@ async fn each_request_and_each_token_is_reported_before_it_is_asked_for() {
             let times = texts.iter().filter(|line| **line == text).count();
             assert_eq!(times, 1, "{texts:#?}");
         }
-        let url = scene.foundation.cloud_controller_url();
+        let url = &scene.foundation.description().cloud_controller.url;
         let reported: Vec<_> = texts
             .iter()
             .filter_map(|text| text.split_once(&format!(" {url}")))
@@ -103,61 +103,6 @@ async fn a_second_run_has_the_catalog_read_again_and_leaves_what_is_right() {
             &run,
             "service broker `redis-broker` is registered: updating it",
         );
-    }
-}
-
-#[tokio::test]
-async fn names_and_passwords_may_have_any_letters() {
-    const NAME: &str = r#"Redis "one" & co, 50% off; a\b"#;
-    const PASSWORD: &str = r#"pa"ss & wörd, 50% \ {}"#;
-    const ORGANIZATION: &str = r#"R & D, "lab" 50% + more"#;
-    for generation in GENERATIONS {
-        let foundation = generation.start().await;
-        let broker = foundation.broker().with_password(PASSWORD).start().await;
-        let scene = Scene { broker, foundation };
-        scene.cf(&["create-org", ORGANIZATION]).await;
-        let plans = [
-            ("small", "org-restricted", Some(ORGANIZATION)),
-            ("large", "disable", None),
-        ];
-        let configuration = scene
-            .configuration()
-            .with("/broker_name", NAME.into())
-            .with_plans(&plans);
-
-        let run = scene.register(&configuration).await.expect_status(0);
-        // It is found again by its name.
-        let again = scene.register(&configuration).await.expect_status(0);
-
-        let access = scene.service_access().await;
-        assert!(
-            access.contains(&format!("{NAME} redis small organization {ORGANIZATION}")),
-            "{access:#?}"
-        );
-        expect_text(&run, "creating service broker");
-        expect_text(&again, "updating it");
-        let run = scene.deregister(NAME).await;
-        expect_text(&run, "FINISHED DEREGISTER BROKER");
-        assert!(scene.service_brokers().await.is_empty());
-    }
-}
-
-#[tokio::test]
-async fn a_user_may_register_with_any_password() {
-    const PASSWORD: &str = r#"p+w %&="ü" \;"#;
-    for generation in GENERATIONS {
-        let foundation = generation
-            .setup()
-            .with_password_of_users(PASSWORD)
-            .start()
-            .await;
-        let scene = Scene::on(foundation).await;
-        let configuration = as_user(scene.configuration(), "admin", PASSWORD);
-
-        let run = scene.register(&configuration).await.expect_status(0);
-
-        assert!(!run.stderr.contains(PASSWORD), "{}", run.stderr);
-        assert_eq!(scene.service_brokers().await.len(), 1);
     }
 }
 
@@ -222,7 +167,7 @@ async fn the_certificates_of_the_platform_are_verified_unless_that_is_switched_o
     let scene = Scene::of(Generation::V3).await;
     let unknown = scene.configuration().with("/cf/root_ca_cert", json!(null));
     let run = scene.register(&unknown).await.expect_status(1);
-    assert!(run.last_text().contains("TLS handshake"), "{run:?}");
+    run.expect_said_last("TLS handshake");
 
     let switched_off = unknown.with("/cf/disable_ssl_cert_verification", true.into());
     let run = scene.register(&switched_off).await.expect_status(0);
@@ -253,41 +198,5 @@ async fn a_rehearsal_reports_what_would_change_and_changes_nothing() {
         expect_text(&run, "plan `large`: access is unchanged");
         assert_eq!(run.last_text(), "nothing was changed");
         assert!(scene.changes(registered).await.is_empty());
-    }
-}
-
-#[tokio::test]
-async fn the_errand_goes_by_its_own_name_with_the_flags_of_the_go_program() {
-    let scene = Scene::of(Generation::V3).await;
-    let file = scene.configuration().write("register-broker");
-    let file = file.display().to_string();
-    let with_equals = format!("--configPath={file}");
-
-    for arguments in [
-        vec!["-configPath", file.as_str()],
-        vec![with_equals.as_str()],
-    ] {
-        let errand = Errand::by_its_name(&scene.foundation, "register-broker");
-        let run = errand.with(&arguments).run().await;
-        expect_text(&run, "FINISHED REGISTER BROKER");
-    }
-
-    assert_eq!(scene.service_brokers().await.len(), 1);
-}
-
-#[tokio::test]
-async fn only_the_cloud_controller_and_its_uaa_are_asked() {
-    let scene = Scene::on(Foundation::setup().without_processes().start().await).await;
-    let before = scene.latest_call().await;
-
-    scene.succeed(&scene.configuration()).await;
-
-    let calls = scene.foundation.control().broker_calls(before).await;
-    assert!(!calls.is_empty());
-    for call in calls {
-        assert!(
-            ["cloud-controller", "cf-uaa"].contains(&call.server.as_str()),
-            "{call:?}"
-        );
     }
 }

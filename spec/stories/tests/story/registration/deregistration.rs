@@ -3,7 +3,7 @@
 use odb_stories::Errand;
 use serde_json::json;
 
-use super::{GENERATIONS, Generation, Scene, expect_text};
+use super::{GENERATIONS, Generation, Scene};
 
 #[tokio::test]
 async fn a_broker_is_forgotten_with_its_plans() {
@@ -125,46 +125,4 @@ async fn an_answer_that_was_lost_is_looked_up() {
         assert_eq!(run.last_text(), "FINISHED DEREGISTER BROKER");
         assert!(scene.service_brokers().await.is_empty());
     }
-}
-
-#[tokio::test]
-async fn a_job_that_fails_is_a_failure() {
-    let scene = Scene::of(Generation::V3).await;
-    scene.succeed(&scene.configuration()).await;
-    let job = json!({
-        "guid": "job",
-        "operation": "service_broker.delete",
-        "state": "FAILED",
-        "errors": [{"code": 10009, "title": "CF-UnableToPerform", "detail": "it is stuck"}],
-        "warnings": [],
-    });
-    let fault = json!({
-        "server": "cloud-controller",
-        "requests": { "path": "/v3/jobs/*" },
-        "effect": { "kind": "answer", "status": 200, "body": job.to_string() },
-    });
-    scene.foundation.control().set_fault(&fault).await;
-
-    let run = scene.deregister("redis-broker").await.expect_status(1);
-
-    let said = run.last_text();
-    assert!(said.contains("it is stuck"), "{said}");
-    assert!(!run.stderr.contains("FINISHED"), "{}", run.stderr);
-}
-
-#[tokio::test]
-async fn the_errand_goes_by_its_own_name_with_the_flags_of_the_go_program() {
-    let scene = Scene::of(Generation::V3).await;
-    scene.succeed(&scene.configuration()).await;
-    let file = scene.configuration().write("deregister-broker");
-    let file = file.display().to_string();
-
-    let run = Errand::by_its_name(&scene.foundation, "deregister-broker")
-        .with(&["-configFilePath", &file, "-brokerName=redis-broker"])
-        .run()
-        .await
-        .expect_status(0);
-
-    expect_text(&run, "FINISHED DEREGISTER BROKER");
-    assert!(scene.service_brokers().await.is_empty());
 }

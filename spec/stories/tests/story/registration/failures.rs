@@ -1,10 +1,9 @@
 //! The broker is made known, and something is in the way.
 
-use odb_stories::{Errand, Foundation, eventually};
+use odb_stories::{Errand, Foundation};
 use serde_json::json;
 
 use super::{GENERATIONS, Generation, Scene, expect_text};
-use crate::TIMEOUT;
 
 #[tokio::test]
 async fn a_broker_that_is_not_up_is_waited_for() {
@@ -14,7 +13,9 @@ async fn a_broker_that_is_not_up_is_waited_for() {
         let configuration = scene.configuration();
         let errand = Errand::new(&scene.foundation, "register-broker").configured(&configuration);
         let running = errand.start();
-        says(&running, "waiting for the broker to serve its catalog").await;
+        running
+            .says("waiting for the broker to serve its catalog")
+            .await;
         assert!(scene.changes(0).await.is_empty());
 
         scene.broker.start_again().await;
@@ -35,7 +36,7 @@ async fn a_catalog_that_the_platform_could_not_read_is_read_when_the_broker_is_b
             .configured(&configuration)
             .with(&["--wait-for-broker", "15"])
             .start();
-        says(&running, "retrying in").await;
+        running.says("retrying in").await;
 
         scene.broker.start_again().await;
 
@@ -143,31 +144,6 @@ async fn an_answer_that_was_lost_does_not_leave_the_broker_half_registered() {
 }
 
 #[tokio::test]
-async fn a_platform_that_fails_for_a_moment_is_asked_again() {
-    for generation in GENERATIONS {
-        let scene = Scene::of(generation).await;
-        let fault = json!({
-            "server": "cloud-controller",
-            "requests": { "path": generation.or("/v3/**", "/v2/**") },
-            "times": 2,
-            "effect": { "kind": "answer", "status": 503 },
-        });
-        let fault = scene.foundation.control().set_fault(&fault).await;
-
-        scene.succeed(&scene.configuration()).await;
-
-        assert!(
-            scene
-                .foundation
-                .control()
-                .fault(fault.id)
-                .await
-                .has_struck()
-        );
-    }
-}
-
-#[tokio::test]
 async fn access_that_cannot_be_settled_is_reported_with_its_plan() {
     for generation in GENERATIONS {
         let scene = Scene::of(generation).await;
@@ -199,27 +175,17 @@ async fn access_that_cannot_be_settled_is_reported_with_its_plan() {
 
 #[tokio::test]
 async fn a_signal_ends_the_waiting() {
-    let mut scene = Scene::on(Foundation::setup().without_processes().start().await).await;
+    let mut scene = Scene::on(Foundation::bare().start().await).await;
     scene.broker.kill();
     let configuration = scene.configuration();
     let errand = Errand::new(&scene.foundation, "register-broker").configured(&configuration);
     let mut running = errand.start();
-    says(&running, "waiting for the broker to serve its catalog").await;
+    running
+        .says("waiting for the broker to serve its catalog")
+        .await;
 
     running.terminate();
 
     let run = running.ended().await.expect_status(1);
-    assert!(run.last_text().contains("stopped by a signal"), "{run:?}");
-}
-
-async fn says(running: &odb_stories::RunningErrand, text: &str) {
-    eventually(text, TIMEOUT, async || {
-        let stderr = running.stderr();
-        if stderr.contains(text) {
-            Ok(())
-        } else {
-            Err(stderr)
-        }
-    })
-    .await;
+    run.expect_said_last("stopped by a signal");
 }

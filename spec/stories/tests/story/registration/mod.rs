@@ -7,11 +7,9 @@
 //! | `failures` | … with errors |
 //! | `access` | the access to plans |
 //! | `deregistration` | it is unregistered |
-//! | `command_line` | the command lines of the errands |
 
 mod access;
 mod broker;
-mod command_line;
 mod deregistration;
 mod failures;
 
@@ -30,7 +28,7 @@ const GENERATIONS: [Generation; 2] = [Generation::V3, Generation::V2];
 
 impl Generation {
     fn setup(self) -> FoundationSetup {
-        let setup = Foundation::setup().without_processes();
+        let setup = Foundation::bare();
         match self {
             Self::V3 => setup,
             Self::V2 => setup.with_old_cloud_controller(),

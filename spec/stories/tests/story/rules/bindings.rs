@@ -5,7 +5,7 @@
 //! `spec/contracts/adapter-protocol.md`, "Exit codes"). `bindings` tests the rules with it, B-05, B-06, UB-06 and
 //! FB-01, and also B-09 and LB-01.
 
-use odb_stories::{Answer, Broker, Foundation, Order, Platform, Redis, new_id};
+use odb_stories::{Answer, Broker, Foundation, Order, Platform, Redis, TaskFault, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -27,70 +27,15 @@ async fn bindings(foundation: &Foundation, script: &str) -> (Broker, String) {
         foundation.broker().with_adapter(&adapter).start().await,
         new_id(),
     );
-    broker
-        .platform()
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    broker.platform().create(&instance).await;
     (broker, instance)
-}
-
-/// B-01 to B-03 and UB-01, defects 18 and 27 of the Go broker.
-#[tokio::test]
-async fn a_binding_that_cannot_be_understood_is_refused_before_the_adapter_is_asked() {
-    let foundation = Foundation::start().await;
-    let (broker, instance) = bindings(&foundation, "touch $folder/asked").await;
-    let platform = broker.platform();
-    let with = |member: &str, value: Value| {
-        let mut body = body();
-        body[member] = value;
-        body
-    };
-
-    for (body, reason) in [
-        (with("service_id", Value::Null), "service_id missing"),
-        (with("plan_id", "".into()), "plan_id missing"),
-        (
-            with("service_id", "other".into()),
-            "service-id not in the catalog",
-        ),
-        (
-            with("plan_id", "other".into()),
-            "plan-id not in the catalog",
-        ),
-        (
-            with("parameters", json!([])),
-            "`parameters` is not a JSON object",
-        ),
-        (with("context", json!(5)), "`context` is not a JSON object"),
-        (with("bind_resource", json!("app")), "wrong type"),
-    ] {
-        let answer = platform.bind_with(&instance, &new_id(), &body).await;
-        assert_eq!(answer.status, 400, "{body}: {answer:?}");
-        assert!(answer.description().contains(reason), "{body}: {answer:?}");
-    }
-    for (query, reason) in [
-        ("plan_id=p", "service_id missing"),
-        ("service_id=s", "plan_id missing"),
-        ("service_id=s&plan_id=p", "service-id not in the catalog"),
-    ] {
-        let answer = unbind(platform, &instance, query).await;
-        assert_eq!(answer.status, 400, "{query}: {answer:?}");
-        assert!(answer.description().contains(reason), "{query}: {answer:?}");
-    }
-    let missing = platform.bind_with(&new_id(), &new_id(), &body()).await;
-    missing.expect_status(404);
-    assert!(!foundation.folder().join("asked").exists());
 }
 
 /// B-04 and B-11: keys come without a resource, and one app may hold several bindings.
 #[tokio::test]
 async fn a_binding_needs_no_resource_and_no_app() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let (_foundation, broker, instance) = Foundation::setup().start_with_instance().await;
+    let platform = broker.platform();
     let with = |resource: Value| {
         let mut body = body();
         body["bind_resource"] = resource;
@@ -114,50 +59,17 @@ async fn a_binding_needs_no_resource_and_no_app() {
     }
 }
 
-/// B-05, B-06, B-07, UB-02 and UB-03: what an adapter says by its exit code.
-#[tokio::test]
-async fn an_adapter_reports_by_its_exit_code_what_is_wrong_with_a_binding() {
-    let foundation = Foundation::start().await;
-    let script = r#"exit "$(cat "$folder/code")""#;
-    let (broker, instance) = bindings(&foundation, script).await;
-    let platform = broker.platform();
-    let query = format!(
-        "service_id={}&plan_id=gone",
-        body()["service_id"].as_str().unwrap()
-    );
-
-    for (code, bound, word, unbound) in [
-        (49, 409, None, 500),
-        (42, 422, Some("RequiresApp"), 500),
-        (41, 500, None, 410),
-        (10, 500, None, 500),
-        (1, 500, None, 500),
-    ] {
-        std::fs::write(foundation.folder().join("code"), code.to_string()).unwrap();
-        let answer = platform.bind_with(&instance, &new_id(), &body()).await;
-        assert_eq!(answer.status, bound, "{code}: {answer:?}");
-        assert!(!answer.description().is_empty());
-        assert_eq!(answer.json()["error"].as_str(), word, "{code}: {answer:?}");
-        let answer = unbind(platform, &instance, &query).await;
-        assert_eq!(answer.status, unbound, "{code}: {answer:?}");
-    }
-    std::fs::write(foundation.folder().join("code"), "0").unwrap();
-    let answer = unbind(platform, &instance, &query).await;
-    assert_eq!(answer.expect_status(200).json(), json!({}));
-}
-
 /// B-08: what is being made or deleted cannot be bound to.
 #[tokio::test]
 async fn an_instance_that_comes_or_goes_cannot_be_bound() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
-    let hold = json!({
-        "at": { "place": "step", "stage": "Running errand" }, "effect": { "kind": "hold" },
-    });
 
     for order in [true, false] {
-        foundation.control().set_task_fault(&hold).await;
+        foundation
+            .control()
+            .set_task(TaskFault::at_step_of("Running errand").holds())
+            .await;
         let token = if order {
             platform.provision(&instance, &Order::small()).await
         } else {
@@ -200,12 +112,8 @@ async fn endpoints_volumes_and_metadata_of_a_binding_reach_the_platform() {
 /// UB-04 and UB-07: neither a plan nor an instance that is gone is a hindrance.
 #[tokio::test]
 async fn a_binding_of_a_plan_that_is_gone_can_be_given_back() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let (_foundation, broker, instance) = Foundation::setup().start_with_instance().await;
+    let platform = broker.platform();
     platform.bind(&instance, "b1").await.expect_status(201);
     let service = body()["service_id"].as_str().unwrap().to_owned();
 

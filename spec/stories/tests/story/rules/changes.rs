@@ -22,12 +22,8 @@ fn service() -> Value {
 /// U-01, U-03 and U-04.
 #[tokio::test]
 async fn an_update_that_cannot_be_understood_is_refused_and_changes_nothing() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
+    let (foundation, broker, instance) = Foundation::setup().start_with_instance().await;
+    let platform = broker.platform();
 
     for (body, reason) in [
         (json!({ "plan_id": LARGE }), "service_id missing"),
@@ -67,8 +63,7 @@ async fn an_update_that_cannot_be_understood_is_refused_and_changes_nothing() {
 /// U-02 and U-05, defects 17 and 18 of the Go broker: what is not sent stays as it is.
 #[tokio::test]
 async fn an_update_may_leave_out_all_that_stays() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let (platform, instance) = (broker.platform(), new_id());
     let director = foundation.director();
     let deployment = format!("service-instance_{instance}");
@@ -97,104 +92,4 @@ async fn an_update_may_leave_out_all_that_stays() {
     let manifest = director.manifest(&deployment).await;
     assert!(manifest.contains("vm_type: large"), "{manifest}");
     assert!(manifest.contains("maxclients: 200"), "{manifest}");
-}
-
-/// U-08 without the platform's previous values: the plan of a move in progress is not the current one.
-#[tokio::test]
-async fn a_move_that_is_asked_for_again_is_the_same_move() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let hold = json!({ "at": { "place": "start" }, "effect": { "kind": "hold" } });
-    foundation.control().set_task_fault(&hold).await;
-    let moved = json!({ "service_id": service(), "plan_id": LARGE });
-
-    let token = change(platform, &instance, &moved).await.accepted();
-    let again = change(platform, &instance, &moved).await.accepted();
-    foundation.control().clear_faults().await;
-
-    assert_eq!(again, token);
-    let ended = platform.end_of_operation(&instance, &token).await;
-    assert_eq!(ended.state, "succeeded", "{ended:?}");
-    let answer = change(platform, &instance, &moved).await;
-    assert_eq!(answer.expect_status(200).json(), json!({}));
-}
-
-/// U-06.
-#[tokio::test]
-async fn an_instance_stays_on_its_plan_where_plans_are_for_ever() {
-    let foundation = Foundation::start().await;
-    let broker = foundation
-        .broker()
-        .with("/service_catalog/plan_updatable", false.into())
-        .start()
-        .await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-
-    let moved = json!({ "service_id": service(), "plan_id": LARGE });
-    let refused = change(platform, &instance, &moved).await;
-    refused.expect_status(422);
-    assert!(refused.json().get("error").is_none(), "{refused:?}");
-    let stays = json!({ "service_id": service(), "parameters": { "maxclients": 100 } });
-    change(platform, &instance, &stays).await.accepted();
-}
-
-/// U-12 and U-13: updates of the context alone are not announced; one that comes changes nothing.
-#[tokio::test]
-async fn an_update_without_effect_is_answered_at_once() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    platform
-        .provision_to_the_end(&instance, &Order::small())
-        .await;
-    let catalog = platform.catalog().await.json();
-    let offering = &catalog["services"][0];
-    assert!(
-        offering.get("allow_context_updates").is_none(),
-        "{offering}"
-    );
-
-    for body in [
-        json!({ "service_id": service() }),
-        json!({ "service_id": service(), "context": { "platform": "cloudfoundry", "instance_name": "renamed" } }),
-        json!({ "service_id": service(), "plan_id": Order::small().member("plan_id"), "parameters": {} }),
-    ] {
-        let answer = change(platform, &instance, &body).await;
-        assert_eq!(answer.expect_status(200).json(), json!({}), "{body}");
-    }
-    let history = foundation.director().history().await;
-    assert_eq!(history, history_of_an_order(&instance));
-}
-
-/// A-05, D-04: a change that asks for nothing finds the instance busy as any other does.
-#[tokio::test]
-async fn what_is_being_made_or_deleted_is_busy_for_a_change_of_nothing_too() {
-    let foundation = Foundation::start().await;
-    let broker = foundation.broker().start().await;
-    let (platform, instance) = (broker.platform(), new_id());
-    let hold = json!({
-        "at": { "place": "step", "stage": "Running errand" }, "effect": { "kind": "hold" },
-    });
-
-    for order in [true, false] {
-        foundation.control().set_task_fault(&hold).await;
-        let token = if order {
-            platform.provision(&instance, &Order::small()).await
-        } else {
-            platform.deprovision(&instance).await
-        }
-        .accepted();
-        let changed = platform.update(&instance, &Order::small()).await;
-        foundation.control().clear_faults().await;
-        assert_eq!(changed.expect_status(422).error(), "ConcurrencyError");
-        let ended = platform.end_of_operation(&instance, &token).await;
-        assert_ne!(ended.state, "failed", "{ended:?}");
-    }
 }
