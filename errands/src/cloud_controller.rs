@@ -1,48 +1,29 @@
-//! The Cloud Controller, as errands reach it.
+//! The Cloud Controller, as errands reach it, and the certificates that they trust.
 
 use std::time::Duration;
 
+use anyhow::Context;
 use odb_clients::{
     cloud_controller::CloudController,
-    http::{ClientError, Departure, Limits, Observer, Service, TokenEvent, observe_calls},
+    http::{Departure, Limits, Observer, Service, TokenEvent, Trust, observe_calls},
     uaa::TokenSource,
 };
-use odb_config::CloudFoundry;
+use odb_config::{CloudFoundry, Verification};
 
-use crate::{
-    Console,
-    trust::{self, UnusableTrust},
-};
+use crate::Console;
 
 /// How long an answer may take: in version 2 of its API the Cloud Controller waits for the broker before it answers, a
 /// minute by default.
 const ANSWER: Duration = Duration::from_secs(75);
 
-/// The Cloud Controller's client cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum CloudControllerSetUpError {
-    /// An address or the HTTP client's settings are wrong.
-    #[error("cannot create the client for `{key}`")]
-    Client {
-        /// The address that it is for.
-        key: &'static str,
-        /// The underlying error.
-        #[source]
-        source: ClientError,
-    },
-    /// The trust root cannot be used.
-    #[error(transparent)]
-    Trust(#[from] UnusableTrust),
-}
-
 /// The Cloud Controller of a configuration. No request is sent yet. `console` prints every request and every token
 /// request in the text of the Go errands.
-pub fn connect(
+pub(crate) fn connect(
     config: &CloudFoundry,
     console: &Console,
-) -> Result<CloudController, CloudControllerSetUpError> {
+) -> anyhow::Result<CloudController> {
     observe_calls(Box::leak(Box::new(RequestLog(console.clone()))));
-    let trust = trust::of_a_server(
+    let trust = trust_of(
         config.root_ca_cert.as_deref(),
         config.verification,
         "cf.root_ca_cert",
@@ -50,16 +31,40 @@ pub fn connect(
         console,
     )?;
     let grant = config.credentials.clone();
-    let unusable = |key| move |source| CloudControllerSetUpError::Client { key, source };
-    let uaa = config.uaa_url.as_written();
-    let tokens = TokenSource::connect(uaa, &trust, grant, Limits::default())
-        .map_err(unusable("cf.uaa.url"))?;
-    let url = config.url.as_written();
+    let tokens = TokenSource::connect(
+        config.uaa_url.as_written(),
+        &trust,
+        grant,
+        Limits::default(),
+    )
+    .context("cannot create the client for `cf.uaa.url`")?;
     let limits = Limits {
         attempt: ANSWER,
         ..Limits::default()
     };
-    CloudController::connect(url, &trust, tokens, limits).map_err(unusable("cf.url"))
+    CloudController::connect(config.url.as_written(), &trust, tokens, limits)
+        .context("cannot create the client for `cf.url`")
+}
+
+/// The operating system's authorities, and those that are configured beside them, under `key`.
+pub(crate) fn trust_of(
+    authorities: Option<&str>,
+    verification: Verification,
+    key: &'static str,
+    server: &str,
+    console: &Console,
+) -> anyhow::Result<Trust> {
+    match (authorities, verification) {
+        (_, Verification::Off) => {
+            console.say(format_args!(
+                "certificates are not verified: anyone between this program and {server} can read its credentials; configure `{key}` instead"
+            ));
+            Trust::unverified()
+        }
+        (Some(pem), Verification::On) => Trust::system_and(pem),
+        (None, Verification::On) => Trust::system(),
+    }
+    .with_context(|| format!("`{key}` cannot be used"))
 }
 
 /// Logs requests and tokens. A process runs one errand, so it has one log.

@@ -6,7 +6,6 @@ use anyhow::Context;
 
 use crate::Dependencies;
 
-/// The reader of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// A program; there is no terminal for input.
@@ -33,10 +32,6 @@ impl Audience {
 }
 
 /// Prompts for a number, and returns whether it was typed.
-///
-/// # Errors
-///
-/// The answer cannot be read, or a signal came first.
 pub(crate) async fn is_typed(
     dependencies: &Dependencies,
     prompt: &str,

@@ -1,10 +1,13 @@
-//! The messages of an errand on stderr.
+//! The messages of an errand on stderr, which lines and a progress bar share.
 
-use std::fmt::{Display, Write as _};
+use std::{
+    fmt::{self, Display, Write as _},
+    io::{self, IsTerminal, Write as _},
+    sync::Arc,
+};
 
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget};
 use jiff::Timestamp;
-
-use crate::Screen;
 
 /// Writes lines as the Go programs do: `[program] YYYY/MM/DD HH:MM:SS.uuuuuu text`, in UTC. Cheap to clone.
 ///
@@ -85,6 +88,68 @@ pub(crate) fn harmless(text: &str) -> String {
         }
     }
     harmless
+}
+
+/// How often the bar is drawn per second, at most.
+const REFRESH: u8 = 5;
+
+/// stderr, shared by lines and a bar: a line is printed above the bar. Cheap to clone.
+#[derive(Clone)]
+pub struct Screen {
+    bars: Option<MultiProgress>,
+    lines: Arc<dyn Lines>,
+}
+
+pub(crate) trait Lines: Send + Sync {
+    fn write(&self, line: &str);
+}
+
+struct Stderr;
+
+impl Lines for Stderr {
+    fn write(&self, line: &str) {
+        // Nothing can be done about a closed stderr. In one piece, so that lines of others do not come in between.
+        let _ = io::stderr()
+            .lock()
+            .write_all(format!("{line}\n").as_bytes());
+    }
+}
+
+impl Screen {
+    /// stderr; bars are drawn only on a terminal.
+    pub fn of_stderr() -> Self {
+        let bars = io::stderr()
+            .is_terminal()
+            .then(|| ProgressDrawTarget::stderr_with_hz(REFRESH));
+        Self::new(bars, Arc::new(Stderr))
+    }
+
+    pub(crate) fn new(bars: Option<ProgressDrawTarget>, lines: Arc<dyn Lines>) -> Self {
+        Self {
+            bars: bars.map(MultiProgress::with_draw_target),
+            lines,
+        }
+    }
+
+    pub fn line(&self, line: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| self.lines.write(line)),
+            None => self.lines.write(line),
+        }
+    }
+
+    pub(crate) fn bar(&self, total: u64) -> Option<ProgressBar> {
+        let bars = self.bars.as_ref()?;
+        Some(bars.add(ProgressBar::new(total)))
+    }
+}
+
+impl fmt::Debug for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Screen")
+            .field("bars", &self.bars.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

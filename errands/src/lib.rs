@@ -6,44 +6,42 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`command_line`] | flags, our own and those of the Go programs; the list of errands |
-//! | [`fleet`] | one operation on every service instance: upgrade or recreate |
-//! | [`register`], [`deregister`] | registering the broker at the platform, and unregistering it |
-//! | [`delete_all`], [`purge`] | deleting a complete fleet |
-//! | [`cancel`], [`operation`], [`metrics`], [`orphans`], [`post_start`] | one errand each |
-//! | [`broker_api`] | the client of the broker |
-//! | [`cloud_controller`] | the client of the Cloud Controller |
-//! | [`report`] | the outcome of each instance, as a table and as JSON |
-//! | [`progress`], [`console`] | messages and progress during a run |
-//! | `waiting`, `table` | waiting and retries; tables |
-//! | [`signals`] | how a running errand reacts to signals |
-//! | [`dependencies`], [`exit`] | what an errand gets from its process, and its exit status |
+//! | `command_line` | flags, our own and those of the Go programs; the list of errands |
+//! | `fleet` | one operation on every service instance: upgrade or recreate |
+//! | `register`, `deregister` | registering the broker at the platform, and unregistering it |
+//! | `delete_all`, `purge` | deleting a complete fleet |
+//! | `cancel`, `operation`, `metrics`, `orphans`, `post_start` | one errand each |
+//! | `broker_api`, `catalog`, `cloud_controller` | the clients of the broker and the Cloud Controller |
+//! | `runner` | carries out what the rollout engine decides |
+//! | `report` | the outcome of each instance, as a table and as JSON |
+//! | `progress`, `console`, `confirmation` | messages, progress and prompts |
+//! | `waiting` | waiting and retries |
+//! | `process` | what an errand gets from its process, signals, and its exit status |
 
-pub mod broker_api;
-pub mod cancel;
-pub mod cloud_controller;
-pub mod command_line;
+mod broker_api;
+mod cancel;
+mod catalog;
+mod cloud_controller;
+mod command_line;
 mod confirmation;
-pub mod console;
-pub mod delete_all;
-pub mod dependencies;
-pub mod deregister;
-pub mod exit;
-pub mod fleet;
-pub mod metrics;
-pub mod operation;
-pub mod orphans;
-pub mod post_start;
-pub mod progress;
-pub mod purge;
-pub mod register;
-pub mod report;
-pub mod signals;
-mod table;
-mod trust;
+mod console;
+mod delete_all;
+mod deregister;
+mod fleet;
+mod metrics;
+mod operation;
+mod orphans;
+mod post_start;
+mod process;
+mod progress;
+mod purge;
+mod register;
+mod report;
+mod runner;
 mod waiting;
 
-pub use console::Console;
-pub use dependencies::{Dependencies, Stopped};
-pub use exit::ExitStatus;
-pub use progress::{Progress, Screen};
+pub use command_line::{CommandLine, Form};
+pub use console::{Console, Screen};
+pub use process::{Dependencies, ExitStatus, Reaction, Signal, Signals, Stopped};
+
+use progress::Progress;

@@ -3,9 +3,7 @@
 use std::{process::ExitCode, time::Instant};
 
 use odb_errand::{
-    Console, Dependencies, ExitStatus, Screen,
-    command_line::CommandLine,
-    signals::{Reaction, Signal, Signals},
+    CommandLine, Console, Dependencies, ExitStatus, Reaction, Screen, Signal, Signals,
 };
 use odb_redaction::Chain;
 use tokio::{
@@ -36,9 +34,13 @@ fn main() -> ExitCode {
 async fn run(call: CommandLine, console: &Console) -> anyhow::Result<ExitStatus> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let dependencies = Dependencies::new(console.clone(), call.form, CancellationToken::new());
+    let dependencies = Dependencies {
+        console: console.clone(),
+        form: call.form,
+        stopping: CancellationToken::new(),
+    };
     let mut signals = Signals::default();
-    let mut errand = Box::pin(call.errand.run(&dependencies));
+    let mut errand = Box::pin(call.run(&dependencies));
     loop {
         let signal = tokio::select! {
             status = &mut errand => return status,

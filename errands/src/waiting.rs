@@ -1,6 +1,6 @@
 //! How errands wait: for the end of an operation, and before another attempt.
 
-use std::{error::Error, future::Future, time::Duration};
+use std::time::Duration;
 
 use backon::{BackoffBuilder, ConstantBuilder, ExponentialBuilder};
 use odb_clients::http::Deadline;
@@ -15,13 +15,11 @@ const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// The same pause again and again.
 pub(crate) fn steady(pause: Duration) -> impl Iterator<Item = Duration> {
     let pauses = ConstantBuilder::new().with_delay(pause);
     pauses.without_max_times().build()
 }
 
-/// Pauses that grow by this factor.
 pub(crate) fn growing(
     first: Duration,
     factor: f32,
@@ -57,12 +55,12 @@ pub(crate) async fn follow<T, E>(
 }
 
 /// Retries transient errors until `limit` after the first one.
-pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>>>(
+pub(crate) async fn retry<T>(
     limit: Duration,
     console: &Console,
-    attempt: impl Fn() -> F,
-    is_transient: impl Fn(&E) -> bool,
-) -> Result<T, E> {
+    attempt: impl AsyncFn() -> anyhow::Result<T>,
+    is_transient: impl Fn(&anyhow::Error) -> bool,
+) -> anyhow::Result<T> {
     let mut end = None;
     let mut pauses = growing(FIRST_PAUSE, 2.0, LONGEST_PAUSE);
     loop {
@@ -78,7 +76,7 @@ pub(crate) async fn retry<T, E: Error + 'static, F: Future<Output = Result<T, E>
         }
         console.say(format_args!(
             "{}; retrying in {} s",
-            Chain(&error),
+            Chain(error.as_ref()),
             pause.as_secs()
         ));
         sleep(pause).await;

@@ -8,14 +8,12 @@ use std::{
 
 use proptest::{collection::vec, option, prelude::*};
 
-use crate::FailureBudget;
-
 use super::*;
 
 /// The outcome of an instance, for every request to it.
 #[derive(Clone, Debug)]
 struct Outcome {
-    prior_result: PriorResult,
+    first: State,
     /// How many triggers find it busy.
     busy: usize,
     /// How many triggers get no answer.
@@ -23,6 +21,10 @@ struct Outcome {
     trigger: TriggerAnswer,
     /// How many polls get no answer.
     unanswered_polls: usize,
+    /// How many triggers find it being prepared.
+    later: usize,
+    /// How many polls find that it has to be requested again.
+    again: usize,
     /// How many polls find it in progress.
     polls: usize,
     has_success: bool,
@@ -33,50 +35,52 @@ struct Outcome {
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
-    let prior_result = prop_oneof![
-        12 => Just(PriorResult::Untouched),
-        1 => Just(PriorResult::Done),
-        1 => Just(PriorResult::UpgradedThroughPlatform),
-        1 => Just(PriorResult::Underway { task: None }),
-        1 => Just(PriorResult::Failed { cause: "earlier".to_owned() }),
+    let first = prop_oneof![
+        12 => Just(State::NotStarted),
+        1 => Just(State::Done),
+        1 => Just(State::Skipped),
+        1 => Just(State::Accepted(None)),
+        1 => Just(State::Failed("earlier".to_owned())),
     ];
     let trigger = prop_oneof![
-        8 => Just(TriggerAnswer::Accepted { task: Some(1) }),
+        8 => Just(TriggerAnswer::Accepted(Some(1))),
         1 => Just(TriggerAnswer::Succeeded),
         1 => Just(TriggerAnswer::Skipped),
         1 => Just(TriggerAnswer::Deleted),
         1 => Just(TriggerAnswer::Orphan),
-        1 => Just(TriggerAnswer::Failed { cause: "refused".to_owned() }),
+        1 => Just(TriggerAnswer::Failed("refused".to_owned())),
     ];
     let unanswered = prop_oneof![6 => Just(0_usize), 1 => 1..12_usize];
     (
-        prior_result,
+        first,
         prop_oneof![4 => Just(0_usize), 1 => 1..5_usize],
         unanswered.clone(),
         trigger,
         unanswered,
-        0..3_usize,
+        (0..3_usize, 0..3_usize, 0..2_usize),
         prop::bool::weighted(0.9),
         0..4_usize,
         prop::bool::weighted(0.1),
     )
         .prop_map(
             |(
-                prior_result,
+                first,
                 busy,
                 unanswered_triggers,
                 trigger,
                 unanswered_polls,
-                polls,
+                (polls, later, again),
                 has_success,
                 unhealthy,
                 is_gone,
             )| Outcome {
-                prior_result,
+                first,
                 busy,
                 unanswered_triggers,
                 trigger,
                 unanswered_polls,
+                later,
+                again,
                 polls,
                 has_success,
                 unhealthy,
@@ -167,8 +171,8 @@ impl Unseen {
         let mut unseen = Self::default();
         for (location, outcome) in world.outcomes.iter().enumerate() {
             if matches!(
-                outcome.prior_result,
-                PriorResult::Done | PriorResult::Underway { .. }
+                outcome.first,
+                State::Done | State::Accepted(_)
             ) {
                 unseen.earlier.insert(location);
             }
@@ -178,7 +182,7 @@ impl Unseen {
 
     fn changed(&mut self, location: Location, state: &State) {
         match state {
-            State::Failed { .. } => {
+            State::Failed(_) => {
                 self.earlier.remove(&location);
             }
             State::Succeeded if !self.earlier.contains(&location) => {
@@ -189,10 +193,7 @@ impl Unseen {
     }
 
     fn heard(&mut self, event: &Event) {
-        if let Event::Examined {
-            location,
-            health: Health::Healthy | Health::Gone,
-        } = event
+        if let Event::Examined(location, Health::Healthy | Health::Gone) = event
         {
             self.earlier.remove(location);
             self.latest.remove(location);
@@ -218,13 +219,13 @@ fn run(world: &World) -> Seen {
     };
     let canaries = selection.among(&ids, &[]).unwrap();
     let has_canaries = canaries.is_some();
-    let starts = ids.iter().zip(&outcomes).map(|(id, outcome)| Start {
-        id: id.clone(),
-        prior_result: outcome.prior_result.clone(),
-    });
+    let starts = ids
+        .iter()
+        .zip(&outcomes)
+        .map(|(id, outcome)| (id.clone(), outcome.first.clone()));
     let taken_up = outcomes
         .iter()
-        .filter(|outcome| matches!(outcome.prior_result, PriorResult::Underway { .. }))
+        .filter(|outcome| matches!(outcome.first, State::Accepted(_)))
         .count();
     let (mut engine, mut commands) =
         Engine::begin(world.settings.clone(), starts.collect(), canaries);
@@ -238,18 +239,18 @@ fn run(world: &World) -> Seen {
     for _ in 0..20_000 {
         for command in commands.drain(..) {
             match command {
-                Command::Say(log_event) => {
-                    let text = log_event.to_string();
+                Command::Show(_) => {}
+                Command::Log(text) => {
                     if text == "FINISHED CANARIES" || text.starts_with("The canaries were") {
                         in_canaries = false;
                         unseen.earlier.append(&mut unseen.latest);
                     }
                 }
-                Command::Changed { location, state } => {
+                Command::Changed(location, state) => {
                     unseen.changed(location, &state);
-                    canary_failed |= matches!(state, State::Failed { .. })
+                    canary_failed |= matches!(state, State::Failed(_))
                         && in_canaries
-                        && outcomes[location].prior_result == PriorResult::Untouched;
+                        && outcomes[location].first == State::NotStarted;
                 }
                 asking => {
                     if let Command::Trigger {
@@ -267,14 +268,11 @@ fn run(world: &World) -> Seen {
                 }
             }
         }
-        let in_flight = (0..engine.len())
-            .filter(|location| engine.instance(*location).1.is_in_flight())
-            .count();
+        let in_flight = engine.tally().in_progress;
         most_in_flight = most_in_flight.max(in_flight);
         if engine.is_over() {
-            let states = (0..engine.len())
-                .map(|location| engine.instance(location).1.clone())
-                .collect();
+            let states = engine.instances();
+            let states = states.map(|(_, state, _)| state.clone()).collect();
             return Seen {
                 result: engine.result(),
                 most_in_flight,
@@ -311,18 +309,9 @@ fn run(world: &World) -> Seen {
 
 fn answer(asked: Command, outcomes: &mut [Outcome], accepted: &mut [usize]) -> Event {
     match asked {
-        Command::Trigger { location, .. } => Event::Triggered {
-            location,
-            answer: trigger(&mut outcomes[location], &mut accepted[location]),
-        },
-        Command::Poll { location } => Event::Polled {
-            location,
-            answer: poll(&mut outcomes[location]),
-        },
-        Command::Examine { location } => Event::Examined {
-            location,
-            health: examine(&mut outcomes[location]),
-        },
+        Command::Trigger { location, .. } => Event::Triggered(location, trigger(&mut outcomes[location], &mut accepted[location])),
+        Command::Poll(location) => Event::Polled(location, poll(&mut outcomes[location], &mut accepted[location])),
+        Command::Examine(location) => Event::Examined(location, examine(&mut outcomes[location])),
         reported => panic!("{reported:?} was kept"),
     }
 }
@@ -330,9 +319,11 @@ fn answer(asked: Command, outcomes: &mut [Outcome], accepted: &mut [usize]) -> E
 fn trigger(outcome: &mut Outcome, accepted: &mut usize) -> TriggerAnswer {
     if outcome.unanswered_triggers > 0 {
         outcome.unanswered_triggers -= 1;
-        return TriggerAnswer::Unanswered {
-            cause: "silence".to_owned(),
-        };
+        return TriggerAnswer::Unanswered("silence".to_owned());
+    }
+    if outcome.later > 0 {
+        outcome.later -= 1;
+        return TriggerAnswer::Later(Duration::from_secs(1));
     }
     if outcome.busy > 0 {
         outcome.busy -= 1;
@@ -340,37 +331,39 @@ fn trigger(outcome: &mut Outcome, accepted: &mut usize) -> TriggerAnswer {
     }
     *accepted += usize::from(matches!(
         outcome.trigger,
-        TriggerAnswer::Accepted { .. } | TriggerAnswer::Succeeded
+        TriggerAnswer::Accepted(_) | TriggerAnswer::Succeeded
     ));
     outcome.trigger.clone()
 }
 
-fn poll(outcome: &mut Outcome) -> PollAnswer {
+fn poll(outcome: &mut Outcome, accepted: &mut usize) -> PollAnswer {
     if outcome.unanswered_polls > 0 {
         outcome.unanswered_polls -= 1;
-        return PollAnswer::Unanswered {
-            cause: "silence".to_owned(),
-        };
+        return PollAnswer::Unanswered("silence".to_owned());
     }
     if outcome.polls > 0 {
         outcome.polls -= 1;
-        return PollAnswer::InProgress;
+        return match outcome.polls % 2 {
+            0 => PollAnswer::InProgress,
+            _ => PollAnswer::Later(Duration::from_secs(3)),
+        };
+    }
+    if outcome.again > 0 && *accepted > 0 {
+        outcome.again -= 1;
+        *accepted -= 1;
+        return PollAnswer::Again(Duration::from_secs(1));
     }
     if outcome.has_success {
         PollAnswer::Succeeded
     } else {
-        PollAnswer::Failed {
-            description: "no".to_owned(),
-        }
+        PollAnswer::Failed("no".to_owned())
     }
 }
 
 fn examine(outcome: &mut Outcome) -> Health {
     if outcome.unhealthy > 0 {
         outcome.unhealthy -= 1;
-        return Health::NotYet {
-            said: "failing".to_owned(),
-        };
+        return Health::NotYet("failing".to_owned());
     }
     if outcome.is_gone {
         return Health::Gone;
@@ -385,8 +378,8 @@ proptest! {
     fn every_pass_ends_with_an_exact_summary(world in world()) {
         let seen = run(&world);
         let tally = seen.result.tally;
-        prop_assert_eq!(tally.total(), world.outcomes.len());
-        prop_assert_eq!(tally.failed, seen.states.iter().filter(|state| matches!(state, State::Failed { .. })).count());
+        prop_assert_eq!(seen.states.len(), world.outcomes.len());
+        prop_assert_eq!(tally.failed, seen.states.iter().filter(|state| matches!(state, State::Failed(_))).count());
         let is_clean = tally.failed + tally.busy + tally.not_started + tally.in_progress == 0;
         if is_clean && world.settings.gate.is_none() && world.stop.is_none() {
             prop_assert_eq!(&seen.result.failure, &None);
@@ -409,7 +402,7 @@ proptest! {
         let seen = run(&world);
         for (accepted, outcome) in seen.accepted.iter().zip(&world.outcomes) {
             prop_assert!(*accepted <= 1);
-            if outcome.prior_result != PriorResult::Untouched {
+            if outcome.first != State::NotStarted {
                 prop_assert_eq!(*accepted, 0);
             }
         }
@@ -436,15 +429,16 @@ proptest! {
         for outcome in &mut world.outcomes {
             outcome.has_success = true;
             outcome.busy = outcome.busy.min(usize::try_from(world.settings.attempts).unwrap() - 1);
-            if matches!(outcome.trigger, TriggerAnswer::Failed { .. }) {
+            if matches!(outcome.trigger, TriggerAnswer::Failed(_)) {
                 outcome.trigger = TriggerAnswer::Skipped;
             }
-            if matches!(outcome.prior_result, PriorResult::Failed { .. }) {
-                outcome.prior_result = PriorResult::Untouched;
+            if matches!(outcome.first, State::Failed(_)) {
+                outcome.first = State::NotStarted;
             }
         }
         let seen = run(&world);
-        prop_assert_eq!(seen.result.tally.remaining(), 0, "{:?}", seen);
+        let Tally { busy, in_progress, not_started, .. } = seen.result.tally;
+        prop_assert_eq!(busy + in_progress + not_started, 0, "{:?}", seen);
         prop_assert_eq!(seen.result.failure, None);
     }
 }

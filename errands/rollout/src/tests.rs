@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
-use crate::FailureBudget;
+use odb_api_types::ids::InstanceId;
 
 use super::*;
 
@@ -22,20 +22,21 @@ fn settings(max_in_flight: usize) -> Settings {
     }
 }
 
-fn id(location: usize) -> odb_api_types::ids::InstanceId {
+fn id(location: usize) -> InstanceId {
     format!("i{location}").try_into().unwrap()
 }
 
-fn ids(count: usize) -> Vec<odb_api_types::ids::InstanceId> {
+fn ids(count: usize) -> Vec<InstanceId> {
     (0..count).map(id).collect()
 }
 
-fn untouched(count: usize) -> Vec<Start> {
-    let start = |id| Start {
-        id,
-        prior_result: PriorResult::Untouched,
-    };
-    ids(count).into_iter().map(start).collect()
+fn untouched(count: usize) -> Vec<(InstanceId, State)> {
+    in_states(vec![State::NotStarted; count])
+}
+
+fn in_states(states: Vec<State>) -> Vec<(InstanceId, State)> {
+    let states = states.into_iter().enumerate();
+    states.map(|(location, state)| (id(location), state)).collect()
 }
 
 fn first(count: usize, of: usize) -> Option<Canaries> {
@@ -56,7 +57,7 @@ struct Pass {
 }
 
 impl Pass {
-    fn begin(settings: Settings, starts: Vec<Start>, canaries: Option<Canaries>) -> Self {
+    fn begin(settings: Settings, starts: Vec<(InstanceId, State)>, canaries: Option<Canaries>) -> Self {
         let (engine, commands) = Engine::begin(settings, starts, canaries);
         let mut pass = Self {
             engine,
@@ -71,8 +72,8 @@ impl Pass {
     fn take(&mut self, commands: Vec<Command>) {
         for command in commands {
             match command {
-                Command::Say(log_event) => self.said.push(log_event.to_string()),
-                Command::Changed { .. } => {}
+                Command::Log(text) | Command::Show(text) => self.said.push(text),
+                Command::Changed(..) => {}
                 asked => self.asked.push(asked),
             }
         }
@@ -96,21 +97,21 @@ impl Pass {
         let is_it = |command: &Command| matches!(command, Command::Trigger { location: found, .. } if *found == location);
         let found = self.asked.iter().position(is_it).expect("it was triggered");
         self.asked.remove(found);
-        self.handle(Event::Triggered { location, answer });
+        self.handle(Event::Triggered(location, answer));
     }
 
     fn accept(&mut self, location: Location) {
-        self.answer(location, TriggerAnswer::Accepted { task: Some(7) });
+        self.answer(location, TriggerAnswer::Accepted(Some(7)));
     }
 
     fn poll(&mut self, location: Location, answer: PollAnswer) {
         let found = self
             .asked
             .iter()
-            .position(|command| *command == Command::Poll { location })
+            .position(|command| *command == Command::Poll(location))
             .expect("it was polled");
         self.asked.remove(found);
-        self.handle(Event::Polled { location, answer });
+        self.handle(Event::Polled(location, answer));
     }
 
     fn succeed(&mut self, location: Location) {
@@ -121,17 +122,17 @@ impl Pass {
     fn fail(&mut self, location: Location) {
         self.accept(location);
         let description = "no".to_owned();
-        self.poll(location, PollAnswer::Failed { description });
+        self.poll(location, PollAnswer::Failed(description));
     }
 
     fn examine(&mut self, location: Location, health: Health) {
         let found = self
             .asked
             .iter()
-            .position(|command| *command == Command::Examine { location })
+            .position(|command| *command == Command::Examine(location))
             .expect("it was examined");
         self.asked.remove(found);
-        self.handle(Event::Examined { location, health });
+        self.handle(Event::Examined(location, health));
     }
 
     /// Lets time pass until something is due.
@@ -184,7 +185,7 @@ fn as_many_are_in_flight_as_may_be_and_each_is_polled_on_its_own() {
     let mut pass = Pass::begin(settings(2), untouched(3), None);
     assert_eq!(pass.triggers(), [0, 1]);
     pass.accept(0);
-    assert_eq!(pass.asked.last(), Some(&Command::Poll { location: 0 }));
+    assert_eq!(pass.asked.last(), Some(&Command::Poll(0)));
     pass.poll(0, PollAnswer::InProgress);
     assert_eq!(pass.engine.next_tick(), Some(POLL_PAUSE));
     pass.succeed(1);
@@ -214,9 +215,7 @@ fn every_answer_to_a_trigger_has_its_outcome() {
     let cause = "operation type: upgrade failed for service instance i4: unexpected status code: 500. description: no";
     pass.answer(
         4,
-        TriggerAnswer::Failed {
-            cause: cause.to_owned(),
-        },
+        TriggerAnswer::Failed(cause.to_owned()),
     );
     let result = pass.result();
     assert_eq!(result.failure.as_deref(), Some(cause));
@@ -455,17 +454,15 @@ fn canaries_are_chosen_as_the_table_has_it() {
 fn a_poll_without_answer_is_repeated_for_a_while() {
     let mut pass = Pass::begin(settings(1), untouched(2), None);
     pass.accept(0);
-    let unanswered = || PollAnswer::Unanswered {
-        cause: "[i0] error getting last operation: HTTP response status: 502 Bad Gateway"
-            .to_owned(),
-    };
+    let unanswered = || PollAnswer::Unanswered("[i0] error getting last operation: HTTP response status: 502 Bad Gateway"
+            .to_owned());
     pass.poll(0, unanswered());
     assert_eq!(pass.wait(), Duration::from_secs(1));
     pass.poll(0, unanswered());
     assert_eq!(pass.wait(), Duration::from_secs(2));
     pass.poll(0, PollAnswer::InProgress);
     assert_eq!(pass.wait(), POLL_PAUSE);
-    while pass.asked == [Command::Poll { location: 0 }] {
+    while pass.asked == [Command::Poll(0)] {
         pass.poll(0, unanswered());
         if pass.asked.is_empty() {
             pass.wait();
@@ -484,7 +481,7 @@ fn a_poll_without_answer_is_repeated_for_a_while() {
 fn a_trigger_without_answer_is_repeated_and_said_to_be() {
     let mut pass = Pass::begin(settings(1), untouched(1), None);
     let cause = "no answer".to_owned();
-    pass.answer(0, TriggerAnswer::Unanswered { cause });
+    pass.answer(0, TriggerAnswer::Unanswered(cause));
     pass.wait();
     assert_eq!(
         pass.asked,
@@ -571,7 +568,7 @@ fn a_wave_waits_until_the_last_one_is_healthy() {
     pass.succeed(0);
     assert_eq!(pass.triggers(), [] as [Location; 0]);
     let said = || "redis is failing".to_owned();
-    pass.examine(0, Health::NotYet { said: said() });
+    pass.examine(0, Health::NotYet(said()));
     assert_eq!(pass.wait(), POLL_PAUSE);
     pass.examine(0, Health::Healthy);
     assert_eq!(pass.triggers(), [1, 2]);
@@ -593,17 +590,13 @@ fn nothing_is_begun_after_a_wave_that_does_not_become_healthy() {
     for _ in 0..2 {
         pass.examine(
             0,
-            Health::NotYet {
-                said: "redis is failing".to_owned(),
-            },
+            Health::NotYet("redis is failing".to_owned()),
         );
         pass.wait();
     }
     pass.examine(
         0,
-        Health::NotYet {
-            said: "redis is failing".to_owned(),
-        },
+        Health::NotYet("redis is failing".to_owned()),
     );
     let result = pass.result();
     assert_eq!((result.tally.successful, result.tally.not_started), (2, 2));
@@ -613,21 +606,13 @@ fn nothing_is_begun_after_a_wave_that_does_not_become_healthy() {
     );
 }
 
-fn prior_result(prior_results: Vec<PriorResult>) -> Vec<Start> {
-    let start = |(location, prior_result)| Start {
-        id: id(location),
-        prior_result,
-    };
-    prior_results.into_iter().enumerate().map(start).collect()
-}
-
 #[test]
 fn a_continued_run_leaves_alone_what_is_done_and_takes_up_what_goes_on() {
-    let starts = prior_result(vec![
-        PriorResult::Done,
-        PriorResult::Underway { task: Some(9) },
-        PriorResult::Untouched,
-        PriorResult::Done,
+    let starts = in_states(vec![
+        State::Done,
+        State::Accepted(Some(9)),
+        State::NotStarted,
+        State::Done,
     ]);
     let mut pass = Pass::begin(settings(1), starts, first(2, 4));
     assert_eq!(pass.said("The canaries were processed before"), 1);
@@ -646,10 +631,10 @@ fn a_continued_run_leaves_alone_what_is_done_and_takes_up_what_goes_on() {
 #[test]
 fn a_canary_that_failed_before_the_interruption_still_keeps_the_others_from_being_begun() {
     let cause = "earlier".to_owned();
-    let starts = prior_result(vec![
-        PriorResult::Done,
-        PriorResult::Failed { cause },
-        PriorResult::Untouched,
+    let starts = in_states(vec![
+        State::Done,
+        State::Failed(cause),
+        State::NotStarted,
     ]);
     let pass = Pass::begin(settings(1), starts, first(2, 3));
     assert_eq!(
@@ -660,9 +645,9 @@ fn a_canary_that_failed_before_the_interruption_still_keeps_the_others_from_bein
 
 #[test]
 fn what_the_platform_has_upgraded_is_not_deployed_again() {
-    let starts = prior_result(vec![
-        PriorResult::UpgradedThroughPlatform,
-        PriorResult::Untouched,
+    let starts = in_states(vec![
+        State::Skipped,
+        State::NotStarted,
     ]);
     let mut pass = Pass::begin(settings(1), starts, None);
     pass.succeed(1);
@@ -672,17 +657,15 @@ fn what_the_platform_has_upgraded_is_not_deployed_again() {
 }
 
 fn failing() -> Health {
-    Health::NotYet {
-        said: "redis is failing".to_owned(),
-    }
+    Health::NotYet("redis is failing".to_owned())
 }
 
 #[test]
 fn a_continued_run_looks_at_what_was_done_before_it_begins_anything() {
-    let starts = prior_result(vec![
-        PriorResult::Done,
-        PriorResult::Underway { task: Some(9) },
-        PriorResult::Untouched,
+    let starts = in_states(vec![
+        State::Done,
+        State::Accepted(Some(9)),
+        State::NotStarted,
     ]);
     let mut pass = Pass::begin(gated(2), starts, first(1, 3));
     assert_eq!(pass.said("The canaries were processed before"), 1);
@@ -699,7 +682,7 @@ fn a_continued_run_looks_at_what_was_done_before_it_begins_anything() {
 
 #[test]
 fn a_canary_that_was_not_healthy_is_not_forgotten_by_a_continued_run() {
-    let starts = prior_result(vec![PriorResult::Done, PriorResult::Untouched]);
+    let starts = in_states(vec![State::Done, State::NotStarted]);
     let mut pass = Pass::begin(gated(2), starts, first(1, 2));
     for _ in 0..2 {
         pass.examine(0, failing());
@@ -744,14 +727,14 @@ fn what_was_begun_before_the_interruption_and_fails_among_canaries_is_none_of_th
         criteria: BTreeMap::from([("org".to_owned(), "o".to_owned())]),
     };
     let canaries = selection.among(&ids(3), &[id(0)]).unwrap();
-    let starts = prior_result(vec![
-        PriorResult::Untouched,
-        PriorResult::Underway { task: Some(9) },
-        PriorResult::Untouched,
+    let starts = in_states(vec![
+        State::NotStarted,
+        State::Accepted(Some(9)),
+        State::NotStarted,
     ]);
     let mut pass = Pass::begin(settings(2), starts, canaries);
     let description = "no".to_owned();
-    pass.poll(1, PollAnswer::Failed { description });
+    pass.poll(1, PollAnswer::Failed(description));
     pass.succeed(0);
     pass.succeed(2);
     let result = pass.result();

@@ -10,21 +10,17 @@ use crate::{Console, Dependencies};
 
 /// The words of the Go release's errands for an error in their file (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug)]
-pub struct ConfigTexts {
+pub(crate) struct ConfigTexts {
     /// The error if it is not given; without one, the default file is used.
-    pub missing: Option<&'static str>,
+    pub(crate) missing: Option<&'static str>,
     /// The prefix of the cause when the file cannot be read.
-    pub unreadable: Option<&'static str>,
+    pub(crate) unreadable: Option<&'static str>,
     /// The prefix of the cause when the file is invalid.
-    pub invalid: Option<&'static str>,
+    pub(crate) invalid: Option<&'static str>,
 }
 
 /// Reads the file of an errand and reports its warnings.
-///
-/// # Errors
-///
-/// The file is missing, unreadable or invalid.
-pub fn load<T>(
+pub(crate) fn load<T>(
     file: Option<&Path>,
     texts: &ConfigTexts,
     read: fn(&Path) -> Result<Loaded<T>, LoadError>,

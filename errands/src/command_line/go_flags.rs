@@ -1,9 +1,10 @@
 //! Converts the flags of Go programs to ours: one dash equals two, a value follows after a space or `=`, a boolean
 //! takes its value only with `=` (`spec/contracts/errands.md` §1.1).
 
-use std::{any::TypeId, ffi::OsString, path::PathBuf};
+use std::{any::TypeId, ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Arg, Command};
+use jiff::SignedDuration;
 
 /// How an errand without positional arguments treats them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +56,25 @@ pub(super) fn modern(command: &Command, words: Vec<OsString>, extras: Extras) ->
 
 /// A boolean as Go parses it. For flags with `num_args(0..=1)`, `require_equals` and a default of `true` without a
 /// value.
-///
-/// # Errors
-///
-/// The text is not one of Go's spellings of a boolean.
-pub fn go_boolean(text: &str) -> Result<bool, String> {
+pub(crate) fn go_boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
         _ => Err("give true or false".to_owned()),
     }
+}
+
+/// A duration as people write it: `90m`, or a number of seconds. For flags.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let written = || {
+        let parsed: SignedDuration = text.parse().ok()?;
+        Duration::try_from(parsed).ok()
+    };
+    seconds
+        .or_else(written)
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "give a number of seconds, or a duration such as 90m or 4h".to_owned())
 }
 
 /// The name of a flag without its dashes. Single letters are left to our own command line.
@@ -77,7 +87,6 @@ fn flag(word: &OsString) -> Option<&str> {
     (!name.is_empty() && !name.starts_with(['-', '='])).then_some(name)
 }
 
-/// One letter after one dash.
 fn is_short(word: &OsString) -> bool {
     let letters = word.to_str().and_then(|word| word.strip_prefix('-'));
     letters.is_some_and(|letters| letters.len() == 1 && letters != "-")
@@ -102,6 +111,20 @@ fn takes_next_word(argument: &Arg) -> bool {
 }
 
 fn takes_path(argument: &Arg) -> bool {
-    let kind = argument.get_value_parser().type_id();
-    kind == TypeId::of::<PathBuf>() || kind == TypeId::of::<OsString>()
+    argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_one_of_seconds_and_units_can_be_given() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("90m", 5400), ("1h30m", 5400)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "0", "0s", "-90", "-1m", "soon", "90 parsecs"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

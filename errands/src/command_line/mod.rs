@@ -2,14 +2,12 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `go_flags` | converts the flags of Go programs to ours |
-//! | `duration` | durations |
+//! | `go_flags` | converts the flags of Go programs to ours; values of flags |
 //! | `config_file` | the file of most errands |
 //!
 //! A usage error ends the program with exit status 2.
 
 mod config_file;
-mod duration;
 mod go_flags;
 
 use std::{
@@ -23,12 +21,14 @@ use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand, builder::StyledStr, error::ErrorKind,
 };
 
+use odb_api_types::management::RunKind;
+
 use crate::{
     Dependencies, ExitStatus,
     cancel::CancelOperation,
     delete_all::DeleteAllServiceInstances,
     deregister::DeregisterBroker,
-    fleet::{RecreateAll, UpgradeAll},
+    fleet::{FleetFlags, operate},
     metrics::CollectServiceMetrics,
     operation::ShowOperation,
     orphans::OrphanDeployments,
@@ -37,52 +37,63 @@ use crate::{
     register::RegisterBroker,
 };
 
-pub use config_file::{ConfigTexts, load};
-pub use duration::duration;
-pub use go_flags::go_boolean;
+pub(crate) use config_file::{ConfigTexts, load};
+pub(crate) use go_flags::{duration, go_boolean};
 
 use go_flags::Extras;
 
 /// The errands. Each declares its flags in its own file.
 #[derive(Debug, Subcommand)]
-pub enum Errand {
-    #[expect(missing_docs, reason = "its help is at its flags")]
+enum Errand {
     OrphanDeployments(OrphanDeployments),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     CancelOperation(CancelOperation),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     #[command(name = "operation")]
     ShowOperation(ShowOperation),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     CollectServiceMetrics(CollectServiceMetrics),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     BrokerPostStart(BrokerPostStart),
-    #[expect(missing_docs, reason = "its help is at its flags")]
-    UpgradeAllServiceInstances(UpgradeAll),
-    #[expect(missing_docs, reason = "its help is at its flags")]
-    RecreateAllServiceInstances(RecreateAll),
-    #[expect(missing_docs, reason = "its help is at its flags")]
+    /// Upgrade every service instance to the current plan, releases and adapter
+    ///
+    /// Canaries first, then the others, some at a time. A busy instance is retried later. A failed instance does not
+    /// stop the others, unless it is a canary.
+    ///
+    /// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
+    /// instance is not, and the last line has the reason; 2 usage error.
+    #[command(
+        after_help = "Examples:\n  odb-errand upgrade-all-service-instances --config upgrade.yml --dry-run\n  odb-errand upgrade-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand upgrade-all-service-instances --config upgrade.yml --continue --retry-failed"
+    )]
+    UpgradeAllServiceInstances(FleetFlags),
+    /// Recreate the VMs of every service instance
+    ///
+    /// Canaries first, then the others, some at a time. A busy instance is retried later. A failed instance does not
+    /// stop the others, unless it is a canary.
+    ///
+    /// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
+    /// instance is not, and the last line has the reason; 2 usage error.
+    #[command(
+        after_help = "Examples:\n  odb-errand recreate-all-service-instances --config upgrade.yml --dry-run\n  odb-errand recreate-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand recreate-all-service-instances --config upgrade.yml --continue --retry-failed"
+    )]
+    RecreateAllServiceInstances(FleetFlags),
     RegisterBroker(RegisterBroker),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     DeregisterBroker(DeregisterBroker),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     DeleteAllServiceInstances(DeleteAllServiceInstances),
-    #[expect(missing_docs, reason = "its help is at its flags")]
     #[command(name = "delete-all-service-instances-and-deregister-broker")]
     DeleteAllAndDeregister(DeleteAllAndDeregister),
 }
 
 impl Errand {
-    /// Runs it to its end. An error is one line on stderr and exit status 1.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+    async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         match self {
             Self::OrphanDeployments(errand) => errand.run(dependencies).await,
             Self::CancelOperation(errand) => errand.run(dependencies).await,
             Self::ShowOperation(errand) => errand.run(dependencies).await,
             Self::CollectServiceMetrics(errand) => errand.run(dependencies).await,
             Self::BrokerPostStart(errand) => errand.run(dependencies).await,
-            Self::UpgradeAllServiceInstances(errand) => Box::pin(errand.run(dependencies)).await,
-            Self::RecreateAllServiceInstances(errand) => Box::pin(errand.run(dependencies)).await,
+            Self::UpgradeAllServiceInstances(flags) => {
+                Box::pin(operate(RunKind::Upgrade, &flags, dependencies)).await
+            }
+            Self::RecreateAllServiceInstances(flags) => {
+                Box::pin(operate(RunKind::Recreate, &flags, dependencies)).await
+            }
             Self::RegisterBroker(errand) => errand.run(dependencies).await,
             Self::DeregisterBroker(errand) => errand.run(dependencies).await,
             Self::DeleteAllServiceInstances(errand) => errand.run(dependencies).await,
@@ -98,8 +109,7 @@ pub struct CommandLine {
     pub program: String,
     /// How the program was called.
     pub form: Form,
-    /// The errand with its flags.
-    pub errand: Errand,
+    errand: Errand,
 }
 
 /// Run the operator's errands against an on-demand broker.
@@ -129,6 +139,11 @@ pub enum Form {
 }
 
 impl CommandLine {
+    /// Runs the errand to its end. An error is one line on stderr and exit status 1.
+    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        self.errand.run(dependencies).await
+    }
+
     /// Parses the command line, or prints the error and ends the process.
     pub fn parse_or_exit(arguments: impl Iterator<Item = OsString>) -> Self {
         let (form, words) = Form::of(arguments.collect());

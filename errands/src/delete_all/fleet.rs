@@ -1,34 +1,28 @@
 //! The selected instances, from the first list to the last count.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{num::NonZeroUsize, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
 use odb_clients::cloud_controller::CloudController;
 use odb_config::errands::Deletion;
-use tokio_util::sync::CancellationToken;
+use odb_rollout::{Command, Settings, State};
 
 use super::{
-    instance::{Deleter, Pace},
-    round::{AfterFailure, Round},
+    deleter::Deleter,
     selection::{Chosen, Plan, Selection, plans},
 };
 use crate::{
-    Dependencies,
+    Dependencies, Progress,
     command_line::duration,
     confirmation::{Audience, is_typed},
     report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
+    runner,
 };
 
-/// How many further rounds delete instances that appeared meanwhile. By then no user can order; these orders had begun
-/// before.
+/// How many rounds delete instances that appeared meanwhile. By then no user can order; these orders had begun before.
 const MOST_ROUNDS: usize = 3;
 
-/// How it is done.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct How {
     /// Number of deletions at once, instead of `max_in_flight` of the file (10 unless it says so).
@@ -53,55 +47,39 @@ pub(crate) struct How {
 }
 
 /// The selected instances of an offering, to be deleted.
-pub(crate) struct Fleet {
+pub(crate) struct Fleet<'a> {
     pub(crate) errand: &'static str,
     pub(crate) controller: CloudController,
     pub(crate) config: Deletion,
     pub(crate) broker_name: Option<String>,
     pub(crate) selection: Selection,
     pub(crate) how: How,
-    pub(crate) new_arrivals: NewArrivals,
-    pub(crate) dependencies: Dependencies,
-    /// The outcome of each instance so far.
-    pub(crate) report: Mutex<Report>,
-}
-
-/// How the errand treats instances that are ordered during the deletion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NewArrivals {
-    /// They stay and are reported.
-    Counted,
-    /// They are deleted, too.
-    Deleted,
-}
-
-pub(crate) enum Outlook {
-    /// It was only looked.
-    OnlyLooked,
-    /// These instances are deleted; the user has confirmed it if a prompt was needed.
-    ToDelete(Vec<Chosen>),
+    /// Instances that are ordered during the deletion are deleted, too; otherwise they stay and are reported.
+    pub(crate) includes_new_arrivals: bool,
+    pub(crate) dependencies: &'a Dependencies,
 }
 
 /// The message for a user who types but does not see stderr.
 const IGNORED: &str = "nothing was changed: standard error is not a terminal, so there is no prompt; confirm with --yes";
 
-impl Fleet {
-    /// Logs the settings of the deletion.
+impl Fleet<'_> {
+    pub(crate) fn report(&self) -> Report {
+        let mut report = Report::of(self.errand);
+        report.note("service_offering_id", self.config.offering.as_str());
+        report
+    }
+
     pub(crate) fn say_configuration(&self) {
-        self.say(&format!(
+        self.say(format!(
             "Deleter Configuration: polling_initial_offset: {}, polling_interval: {}.",
             self.config.polling_initial_offset.as_secs(),
             self.config.polling_interval.as_secs()
         ));
     }
 
-    /// The plans of the offering.
     pub(crate) async fn plans(&self) -> anyhow::Result<Vec<Plan>> {
-        let plans = plans(
-            &self.controller,
-            &self.config.offering,
-            self.broker_name.as_deref(),
-        );
+        let broker_name = self.broker_name.as_deref();
+        let plans = plans(&self.controller, &self.config.offering, broker_name);
         self.dependencies.unless_stopped(plans).await?
     }
 
@@ -110,28 +88,31 @@ impl Fleet {
         self.how.dry_run || (!self.how.yes && Audience::of_this_process() != Audience::Program)
     }
 
-    /// Lists the selected instances and prompts the user at a terminal. With `--dry-run` it ends there.
-    pub(crate) async fn outlook(&self, plans: &[Plan]) -> anyhow::Result<Outlook> {
+    /// Lists the selected instances, which the user confirms if there is a prompt. With `--dry-run` it ends there, with
+    /// `None`.
+    pub(crate) async fn outlook(
+        &self,
+        plans: &[Plan],
+        report: &mut Report,
+    ) -> anyhow::Result<Option<Vec<Chosen>>> {
         let chosen = self.list(plans).await?;
         self.selection.must_be_among(&chosen)?;
         if self.how.dry_run {
-            let mut report = self.report();
-            for chosen in chosen {
+            for chosen in &chosen {
                 report.add(chosen.row(Outcome::WouldChange));
             }
-            let count = report.rows().len();
             self.print(report, RunStatus::Succeeded, Shown::All)?;
-            self.say(&format!(
-                "{count} service instance(s) would be deleted; nothing was changed"
+            self.say(format!(
+                "{} service instance(s) would be deleted; nothing was changed",
+                chosen.len()
             ));
-            return Ok(Outlook::OnlyLooked);
+            return Ok(None);
         }
-        self.ask(chosen.len()).await?;
-        Ok(Outlook::ToDelete(chosen))
+        self.confirm(chosen.len()).await?;
+        Ok(Some(chosen))
     }
 
-    /// Prompts the user at the terminal for the number of instances.
-    async fn ask(&self, count: usize) -> anyhow::Result<()> {
+    async fn confirm(&self, count: usize) -> anyhow::Result<()> {
         if self.how.yes || count == 0 {
             return Ok(());
         }
@@ -145,59 +126,53 @@ impl Fleet {
              undone. Type the number of service instances ({count}) to continue:",
             self.config.offering
         );
-        if !is_typed(&self.dependencies, &prompt, count).await? {
+        if !is_typed(self.dependencies, &prompt, count).await? {
             bail!("not confirmed: no service instance was deleted");
         }
         Ok(())
     }
 
-    /// Deletes all instances and verifies that none is left. A confirmation covers the confirmed number; if there are
-    /// more, the user is prompted again.
-    ///
-    /// # Errors
-    ///
-    /// Some instances are left, for any reason.
+    /// Lists and deletes all instances. A confirmation covers the confirmed number; if there are more, the user is
+    /// prompted again.
     pub(crate) async fn delete_all(
         &self,
         plans: &[Plan],
         agreed: Option<usize>,
+        report: &mut Report,
     ) -> anyhow::Result<()> {
         let chosen = self.list(plans).await?;
         if let Some(agreed) = agreed.filter(|agreed| chosen.len() > *agreed) {
-            self.say(&format!(
+            self.say(format!(
                 "{} service instance(s) were created after {agreed} were confirmed",
                 chosen.len() - agreed
             ));
-            self.ask(chosen.len()).await?;
+            self.confirm(chosen.len()).await?;
         }
-        self.delete(plans, chosen).await
+        self.delete(plans, chosen, report).await
     }
 
-    /// Deletes them, and verifies that none remains.
-    ///
-    /// # Errors
-    ///
-    /// Some remain, for any reason.
-    pub(crate) async fn delete(&self, plans: &[Plan], chosen: Vec<Chosen>) -> anyhow::Result<()> {
-        let mut report = self.report();
+    /// Deletes them. Fails if any instance is left, for any reason.
+    pub(crate) async fn delete(
+        &self,
+        plans: &[Plan],
+        chosen: Vec<Chosen>,
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
         if chosen.is_empty() {
             self.print(report, RunStatus::Succeeded, Shown::Unsuccessful)?;
             self.say("No service instances found.");
             return Ok(());
         }
         // The outcome of each instance is printed, even if the last list fails.
-        let left = self.run(plans, chosen, &mut report).await;
-        let is_done = are_gone(&report) && left.as_ref().is_ok_and(Vec::is_empty);
+        let left = self.rounds(plans, chosen, report).await;
+        let is_done = are_gone(report) && left.as_ref().is_ok_and(Vec::is_empty);
         let status = if is_done {
             RunStatus::Succeeded
-        } else if self.dependencies.stopping.is_cancelled() {
-            RunStatus::Stopped
         } else {
-            RunStatus::Failed
+            RunStatus::of_error(self.dependencies)
         };
-        let are_gone = must_be_gone(&report);
         self.print(report, status, Shown::Unsuccessful)?;
-        are_gone?;
+        must_be_gone(report)?;
         let left = left?;
         if !left.is_empty() {
             bail!(
@@ -209,27 +184,29 @@ impl Fleet {
         Ok(())
     }
 
-    /// Runs rounds until one fails or no new instance appears. Remaining instances are reported.
-    async fn run(
+    /// Runs rounds until one fails or no new instance appears. Returns those that are listed in the end.
+    async fn rounds(
         &self,
         plans: &[Plan],
         chosen: Vec<Chosen>,
         report: &mut Report,
     ) -> anyhow::Result<Vec<Chosen>> {
-        let round = self.round();
+        let rounds = if self.includes_new_arrivals {
+            MOST_ROUNDS
+        } else {
+            1
+        };
         let mut left = chosen;
         for number in 1.. {
-            for row in round.run(left).await {
-                report.add(row);
-            }
+            self.round(&left, report).await;
             if !are_gone(report) {
                 return Ok(Vec::new());
             }
             left = self.list(plans).await?;
-            if left.is_empty() || number == self.most_rounds() {
+            if left.is_empty() || number == rounds {
                 break;
             }
-            self.say(&format!(
+            self.say(format!(
                 "{} service instance(s) were created in the meantime",
                 left.len()
             ));
@@ -237,10 +214,62 @@ impl Fleet {
         Ok(left)
     }
 
-    fn most_rounds(&self) -> usize {
-        match self.new_arrivals {
-            NewArrivals::Counted => 1,
-            NewArrivals::Deleted => MOST_ROUNDS,
+    /// Tries all instances, several at a time, and reports the outcome of each in their order.
+    async fn round(&self, chosen: &[Chosen], report: &mut Report) {
+        let (config, how) = (&self.config, &self.how);
+        let settings = Settings {
+            max_in_flight: how.max_in_flight.unwrap_or(config.max_in_flight).get(),
+            attempts: 1,
+            attempt_pause: Duration::ZERO,
+            poll_pause: config.polling_interval,
+            timeout: Duration::ZERO,
+            budget: None,
+            gate: None,
+        };
+        let deleter = Deleter::new(
+            &self.controller,
+            self.dependencies,
+            config,
+            how.give_up_after.unwrap_or(config.give_up_after),
+            how.purge_failed,
+            chosen,
+        );
+        let instances = chosen.iter();
+        let instances = instances.map(|chosen| (chosen.id.clone(), State::NotStarted));
+        let progress = Progress::begin(&self.dependencies.console, "deleting", chosen.len(), 0);
+        let engine = runner::run(
+            &deleter,
+            settings,
+            instances.collect(),
+            None,
+            deleter.stopping(),
+            |command| match command {
+                Command::Changed(_, state) if state.is_final() => progress.advance(),
+                _ => {}
+            },
+        );
+        let engine = engine.await;
+        drop(progress);
+        let outcomes = chosen.iter().zip(engine.instances());
+        for ((chosen, (_, state, duration)), purged) in outcomes.zip(deleter.into_purged()) {
+            let (outcome, cause) = match (state, purged) {
+                (_, Some(cause)) => (Outcome::Purged, Some(cause)),
+                (State::Failed(cause), None) => (Outcome::Failed, Some(cause.clone())),
+                (State::Accepted(_), None) => {
+                    self.say(format!(
+                        "service instance {} is still being deleted",
+                        chosen.guid
+                    ));
+                    (Outcome::InProgress, None)
+                }
+                (state, None) if state.is_final() => (Outcome::Succeeded, None),
+                _ => (Outcome::NotReached, None),
+            };
+            report.add(Row {
+                cause,
+                duration: duration.filter(|_| state.is_final()),
+                ..chosen.row(outcome)
+            });
         }
     }
 
@@ -249,74 +278,37 @@ impl Fleet {
         self.dependencies.unless_stopped(list).await?
     }
 
-    fn round(&self) -> Round {
-        let pace = Pace {
-            initial_offset: self.config.polling_initial_offset,
-            interval: self.config.polling_interval,
-            limit: self.how.give_up_after.unwrap_or(self.config.give_up_after),
-        };
-        let dependencies = self.dependencies.clone();
-        Round {
-            deleter: Deleter::new(self.controller.clone(), dependencies.clone(), pace),
-            dependencies,
-            max_in_flight: self.how.max_in_flight.unwrap_or(self.config.max_in_flight),
-            after_failure: if self.how.purge_failed {
-                AfterFailure::Purge
-            } else {
-                AfterFailure::Keep
-            },
-            giving_up: CancellationToken::new(),
-        }
-    }
-
     /// Prints the outcome of each instance to stderr. The document for programs follows at the end.
-    fn print(&self, mut report: Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
-        report.print(status, OutputFormat::Text, shown, &self.dependencies)?;
-        *self.reported() = report;
-        Ok(())
-    }
-
-    fn reported(&self) -> MutexGuard<'_, Report> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    fn print(&self, report: &mut Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
+        Ok(report.print(status, OutputFormat::Text, shown, self.dependencies)?)
     }
 
     /// Prints the one document for programs, however the errand has ended.
-    pub(crate) fn summarize(&self, ended: anyhow::Result<()>) -> anyhow::Result<()> {
+    pub(crate) fn summarize(
+        &self,
+        ended: anyhow::Result<()>,
+        report: &mut Report,
+    ) -> anyhow::Result<()> {
+        if let Err(error) = &ended {
+            report.fail(RunStatus::of_error(self.dependencies), format!("{error:#}"));
+        }
         if self.how.output == OutputFormat::Json {
-            let mut report = self.reported();
-            if report.errand().is_empty() {
-                *report = self.report();
-            }
-            if let Err(error) = &ended {
-                let status = if self.dependencies.stopping.is_cancelled() {
-                    RunStatus::Stopped
-                } else {
-                    RunStatus::Failed
-                };
-                report.fail(status, format!("{error:#}"));
-            }
             self.dependencies.print(&report.document())?;
         }
         ended
     }
 
     /// Prints the final message, and what needs the operator's attention.
-    pub(crate) fn say_finished(&self, text: &str) {
-        match self.reported().count(Outcome::Purged) {
+    pub(crate) fn say_finished(&self, text: &str, report: &Report) {
+        match report.count(Outcome::Purged) {
             0 => self.say(text),
-            count => self.say(&format!(
+            count => self.say(format!(
                 "{text}. {count} service instance(s) could not be deleted and were purged from the platform; list their deployments with orphan-deployments"
             )),
         }
     }
 
-    fn report(&self) -> Report {
-        let mut report = Report::of(self.errand);
-        report.note("service_offering_id", self.config.offering.as_str());
-        report
-    }
-
-    fn say(&self, text: &str) {
+    fn say(&self, text: impl std::fmt::Display) {
         self.dependencies.console.say(text);
     }
 }
@@ -329,19 +321,18 @@ fn must_be_gone(report: &Report) -> anyhow::Result<()> {
     if are_gone(report) {
         return Ok(());
     }
-    let counts = [
+    let counts: Vec<_> = [
         (Outcome::Failed, "failed"),
         (Outcome::InProgress, "still being deleted"),
         (Outcome::NotReached, "not tried"),
-    ];
-    let counts: Vec<_> = counts
-        .iter()
-        .map(|(outcome, what)| (report.count(*outcome), what))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    let all: &[Row] = report.rows();
-    let left = all.iter().filter(|row| !row.outcome.is_success());
+    ]
+    .into_iter()
+    .map(|(outcome, what)| (report.count(outcome), what))
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    let rows = report.rows();
+    let left = rows.iter().filter(|row| !row.outcome.is_success());
     let purged = match report.count(Outcome::Purged) {
         0 => String::new(),
         count => format!("; {count} could not be deleted and were purged"),
@@ -349,7 +340,7 @@ fn must_be_gone(report: &Report) -> anyhow::Result<()> {
     bail!(
         "{} of {} service instance(s) are not deleted: {}{purged}; run the errand again to delete them",
         left.count(),
-        all.len(),
+        rows.len(),
         counts.join(", ")
     )
 }

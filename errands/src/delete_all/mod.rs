@@ -5,15 +5,17 @@
 //! | --- | --- |
 //! | `fleet` | all of them, from the list to the last count |
 //! | `selection` | which of them |
-//! | `round` | many side by side |
-//! | `instance` | one |
+//! | `deleter` | one of them, as the rollout engine has its turn come |
+//! | `bindings` | its bindings |
+//! | `rules` | what the Cloud Controller's answers mean |
 
+mod bindings;
+mod deleter;
 mod fleet;
-mod instance;
-mod round;
+mod rules;
 mod selection;
 
-use std::{path::PathBuf, sync::Mutex};
+use std::path::PathBuf;
 
 use clap::Args;
 use odb_config::errands::Deletion;
@@ -21,9 +23,10 @@ use odb_config::errands::Deletion;
 use crate::{
     Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, load},
+    report::Report,
 };
 
-pub(crate) use fleet::{Fleet, How, NewArrivals, Outlook};
+pub(crate) use fleet::{Fleet, How};
 pub(crate) use selection::{Plan, Selection};
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -44,7 +47,7 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 #[command(
     after_help = "Examples:\n  odb-errand delete-all-service-instances --config delete.yml --dry-run\n  odb-errand delete-all-service-instances --config delete.yml --space dev --yes"
 )]
-pub struct DeleteAllServiceInstances {
+pub(crate) struct DeleteAllServiceInstances {
     /// Path of the errand's configuration.
     #[arg(long, alias = "configFilePath", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -58,8 +61,7 @@ pub struct DeleteAllServiceInstances {
 }
 
 impl DeleteAllServiceInstances {
-    /// Runs the errand.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+    pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let file = self.config.as_deref();
         let config = load(file, &FILE_TEXTS, Deletion::load, dependencies)?;
         let controller = cloud_controller::connect(&config.cloud_foundry, &dependencies.console)?;
@@ -70,24 +72,22 @@ impl DeleteAllServiceInstances {
             config,
             selection: self.selection,
             how: self.how,
-            new_arrivals: NewArrivals::Counted,
-            dependencies: dependencies.clone(),
-            report: Mutex::default(),
+            includes_new_arrivals: false,
+            dependencies,
         };
         fleet.say_configuration();
-        fleet.summarize(delete_all(&fleet).await)?;
+        let mut report = fleet.report();
+        let ended = delete_all(&fleet, &mut report).await;
+        fleet.summarize(ended, &mut report)?;
         Ok(ExitStatus::Success)
     }
 }
 
-async fn delete_all(fleet: &Fleet) -> anyhow::Result<()> {
+async fn delete_all(fleet: &Fleet<'_>, report: &mut Report) -> anyhow::Result<()> {
     let plans = fleet.plans().await?;
-    match fleet.outlook(&plans).await? {
-        Outlook::OnlyLooked => {}
-        Outlook::ToDelete(chosen) => {
-            fleet.delete(&plans, chosen).await?;
-            fleet.say_finished("FINISHED DELETES");
-        }
+    if let Some(chosen) = fleet.outlook(&plans, report).await? {
+        fleet.delete(&plans, chosen, report).await?;
+        fleet.say_finished("FINISHED DELETES", report);
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ pub(crate) struct Selection {
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) guid: InstanceGuid,
-    id: InstanceId,
+    pub(super) id: InstanceId,
     plan: String,
     space: String,
     organization: Option<String>,
@@ -63,9 +63,7 @@ pub(crate) struct Plan {
 
 /// The plans of an offering; those of the named broker, if one is named.
 ///
-/// # Errors
-///
-/// The Cloud Controller fails, or the broker is ambiguous: several brokers offer the plans and none is named, or the
+/// Fails where the broker is ambiguous: several brokers offer the plans and none is named, or the
 /// named one does not offer them. Instances of other brokers are never touched.
 pub(crate) async fn plans(
     controller: &CloudController,
@@ -77,6 +75,11 @@ pub(crate) async fn plans(
         .plans_of_offering(&call, offering.as_str())
         .await
         .context("could not list the plans of the service offering")?;
+    let of = |guid, name, unique_id| Plan {
+        guid,
+        name,
+        unique_id,
+    };
     let Some(name) = broker_name else {
         let offerings: BTreeSet<_> = offered.iter().map(|plan| &plan.offering).collect();
         if offerings.len() > 1 {
@@ -84,12 +87,10 @@ pub(crate) async fn plans(
                 "the service offering `{offering}` is offered by more than one broker; choose one with --broker-name"
             );
         }
-        let plans = offered.into_iter().map(|plan| Plan {
-            guid: plan.guid,
-            name: plan.name,
-            unique_id: plan.unique_id,
-        });
-        return Ok(plans.collect());
+        let plans = offered.into_iter();
+        return Ok(plans
+            .map(|plan| of(plan.guid, plan.name, plan.unique_id))
+            .collect());
     };
     let broker = controller
         .broker_named(&call, name)
@@ -114,20 +115,14 @@ pub(crate) async fn plans(
              changed"
         );
     }
-    let plans = plans.into_iter().map(|plan| Plan {
-        guid: plan.guid,
-        name: plan.name,
-        unique_id: plan.unique_id,
-    });
-    Ok(plans.collect())
+    let plans = plans.into_iter();
+    Ok(plans
+        .map(|plan| of(plan.guid, plan.name, plan.unique_id))
+        .collect())
 }
 
 impl Selection {
     /// The selected instances of these plans, by GUID.
-    ///
-    /// # Errors
-    ///
-    /// The Cloud Controller does not return all of them, or a selected plan does not exist.
     pub(crate) async fn of(
         &self,
         controller: &CloudController,
@@ -162,27 +157,22 @@ impl Selection {
     }
 
     /// Verifies that each named instance is one of these.
-    ///
-    /// # Errors
-    ///
-    /// One is not: it was mistyped, or is deleted.
     pub(crate) fn must_be_among(&self, chosen: &[Chosen]) -> anyhow::Result<()> {
-        let unauthenticated_clients: Vec<_> = self
+        let missing: Vec<_> = self
             .instances
             .iter()
             .filter(|named| !chosen.iter().any(|chosen| chosen.guid.as_str() == **named))
             .map(String::as_str)
             .collect();
-        if !unauthenticated_clients.is_empty() {
+        if !missing.is_empty() {
             bail!(
                 "these service instances are not in the selection: {}; nothing was deleted",
-                unauthenticated_clients.join(", ")
+                missing.join(", ")
             );
         }
         Ok(())
     }
 
-    /// The selected plans.
     fn plans<'p>(&self, plans: &'p [Plan]) -> anyhow::Result<Vec<&'p Plan>> {
         let is_named = |plan: &Plan, named: &String| {
             *named == plan.name || *named == plan.unique_id || named == plan.guid.as_str()
@@ -211,22 +201,18 @@ impl Selection {
                     .any(|given| names.contains(&Some(given.as_str())))
         };
         let organization = instance.organization.as_ref();
+        let organizations = [
+            organization.map(OrganizationGuid::as_str),
+            instance.organization_name.as_deref(),
+        ];
+        let spaces = [
+            Some(instance.space.as_str()),
+            instance.space_name.as_deref(),
+        ];
         (!self.create_failed || has_failed_to_be_created(instance))
             && is_in(&self.instances, [Some(instance.guid.as_str()), None])
-            && is_in(
-                &self.spaces,
-                [
-                    Some(instance.space.as_str()),
-                    instance.space_name.as_deref(),
-                ],
-            )
-            && is_in(
-                &self.organizations,
-                [
-                    organization.map(OrganizationGuid::as_str),
-                    instance.organization_name.as_deref(),
-                ],
-            )
+            && is_in(&self.spaces, spaces)
+            && is_in(&self.organizations, organizations)
     }
 }
 
@@ -251,13 +237,12 @@ impl Chosen {
         })
     }
 
-    /// The row of the report.
-    pub(crate) fn row(self, outcome: Outcome) -> Row {
+    pub(crate) fn row(&self, outcome: Outcome) -> Row {
         Row {
-            plan: Some(self.plan).filter(|plan| !plan.is_empty()),
-            organization: self.organization,
-            space: Some(self.space),
-            ..Row::of(self.id, outcome)
+            plan: Some(self.plan.clone()).filter(|plan| !plan.is_empty()),
+            organization: self.organization.clone(),
+            space: Some(self.space.clone()),
+            ..Row::of(self.id.clone(), outcome)
         }
     }
 }

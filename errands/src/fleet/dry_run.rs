@@ -1,20 +1,16 @@
 //! Shows what would change: requested from the broker for each instance, printed for the fleet at once.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use futures_util::{StreamExt, stream};
-use odb_api_types::{
-    ids::InstanceId,
-    management::{ChangeKind, ChangeSort, Changes, DeploymentPresence, DryRun, PlannedChange},
+use odb_api_types::management::{
+    ChangeKind, ChangeSort, Changes, DeploymentPresence, DryRun, InventoryEntry, PlannedChange,
 };
-use odb_clients::http::StatusCode;
+use odb_clients::http::{Method, StatusCode};
 use odb_redaction::Chain;
 use serde_json::{Value, json};
 
-use super::members::Member;
+use super::listing::row;
 use crate::{
     broker_api::{BrokerApi, BrokerApiRejection},
     report::{Outcome, Row},
@@ -23,67 +19,54 @@ use crate::{
 /// Changes of one path to more values than this are printed in one line.
 const DISTINCT_VALUES: usize = 5;
 
-/// The dry run of one instance.
-#[derive(Debug)]
-pub(super) struct Forecast {
-    pub(super) row: Row,
-    /// The changes of an upgrade, if the broker could compute them.
-    reported: Option<DryRun>,
-}
-
-impl Forecast {
-    /// Whether the changes are unknown.
-    pub(super) fn is_unknown(&self) -> bool {
-        matches!(self.row.outcome, Outcome::Failed | Outcome::Busy)
-    }
-}
+/// The row of an instance, and the changes of an upgrade if the broker could compute them.
+pub(super) type Forecast = (Row, Option<DryRun>);
 
 /// Requests previews of upgrades, `at_once` instances at a time. Changes nothing.
 pub(super) async fn of_upgrades(
     broker: &BrokerApi,
-    members: &[Member],
+    entries: &[InventoryEntry],
     at_once: usize,
 ) -> Vec<Forecast> {
-    let asked = members.iter().map(|member| of_upgrade(broker, member));
+    let asked = entries.iter().map(|entry| of_upgrade(broker, entry));
     stream::iter(asked).buffered(at_once).collect().await
 }
 
-async fn of_upgrade(broker: &BrokerApi, member: &Member) -> Forecast {
-    let path = [
-        "mgmt",
-        "v1",
-        "service_instances",
-        member.id.as_str(),
-        "dry_run",
-    ];
+async fn of_upgrade(broker: &BrokerApi, entry: &InventoryEntry) -> Forecast {
+    let id = entry.service_instance_id.as_str();
+    let path = ["mgmt", "v1", "service_instances", id, "dry_run"];
     let body = json!({
-        "plan_id": member.plan,
-        "context": { "space_guid": member.space.as_deref().unwrap_or_default() },
+        "plan_id": entry.plan_id,
+        "context": { "space_guid": entry.space_guid.as_deref().unwrap_or_default() },
     });
-    match broker.post::<_, DryRun>(&path, &body).await {
-        Ok(reported) => {
-            let row = if reported.needs_deploy {
-                member.row(Outcome::WouldChange, Some(summary(&reported.changes)))
-            } else {
-                member.row(Outcome::Unchanged, None)
-            };
-            Forecast {
-                row,
-                reported: Some(reported),
-            }
+    let reported: Result<DryRun, _> = broker.send_json(Method::POST, &path, &body).await;
+    let (outcome, cause) = match &reported {
+        Ok(reported) if reported.needs_deploy => {
+            (Outcome::WouldChange, Some(summary(&reported.changes)))
         }
+        Ok(_) => (Outcome::Unchanged, None),
         Err(error) => {
             let outcome = match error.status() {
                 _ if error.is_gone() => Outcome::DeploymentMissing,
                 Some(StatusCode::CONFLICT) => Outcome::Busy,
                 _ => Outcome::Failed,
             };
-            Forecast {
-                row: member.row(outcome, Some(Chain(&error).to_string())),
-                reported: None,
-            }
+            (outcome, Some(Chain(error).to_string()))
         }
-    }
+    };
+    (row(entry, outcome, cause), reported.ok())
+}
+
+/// A recreation makes every VM anew and changes nothing else.
+pub(super) fn of_recreation(entry: &InventoryEntry) -> Forecast {
+    let (outcome, cause) = match entry.deployment {
+        DeploymentPresence::Absent => (Outcome::DeploymentMissing, None),
+        DeploymentPresence::Present => {
+            let cause = "its VMs would be recreated".to_owned();
+            (Outcome::WouldChange, Some(cause))
+        }
+    };
+    (row(entry, outcome, cause), None)
 }
 
 /// The changes of one instance by kind. The changes themselves are printed once for the fleet.
@@ -102,22 +85,6 @@ fn summary(changes: &Changes) -> String {
     }
 }
 
-/// A recreation makes every VM anew and changes nothing else.
-pub(super) fn of_recreation(member: &Member) -> Forecast {
-    let deployment = member.entry.as_ref().map(|entry| entry.deployment);
-    let row = match deployment {
-        Some(DeploymentPresence::Absent) => member.row(Outcome::DeploymentMissing, None),
-        Some(DeploymentPresence::Present) | None => {
-            let cause = "its VMs would be recreated".to_owned();
-            member.row(Outcome::WouldChange, Some(cause))
-        }
-    };
-    Forecast {
-        row,
-        reported: None,
-    }
-}
-
 /// One change, and how many instances it would happen to.
 #[derive(Clone, Debug, PartialEq)]
 struct Folded {
@@ -131,9 +98,10 @@ struct Folded {
 #[derive(Debug, Default)]
 pub(super) struct FleetChanges {
     changes: Vec<Folded>,
-    recreates_vms: BTreeSet<InstanceId>,
-    restarts_jobs: BTreeSet<InstanceId>,
-    deletes_instances: BTreeSet<InstanceId>,
+    // How many instances each risk concerns.
+    recreates_vms: usize,
+    restarts_jobs: usize,
+    deletes_instances: usize,
 }
 
 impl FleetChanges {
@@ -143,21 +111,12 @@ impl FleetChanges {
             BTreeMap::new();
         for reported in forecasts
             .iter()
-            .filter_map(|forecast| forecast.reported.as_ref())
+            .filter_map(|(_, reported)| reported.as_ref())
         {
-            let id = &reported.service_instance_id;
-            for (risk, instances) in [
-                (&reported.risks.recreates_vms, &mut fleet.recreates_vms),
-                (&reported.risks.restarts_jobs, &mut fleet.restarts_jobs),
-                (
-                    &reported.risks.deletes_instances,
-                    &mut fleet.deletes_instances,
-                ),
-            ] {
-                if !risk.is_empty() {
-                    instances.insert(id.clone());
-                }
-            }
+            let risks = &reported.risks;
+            fleet.recreates_vms += usize::from(!risks.recreates_vms.is_empty());
+            fleet.restarts_jobs += usize::from(!risks.restarts_jobs.is_empty());
+            fleet.deletes_instances += usize::from(!risks.deletes_instances.is_empty());
             for (kind, changes) in reported.changes.kinds() {
                 for change in changes {
                     let same = by_path.entry((kind, change.path.clone())).or_default();
@@ -169,18 +128,24 @@ impl FleetChanges {
             }
         }
         for ((kind, path), values) in by_path {
-            if values.len() > DISTINCT_VALUES {
-                fleet.changes.push(differing(kind, &path, &values));
-            } else {
-                fleet
-                    .changes
-                    .extend(values.into_iter().map(|(change, instances)| Folded {
-                        kind,
-                        text: change.to_string(),
-                        json: json!(change),
-                        instances,
-                    }));
+            let different = values.len();
+            if different > DISTINCT_VALUES {
+                let change = ChangeSort::Changed;
+                fleet.changes.push(Folded {
+                    kind,
+                    text: format!("{path} changes, to {different} different values"),
+                    json: json!({ "path": path, "change": change, "different_values": different }),
+                    instances: values.iter().map(|(_, count)| count).sum(),
+                });
+                continue;
             }
+            let changes = values.into_iter().map(|(change, instances)| Folded {
+                kind,
+                text: change.to_string(),
+                json: json!(change),
+                instances,
+            });
+            fleet.changes.extend(changes);
         }
         // Changes that affect most instances come first, and related ones stay together.
         fleet
@@ -189,7 +154,6 @@ impl FleetChanges {
         fleet
     }
 
-    /// A line for each change.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for change in &self.changes {
@@ -197,18 +161,17 @@ impl FleetChanges {
             let _ = writeln!(text, "{instances}: {}: {}", change.kind, change.text);
         }
         for (what, instances) in [
-            ("VMs would be recreated", &self.recreates_vms),
-            ("jobs would be restarted", &self.restarts_jobs),
-            ("VMs would be deleted", &self.deletes_instances),
+            ("VMs would be recreated", self.recreates_vms),
+            ("jobs would be restarted", self.restarts_jobs),
+            ("VMs would be deleted", self.deletes_instances),
         ] {
-            if !instances.is_empty() {
-                let _ = writeln!(text, "{}: {what}", counted(instances.len()));
+            if instances > 0 {
+                let _ = writeln!(text, "{}: {what}", counted(instances));
             }
         }
         text
     }
 
-    /// For programs.
     pub(super) fn changes(&self) -> Value {
         let changes = self.changes.iter().map(|change| {
             let mut json = change.json.clone();
@@ -222,21 +185,10 @@ impl FleetChanges {
     /// For programs: how many instances each risk concerns.
     pub(super) fn risks(&self) -> Value {
         json!({
-            "recreates_vms": self.recreates_vms.len(),
-            "restarts_jobs": self.restarts_jobs.len(),
-            "deletes_instances": self.deletes_instances.len(),
+            "recreates_vms": self.recreates_vms,
+            "restarts_jobs": self.restarts_jobs,
+            "deletes_instances": self.deletes_instances,
         })
-    }
-}
-
-/// One line for a thing that becomes something else in nearly every instance.
-fn differing(kind: ChangeKind, path: &str, values: &[(PlannedChange, usize)]) -> Folded {
-    let change = ChangeSort::Changed;
-    Folded {
-        kind,
-        text: format!("{path} changes, to {} different values", values.len()),
-        json: json!({ "path": path, "change": change, "different_values": values.len() }),
-        instances: values.iter().map(|(_, count)| count).sum(),
     }
 }
 
@@ -254,14 +206,11 @@ mod tests {
     use super::*;
 
     fn forecast(id: &str, changes: &Value, risks: &Value) -> Forecast {
-        let instance: InstanceId = id.to_owned().try_into().unwrap();
         let reported = json!({
             "service_instance_id": id, "plan_id": "p", "needs_deploy": true, "changes": changes, "risks": risks,
         });
-        Forecast {
-            row: Row::of(instance, Outcome::WouldChange),
-            reported: Some(serde_json::from_value(reported).unwrap()),
-        }
+        let row = Row::of(id.to_owned().try_into().unwrap(), Outcome::WouldChange);
+        (row, Some(serde_json::from_value(reported).unwrap()))
     }
 
     fn stemcell(from: &str) -> Value {

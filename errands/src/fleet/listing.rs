@@ -1,15 +1,25 @@
-//! The instances that a pass is about, listed by the broker.
+//! The instances of a pass, listed by the broker, and which of them are selected.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use anyhow::{Context, bail};
-use odb_api_types::ids::InstanceId;
+use odb_api_types::{
+    ids::{InstanceId, PlanId},
+    management::{DeploymentPresence, InventoryEntry, ListedInstance, Owner},
+};
 
-use super::{members::Member, pass::say_listed, resumption::RunUnderWay, run::FleetRun};
+use super::run::FleetRun;
 use crate::{
-    broker_api::{ListError, ListedInstance},
+    broker_api::is_unknown_list,
     report::{Outcome, Report, Row},
 };
+
+/// The instances of a pass.
+pub(super) struct Members {
+    pub(super) entries: Vec<InventoryEntry>,
+    /// The entries have all that the broker knows. A Go broker has no inventory and lists only ids.
+    pub(super) has_inventory: bool,
+}
 
 /// Whether a run has listed its instances before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,32 +30,53 @@ pub(super) enum Listing {
     Later,
 }
 
+/// A log line names at most this many instances.
+const NAMED_INSTANCES: usize = 10;
+
 impl FleetRun<'_> {
+    /// Only some instances are selected.
+    pub(super) fn is_narrow(&self) -> bool {
+        !self.query().is_empty() || !self.run.excluded.is_empty()
+    }
+
+    /// The selection, as the query of the request to the broker.
+    fn query(&self) -> Vec<(&str, &str)> {
+        let run = &self.run;
+        [
+            ("plan", &run.plans),
+            ("organization", &run.organizations),
+            ("space", &run.spaces),
+            ("instance", &run.instances),
+        ]
+        .into_iter()
+        .flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())))
+        .collect()
+    }
+
     /// Logs the start of a pass, and lists its instances.
     pub(super) async fn begin_pass(
         &self,
-        under_way: &RunUnderWay,
+        is_continued: bool,
         listing: Listing,
         report: &mut Report,
-    ) -> anyhow::Result<Vec<Member>> {
+    ) -> anyhow::Result<Members> {
         self.console.say(format_args!(
             "STARTING OPERATION with {} concurrent workers",
             self.file.max_in_flight
         ));
-        let members = match self.inventory(listing, report).await {
-            // A Go broker lists only ids, which is enough for a new run over the complete fleet.
-            Err(error)
-                if is_unknown_route(&error)
-                    && !under_way.is_continued
-                    && !self.choice.is_narrow() =>
-            {
+        match self.inventory(listing, report).await {
+            // The ids are enough for a new run over the complete fleet.
+            Err(error) if is_unknown_list(&error) && !is_continued && !self.is_narrow() => {
                 let listed = self.list(&[]).await?;
-                listed.into_iter().map(Member::from).collect()
+                let members = Members {
+                    entries: listed.into_iter().map(entry_of).collect(),
+                    has_inventory: false,
+                };
+                self.say_listed(&members);
+                Ok(members)
             }
-            members => members?,
-        };
-        say_listed(&self.console, &members);
-        Ok(members)
+            members => members,
+        }
     }
 
     pub(super) async fn list(
@@ -56,26 +87,24 @@ impl FleetRun<'_> {
         listed.await?.context("error listing service instances")
     }
 
-    /// The instances that are chosen, with all that is known of them.
+    /// The selected instances, with all that is known of them.
     pub(super) async fn inventory(
         &self,
         listing: Listing,
         report: &mut Report,
-    ) -> anyhow::Result<Vec<Member>> {
-        let query = self.choice.query();
-        let asked = self.broker.inventory(&query);
-        let found = self.dependencies.unless_stopped(asked).await?;
+    ) -> anyhow::Result<Members> {
+        let query = self.query();
+        let listed = self.broker.inventory(&query);
+        let found = self.dependencies.unless_stopped(listed).await?;
         let found = found.context("error listing service instances")?;
         if !found.complete {
             bail!("error listing service instances: the list is incomplete");
         }
-        let all: Vec<Member> = found
-            .service_instances
-            .into_iter()
-            .map(Member::from)
-            .collect();
+        let mut entries = found.service_instances;
+        let excluded: BTreeSet<&str> = self.run.excluded.iter().map(String::as_str).collect();
         if listing == Listing::First {
-            let unknown = self.choice.excluded_in_vain(&all);
+            let known: BTreeSet<&str> = entries.iter().flat_map(names).collect();
+            let unknown: Vec<&str> = excluded.difference(&known).copied().collect();
             if !unknown.is_empty() {
                 bail!(
                     "cannot exclude instances that are not in the selection: {}",
@@ -83,27 +112,30 @@ impl FleetRun<'_> {
                 );
             }
         }
-        let mut members = all;
-        members.retain(|member| !self.choice.excludes(member));
-        let listed: HashSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
-        let wanted = self.choice.instances.iter();
+        entries.retain(|entry| !names(entry).any(|name| excluded.contains(name)));
+        let listed: HashSet<&str> = entries
+            .iter()
+            .map(|entry| entry.service_instance_id.as_str())
+            .collect();
+        let wanted = self.run.instances.iter().map(String::as_str);
         let missing: Vec<&str> = wanted
-            .map(String::as_str)
-            .filter(|id| !listed.contains(id) && !self.choice.excluded.contains(*id))
+            .filter(|id| !listed.contains(id) && !excluded.contains(id))
             .collect();
         if listing == Listing::Later {
             self.report_gone(&missing, report);
-            return Ok(members);
-        }
-        if !missing.is_empty() {
+        } else if !missing.is_empty() {
             bail!(
                 "these service instances are not in the selection: {}",
                 missing.join(", ")
             );
-        }
-        if members.is_empty() && self.choice.is_narrow() {
+        } else if entries.is_empty() && self.is_narrow() {
             bail!("the selection has no service instance after exclusions");
         }
+        let members = Members {
+            entries,
+            has_inventory: true,
+        };
+        self.say_listed(&members);
         Ok(members)
     }
 
@@ -118,9 +150,96 @@ impl FleetRun<'_> {
             }
         }
     }
+
+    /// Logs the instances to process (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
+    fn say_listed(&self, members: &Members) {
+        let entries = &members.entries;
+        self.console
+            .say(format_args!("Service Instances: {}", named(entries)));
+        self.console.say(format_args!(
+            "Total Service Instances found: {}",
+            entries.len()
+        ));
+    }
 }
 
-fn is_unknown_route(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<ListError>();
-    error.is_some_and(ListError::is_unknown_route)
+fn named(entries: &[InventoryEntry]) -> String {
+    let first = entries.iter().take(NAMED_INSTANCES);
+    let mut named: Vec<String> = first
+        .map(|entry| entry.service_instance_id.to_string())
+        .collect();
+    let more = entries.len().saturating_sub(NAMED_INSTANCES);
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    named.join(" ")
+}
+
+/// All that a Go broker reports of an instance.
+pub(super) fn entry_of(listed: ListedInstance) -> InventoryEntry {
+    InventoryEntry {
+        service_instance_id: listed.service_instance_id,
+        plan_id: Some(listed.plan_id),
+        plan_name: None,
+        space_guid: listed.space_guid,
+        space_name: None,
+        organization_guid: None,
+        organization_name: None,
+        platform_operation: None,
+        deployment: DeploymentPresence::Present,
+        owner: Owner::Unknown,
+        operation: None,
+        deployed: None,
+        recreated: None,
+        up_to_date: None,
+    }
+}
+
+fn names(entry: &InventoryEntry) -> impl Iterator<Item = &str> {
+    let names = [
+        Some(entry.service_instance_id.as_str()),
+        entry.plan_id.as_ref().map(PlanId::as_str),
+        entry.plan_name.as_deref(),
+        entry.space_guid.as_deref(),
+        entry.space_name.as_deref(),
+        entry.organization_guid.as_deref(),
+        entry.organization_name.as_deref(),
+    ];
+    names.into_iter().flatten()
+}
+
+pub(super) fn row(entry: &InventoryEntry, outcome: Outcome, cause: Option<String>) -> Row {
+    let name_or_guid =
+        |name: &Option<String>, guid: &Option<String>| name.clone().or_else(|| guid.clone());
+    let plan_id = entry.plan_id.as_ref().map(ToString::to_string);
+    Row {
+        plan: entry.plan_name.clone().or(plan_id),
+        organization: name_or_guid(&entry.organization_name, &entry.organization_guid),
+        space: name_or_guid(&entry.space_name, &entry.space_guid),
+        cause,
+        ..Row::of(entry.service_instance_id.clone(), outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_fleet_is_not_listed_in_one_line() {
+        let entries = |count: usize| -> Vec<InventoryEntry> {
+            let listed = (0..count).map(|number| ListedInstance {
+                service_instance_id: format!("i{number}").try_into().unwrap(),
+                plan_id: "small".to_owned().into(),
+                space_guid: None,
+            });
+            listed.map(entry_of).collect()
+        };
+        assert_eq!(named(&entries(2)), "i0 i1");
+        assert_eq!(named(&entries(10)), "i0 i1 i2 i3 i4 i5 i6 i7 i8 i9");
+        assert_eq!(
+            named(&entries(300)),
+            "i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 and 290 more"
+        );
+    }
 }

@@ -2,52 +2,43 @@
 //! fleet (`spec/contracts/errands.md` §4).
 //!
 //! ```text
-//! errand ─► run ──► pass ─► runner ─► odb_rollout::Engine   which instance is next: no I/O
+//! errand ─► run ──► pass ─► crate::runner ─► odb_rollout::Engine   which instance is next: no I/O
 //!              │        │       └────► through_broker, through_platform        the calls
 //!              │        └► progress, console, report
-//!              └► members, current, resumption, dry_run
+//!              └► listing, resumption, dry_run
 //! ```
 //!
-//! | module | holds |
+//! | module | contents |
 //! | --- | --- |
-//! | `runner` | carries out what the engine wants |
-//! | `through_broker`, `through_platform` | how operations are asked for and after |
-//! | `pass` | one pass over the instances |
 //! | `run` | the passes of a run, and what surrounds them |
-//! | `listing`, `members`, `current` | the instances, as listed and as they are |
-//! | `wanted` | what the operator wants, held against what the broker can do |
+//! | `options` | the operator's options, and whether broker and Director support them |
+//! | `listing` | the instances of a pass, and which of them are selected |
+//! | `pass` | one pass over the instances, and its rows |
+//! | `through_broker`, `through_platform` | how operations are requested and polled |
+//! | `look_up` | the current state of an instance, and its health |
 //! | `resumption` | runs that are continued |
 //! | `dry_run` | what would change |
-//! | `director_version` | whether the Director can recreate |
-//! | `health` | whether an instance runs |
-//! | `flags` | the flags |
 
-mod current;
-mod director_version;
 mod dry_run;
-mod flags;
-mod health;
 mod listing;
-mod members;
+mod look_up;
 mod options;
 mod pass;
 mod resumption;
 mod run;
-mod runner;
 mod through_broker;
 mod through_platform;
 
-use clap::Args;
+use odb_api_types::management::RunKind;
 use odb_config::errands::Fleet as FleetFile;
 
 use crate::{
     Dependencies, ExitStatus,
-    broker_api::FleetOperation,
     command_line::{ConfigTexts, load},
-    report::OutputFormat,
+    report::{OutputFormat, Report},
 };
-use flags::FleetFlags;
-use run::{FleetRun, report_of};
+pub(crate) use options::FleetFlags;
+use run::FleetRun;
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
     missing: Some("-configPath must be given as argument"),
@@ -55,70 +46,24 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: None,
 };
 
-/// Upgrade every service instance to the current plan, releases and adapter
-///
-/// Canaries first, then the others, some at a time. A busy instance is retried later. A failed instance does not
-/// stop the others, unless it is a canary.
-///
-/// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
-/// instance is not, and the last line has the reason; 2 usage error.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  odb-errand upgrade-all-service-instances --config upgrade.yml --dry-run\n  odb-errand upgrade-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand upgrade-all-service-instances --config upgrade.yml --continue --retry-failed"
-)]
-pub struct UpgradeAll {
-    #[command(flatten)]
-    flags: FleetFlags,
-}
-
-/// Recreate the VMs of every service instance
-///
-/// Canaries first, then the others, some at a time. A busy instance is retried later. A failed instance does not
-/// stop the others, unless it is a canary.
-///
-/// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
-/// instance is not, and the last line has the reason; 2 usage error.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  odb-errand recreate-all-service-instances --config upgrade.yml --dry-run\n  odb-errand recreate-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand recreate-all-service-instances --config upgrade.yml --continue --retry-failed"
-)]
-pub struct RecreateAll {
-    #[command(flatten)]
-    flags: FleetFlags,
-}
-
-impl UpgradeAll {
-    /// Runs the errand.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
-        operate(FleetOperation::Upgrade, &self.flags, dependencies).await
-    }
-}
-
-impl RecreateAll {
-    /// Runs the errand.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
-        operate(FleetOperation::Recreate, &self.flags, dependencies).await
-    }
-}
-
-async fn operate(
-    operation: FleetOperation,
+/// Performs the operation on every instance that is selected.
+pub(crate) async fn operate(
+    operation: RunKind,
     flags: &FleetFlags,
     dependencies: &Dependencies,
 ) -> anyhow::Result<ExitStatus> {
-    let begun = load(
-        flags.config.as_deref(),
-        &FILE_TEXTS,
-        FleetFile::load,
-        dependencies,
-    )
-    .and_then(|file| FleetRun::new(operation, file, flags, dependencies));
+    let mut report = Report::of(match operation {
+        RunKind::Upgrade => "upgrade-all-service-instances",
+        RunKind::Recreate => "recreate-all-service-instances",
+    });
+    let file = flags.config.as_deref();
+    let begun = load(file, &FILE_TEXTS, FleetFile::load, dependencies)
+        .and_then(|file| FleetRun::new(operation, file, flags, dependencies));
     match begun {
-        Ok(run) => run.complete().await,
+        Ok(run) => run.complete(report).await,
         Err(error) => {
             // With `--output json` a document is printed in every case.
             if flags.output == OutputFormat::Json {
-                let mut report = report_of(operation);
                 report.note("error", format!("{error:#}"));
                 dependencies.print(&report.document())?;
             }

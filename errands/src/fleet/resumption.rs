@@ -9,102 +9,111 @@ use odb_api_types::{
         BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
     },
 };
-use odb_clients::{ServiceError, http::StatusCode};
+use odb_clients::{
+    ServiceError,
+    http::{Method, StatusCode},
+};
 use odb_redaction::Chain;
+use odb_rollout::State;
 
+use super::run::FleetRun;
 use crate::{
     Console,
-    broker_api::{BrokerApi, BrokerApiRejection, FleetOperation, OperationData},
+    broker_api::{BrokerApi, BrokerApiRejection, OperationData},
 };
-use odb_rollout::PriorResult;
-
-/// How a continued run treats instances that failed before the interruption.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FailedBefore {
-    /// They stay failed.
-    Stay,
-    /// They are tried again.
-    AreRetried,
-}
-
-/// How much of the fleet a run is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// All of it.
-    Whole,
-    /// A part of the fleet. Its outcome says nothing about the run over the complete fleet.
-    Part,
-}
 
 /// The current run, as the broker records it.
 #[derive(Clone, Debug)]
 pub(super) struct RunUnderWay {
+    operation: RunKind,
     /// `None` if the broker does not record it.
     run: Option<Run>,
-    extent: Extent,
+    /// It is over a part of the fleet. Its outcome says nothing about the run over the complete fleet.
+    is_part: bool,
     /// It was started before this process.
     pub(super) is_continued: bool,
 }
 
-/// A run cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ResumptionError {
-    /// The broker is a Go broker, or an older version.
     #[error(
         "the run cannot be continued: this broker does not record runs (a Go broker does not); run without `continue` to \
          visit every instance"
     )]
     UnknownToBroker,
-    /// The broker has no place to record it.
     #[error(
         "the run cannot be continued: the broker has no permission for BOSH configs, in which it records runs; run without `continue` to visit every instance"
     )]
     NotKept,
-    /// The broker does not return it.
     #[error("could not read the last run")]
     LookUp(#[source] ServiceError),
 }
 
 impl RunUnderWay {
-    /// Begins a run. A run that cannot be recorded still runs, but cannot be continued. A run over a part of the fleet
-    /// is not recorded, because it would replace an interrupted run over the complete fleet.
-    pub(super) async fn begin(
-        broker: &BrokerApi,
-        operation: FleetOperation,
-        extent: Extent,
-        console: &Console,
-    ) -> Self {
-        if extent == Extent::Part {
-            console.say(
-                "This run covers a part of the fleet: it is not recorded and cannot be continued",
-            );
-            return Self {
-                run: None,
-                extent,
-                is_continued: false,
-            };
+    /// Continues the last run where that is wanted, if it has not succeeded and aims at the current target; otherwise
+    /// begins a new one. A run that cannot be recorded still runs, but cannot be continued. A run over a part of the
+    /// fleet is not recorded, because it would replace an interrupted run over the complete fleet.
+    pub(super) async fn begin(fleet: &FleetRun<'_>) -> Result<Self, ResumptionError> {
+        let (broker, console) = (&fleet.broker, &fleet.console);
+        let new = Self {
+            operation: fleet.operation,
+            run: None,
+            is_part: fleet.is_narrow(),
+            is_continued: false,
+        };
+        if !fleet.run.continues {
+            if new.is_part {
+                console.say(
+                    "This run covers a part of the fleet: it is not recorded and cannot be continued",
+                );
+                return Ok(new);
+            }
+            if let Ok(Some(LatestRun { run, .. })) = latest(broker, new.operation).await
+                && run.outcome.is_none()
+            {
+                console.say(format_args!(
+                    "The run that began at {} ({} ago) has not ended: it was interrupted, or another process continues it. This run replaces it; use `--continue` to continue it instead",
+                    run.began,
+                    age(run.began, Timestamp::now())
+                ));
+            }
+            return Ok(new.recorded(broker, console).await);
         }
-        if let Ok(Some(LatestRun { run, .. })) = latest(broker, operation).await
-            && run.outcome.is_none()
-        {
+        let latest = latest(broker, new.operation).await?;
+        let Some(LatestRun { run, is_current }) =
+            latest.filter(|latest| latest.run.outcome != Some(RunOutcome::Succeeded))
+        else {
+            console.say("No run to continue: this is a new run");
+            return Ok(new.recorded(broker, console).await);
+        };
+        let age = age(run.began, Timestamp::now());
+        if !is_current {
             console.say(format_args!(
-                "The run that began at {} ({} ago) has not ended: it was interrupted, or another process continues it. This run replaces it; use `--continue` to continue it instead",
-                run.began,
-                age(run.began, Timestamp::now())
+                "The run that began at {} ({age} ago) is not continued, because the catalog has changed: this is a new run",
+                run.began
             ));
+            return Ok(new.recorded(broker, console).await);
         }
-        Self::begin_anew(broker, operation, extent, console).await
+        console.say(format_args!(
+            "Continuing the run that began at {} ({age} ago)",
+            run.began
+        ));
+        if new.is_part {
+            console.say("Only a part of the run is continued: the run itself does not end with it");
+        }
+        Ok(Self {
+            run: Some(run),
+            is_continued: true,
+            ..new
+        })
     }
 
-    async fn begin_anew(
-        broker: &BrokerApi,
-        operation: FleetOperation,
-        extent: Extent,
-        console: &Console,
-    ) -> Self {
-        let kind = kind(operation);
-        let wanted = BeginRun { kind };
-        let run = match broker.post(&["mgmt", "v1", "runs"], &wanted).await {
+    async fn recorded(self, broker: &BrokerApi, console: &Console) -> Self {
+        let wanted = BeginRun {
+            kind: self.operation,
+        };
+        let path = ["mgmt", "v1", "runs"];
+        let run = match broker.send_json(Method::POST, &path, &wanted).await {
             Ok(run) => Some(run),
             Err(error) if error.is_unknown_route() => None,
             Err(error) => {
@@ -115,115 +124,65 @@ impl RunUnderWay {
                 None
             }
         };
-        Self {
-            run,
-            extent,
-            is_continued: false,
-        }
+        Self { run, ..self }
     }
 
-    /// Continues the last run if it has not succeeded and aims at the current target; otherwise begins a new one.
-    pub(super) async fn go_on(
-        broker: &BrokerApi,
-        operation: FleetOperation,
-        extent: Extent,
-        console: &Console,
-    ) -> Result<Self, ResumptionError> {
-        let latest = latest(broker, operation).await?;
-        match latest {
-            Some(LatestRun { run, is_current })
-                if run.outcome != Some(RunOutcome::Succeeded) && is_current =>
-            {
-                let age = age(run.began, Timestamp::now());
-                console.say(format_args!(
-                    "Continuing the run that began at {} ({age} ago)",
-                    run.began
-                ));
-                if extent == Extent::Part {
-                    console.say(
-                        "Only a part of the run is continued: the run itself does not end with it",
-                    );
-                }
-                Ok(Self {
-                    run: Some(run),
-                    extent,
-                    is_continued: true,
-                })
-            }
-            Some(LatestRun { run, .. }) if run.outcome != Some(RunOutcome::Succeeded) => {
-                let age = age(run.began, Timestamp::now());
-                console.say(format_args!(
-                    "The run that began at {} ({age} ago) is not continued, because the catalog has changed: this is a new run",
-                    run.began
-                ));
-                Ok(Self::begin_anew(broker, operation, extent, console).await)
-            }
-            _ => {
-                console.say("No run to continue: this is a new run");
-                Ok(Self::begin_anew(broker, operation, extent, console).await)
-            }
-        }
-    }
-
-    /// Writes down how the run has ended, if it was over all instances.
-    pub(super) async fn end(&self, broker: &BrokerApi, outcome: RunOutcome, console: &Console) {
-        let run = match (&self.run, self.extent) {
-            (Some(run), Extent::Whole) => run,
-            (None, _) | (_, Extent::Part) => return,
+    /// Records how the run has ended, if it was over all instances.
+    pub(super) async fn end(&self, fleet: &FleetRun<'_>, outcome: RunOutcome) {
+        let Some(run) = self.run.as_ref().filter(|_| !self.is_part) else {
+            return;
         };
-        let id = run.id.to_string();
-        let path = ["mgmt", "v1", "runs", id.as_str()];
-        let ended: Result<Run, _> = broker.patch(&path, &EndRun { outcome }).await;
+        let path = ["mgmt", "v1", "runs", &*run.id.to_string()];
+        let ended = EndRun { outcome };
+        let ended: Result<Run, _> = fleet.broker.send_json(Method::PATCH, &path, &ended).await;
         if let Err(error) = ended {
-            console.say(format_args!(
+            fleet.console.say(format_args!(
                 "Could not record the end of the run: {}",
                 Chain(&error)
             ));
         }
     }
 
-    /// The prior result of an instance: its recorded state and what the run has done.
-    pub(super) fn prior_result(
+    /// The state of an instance by its record and by what the run has done, with its operation if that is in progress.
+    pub(super) fn prior_state(
         &self,
-        operation: FleetOperation,
         entry: &InventoryEntry,
-        failed: FailedBefore,
-    ) -> (PriorResult, Option<OperationData>) {
+        retries_failed: bool,
+    ) -> (State, Option<OperationData>) {
         let Some(run) = self.run.as_ref().filter(|_| self.is_continued) else {
-            return (PriorResult::Untouched, None);
+            return (State::NotStarted, None);
         };
-        let is_done = match operation {
-            FleetOperation::Upgrade => {
+        let is_done = match self.operation {
+            RunKind::Upgrade => {
                 let deployed = entry.deployed.as_ref();
                 entry.up_to_date == Some(true)
                     && deployed.is_some_and(|deployed| deployed.at >= run.began)
             }
-            FleetOperation::Recreate => entry.recreated.is_some_and(|at| at >= run.began),
+            RunKind::Recreate => entry.recreated.is_some_and(|at| at >= run.began),
         };
         let of_this_run = entry.operation.as_ref().filter(|recorded| {
-            recorded.kind == operation_kind(operation)
+            recorded.kind == operation_kind(self.operation)
                 && recorded.began.is_some_and(|began| began >= run.began)
         });
-        match of_this_run {
+        let state = match of_this_run {
             Some(recorded) if recorded.state == OperationState::InProgress => {
-                match recorded.token.clone().map(OperationData::from) {
-                    Some(data) => {
-                        let task = Some(data.task()).filter(|task| *task > 0);
-                        (PriorResult::Underway { task }, Some(data))
-                    }
-                    None => (PriorResult::Untouched, None),
-                }
+                let data = recorded.token.clone().map(OperationData::from);
+                return match data {
+                    Some(data) => (State::Accepted(data.task()), Some(data)),
+                    None => (State::NotStarted, None),
+                };
             }
-            _ if is_done => (PriorResult::Done, None),
-            Some(recorded)
-                if recorded.state == OperationState::Failed && failed == FailedBefore::Stay =>
-            {
+            _ if is_done => State::Done,
+            Some(recorded) if recorded.state == OperationState::Failed && !retries_failed => {
                 let description = recorded.description.as_deref();
-                let cause = cause(&entry.service_instance_id, description.unwrap_or_default());
-                (PriorResult::Failed { cause }, None)
+                State::Failed(cause(
+                    &entry.service_instance_id,
+                    description.unwrap_or_default(),
+                ))
             }
-            _ => (PriorResult::Untouched, None),
-        }
+            _ => State::NotStarted,
+        };
+        (state, None)
     }
 
     /// When the run began, by the broker's clock; `None` if the broker cannot record it.
@@ -231,7 +190,6 @@ impl RunUnderWay {
         self.run.as_ref().map(|run| run.began)
     }
 
-    /// The id, for the report.
     pub(super) fn id(&self) -> Option<String> {
         self.run.as_ref().map(|run| run.id.to_string())
     }
@@ -254,10 +212,9 @@ fn cause(id: &InstanceId, description: &str) -> String {
 /// The latest run of a kind, if there has been one.
 async fn latest(
     broker: &BrokerApi,
-    operation: FleetOperation,
+    operation: RunKind,
 ) -> Result<Option<LatestRun>, ResumptionError> {
-    let name = kind(operation).to_string();
-    let query = [("kind", name.as_str())];
+    let query = [("kind", &*operation.to_string())];
     match broker.get(&["mgmt", "v1", "runs", "latest"], &query).await {
         Ok(run) => Ok(Some(run)),
         Err(error) if error.is_unknown_route() => Err(ResumptionError::UnknownToBroker),
@@ -269,18 +226,11 @@ async fn latest(
     }
 }
 
-fn kind(operation: FleetOperation) -> RunKind {
-    match operation {
-        FleetOperation::Upgrade => RunKind::Upgrade,
-        FleetOperation::Recreate => RunKind::Recreate,
-    }
-}
-
 /// The broker's term for the run's operation.
-pub(super) fn operation_kind(operation: FleetOperation) -> OperationKind {
+pub(super) fn operation_kind(operation: RunKind) -> OperationKind {
     match operation {
-        FleetOperation::Upgrade => OperationKind::Upgrade,
-        FleetOperation::Recreate => OperationKind::Recreate,
+        RunKind::Upgrade => OperationKind::Upgrade,
+        RunKind::Recreate => OperationKind::Recreate,
     }
 }
 
@@ -294,12 +244,12 @@ mod tests {
     const EARLIER: &str = "2026-01-01T11:59:59Z";
     const LATER: &str = "2026-01-01T12:00:01Z";
 
-    fn prior_result(
-        operation: FleetOperation,
+    fn prior_state(
+        operation: RunKind,
         is_continued: bool,
-        failed: FailedBefore,
+        retries_failed: bool,
         more: &Value,
-    ) -> PriorResult {
+    ) -> State {
         let run = json!({
             "id": "9d6c1d2e-54b1-4b3c-9f2a-0f6d1c2b3a4d",
             "kind": operation.to_string(),
@@ -307,8 +257,9 @@ mod tests {
             "target": "abc",
         });
         let under_way = RunUnderWay {
+            operation,
             run: serde_json::from_value(run).unwrap(),
-            extent: Extent::Whole,
+            is_part: false,
             is_continued,
         };
         let mut entry = json!({
@@ -318,7 +269,7 @@ mod tests {
             entry[key] = value.clone();
         }
         let entry = serde_json::from_value(entry).unwrap();
-        under_way.prior_result(operation, &entry, failed).0
+        under_way.prior_state(&entry, retries_failed).0
     }
 
     fn operation(kind: &str, state: &str, began: &str) -> Value {
@@ -348,43 +299,37 @@ mod tests {
 
     #[test]
     fn what_was_upgraded_in_the_run_to_what_is_offered_now_is_done() {
-        let upgrade =
-            |more: &Value| prior_result(FleetOperation::Upgrade, true, FailedBefore::Stay, more);
-        assert_eq!(upgrade(&deployed(LATER, true)), PriorResult::Done);
-        assert_eq!(upgrade(&deployed(BEGAN, true)), PriorResult::Done);
-        assert_eq!(upgrade(&deployed(EARLIER, true)), PriorResult::Untouched);
-        assert_eq!(upgrade(&deployed(LATER, false)), PriorResult::Untouched);
-        assert_eq!(upgrade(&json!({})), PriorResult::Untouched);
+        let upgrade = |more: &Value| prior_state(RunKind::Upgrade, true, false, more);
+        assert_eq!(upgrade(&deployed(LATER, true)), State::Done);
+        assert_eq!(upgrade(&deployed(BEGAN, true)), State::Done);
+        assert_eq!(upgrade(&deployed(EARLIER, true)), State::NotStarted);
+        assert_eq!(upgrade(&deployed(LATER, false)), State::NotStarted);
+        assert_eq!(upgrade(&json!({})), State::NotStarted);
     }
 
     #[test]
     fn what_was_recreated_in_the_run_is_done() {
-        let recreate =
-            |more: &Value| prior_result(FleetOperation::Recreate, true, FailedBefore::Stay, more);
-        assert_eq!(recreate(&json!({ "recreated": LATER })), PriorResult::Done);
+        let recreate = |more: &Value| prior_state(RunKind::Recreate, true, false, more);
+        assert_eq!(recreate(&json!({ "recreated": LATER })), State::Done);
         assert_eq!(
             recreate(&json!({ "recreated": EARLIER })),
-            PriorResult::Untouched
+            State::NotStarted
         );
-        assert_eq!(recreate(&deployed(LATER, true)), PriorResult::Untouched);
+        assert_eq!(recreate(&deployed(LATER, true)), State::NotStarted);
     }
 
     #[test]
     fn what_the_run_has_begun_goes_on_and_what_it_has_failed_on_stays_failed() {
-        let upgrade =
-            |failed, more: &Value| prior_result(FleetOperation::Upgrade, true, failed, more);
-        let stay = FailedBefore::Stay;
+        let upgrade = |failed, more: &Value| prior_state(RunKind::Upgrade, true, failed, more);
+        let stay = false;
         assert_eq!(
             upgrade(stay, &operation("upgrade", "in progress", LATER)),
-            PriorResult::Underway { task: Some(7) }
+            State::Accepted(Some(7))
         );
         let failed = operation("upgrade", "failed", LATER);
         let cause = "[i1] Operation failed before the run was interrupted: no".to_owned();
-        assert_eq!(upgrade(stay, &failed), PriorResult::Failed { cause });
-        assert_eq!(
-            upgrade(FailedBefore::AreRetried, &failed),
-            PriorResult::Untouched
-        );
+        assert_eq!(upgrade(stay, &failed), State::Failed(cause));
+        assert_eq!(upgrade(true, &failed), State::NotStarted);
         for of_another in [
             operation("upgrade", "in progress", EARLIER),
             operation("upgrade", "failed", EARLIER),
@@ -393,7 +338,7 @@ mod tests {
         ] {
             assert_eq!(
                 upgrade(stay, &of_another),
-                PriorResult::Untouched,
+                State::NotStarted,
                 "{of_another}"
             );
         }
@@ -401,12 +346,7 @@ mod tests {
 
     #[test]
     fn a_new_run_visits_every_instance() {
-        let untouched = prior_result(
-            FleetOperation::Upgrade,
-            false,
-            FailedBefore::Stay,
-            &deployed(LATER, true),
-        );
-        assert_eq!(untouched, PriorResult::Untouched);
+        let untouched = prior_state(RunKind::Upgrade, false, false, &deployed(LATER, true));
+        assert_eq!(untouched, State::NotStarted);
     }
 }

@@ -1,15 +1,11 @@
 //! A run over the fleet: its passes, and their preparation (`spec/contracts/errands.md` §4.1).
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    num::NonZeroU32,
-    time::Duration,
-};
+use std::{collections::HashSet, fmt::Display, num::NonZeroU32, time::Duration};
 
 use anyhow::{anyhow, bail};
 use odb_api_types::{
     ids::InstanceId,
-    management::{PlatformOperationState, RunOutcome},
+    management::{InventoryEntry, PlatformOperationState, RunKind, RunOutcome},
 };
 use odb_clients::{
     cloud_controller::CloudController,
@@ -17,96 +13,72 @@ use odb_clients::{
 };
 use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
 use odb_redaction::Chain;
+use odb_rollout::{Engine, HealthGate, Settings, State};
 use tokio::time::sleep;
 
 use super::{
-    dry_run, dry_run::FleetChanges, flags::FleetFlags, listing::Listing, members::Choice,
-    members::Member, members::ids, pass::Ended, pass::Known, pass::Pass, pass::say_listed,
-    resumption::Extent, resumption::FailedBefore, resumption::RunUnderWay,
-    through_broker::ThroughBroker, through_platform::ThroughPlatform,
+    dry_run::{self, FleetChanges},
+    listing::{Listing, Members},
+    options::FleetFlags,
+    resumption::RunUnderWay,
+    through_broker::ThroughBroker,
+    through_platform::ThroughPlatform,
 };
 use crate::{
     Console, Dependencies, ExitStatus,
-    broker_api::{BrokerApi, FleetOperation, OperationData},
+    broker_api::BrokerApi,
     cloud_controller,
-    report::{OutputFormat, Report, RunStatus, Shown},
+    report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
 };
-use odb_rollout::{CanarySelection, HealthGate, PriorResult, Settings};
 
 /// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is
 /// away for some minutes.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The default time for instances to become healthy.
 const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);
-/// The time for reading the version of the Cloud Controller.
+/// The time for reading the version of the Cloud Controller, and the pause before the next request for it.
 const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
-/// The pause before the next request for the version.
 const VERSION_PAUSE: Duration = Duration::from_secs(5);
 
-/// An empty report of the errand.
-pub(super) fn report_of(operation: FleetOperation) -> Report {
-    Report::of(match operation {
-        FleetOperation::Upgrade => "upgrade-all-service-instances",
-        FleetOperation::Recreate => "recreate-all-service-instances",
-    })
-}
-
-/// A run over the fleet.
 pub(super) struct FleetRun<'a> {
-    pub(super) operation: FleetOperation,
+    pub(super) operation: RunKind,
     pub(super) file: FleetFile,
     pub(super) run: RunSettings,
-    pub(super) choice: Choice,
     pub(super) broker: BrokerApi,
     /// With the errand's own prefix.
     pub(super) console: Console,
     pub(super) dependencies: &'a Dependencies,
-    pub(super) output: OutputFormat,
+    output: OutputFormat,
 }
 
 impl<'a> FleetRun<'a> {
     pub(super) fn new(
-        operation: FleetOperation,
+        operation: RunKind,
         mut file: FleetFile,
         flags: &FleetFlags,
         dependencies: &'a Dependencies,
     ) -> anyhow::Result<Self> {
-        let run = flags.over(std::mem::take(&mut file.run));
         let subject = match operation {
-            FleetOperation::Upgrade => "upgrade-all",
-            FleetOperation::Recreate => "recreate-all",
+            RunKind::Upgrade => "upgrade-all",
+            RunKind::Recreate => "recreate-all",
         };
-        let broker = BrokerApi::connect(
-            &file.broker_api,
-            file.request_timeout,
-            &dependencies.console,
-        )?;
+        let console = &dependencies.console;
         Ok(Self {
             operation,
-            broker,
-            console: dependencies.console.about(subject),
+            broker: BrokerApi::connect(&file.broker_api, file.request_timeout, console)?,
+            console: console.about(subject),
             dependencies,
             output: flags.output,
-            choice: Choice {
-                plans: run.plans.clone(),
-                organizations: run.organizations.clone(),
-                spaces: run.spaces.clone(),
-                instances: run.instances.clone(),
-                excluded: run.excluded.iter().cloned().collect(),
-            },
+            run: flags.over(std::mem::take(&mut file.run)),
             file,
-            run,
         })
     }
 
-    /// Runs all instances and reports the outcome of each.
-    pub(super) async fn complete(self) -> anyhow::Result<ExitStatus> {
-        let mut report = report_of(self.operation);
+    pub(super) async fn complete(self, mut report: Report) -> anyhow::Result<ExitStatus> {
         let ended = self.ended(&mut report).await;
         let status = match &ended {
             Ok(()) => RunStatus::Succeeded,
-            Err(_) if self.dependencies.stopping.is_cancelled() => RunStatus::Stopped,
-            Err(_) => RunStatus::Failed,
+            Err(_) => RunStatus::of_error(self.dependencies),
         };
         if let Err(error) = &ended {
             report.note("error", format!("{error:#}"));
@@ -121,28 +93,15 @@ impl<'a> FleetRun<'a> {
     async fn ended(&self, report: &mut Report) -> anyhow::Result<()> {
         self.check_options().await?;
         if self.run.is_dry {
-            let reported = self.dependencies.unless_stopped(self.dry_run(report));
-            reported.await.map_err(anyhow::Error::new).flatten()
+            let dry_run = self.dry_run(report);
+            self.dependencies.unless_stopped(dry_run).await?
         } else {
             self.recorded_run(report).await
         }
     }
 
-    /// Runs all passes; the broker records the run.
     async fn recorded_run(&self, report: &mut Report) -> anyhow::Result<()> {
-        let begun = async {
-            let (broker, operation, console) = (&self.broker, self.operation, &self.console);
-            let extent = if self.choice.is_narrow() {
-                Extent::Part
-            } else {
-                Extent::Whole
-            };
-            if self.run.continues {
-                RunUnderWay::go_on(broker, operation, extent, console).await
-            } else {
-                Ok(RunUnderWay::begin(broker, operation, extent, console).await)
-            }
-        };
+        let begun = RunUnderWay::begin(self);
         let under_way = self.dependencies.unless_stopped(begun).await??;
         if let Some(id) = under_way.id() {
             report.note("run", id);
@@ -153,7 +112,7 @@ impl<'a> FleetRun<'a> {
         } else {
             RunOutcome::Failed
         };
-        under_way.end(&self.broker, outcome, &self.console).await;
+        under_way.end(self, outcome).await;
         ended
     }
 
@@ -165,7 +124,7 @@ impl<'a> FleetRun<'a> {
         } else {
             Listing::First
         };
-        if self.operation == FleetOperation::Upgrade {
+        if self.operation == RunKind::Upgrade {
             match self.dependencies.unless_stopped(self.platform()).await? {
                 Ok(Some(controller)) => {
                     self.console.say("Upgrading all instances via CF");
@@ -200,11 +159,11 @@ impl<'a> FleetRun<'a> {
         let Some(access) = access.filter(|_| self.file.maintenance_info_present) else {
             return Ok(None);
         };
-        let without = |cause: &dyn std::fmt::Display| {
+        let without = |cause: &dyn Display| {
             format!("Upgrades do not go through the Cloud Controller: {cause}")
         };
         let controller = cloud_controller::connect(access, &self.dependencies.console)
-            .map_err(|error| without(&Chain(&error)))?;
+            .map_err(|error| without(&Chain(error.as_ref())))?;
         let end = Deadline::after(self.settings().timeout);
         loop {
             let call = Call::within(VERSION_TIMEOUT);
@@ -225,7 +184,7 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Gives those that were brought up to date.
+    /// Returns the instances that were brought up to date.
     async fn platform_pass(
         &self,
         controller: &CloudController,
@@ -233,32 +192,24 @@ impl<'a> FleetRun<'a> {
         listing: Listing,
         report: &mut Report,
     ) -> anyhow::Result<HashSet<InstanceId>> {
-        let members = self.begin_pass(under_way, listing, report).await?;
-        let operator = ThroughPlatform::new(controller, &self.broker, &members);
-        let pass = self.pass(&members).await?;
-        let known = members.iter().enumerate().filter_map(|(location, member)| {
-            let (prior_result, _) = self.prior_result(under_way, member)?;
-            let is_at_it = || {
-                let entry = member.entry.as_ref()?;
-                let operation = entry.platform_operation.as_ref()?;
-                matches!(
-                    operation.state,
-                    PlatformOperationState::Initial | PlatformOperationState::InProgress
-                )
-                .then_some(())
-            };
-            match prior_result {
+        let Members { entries, .. } = self
+            .begin_pass(under_way.is_continued, listing, report)
+            .await?;
+        let states = entries.iter().map(|entry| {
+            match under_way.prior_state(entry, self.run.retries_failed).0 {
                 // Started by the pass through the broker: the platform does not know of it, and has nothing to upgrade.
-                PriorResult::Underway { .. } => is_at_it().map(|()| {
-                    let prior_result = PriorResult::Underway { task: None };
-                    (location, Known::underway(prior_result, ()))
-                }),
-                prior_result => Some((location, Known::prior_result(prior_result))),
+                State::Accepted(_) if !is_at_work_for_platform(entry) => State::NotStarted,
+                State::Accepted(_) => State::Accepted(None),
+                state => state,
             }
         });
-        let ended = pass.run(&operator, known.collect()).await;
-        let ended = end_pass(ended, &HashSet::new(), report)?;
-        Ok(ended.succeeded)
+        let states = states.collect();
+        let operator = ThroughPlatform::new(controller, &self.broker, &entries);
+        let (engine, rows) = self.pass(&operator, &entries, states).await?;
+        end_pass(&engine, rows, &HashSet::new(), report)?;
+        let succeeded = engine.instances();
+        let succeeded = succeeded.filter(|(_, state, _)| **state == State::Succeeded);
+        Ok(succeeded.map(|(id, ..)| id.clone()).collect())
     }
 
     /// Instances that were upgraded through the platform are as the broker would make them.
@@ -269,81 +220,23 @@ impl<'a> FleetRun<'a> {
         upgraded: &HashSet<InstanceId>,
         report: &mut Report,
     ) -> anyhow::Result<()> {
-        let members = self.begin_pass(under_way, listing, report).await?;
-        let operator = ThroughBroker::new(
-            &self.broker,
-            self.operation,
-            &members,
-            under_way,
-            &self.console,
-        );
-        let pass = self.pass(&members).await?;
-        let mut known: HashMap<_, Known<OperationData>> = HashMap::new();
-        for (location, member) in members.iter().enumerate() {
-            if upgraded.contains(&member.id) {
-                let prior_result = PriorResult::UpgradedThroughPlatform;
-                known.insert(location, Known::prior_result(prior_result));
-            } else if let Some((prior_result, underway)) = self.prior_result(under_way, member) {
-                known.insert(
-                    location,
-                    Known {
-                        prior_result,
-                        underway,
-                    },
-                );
+        let members = self
+            .begin_pass(under_way.is_continued, listing, report)
+            .await?;
+        let prior = members.entries.iter().map(|entry| {
+            if upgraded.contains(&entry.service_instance_id) {
+                (State::Skipped, None)
+            } else {
+                under_way.prior_state(entry, self.run.retries_failed)
             }
-        }
-        let ended = pass.run(&operator, known).await;
-        end_pass(ended, upgraded, report)?;
-        Ok(())
+        });
+        let (states, operations) = prior.unzip();
+        let operator = ThroughBroker::new(self, &members, under_way, operations);
+        let (engine, rows) = self.pass(&operator, &members.entries, states).await?;
+        end_pass(&engine, rows, upgraded, report)
     }
 
-    /// The result that a continued run has recorded for an instance; unknown in a new run.
-    fn prior_result(
-        &self,
-        under_way: &RunUnderWay,
-        member: &Member,
-    ) -> Option<(PriorResult, Option<OperationData>)> {
-        let failed = if self.run.retries_failed {
-            FailedBefore::AreRetried
-        } else {
-            FailedBefore::Stay
-        };
-        let entry = member.entry.as_ref()?;
-        Some(under_way.prior_result(self.operation, entry, failed))
-    }
-
-    async fn pass<'p>(&'p self, members: &'p [Member]) -> anyhow::Result<Pass<'p>> {
-        let criteria: BTreeMap<_, _> = self.file.canary_selection.iter().cloned().collect();
-        let selection = CanarySelection {
-            count: self.file.canaries,
-            criteria,
-        };
-        let mut matching: Vec<InstanceId> = Vec::new();
-        if selection.has_criteria() {
-            let listed = self.list(&self.file.canary_selection).await?;
-            matching.extend(listed.into_iter().map(|listed| listed.instance));
-        }
-        let all = ids(members);
-        if self.choice.is_narrow() {
-            let chosen: HashSet<&InstanceId> = all.iter().collect();
-            matching.retain(|id| chosen.contains(id));
-        }
-        let canaries = selection.among(&all, &matching)?;
-        Ok(Pass {
-            console: &self.console,
-            activity: match self.operation {
-                FleetOperation::Upgrade => "upgrading",
-                FleetOperation::Recreate => "recreating",
-            },
-            settings: self.settings(),
-            members,
-            canaries,
-            stopping: &self.dependencies.stopping,
-        })
-    }
-
-    fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> Settings {
         let run = &self.run;
         Settings {
             max_in_flight: self.file.max_in_flight.get(),
@@ -359,17 +252,15 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Prints what would change, and changes nothing.
     async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
         self.console.say("DRY RUN: nothing is changed");
-        let members = self.inventory(Listing::First, report).await?;
-        say_listed(&self.console, &members);
+        let Members { entries, .. } = self.inventory(Listing::First, report).await?;
         let forecasts = match self.operation {
-            FleetOperation::Upgrade => {
+            RunKind::Upgrade => {
                 let at_once = self.file.max_in_flight.get();
-                dry_run::of_upgrades(&self.broker, &members, at_once).await
+                dry_run::of_upgrades(&self.broker, &entries, at_once).await
             }
-            FleetOperation::Recreate => members.iter().map(dry_run::of_recreation).collect(),
+            RunKind::Recreate => entries.iter().map(dry_run::of_recreation).collect(),
         };
         let changes = FleetChanges::of(&forecasts);
         for line in changes.text().lines() {
@@ -379,11 +270,11 @@ impl<'a> FleetRun<'a> {
         report.note("changes", changes.changes());
         report.note("risks", changes.risks());
         let mut unknown = Vec::new();
-        for forecast in forecasts {
-            if forecast.is_unknown() {
-                unknown.push(forecast.row.instance.to_string());
+        for (row, _) in forecasts {
+            if matches!(row.outcome, Outcome::Failed | Outcome::Busy) {
+                unknown.push(row.instance.to_string());
             }
-            report.add(forecast.row);
+            report.add(row);
         }
         if unknown.is_empty() {
             return Ok(());
@@ -395,19 +286,30 @@ impl<'a> FleetRun<'a> {
     }
 }
 
+fn is_at_work_for_platform(entry: &InventoryEntry) -> bool {
+    let operation = entry.platform_operation.as_ref();
+    operation.is_some_and(|operation| {
+        matches!(
+            operation.state,
+            PlatformOperationState::Initial | PlatformOperationState::InProgress
+        )
+    })
+}
+
 /// Records the outcome of each instance. Those that an earlier pass has upgraded keep their row.
 fn end_pass(
-    ended: Ended,
+    engine: &Engine,
+    rows: Vec<Row>,
     upgraded: &HashSet<InstanceId>,
     report: &mut Report,
-) -> anyhow::Result<Ended> {
-    for row in &ended.rows {
+) -> anyhow::Result<()> {
+    for row in rows {
         if !upgraded.contains(&row.instance) {
-            report.add(row.clone());
+            report.add(row);
         }
     }
-    match &ended.result.failure {
-        Some(failure) => Err(anyhow!("{failure}")),
-        None => Ok(ended),
+    match engine.result().failure {
+        Some(failure) => Err(anyhow!(failure)),
+        None => Ok(()),
     }
 }

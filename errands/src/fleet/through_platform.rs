@@ -1,7 +1,8 @@
 //! Upgrades through the Cloud Controller, so that it knows of them (`spec/contracts/errands.md` §4.4).
 
-use std::{cell::RefCell, collections::HashMap, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
+use odb_api_types::management::InventoryEntry;
 use odb_clients::{
     ServiceError,
     cloud_controller::{
@@ -11,27 +12,25 @@ use odb_clients::{
     http::Call,
 };
 use odb_redaction::Chain;
+use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
 use tokio::sync::Mutex;
 
-use super::{health, members::Member, runner::Operator};
-use crate::broker_api::BrokerApi;
-use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
+use super::look_up::health;
+use crate::{broker_api::BrokerApi, runner::Operator};
 
 /// The time for a step at the Cloud Controller, including retries.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Upgrades through the Cloud Controller.
 pub(super) struct ThroughPlatform<'a> {
     controller: &'a CloudController,
     broker: &'a BrokerApi,
-    members: &'a [Member],
+    entries: &'a [InventoryEntry],
     /// The version of each plan, requested once.
     versions: Mutex<HashMap<PlanGuid, Option<String>>>,
-    /// Upgrades whose answers were lost: they may have started.
-    lost: RefCell<HashMap<Location, Lost>>,
+    /// Of each instance its upgrade whose answer was lost: it may have started.
+    lost: Vec<Mutex<Option<Lost>>>,
 }
 
-/// An upgrade whose answer was lost.
 struct Lost {
     /// The instance before the request.
     before: CfVersionedInstance,
@@ -39,18 +38,41 @@ struct Lost {
     version: String,
 }
 
+impl Lost {
+    /// The outcome of the upgrade. Another client may have begun it; its end is awaited in that case, too.
+    fn outcome(&self, now: &CfVersionedInstance) -> Option<Result<TriggerAnswer, Rejection>> {
+        let Self { before, version } = self;
+        let state = state_of(now)?;
+        if is_going_on(state) {
+            return Some(Ok(TriggerAnswer::Accepted(None)));
+        }
+        if now.version.as_ref() == Some(version) {
+            return Some(Ok(TriggerAnswer::Succeeded));
+        }
+        let is_another = now.last_operation != before.last_operation
+            || now.changed != before.changed
+            || now.description != before.description;
+        (*state == CfOperationState::Failed && is_another).then(|| {
+            Err(Rejection::Reported(format!(
+                "the upgrade has failed: {}",
+                now.description
+            )))
+        })
+    }
+}
+
 impl<'a> ThroughPlatform<'a> {
     pub(super) fn new(
         controller: &'a CloudController,
         broker: &'a BrokerApi,
-        members: &'a [Member],
+        entries: &'a [InventoryEntry],
     ) -> Self {
         Self {
             controller,
             broker,
-            members,
+            entries,
             versions: Mutex::default(),
-            lost: RefCell::default(),
+            lost: entries.iter().map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -66,11 +88,12 @@ impl<'a> ThroughPlatform<'a> {
     }
 
     async fn upgrade(&self, location: Location) -> Result<TriggerAnswer, Rejection> {
+        let lost = &mut *self.lost[location].lock().await;
         let guid = self.guid(location)?;
         let Some(instance) = self.controller.versioned_instance(&call(), &guid).await? else {
             return Ok(TriggerAnswer::Deleted);
         };
-        if let Some(begun) = self.begun_meanwhile(location, &instance) {
+        if let Some(begun) = lost.as_ref().and_then(|lost| lost.outcome(&instance)) {
             return begun;
         }
         if state_of(&instance).is_some_and(is_going_on) {
@@ -89,7 +112,7 @@ impl<'a> ThroughPlatform<'a> {
         let call = call();
         let asked = self.controller.upgrade_instance(&call, &guid, &version);
         match asked.await {
-            Ok(Upgrading::Begun) => Ok(TriggerAnswer::Accepted { task: None }),
+            Ok(Upgrading::Begun) => Ok(TriggerAnswer::Accepted(None)),
             Ok(Upgrading::UpToDate) => Ok(TriggerAnswer::Skipped),
             Ok(Upgrading::Failed { description }) => Err(Rejection::Reported(format!(
                 "the upgrade failed immediately: {description}"
@@ -107,8 +130,7 @@ impl<'a> ThroughPlatform<'a> {
             }
             Err(error) => {
                 if error.may_have_taken_effect() {
-                    let mut lost = self.lost.borrow_mut();
-                    lost.entry(location).or_insert(Lost {
+                    lost.get_or_insert(Lost {
                         before: instance,
                         version,
                     });
@@ -118,36 +140,10 @@ impl<'a> ThroughPlatform<'a> {
         }
     }
 
-    /// The outcome of an upgrade whose answer was lost. Another client may have begun it; its end is awaited in that
-    /// case, too.
-    fn begun_meanwhile(
-        &self,
-        location: Location,
-        now: &CfVersionedInstance,
-    ) -> Option<Result<TriggerAnswer, Rejection>> {
-        let lost = self.lost.borrow();
-        let Lost { before, version } = lost.get(&location)?;
-        let state = state_of(now)?;
-        if is_going_on(state) {
-            return Some(Ok(TriggerAnswer::Accepted { task: None }));
-        }
-        if now.version.as_ref() == Some(version) {
-            return Some(Ok(TriggerAnswer::Succeeded));
-        }
-        let is_another = now.last_operation != before.last_operation
-            || now.changed != before.changed
-            || now.description != before.description;
-        (*state == CfOperationState::Failed && is_another).then(|| {
-            Err(Rejection::Reported(format!(
-                "the upgrade has failed: {}",
-                now.description
-            )))
-        })
-    }
-
     fn guid(&self, location: Location) -> Result<InstanceGuid, Rejection> {
-        let id = self.members[location].id.as_str();
-        id.parse()
+        let id = &self.entries[location].service_instance_id;
+        id.as_str()
+            .parse()
             .map_err(|error| Rejection::Reported(Chain(&error).to_string()))
     }
 }
@@ -165,74 +161,58 @@ impl From<ServiceError> for Rejection {
 }
 
 impl Rejection {
-    fn may_pass(&self) -> bool {
+    /// The text, and whether a retry may help.
+    fn into_parts(self) -> (String, bool) {
         match self {
-            Self::Reported(_) => false,
-            Self::CloudController(error) => error.is_transient(),
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Reported(text) => text.clone(),
-            Self::CloudController(error) => Chain(error.as_ref()).to_string(),
+            Self::Reported(text) => (text, false),
+            Self::CloudController(error) => {
+                (Chain(error.as_ref()).to_string(), error.is_transient())
+            }
         }
     }
 }
 
 impl Operator for ThroughPlatform<'_> {
-    type Underway = ();
-
-    async fn trigger(&self, location: Location, _is_repeat: bool) -> (TriggerAnswer, Option<()>) {
-        let id = &self.members[location].id;
-        let answer = self.upgrade(location).await.unwrap_or_else(|rejection| {
-            let text = rejection.text();
+    async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerAnswer {
+        let id = &self.entries[location].service_instance_id;
+        self.upgrade(location).await.unwrap_or_else(|rejection| {
+            let (text, may_help) = rejection.into_parts();
             let cause = format!("failed to trigger operation for instance \"{id}\": {text}");
-            if rejection.may_pass() {
-                TriggerAnswer::Unanswered { cause }
+            if may_help {
+                TriggerAnswer::Unanswered(cause)
             } else {
-                TriggerAnswer::Failed { cause }
+                TriggerAnswer::Failed(cause)
             }
-        });
-        let underway = matches!(answer, TriggerAnswer::Accepted { .. }).then_some(());
-        (answer, underway)
+        })
     }
 
-    async fn poll(&self, location: Location, (): &()) -> PollAnswer {
-        let id = &self.members[location].id;
-        let failed =
-            |text: String| format!("failed to check operation for instance \"{id}\": {text}");
-        let found = match self.guid(location) {
-            Ok(guid) => self.controller.versioned_instance(&call(), &guid).await,
-            Err(rejection) => {
-                return PollAnswer::Senseless {
-                    cause: failed(rejection.text()),
-                };
-            }
+    async fn poll(&self, location: Location) -> PollAnswer {
+        let call = call();
+        let found = async {
+            let guid = self.guid(location)?;
+            Ok(self.controller.versioned_instance(&call, &guid).await?)
         };
-        match found {
+        let (text, may_help) = match found.await {
+            Ok(None) => return PollAnswer::Gone,
             Ok(Some(instance)) => match state_of(&instance) {
-                Some(state) if is_going_on(state) => PollAnswer::InProgress,
-                Some(CfOperationState::Succeeded) => PollAnswer::Succeeded,
-                Some(CfOperationState::Failed) => PollAnswer::Failed {
-                    description: instance.description,
-                },
-                state => PollAnswer::Senseless {
-                    cause: failed(format!("unknown state of the operation: {state:?}")),
-                },
+                Some(state) if is_going_on(state) => return PollAnswer::InProgress,
+                Some(CfOperationState::Succeeded) => return PollAnswer::Succeeded,
+                Some(CfOperationState::Failed) => return PollAnswer::Failed(instance.description),
+                state => (format!("unknown state of the operation: {state:?}"), false),
             },
-            Ok(None) => PollAnswer::Gone,
-            Err(error) if error.is_transient() => PollAnswer::Unanswered {
-                cause: failed(Chain(&error).to_string()),
-            },
-            Err(error) => PollAnswer::Senseless {
-                cause: failed(Chain(&error).to_string()),
-            },
+            Err(rejection) => Rejection::into_parts(rejection),
+        };
+        let id = &self.entries[location].service_instance_id;
+        let cause = format!("failed to check operation for instance \"{id}\": {text}");
+        if may_help {
+            PollAnswer::Unanswered(cause)
+        } else {
+            PollAnswer::Senseless(cause)
         }
     }
 
     async fn examine(&self, location: Location) -> Health {
-        health::of(self.broker, &self.members[location].id).await
+        health(self.broker, &self.entries[location].service_instance_id).await
     }
 }
 

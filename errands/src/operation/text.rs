@@ -33,7 +33,6 @@ pub(super) fn whole(reported: &OperationStatus) -> String {
     harmless(&text)
 }
 
-/// The step in progress, in one line.
 pub(super) fn at_work(reported: &OperationStatus) -> String {
     let mut stages = reported.stages.iter();
     let Some(stage) = stages.find(|stage| stage.state == StageState::Running) else {

@@ -6,20 +6,18 @@ use std::{iter::once, time::Duration};
 use anyhow::bail;
 use odb_api_types::{
     code::Code,
-    ids::InstanceId,
-    management::{OrphanDeployment, OrphanReason, Owner},
+    management::{OperationState, OrphanDeployment, OrphanReason, Owner},
 };
 use odb_clients::ServiceError;
 use odb_redaction::Chain;
 use serde::Serialize;
 
-use super::{NO_ORPHAN, Output, confirm, explained, line, only, table};
+use super::{NO_ORPHAN, OrphanDeployments, Output, explained, line, table};
 use crate::{
     Dependencies, ExitStatus, Progress,
-    broker_api::{
-        BrokerApi, BrokerApiRejection, LastOperationError, OperationData, OperationState,
-        OrphanDeleted, OrphanDeletion,
-    },
+    broker_api::{BrokerApi, BrokerApiRejection, LastOperationError, OperationData},
+    confirmation::{Audience, is_typed},
+    report::RunStatus,
     waiting::{follow, growing},
 };
 
@@ -27,24 +25,14 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// The orphans to delete, and the options.
 pub(super) struct Deletion {
     pub(super) broker: BrokerApi,
-    /// Only the deployments of these instances; of all, if there are none.
-    pub(super) instances: Vec<InstanceId>,
-    pub(super) include_unmarked: bool,
-    pub(super) plan: Option<String>,
-    pub(super) offering_is_gone: bool,
-    pub(super) force: bool,
-    /// The number that the user confirmed.
-    pub(super) confirmed: Option<usize>,
+    pub(super) request: OrphanDeployments,
 }
 
-/// The outcome of each orphan.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
-    status: Status,
-    /// Why the run has failed.
+    status: RunStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     deleted: Vec<String>,
@@ -52,24 +40,12 @@ struct Tally {
     left: Vec<Left>,
 }
 
-/// The status of the run.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Succeeded,
-    #[default]
-    Failed,
-    Stopped,
-}
-
-/// One that is still there.
 #[derive(Debug, Serialize)]
 struct Left {
     deployment_name: String,
     cause: String,
 }
 
-/// The outcome of one orphan.
 enum Outcome {
     Deleted,
     /// It is no orphan, or another broker's.
@@ -82,38 +58,31 @@ fn pauses() -> impl Iterator<Item = Duration> {
 }
 
 impl Deletion {
-    /// Deletes the orphans, and reports the results.
-    pub(super) async fn run(
-        self,
-        dependencies: &Dependencies,
-        output: Output,
-    ) -> anyhow::Result<ExitStatus> {
+    pub(super) async fn run(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let mut tally = Tally::default();
         let ended = self.delete(dependencies, &mut tally).await;
         match &ended {
-            Ok(_) => tally.status = Status::Succeeded,
+            Ok(_) => tally.status = RunStatus::Succeeded,
             Err(error) => {
                 tally.error = Some(format!("{error:#}"));
-                if dependencies.stopping.is_cancelled() {
-                    tally.status = Status::Stopped;
-                }
+                tally.status = RunStatus::of_error(dependencies);
             }
         }
-        if output == Output::Json {
+        if self.request.output == Output::Json {
             dependencies.print(&line(&tally))?;
         }
         ended
     }
 
     async fn delete(
-        self,
+        &self,
         dependencies: &Dependencies,
         tally: &mut Tally,
     ) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
         let all = explained(dependencies, &self.broker).await?;
-        let (chosen, unauthenticated_clients) = only(&self.instances, all);
-        for instance in unauthenticated_clients {
+        let (chosen, missing) = self.request.named(all);
+        for instance in missing {
             let name = format!("service-instance_{instance}");
             console.say(format_args!("{name}: skipped: {NO_ORPHAN}"));
             tally.left.push(Left::new(name, NO_ORPHAN.to_owned()));
@@ -134,8 +103,8 @@ impl Deletion {
         }
         self.require_known_offering(&orphans)?;
         table::show(dependencies, &orphans);
-        confirm(dependencies, orphans.len(), self.confirmed).await?;
-        let progress = Progress::begin(console, "deleting", orphans.len() as u64);
+        self.confirm(dependencies, orphans.len()).await?;
+        let progress = Progress::begin(console, "deleting", orphans.len(), 0);
         for orphan in orphans {
             let name = orphan.deployment_name.clone();
             progress.event(&format!("{name}: {}", activity(&orphan)));
@@ -174,7 +143,7 @@ impl Deletion {
     fn reason_to_leave(&self, orphan: &OrphanDeployment) -> Option<&'static str> {
         match orphan.owner {
             Owner::ThisBroker => None,
-            Owner::Unknown if self.include_unmarked => None,
+            Owner::Unknown if self.request.include_unmarked => None,
             Owner::Unknown => Some("it is unmarked; to delete it, use --include-unmarked"),
             Owner::AnotherBroker => Some("it belongs to another broker"),
         }
@@ -183,7 +152,7 @@ impl Deletion {
     fn require_known_offering(&self, orphans: &[OrphanDeployment]) -> anyhow::Result<()> {
         let is_unknown =
             |orphan: &OrphanDeployment| orphan.reason == OrphanReason::OfferingUnknownToPlatform;
-        if !self.offering_is_gone && orphans.iter().any(is_unknown) {
+        if !self.request.offering_is_gone && orphans.iter().any(is_unknown) {
             bail!(
                 "nothing was deleted: the platform has no plan of the offering, so every deployment looks like an orphan. Is the broker registered on this foundation? If the offering no longer exists, use --offering-is-gone"
             );
@@ -191,17 +160,45 @@ impl Deletion {
         Ok(())
     }
 
-    /// Deletes one and waits for its end.
+    /// Succeeds if the number of `--confirm` is theirs, or if the user types it.
+    async fn confirm(&self, dependencies: &Dependencies, there: usize) -> anyhow::Result<()> {
+        match self.request.confirm {
+            Some(said) if said == there => return Ok(()),
+            Some(said) => bail!(
+                "nothing was deleted: {there} deployments would be deleted, not {said}; list them with --explain"
+            ),
+            None if Audience::of_this_process() != Audience::Person => bail!(
+                "nothing was deleted: confirm {there} deletions with --confirm {there}; list them with --explain"
+            ),
+            None => {}
+        }
+        let prompt = format!(
+            "These {there} deployments will be deleted with all their data. Type their number to continue:"
+        );
+        if !is_typed(dependencies, &prompt, there).await? {
+            bail!("nothing was deleted: the input is not {there}");
+        }
+        Ok(())
+    }
+
     async fn end(&self, orphan: &OrphanDeployment) -> Outcome {
-        let said = OrphanDeletion {
-            include_unmarked: self.include_unmarked,
-            plan: self.plan.clone(),
-            offering_is_gone: self.offering_is_gone,
-            force: self.force,
-        };
+        let request = &self.request;
+        let switches = [
+            ("include_unmarked", request.include_unmarked),
+            ("offering_is_gone", request.offering_is_gone),
+            ("force", request.force),
+        ];
+        let mut query: Vec<_> = switches
+            .into_iter()
+            .filter_map(|(name, is_on)| is_on.then_some((name, "true")))
+            .collect();
+        query.extend(request.plan.as_deref().map(|plan| ("plan_id", plan)));
         let ask = async || {
             let deployment = &orphan.deployment_name;
-            self.broker.delete_orphan(deployment, &said).await.map(Some)
+            self.broker
+                .delete_orphan(deployment, &query)
+                .await
+                .map(Some)
         };
         // A deletion that started without an answer is found again.
         let is_transient = |error: &ServiceError| {
@@ -210,8 +207,8 @@ impl Deletion {
                 && (error.has_code(Code::Busy) || error.is_transient_or_restart())
         };
         match follow(once(Duration::ZERO).chain(pauses()), ask, is_transient).await {
-            Ok(OrphanDeleted::WasAbsent) => Outcome::Deleted,
-            Ok(OrphanDeleted::Accepted(operation)) => self.wait(orphan, &operation).await,
+            Ok(None) => Outcome::Deleted,
+            Ok(Some(operation)) => self.wait(orphan, &operation).await,
             Err(error) if error.has_code(Code::NoOrphan) => {
                 Outcome::Left("the platform now has its service instance".to_owned())
             }
@@ -237,7 +234,10 @@ impl Deletion {
             }
             Err(error) => Err(error),
         };
-        let is_transient = |error: &LastOperationError| matches!(error, LastOperationError::Request(error) if error.is_transient_or_restart());
+        let is_transient = |error: &LastOperationError| match error {
+            LastOperationError::Request(error) => error.is_transient_or_restart(),
+            LastOperationError::UnknownState(_) => false,
+        };
         follow(pauses(), look, is_transient)
             .await
             .unwrap_or_else(|error| Outcome::Failed(Chain(&error).to_string()))
@@ -245,7 +245,6 @@ impl Deletion {
 }
 
 impl Tally {
-    /// Prints the outcome of each orphan and derives the exit status.
     fn close(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         self.print(dependencies);
         if !self.failed.is_empty() {

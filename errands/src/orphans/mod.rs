@@ -4,10 +4,8 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `table` | the table for operators |
-//! | `confirmation` | the confirmation of a deletion |
 //! | `deletion` | deletes them one by one |
 
-mod confirmation;
 mod deletion;
 mod table;
 
@@ -15,17 +13,19 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use odb_api_types::{ids::InstanceId, management::OrphanDeployment};
-use odb_clients::ServiceError;
+use odb_api_types::{
+    ids::InstanceId,
+    management::{ListedOrphan, OrphanDeployment},
+};
 use odb_config::errands::BrokerOnly;
 use serde::Serialize;
 
 use crate::{
     Dependencies, ExitStatus,
-    broker_api::{BrokerApi, BrokerApiRejection, ListedOrphan},
+    broker_api::{BrokerApi, BrokerApiRejection},
     command_line::{ConfigTexts, load},
+    operation::instance_id,
 };
-use confirmation::confirm;
 use deletion::Deletion;
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
@@ -34,11 +34,9 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
     invalid: Some("failed to unmarshal errand config"),
 };
 
-/// The message for a selected instance that is no orphan.
 const NO_ORPHAN: &str =
     "it is not an orphan: the platform has the instance, or the deployment does not exist";
 
-/// The Go errand's message for a failed list.
 const NOT_LISTED: &str = "error retrieving orphan deployments";
 
 /// The first sentence is that of the Go errand.
@@ -59,7 +57,7 @@ const DETECTED: &str = "Orphan BOSH deployments detected with no corresponding s
 #[command(
     after_help = "Examples:\n  odb-errand orphan-deployments --config errands.yml --explain\n  odb-errand orphan-deployments --config errands.yml --delete --confirm 2"
 )]
-pub struct OrphanDeployments {
+pub(crate) struct OrphanDeployments {
     /// Path of a configuration with a section `broker_api`.
     #[arg(long, alias = "configPath", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -103,8 +101,7 @@ enum Output {
 }
 
 impl OrphanDeployments {
-    /// Runs the errand.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+    pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
         let file = self.config.as_deref();
         let config = load(file, &FILE_TEXTS, BrokerOnly::load, dependencies)?;
@@ -112,16 +109,8 @@ impl OrphanDeployments {
         let broker =
             BrokerApi::connect(&config.broker_api, timeout, console).context(NOT_LISTED)?;
         if self.delete {
-            let deletion = Deletion {
-                broker,
-                instances: self.instances,
-                include_unmarked: self.include_unmarked,
-                plan: self.plan,
-                offering_is_gone: self.offering_is_gone,
-                force: self.force,
-                confirmed: self.confirm,
-            };
-            return deletion.run(dependencies, self.output).await;
+            let request = self;
+            return Deletion { broker, request }.run(dependencies).await;
         }
         if self.explain || self.output == Output::Json || !self.instances.is_empty() {
             return self.explain(dependencies, &broker).await;
@@ -140,12 +129,10 @@ impl OrphanDeployments {
         dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
-        let all = explained(dependencies, broker).await?;
-        let (orphans, unauthenticated_clients) = only(&self.instances, all);
-        for instance in unauthenticated_clients {
-            dependencies
-                .console
-                .say(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
+        let (orphans, missing) = self.named(explained(dependencies, broker).await?);
+        for instance in missing {
+            let console = &dependencies.console;
+            console.say(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
         }
         match self.output {
             Output::Json => dependencies.print(&line(&orphans))?,
@@ -156,25 +143,34 @@ impl OrphanDeployments {
         }
         Ok(status(dependencies, !orphans.is_empty()))
     }
+
+    /// The orphans of the named instances, or all where none is named; and those that are named and have none.
+    fn named(&self, orphans: Vec<OrphanDeployment>) -> (Vec<OrphanDeployment>, Vec<InstanceId>) {
+        let named = &self.instances;
+        let has_orphan = |instance: &&InstanceId| {
+            let mut orphans = orphans.iter();
+            orphans.any(|orphan| orphan.service_instance_id == **instance)
+        };
+        let missing = named.iter().filter(|instance| !has_orphan(instance));
+        let missing = missing.cloned().collect();
+        let is_meant = |orphan: &OrphanDeployment| {
+            named.is_empty() || named.contains(&orphan.service_instance_id)
+        };
+        (orphans.into_iter().filter(is_meant).collect(), missing)
+    }
 }
 
-/// All that the broker knows of them.
 async fn explained(
     dependencies: &Dependencies,
     broker: &BrokerApi,
 ) -> anyhow::Result<Vec<OrphanDeployment>> {
-    match dependencies
-        .unless_stopped(broker.explained_orphans())
-        .await?
-    {
-        Err(error) if error.is_unknown_route() => Err(no_such_route(error)),
+    let listed = dependencies.unless_stopped(broker.explained_orphans());
+    match listed.await? {
+        Err(error) if error.is_unknown_route() => Err(anyhow::Error::new(error).context(
+            "the broker has no /mgmt/v1/orphan_deployments: it is older than this errand, or a Go broker",
+        )),
         orphans => orphans.context(NOT_LISTED),
     }
-}
-
-fn no_such_route(error: ServiceError) -> anyhow::Error {
-    anyhow::Error::new(error)
-        .context("the broker has no /mgmt/v1/orphan_deployments: it is older than this errand, or a Go broker")
 }
 
 fn status(dependencies: &Dependencies, are_there: bool) -> ExitStatus {
@@ -193,29 +189,6 @@ fn names(orphans: &[OrphanDeployment]) -> Vec<ListedOrphan> {
     listed.collect()
 }
 
-/// The orphans of these instances, or all where none is named; and those that are named and have none.
-fn only(
-    named: &[InstanceId],
-    orphans: Vec<OrphanDeployment>,
-) -> (Vec<OrphanDeployment>, Vec<InstanceId>) {
-    let unauthenticated_clients = named.iter().filter(|instance| {
-        let is_of = |orphan: &OrphanDeployment| orphan.service_instance_id == **instance;
-        !orphans.iter().any(is_of)
-    });
-    let unauthenticated_clients = unauthenticated_clients.cloned().collect();
-    let is_meant =
-        |orphan: &OrphanDeployment| named.is_empty() || named.contains(&orphan.service_instance_id);
-    (
-        orphans.into_iter().filter(is_meant).collect(),
-        unauthenticated_clients,
-    )
-}
-
-fn instance_id(text: &str) -> Result<InstanceId, String> {
-    InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
-}
-
-/// JSON on one line.
 fn line(value: &impl Serialize) -> String {
     let mut line =
         serde_json::to_string(value).expect("it has text for keys, and nothing fails in it");

@@ -4,7 +4,7 @@ use odb_api_types::management::{
     OperationState, OrphanDeployment, OrphanOperation, OrphanReason, Owner,
 };
 
-use crate::{Dependencies, console::harmless, table};
+use crate::{Dependencies, console::harmless, report::table_lines};
 
 const HEAD: [&str; 5] = ["deployment", "owner", "age", "why", "last operation"];
 
@@ -12,7 +12,6 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Writes a table to standard error.
 pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
     if orphans.is_empty() {
         return;
@@ -26,7 +25,7 @@ pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
 }
 
 fn lines(orphans: &[OrphanDeployment]) -> Vec<String> {
-    table::lines(HEAD.to_vec(), orphans.iter().map(row).collect())
+    table_lines(HEAD.to_vec(), orphans.iter().map(row).collect())
 }
 
 fn row(orphan: &OrphanDeployment) -> Vec<String> {
@@ -47,8 +46,7 @@ fn row(orphan: &OrphanDeployment) -> Vec<String> {
     ]
 }
 
-/// How an orphan came about, in words.
-pub(super) fn why(reason: OrphanReason) -> &'static str {
+fn why(reason: OrphanReason) -> &'static str {
     match reason {
         OrphanReason::PurgedInPlatform => "the platform does not have it",
         OrphanReason::CreateFailed => "its creation failed",

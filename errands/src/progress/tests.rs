@@ -1,12 +1,13 @@
 use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use indicatif::{ProgressDrawTarget, TermLike};
 
-use super::{Progress, Screen, screen::Lines};
-use crate::Console;
+use super::{Pace, Progress};
+use crate::console::{Console, Lines, Screen};
 
 /// The content of a terminal of 80 columns.
 #[derive(Clone, Debug, Default)]
@@ -115,7 +116,7 @@ fn console(terminal: &Terminal, is_terminal: bool) -> Console {
 fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
     let terminal = Terminal::default();
     let console = console(&terminal, true);
-    let progress = Progress::begin(&console, "upgrading", 4);
+    let progress = Progress::begin(&console, "upgrading", 4, 0);
     console.say("[instance-1] Result: operation accepted");
     progress.event("instance-1: deploying");
     console.say("[instance-2] Result: operation accepted");
@@ -139,7 +140,7 @@ fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
 fn without_a_terminal_each_event_is_a_plain_line() {
     let terminal = Terminal::default();
     let console = console(&terminal, false);
-    let progress = Progress::begin(&console, "upgrading", 4);
+    let progress = Progress::begin(&console, "upgrading", 4, 0);
     progress.event("instance-1: deploying");
     progress.advance();
     progress.event("instance-2: deploying");
@@ -154,8 +155,27 @@ fn without_a_terminal_each_event_is_a_plain_line() {
 #[test]
 fn what_was_done_before_says_nothing_of_how_fast_it_goes() {
     let terminal = Terminal::default();
-    let progress = Progress::resume(&console(&terminal, true), "upgrading", 4, 3);
+    let progress = Progress::begin(&console(&terminal, true), "upgrading", 4, 3);
     progress.event("instance-4: deploying");
     let text = terminal.text();
     assert!(text.contains(" 3/4 · no estimate yet · "), "{text}");
+}
+
+#[test]
+fn rate_and_estimate_are_those_of_the_whole_run() {
+    for (done, total, seconds, expected) in [
+        (0, 10, 5, "no estimate yet"),
+        (1, 10, 0, "no estimate yet"),
+        (10, 1000, 60, "10.0/min · about 1 h 39 min left"),
+        (500, 1000, 60, "500.0/min · about 1 min left"),
+        (3, 4, 90, "2.0/min · about 30 s left"),
+        (4, 4, 90, "2.7/min · about 0 s left"),
+    ] {
+        let pace = Pace {
+            done,
+            total,
+            elapsed: Duration::from_secs(seconds),
+        };
+        assert_eq!(pace.to_string(), expected);
+    }
 }

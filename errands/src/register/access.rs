@@ -2,35 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::{Context, bail};
 use odb_api_types::ids::OfferingId;
-use odb_clients::{
-    ServiceError,
-    cloud_controller::{
-        CfBroker, CloudController, OfferedPlan, OrganizationGuid, PlanVisibility, WantedVisibility,
-    },
+use odb_clients::cloud_controller::{
+    CfBroker, CloudController, OfferedPlan, OrganizationGuid, PlanVisibility, WantedVisibility,
 };
-use odb_config::{errands::PlanAccess, errands::RegisteredPlan};
+use odb_config::errands::{PlanAccess, RegisteredPlan};
 
-use super::{RegisterError, request_call};
+use super::request_call;
 use crate::Console;
 
 /// Up to this many organizations are read one by one for their names.
 const MOST_LOOKED_UP: usize = 20;
 
-/// The desired access to a plan.
 pub(super) struct Wanted {
     plan: String,
-    visibility: WantedAccess,
-}
-
-enum WantedAccess {
-    /// The access stays as it is.
-    AsItIs,
-    To {
-        visibility: WantedVisibility,
-        /// The names of the organizations, as the file has them.
-        names: BTreeMap<OrganizationGuid, String>,
-    },
+    /// The access, also in words; without it the access stays as it is.
+    access: Option<(WantedVisibility, String)>,
 }
 
 /// How many plans were given another access, and how many had theirs already.
@@ -40,43 +28,53 @@ pub(super) struct Settled {
     pub(super) left: usize,
 }
 
-/// Reads the organizations of the file.
 pub(super) async fn look_up(
     cloud_controller: &CloudController,
     plans: &[RegisteredPlan],
-) -> Result<Vec<Wanted>, RegisterError> {
-    let mut known = BTreeMap::new();
+) -> anyhow::Result<Vec<Wanted>> {
+    let mut known: BTreeMap<&str, OrganizationGuid> = BTreeMap::new();
     let mut wanted = Vec::new();
     for plan in plans {
-        let (visibility, names) = match &plan.access {
-            PlanAccess::Manual => {
-                wanted.push(Wanted {
-                    plan: plan.name.clone(),
-                    visibility: WantedAccess::AsItIs,
-                });
-                continue;
-            }
-            PlanAccess::Enable => (WantedVisibility::Public, BTreeMap::new()),
-            PlanAccess::Disable => (WantedVisibility::Admin, BTreeMap::new()),
+        let access = match &plan.access {
+            PlanAccess::Manual => None,
+            PlanAccess::Enable => Some((WantedVisibility::Public, "public".to_owned())),
+            PlanAccess::Disable => Some((WantedVisibility::Admin, "none".to_owned())),
             PlanAccess::OrgRestricted(organizations) => {
-                let mut names = BTreeMap::new();
-                for name in organizations {
+                let names: BTreeSet<&str> = organizations.iter().map(String::as_str).collect();
+                let mut guids = BTreeSet::new();
+                for name in &names {
                     if !known.contains_key(name) {
-                        let guid = organization(cloud_controller, name, &plan.name).await?;
-                        known.insert(name.clone(), guid);
+                        known.insert(name, organization(cloud_controller, name, plan).await?);
                     }
-                    names.insert(known[name].clone(), name.clone());
+                    guids.insert(known[name].clone());
                 }
-                let guids: BTreeSet<_> = names.keys().cloned().collect();
-                (WantedVisibility::Organizations(guids), names)
+                let words = restricted(names.into_iter().collect());
+                Some((WantedVisibility::Organizations(guids), words))
             }
         };
         wanted.push(Wanted {
             plan: plan.name.clone(),
-            visibility: WantedAccess::To { visibility, names },
+            access,
         });
     }
     Ok(wanted)
+}
+
+async fn organization(
+    cloud_controller: &CloudController,
+    name: &str,
+    plan: &RegisteredPlan,
+) -> anyhow::Result<OrganizationGuid> {
+    let found = cloud_controller
+        .organization_named(&request_call(), name)
+        .await
+        .with_context(|| format!("failed to look up the org with name \"{name}\""))?;
+    found.with_context(|| {
+        let plan = &plan.name;
+        format!(
+            "failed to find org with name \"{name}\" for the plan `{plan}`; nothing was changed"
+        )
+    })
 }
 
 /// The plans of the offering, of this broker and of no other.
@@ -84,123 +82,81 @@ pub(super) async fn plans(
     cloud_controller: &CloudController,
     broker: &CfBroker,
     offering: &OfferingId,
-) -> Result<Vec<OfferedPlan>, RegisterError> {
-    let plans = cloud_controller
+) -> anyhow::Result<Vec<OfferedPlan>> {
+    let mut plans = cloud_controller
         .plans_of_broker(&request_call(), &broker.guid)
-        .await;
-    let mut plans = plans.map_err(|source| RegisterError::Plans {
-        name: broker.name.clone(),
-        source,
-    })?;
+        .await
+        .with_context(|| format!("failed to list the plans of service broker {}", broker.name))?;
     plans.retain(|plan| plan.offering == offering.as_str());
     Ok(plans)
 }
 
 /// Sets the access of each plan, in the order of the file, and reports the changes. All plans are found before the
-/// first change.
+/// first change. A dry run reports what would change, where the platform may not have the plans yet.
 pub(super) async fn settle(
     cloud_controller: &CloudController,
     wanted: &[Wanted],
     offered: &[OfferedPlan],
+    is_dry: bool,
     console: &Console,
-) -> Result<Settled, RegisterError> {
-    let mut found = Vec::new();
-    for wanted in wanted {
-        let plan = find(&wanted.plan, offered).ok_or_else(|| not_found(&wanted.plan, offered))?;
-        found.push((wanted, plan));
+) -> anyhow::Result<Settled> {
+    let missing = wanted
+        .iter()
+        .find(|wanted| find(&wanted.plan, offered).is_none());
+    if let Some(missing) = missing.filter(|_| !is_dry) {
+        bail!(not_found(&missing.plan, offered));
     }
     let mut settled = Settled::default();
-    for (wanted, plan) in found {
-        let name = &plan.name;
-        let WantedAccess::To { visibility, names } = &wanted.visibility else {
-            console.say(left_alone(name));
-            settled.left += 1;
-            continue;
-        };
-        let mut before = visibility_of(cloud_controller, plan).await?;
-        if visibility.is(&before) {
+    for Wanted { plan: name, access } in wanted {
+        let Some((visibility, then)) = access else {
             console.say(format_args!(
-                "plan `{name}`: access is {}, as before",
-                wanted_access(visibility, names)
+                "plan `{name}`: access is unchanged: it is managed by hand (`manual`)"
             ));
             settled.left += 1;
             continue;
-        }
-        name_organizations(cloud_controller, &mut before).await;
-        cloud_controller
-            .set_plan_visibility(&request_call(), &plan.guid, visibility)
-            .await
-            .map_err(|source| failed(plan, source))?;
-        console.say(format_args!(
-            "plan `{name}`: access was {}, is now {}",
-            there(&before),
-            wanted_access(visibility, names)
-        ));
-        settled.changed += 1;
-    }
-    Ok(settled)
-}
-
-/// Reports what [`settle`] would change.
-pub(super) async fn rehearse(
-    cloud_controller: &CloudController,
-    wanted: &[Wanted],
-    offered: &[OfferedPlan],
-    console: &Console,
-) -> Result<(), RegisterError> {
-    for wanted in wanted {
-        let name = &wanted.plan;
-        let WantedAccess::To { visibility, names } = &wanted.visibility else {
-            console.say(left_alone(name));
-            continue;
         };
-        let then = wanted_access(visibility, names);
         let Some(plan) = find(name, offered) else {
             console.say(format_args!(
                 "plan `{name}`: the platform does not have it yet; access would be {then}"
             ));
             continue;
         };
-        let mut now = visibility_of(cloud_controller, plan).await?;
-        if visibility.is(&now) {
-            console.say(format_args!("plan `{name}`: access is already {then}"));
-        } else {
-            name_organizations(cloud_controller, &mut now).await;
-            console.say(format_args!(
-                "plan `{name}`: access is {}, would be {then}",
-                there(&now)
-            ));
+        let failed = || {
+            format!(
+                "failed to update service access for plan {} (`{name}`)",
+                plan.guid
+            )
+        };
+        let call = request_call();
+        let before = cloud_controller.plan_visibility(&call, &plan.guid);
+        let mut before = before.await.with_context(failed)?;
+        if visibility.is(&before) {
+            settled.left += 1;
+            console.say(if is_dry {
+                format!("plan `{name}`: access is already {then}")
+            } else {
+                format!("plan `{name}`: access is {then}, as before")
+            });
+            continue;
         }
+        name_organizations(cloud_controller, &mut before).await;
+        let before = in_words(&before);
+        if is_dry {
+            console.say(format_args!(
+                "plan `{name}`: access is {before}, would be {then}"
+            ));
+            continue;
+        }
+        cloud_controller
+            .set_plan_visibility(&request_call(), &plan.guid, visibility)
+            .await
+            .with_context(failed)?;
+        settled.changed += 1;
+        console.say(format_args!(
+            "plan `{name}`: access was {before}, is now {then}"
+        ));
     }
-    Ok(())
-}
-
-async fn organization(
-    cloud_controller: &CloudController,
-    name: &str,
-    plan: &str,
-) -> Result<OrganizationGuid, RegisterError> {
-    let found = cloud_controller
-        .organization_named(&request_call(), name)
-        .await
-        .map_err(|source| RegisterError::Organizations {
-            name: name.to_owned(),
-            source,
-        })?;
-    found.ok_or_else(|| RegisterError::NoOrganization {
-        name: name.to_owned(),
-        plan: plan.to_owned(),
-    })
-}
-
-async fn visibility_of(
-    cloud_controller: &CloudController,
-    plan: &OfferedPlan,
-) -> Result<PlanVisibility, RegisterError> {
-    let visibility = cloud_controller
-        .plan_visibility(&request_call(), &plan.guid)
-        .await;
-    visibility.map_err(|source| failed(plan, source))
+    Ok(settled)
 }
 
 /// Looks up names where version 2 of the API returns only ids. They are only for messages, so a failure is ignored.
@@ -225,47 +181,18 @@ fn find<'o>(name: &str, offered: &'o [OfferedPlan]) -> Option<&'o OfferedPlan> {
         .or_else(|| named().next())
 }
 
-fn not_found(name: &str, offered: &[OfferedPlan]) -> RegisterError {
-    let there: Vec<_> = offered
-        .iter()
-        .map(|plan| format!("`{}`", plan.name))
-        .collect();
-    RegisterError::NoPlan {
-        name: name.to_owned(),
-        there: if there.is_empty() {
-            "this broker's catalog has no plans of the offering `service_offering_id`".to_owned()
-        } else {
-            format!("the offering has {}", there.join(", "))
-        },
-    }
+fn not_found(name: &str, offered: &[OfferedPlan]) -> String {
+    let names = offered.iter().map(|plan| format!("`{}`", plan.name));
+    let names: Vec<_> = names.collect();
+    let there = if names.is_empty() {
+        "this broker's catalog has no plans of the offering `service_offering_id`".to_owned()
+    } else {
+        format!("the offering has {}", names.join(", "))
+    };
+    format!("planID \"{name}\" not found while updating plan access; {there}")
 }
 
-fn failed(plan: &OfferedPlan, source: ServiceError) -> RegisterError {
-    RegisterError::Access {
-        name: plan.name.clone(),
-        guid: plan.guid.clone(),
-        source,
-    }
-}
-
-fn left_alone(plan: &str) -> String {
-    format!("plan `{plan}`: access is unchanged: it is managed by hand (`manual`)")
-}
-
-fn wanted_access(
-    visibility: &WantedVisibility,
-    names: &BTreeMap<OrganizationGuid, String>,
-) -> String {
-    match visibility {
-        WantedVisibility::Public => "public".to_owned(),
-        WantedVisibility::Admin => "none".to_owned(),
-        WantedVisibility::Organizations(_) => {
-            restricted(names.values().map(String::as_str).collect())
-        }
-    }
-}
-
-fn there(visibility: &PlanVisibility) -> String {
+fn in_words(visibility: &PlanVisibility) -> String {
     match visibility {
         PlanVisibility::Public => "public".to_owned(),
         PlanVisibility::Admin => "none".to_owned(),

@@ -3,34 +3,16 @@
 
 use std::time::Duration;
 
-use odb_clients::http::{
-    Call, Deadline, HttpClient, Limits, Method, Repeat, Request, StatusCode, TransportError, Url,
-    address, basic_authorization,
-    header::{AUTHORIZATION, HeaderName, HeaderValue},
-};
+use anyhow::bail;
+use odb_clients::http::{Call, Deadline, StatusCode, TransportError, address};
 use odb_config::errands;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use super::RegisterError;
-use crate::{Console, trust};
+use crate::{Console, catalog::CatalogRequest, cloud_controller::trust_of};
 
-const API_VERSION: HeaderName = HeaderName::from_static("x-broker-api-version");
-/// How long one look may take.
-const LOOK: Duration = Duration::from_secs(10);
+const REQUEST: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// The result of reading the catalog.
-enum Look {
-    /// The broker answers. Its catalog may be unreadable.
-    Served(Option<Catalog>),
-    /// It is up, and does not take the credentials.
-    Refused,
-    /// It is up, and there is something about it that waiting does not fix.
-    Unexpected(String),
-    /// It may be up later.
-    Missing(String),
-}
 
 /// The parts of a broker's catalog that the errand needs.
 #[derive(Debug, Deserialize)]
@@ -55,10 +37,10 @@ pub(super) async fn wait(
     config: &errands::RegisterBroker,
     console: &Console,
     timeout: Duration,
-) -> Result<(), RegisterError> {
+) -> anyhow::Result<()> {
     let url = config.broker_url.as_written();
-    let broker = match Broker::of(config, console) {
-        Ok(broker) => broker,
+    let request = match request(config, console) {
+        Ok(request) => request,
         Err(error) => {
             console.say(format_args!("the catalog is not checked: {error:#}"));
             return Ok(());
@@ -67,68 +49,69 @@ pub(super) async fn wait(
     let end = Deadline::after(timeout);
     let mut is_waiting = false;
     loop {
-        match broker.look(end).await {
-            Look::Served(catalog) => {
+        // There is one request at least.
+        let call = Call::until(end.max(Deadline::after(REQUEST)));
+        let why = match request.send(&call).await {
+            Ok(answer) if answer.status() == StatusCode::OK => {
                 console.say(format_args!("the broker serves its catalog at `{url}`"));
-                return match catalog.and_then(|catalog| catalog.error(config)) {
-                    Some(error) => Err(error),
+                return match answer.json().ok() {
+                    Some(catalog) => check(&catalog, config),
                     None => Ok(()),
                 };
             }
-            Look::Refused => {
-                return Err(RegisterError::Credentials {
-                    url: url.to_owned(),
-                });
-            }
-            Look::Unexpected(what) => {
+            Ok(answer) if answer.status() == StatusCode::UNAUTHORIZED => bail!(
+                "the broker rejects `broker_username` with `broker_password` (status 401 at `{url}`); nothing was changed"
+            ),
+            Err(error @ TransportError::Handshake { .. }) => {
+                let error = anyhow::Error::from(error);
                 console.say(format_args!(
-                    "warning: at `{url}` {what}; continuing, because the platform may get another answer"
+                    "warning: at `{url}` {error:#}; continuing, because the platform may get another answer"
                 ));
                 return Ok(());
             }
-            Look::Missing(why) if end.remaining() <= PAUSE => {
-                console.say(format_args!(
-                    "warning: no catalog at `{url}` within {} s ({why}); continuing, because the platform may reach it",
-                    timeout.as_secs()
-                ));
-                return Ok(());
-            }
-            Look::Missing(why) => {
-                if !is_waiting {
-                    console.say(format_args!(
-                        "waiting for the broker to serve its catalog at `{url}` ({why})"
-                    ));
-                    is_waiting = true;
-                }
-            }
+            Ok(answer) => format!("status {}", answer.status().as_u16()),
+            Err(error) => format!("{:#}", anyhow::Error::from(error)),
+        };
+        if end.remaining() <= PAUSE {
+            console.say(format_args!(
+                "warning: no catalog at `{url}` within {} s ({why}); continuing, because the platform may reach it",
+                timeout.as_secs()
+            ));
+            return Ok(());
+        }
+        if !is_waiting {
+            is_waiting = true;
+            console.say(format_args!(
+                "waiting for the broker to serve its catalog at `{url}` ({why})"
+            ));
         }
         sleep(PAUSE).await;
     }
 }
 
-impl Catalog {
-    /// The error if the catalog lacks what the configuration names.
-    fn error(&self, config: &errands::RegisterBroker) -> Option<RegisterError> {
-        let url = config.broker_url.as_written();
-        let wanted = config.offering.as_str();
-        let Some(service) = self.services.iter().find(|service| service.id == wanted) else {
-            return Some(RegisterError::NoOffering {
-                url: url.to_owned(),
-                offering: config.offering.clone(),
-                there: quoted(self.services.iter().map(|service| service.id.as_str())),
-            });
-        };
-        for plan in &config.plans {
-            if !service.plans.iter().any(|there| there.name == plan.name) {
-                return Some(RegisterError::NotInCatalog {
-                    name: plan.name.clone(),
-                    url: url.to_owned(),
-                    there: quoted(service.plans.iter().map(|plan| plan.name.as_str())),
-                });
-            }
+fn check(catalog: &Catalog, config: &errands::RegisterBroker) -> anyhow::Result<()> {
+    let url = config.broker_url.as_written();
+    let wanted = &config.offering;
+    let services = catalog.services.iter();
+    let Some(service) = services
+        .clone()
+        .find(|service| service.id == wanted.as_str())
+    else {
+        let there = quoted(services.map(|service| service.id.as_str()));
+        bail!(
+            "the catalog at `{url}` has no service offering `{wanted}` (`service_offering_id`); it has {there}; nothing was changed"
+        );
+    };
+    for plan in &config.plans {
+        if !service.plans.iter().any(|there| there.name == plan.name) {
+            let there = quoted(service.plans.iter().map(|plan| plan.name.as_str()));
+            bail!(
+                "planID \"{}\" not found in the catalog at `{url}`, which has {there}; nothing was changed",
+                plan.name
+            );
         }
-        None
     }
+    Ok(())
 }
 
 fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
@@ -140,52 +123,21 @@ fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
     }
 }
 
-/// The broker as the platform calls it.
-struct Broker {
-    http: HttpClient,
-    url: Url,
-    authorization: HeaderValue,
-}
-
-impl Broker {
-    fn of(config: &errands::RegisterBroker, console: &Console) -> anyhow::Result<Self> {
-        let access = &config.cloud_foundry;
-        let trust = trust::of_a_server(
-            access.root_ca_cert.as_deref(),
-            access.verification,
-            "cf.root_ca_cert",
-            "the broker",
-            console,
-        )?;
-        let limits = Limits {
-            attempt: LOOK,
-            attempts: 1,
-            ..Limits::default()
-        };
-        let server = address::server(config.broker_url.as_written())?;
-        Ok(Self {
-            http: HttpClient::new(&trust, limits)?,
-            url: address::on(&server, &["v2", "catalog"], &[]),
-            authorization: basic_authorization(&config.broker_username, &config.broker_password)?,
-        })
-    }
-
-    async fn look(&self, end: Deadline) -> Look {
-        let request = Request::new(Method::GET, self.url.clone(), Repeat::WhileUnsent)
-            .header(API_VERSION, HeaderValue::from_static("2.13"))
-            .header(AUTHORIZATION, self.authorization.clone());
-        // There is one look at least.
-        let call = Call::until(end.max(Deadline::after(LOOK)));
-        match self.http.send(&call, &request).await {
-            Ok(answer) => match answer.status() {
-                StatusCode::OK => Look::Served(answer.json().ok()),
-                StatusCode::UNAUTHORIZED => Look::Refused,
-                status => Look::Missing(format!("status {}", status.as_u16())),
-            },
-            Err(error @ TransportError::Handshake { .. }) => {
-                Look::Unexpected(format!("{:#}", anyhow::Error::from(error)))
-            }
-            Err(error) => Look::Missing(format!("{:#}", anyhow::Error::from(error))),
-        }
-    }
+fn request(config: &errands::RegisterBroker, console: &Console) -> anyhow::Result<CatalogRequest> {
+    let access = &config.cloud_foundry;
+    let trust = trust_of(
+        access.root_ca_cert.as_deref(),
+        access.verification,
+        "cf.root_ca_cert",
+        "the broker",
+        console,
+    )?;
+    let server = address::server(config.broker_url.as_written())?;
+    CatalogRequest::new(
+        address::on(&server, &["v2", "catalog"], &[]),
+        &trust,
+        &config.broker_username,
+        &config.broker_password,
+        Some(REQUEST),
+    )
 }

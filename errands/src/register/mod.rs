@@ -4,21 +4,18 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `catalog` | waits until the broker serves the plans of the file |
-//! | `registration` | registers it, so that the platform reads the catalog |
 //! | `access` | the access to each plan |
-//! | `error` | the errors |
 
 mod access;
 mod catalog;
-mod error;
-mod registration;
 
-use std::{ffi::OsString, path::Path, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
 use odb_clients::{
-    cloud_controller::{BrokerRegistration, CloudController},
+    FailureKind, ServiceError,
+    cloud_controller::{Accepted, BrokerRegistration, CfBroker, CloudController},
     http::Call,
 };
 use odb_config::errands;
@@ -26,9 +23,8 @@ use odb_config::errands;
 use crate::{
     Console, Dependencies, ExitStatus, cloud_controller,
     command_line::{ConfigTexts, load},
+    waiting::retry,
 };
-
-pub use error::RegisterError;
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
     missing: Some("-configPath must be given as argument"),
@@ -38,6 +34,12 @@ const FILE_TEXTS: ConfigTexts = ConfigTexts {
 
 /// The time for one request to the platform, including retries.
 const REQUEST: Duration = Duration::from_mins(2);
+
+/// How long the platform may take to read a catalog: it waits a minute for the broker, in a queue.
+const IMPORT: Duration = Duration::from_mins(10);
+/// The codes for a name that is taken, in version 3 (and for other errors) and in version 2.
+const UNPROCESSABLE: u64 = 10008;
+const NAME_TAKEN: u64 = 270_002;
 
 /// Register the broker with the platform and set the access to its plans
 ///
@@ -49,10 +51,10 @@ const REQUEST: Duration = Duration::from_mins(2);
 #[command(
     after_help = "Examples:\n  odb-errand register-broker --config register.yml --dry-run\n  odb-errand register-broker --config register.yml"
 )]
-pub struct RegisterBroker {
+pub(crate) struct RegisterBroker {
     /// Path of the errand's configuration.
     #[arg(long, alias = "configPath", value_name = "FILE")]
-    config: Option<OsString>,
+    config: Option<PathBuf>,
     /// Report what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -62,24 +64,17 @@ pub struct RegisterBroker {
 }
 
 impl RegisterBroker {
-    /// Runs it to its end. It may be broken off anywhere: the next run does the rest.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+    pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
         let config = load(
-            self.config.as_deref().map(Path::new),
+            self.config.as_deref(),
             &FILE_TEXTS,
             errands::RegisterBroker::load,
             dependencies,
         )?;
         let cloud_controller = cloud_controller::connect(&config.cloud_foundry, console)?;
         let timeout = Duration::from_secs(self.wait_for_broker);
-        let run = async {
-            if self.dry_run {
-                rehearse(&config, &cloud_controller, console, timeout).await
-            } else {
-                register(&config, &cloud_controller, console, timeout).await
-            }
-        };
+        let run = register(&config, &cloud_controller, self.dry_run, console, timeout);
         dependencies
             .unless_stopped(run)
             .await?
@@ -88,63 +83,130 @@ impl RegisterBroker {
     }
 }
 
-/// All checks run before the first change.
+/// All checks run before the first change. A dry run reports what would be done, as far as known: the platform does not
+/// have new plans yet.
 async fn register(
     config: &errands::RegisterBroker,
     cloud_controller: &CloudController,
+    is_dry: bool,
     console: &Console,
     timeout: Duration,
-) -> Result<(), RegisterError> {
+) -> anyhow::Result<()> {
     let wanted = access::look_up(cloud_controller, &config.plans).await?;
     catalog::wait(config, console, timeout).await?;
-    let registration = registration(config);
-    let broker = registration::register(cloud_controller, &registration, console, timeout).await?;
-    let plans = access::plans(cloud_controller, &broker, &config.offering).await?;
-    let settled = access::settle(cloud_controller, &wanted, &plans, console).await?;
-    console.say(format_args!(
-        "FINISHED REGISTER BROKER: `{}` is registered; access of {} changed, of {} unchanged",
-        broker.name,
-        counted(settled.changed),
-        counted(settled.left)
-    ));
+    let (name, url) = (&config.broker_name, config.broker_url.as_written());
+    let broker = if is_dry {
+        let broker = find(cloud_controller, name).await?;
+        console.say(match &broker {
+            Some(broker) => change(broker, url, "it would be updated"),
+            None => format!("service broker `{name}` would be created, at `{url}`"),
+        });
+        broker
+    } else {
+        let attempt = async || attempt(config, cloud_controller, console).await;
+        Some(retry(timeout, console, attempt, is_transient).await?)
+    };
+    let plans = match &broker {
+        Some(broker) => access::plans(cloud_controller, broker, &config.offering).await?,
+        None => Vec::new(),
+    };
+    let settled = access::settle(cloud_controller, &wanted, &plans, is_dry, console).await?;
+    if is_dry {
+        console.say("nothing was changed");
+    } else {
+        console.say(format_args!(
+            "FINISHED REGISTER BROKER: `{name}` is registered; access of {} changed, of {} unchanged",
+            counted(settled.changed),
+            counted(settled.left)
+        ));
+    }
     Ok(())
 }
 
-/// Reports what would be done, as far as known: the platform does not have new plans yet.
-async fn rehearse(
+/// Creates the broker, or updates the existing one. Each attempt looks up first whether the previous one has created
+/// the broker, because its answer may be lost or its catalog unreadable.
+async fn attempt(
     config: &errands::RegisterBroker,
     cloud_controller: &CloudController,
     console: &Console,
-    timeout: Duration,
-) -> Result<(), RegisterError> {
-    let wanted = access::look_up(cloud_controller, &config.plans).await?;
-    catalog::wait(config, console, timeout).await?;
-    let name = &config.broker_name;
-    let broker = cloud_controller
-        .broker_named(&request_call(), name)
-        .await
-        .map_err(RegisterError::Brokers)?;
-    let url = config.broker_url.as_written();
-    let plans = if let Some(broker) = &broker {
-        console.say(registration::change(broker, url, "it would be updated"));
-        access::plans(cloud_controller, broker, &config.offering).await?
-    } else {
-        console.say(format_args!(
-            "service broker `{name}` would be created, at `{url}`"
-        ));
-        Vec::new()
-    };
-    access::rehearse(cloud_controller, &wanted, &plans, console).await?;
-    console.say("nothing was changed");
-    Ok(())
-}
-
-fn registration(config: &errands::RegisterBroker) -> BrokerRegistration {
-    BrokerRegistration {
+) -> anyhow::Result<CfBroker> {
+    let registration = BrokerRegistration {
         name: config.broker_name.clone(),
         url: config.broker_url.as_written().to_owned(),
         username: config.broker_username.clone(),
         password: config.broker_password.clone(),
+    };
+    let BrokerRegistration { name, url, .. } = &registration;
+    let call = Call::within(IMPORT);
+    let (verb, warnings) = if let Some(broker) = find(cloud_controller, name).await? {
+        console.say(change(&broker, url, "updating it"));
+        let update = cloud_controller.update_broker(&call, &broker.guid, &registration);
+        (
+            "update",
+            finished(cloud_controller, &call, update.await).await,
+        )
+    } else {
+        console.say(format_args!("creating service broker `{name}`, at `{url}`"));
+        let create = cloud_controller.create_broker(&call, &registration);
+        (
+            "create",
+            finished(cloud_controller, &call, create.await).await,
+        )
+    };
+    let warnings = warnings.with_context(|| format!("failed to {verb} service broker {name}"))?;
+    for warning in warnings {
+        console.say(format_args!("the platform warns: {}", warning.trim()));
+    }
+    console.say(format_args!(
+        "service broker `{name}` is registered, and its catalog has been read"
+    ));
+    let broker = find(cloud_controller, name).await?;
+    broker.with_context(|| {
+        format!("service broker {name} disappeared; another client deleted it, or this client may not see it")
+    })
+}
+
+async fn finished(
+    cloud_controller: &CloudController,
+    call: &Call,
+    accepted: Result<Accepted, ServiceError>,
+) -> Result<Vec<String>, ServiceError> {
+    cloud_controller.finished(call, accepted?).await
+}
+
+async fn find(cloud_controller: &CloudController, name: &str) -> anyhow::Result<Option<CfBroker>> {
+    let found = cloud_controller.broker_named(&request_call(), name).await;
+    found.context("failed to retrieve list of brokers")
+}
+
+/// How a broker that is there changes. `verb` says whether it does or would.
+fn change(broker: &CfBroker, url: &str, verb: &str) -> String {
+    let CfBroker { name, url: old, .. } = broker;
+    if old == url {
+        format!("service broker `{name}` is registered: {verb}, at `{url}`")
+    } else {
+        format!("service broker `{name}` is registered: {verb}, from `{old}` to `{url}`")
+    }
+}
+
+/// Whether another attempt may succeed. The broker may exist now, created by another client or by a lost attempt, or be
+/// deleted meanwhile.
+fn is_transient(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<ServiceError>().is_some_and(|error| {
+        error.is_transient() || error.is_busy() || error.is_not_found() || is_name_taken(error)
+    })
+}
+
+fn is_name_taken(error: &ServiceError) -> bool {
+    match &error.kind {
+        FailureKind::Refused {
+            code, description, ..
+        } => match code {
+            Some(NAME_TAKEN) => true,
+            Some(UNPROCESSABLE) => description.contains("unique"),
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -1,140 +1,116 @@
 //! From a release folder to a tarball.
 
 use std::{
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
+use anyhow::Context;
+use serde::Serialize;
+
 use crate::{
-    archive::{self, WriteError},
-    contents::{Contents, ContentsError, Mode},
-    digest::Digest,
-    release_folder::{FolderError, Part, ReleaseFolder},
-    release_manifest::{
-        JobEntry, LicenseEntry, ManifestError, PackageEntry, ReleaseManifest, ResourceEntry,
-    },
+    contents::{Contents, Digest, Mode},
+    release_folder::{Part, ReleaseFolder},
     version::{InvalidVersion, ReleaseVersion},
 };
 
-/// The options of a build.
+/// A commit that the folder was made from.
 #[derive(Clone, Debug)]
-pub struct BuildOptions {
-    /// The version of the release.
-    pub version: VersionChoice,
-    /// Where its sources come from.
-    pub origin: Origin,
-}
-
-/// How the version of a release is chosen.
-#[derive(Clone, Debug)]
-pub enum VersionChoice {
-    /// This one.
-    Given(ReleaseVersion),
-    /// This one, the commit, and what names the content.
-    FromCommit {
-        /// The version of the project.
-        release: String,
-    },
-}
-
-/// Where the sources of a release come from.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// A commit, perhaps with changes on top.
-    Commit {
-        /// Its hash.
-        hash: String,
-        /// Whether there are changes on top.
-        uncommitted_changes: bool,
-    },
-    /// No repository.
-    NotVersioned,
+pub(crate) struct Commit {
+    pub(crate) hash: String,
+    /// Whether there are changes on top.
+    pub(crate) uncommitted_changes: bool,
 }
 
 /// A tarball that has been made.
-#[derive(Clone, Debug)]
-pub struct Built {
-    /// Where it is.
-    pub path: PathBuf,
-    /// The name of the release.
-    pub name: String,
-    /// Its version.
-    pub version: String,
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) version: String,
 }
 
-/// Why there is no tarball.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// The folder is not as it should be.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// A file that was there a moment ago.
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
-    /// An archive cannot be written.
-    #[error("the archive of `{name}` cannot be made")]
-    Archive {
-        /// Whose.
-        name: String,
-        /// Why.
-        source: WriteError,
-    },
-    /// The version that comes of the commit is none.
-    #[error(transparent)]
-    Version(#[from] InvalidVersion),
-    /// The list of what the release holds.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// The tarball cannot be written.
-    #[error("`{path}` cannot be written")]
-    Unwritable {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+/// `release.MF`, the list of what a release holds.
+///
+/// Members as `bosh create-release` writes them (`release/manifest/release.go` in its sources) and a Director reads
+/// them (`update_release.rb`). The digest is called `sha1` whatever its algorithm is.
+#[derive(Serialize)]
+struct ReleaseManifest {
+    name: String,
+    version: String,
+    /// `non-git` without a commit.
+    commit_hash: String,
+    uncommitted_changes: bool,
+    jobs: Vec<Entry>,
+    packages: Vec<Entry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    license: Option<Entry>,
+}
+
+/// A job, a package or the licence.
+#[derive(Serialize)]
+struct Entry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// The fingerprint, so that it changes with the content.
+    version: String,
+    fingerprint: String,
+    /// The digest of its archive.
+    sha1: Digest,
+    /// The packages that come to each VM with a job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packages: Option<Vec<String>>,
+    /// The packages that are there while a package is compiled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dependencies: Option<Vec<String>>,
 }
 
 /// Makes a tarball of a release folder (`config/final.yml`, `jobs`, `packages`, `src`, `LICENSE`). The same folder
-/// makes the same bytes. `output` is the tarball's path, or a folder for it. Nothing is left of a tarball that fails.
-pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Built, BuildError> {
+/// makes the same bytes. Without a version, the release has the one of this program with commit and content. `output`
+/// is the tarball's path, or a folder for it. Nothing is left of a tarball that fails.
+pub(crate) fn build(
+    folder: &Path,
+    version: Option<ReleaseVersion>,
+    commit: Option<Commit>,
+    output: &Path,
+) -> anyhow::Result<Built> {
     let ReleaseFolder {
         name,
         jobs,
         packages,
         license,
     } = ReleaseFolder::read(folder)?;
-
-    let (commit_hash, uncommitted_changes) = options.origin.as_members();
-    let fingerprints = jobs
-        .iter()
-        .map(|job| &job.part.fingerprint)
-        .chain(packages.iter().map(|package| &package.part.fingerprint));
-    let version = options
-        .version
-        .resolve(&options.origin, &content_of(fingerprints))?;
-    let mut manifest = ReleaseManifest::new(name, &version, commit_hash, uncommitted_changes);
-
+    let version = match version {
+        Some(version) => version,
+        None => version_of(commit.as_ref(), &content_of(jobs.iter().chain(&packages)))?,
+    };
     let mut release = Contents::default();
-    for job in &jobs {
-        manifest.jobs.push(JobEntry {
-            resource: pack(&job.part, "jobs", &mut release)?,
-            packages: job.packages.clone(),
-        });
+    let mut pack_all = |parts: &[Part], folder: &str| -> anyhow::Result<Vec<Entry>> {
+        parts
+            .iter()
+            .map(|part| pack(part, folder, &mut release))
+            .collect()
+    };
+    let mut manifest = ReleaseManifest {
+        name,
+        version: version.to_string(),
+        // As `bosh create-release` has it.
+        commit_hash: commit
+            .as_ref()
+            .map_or_else(|| "non-git".to_owned(), |commit| commit.hash.clone()),
+        uncommitted_changes: commit.is_some_and(|commit| commit.uncommitted_changes),
+        jobs: pack_all(&jobs, "jobs/")?,
+        packages: pack_all(&packages, "packages/")?,
+        license: pack_all(license.as_slice(), "")?.pop(),
+    };
+    for (entry, job) in manifest.jobs.iter_mut().zip(jobs) {
+        entry.packages = Some(job.packages);
     }
-    for package in &packages {
-        manifest.packages.push(PackageEntry {
-            resource: pack(&package.part, "packages", &mut release)?,
-            dependencies: package.dependencies.clone(),
-        });
+    for (entry, package) in manifest.packages.iter_mut().zip(packages) {
+        entry.dependencies = Some(package.packages);
     }
-    if let Some(license) = license {
-        let entry = pack(&license, "", &mut release)?;
-        manifest.license = Some(LicenseEntry {
-            version: entry.version,
-            fingerprint: entry.fingerprint,
-            sha1: entry.sha1,
-        });
+    if let Some(license) = &mut manifest.license {
+        license.name = None;
     }
     let text = manifest.to_yaml()?;
     release.add_bytes("release.MF".to_owned(), text.into_bytes(), Mode::Plain);
@@ -151,69 +127,57 @@ pub fn build(folder: &Path, options: &BuildOptions, output: &Path) -> Result<Bui
     })
 }
 
-impl Origin {
-    fn as_members(&self) -> (String, bool) {
-        match self {
-            Self::Commit {
-                hash,
-                uncommitted_changes,
-            } => (hash.clone(), *uncommitted_changes),
-            // As `bosh create-release` has it.
-            Self::NotVersioned => ("non-git".to_owned(), false),
-        }
-    }
-}
-
-impl VersionChoice {
-    /// A Director refuses other content under the name of a version that it has. One commit makes several: sources, and
-    /// programs as each compiler makes them.
-    fn resolve(&self, origin: &Origin, content: &str) -> Result<ReleaseVersion, InvalidVersion> {
-        match (self, origin) {
-            (Self::Given(version), _) => Ok(version.clone()),
-            (Self::FromCommit { release }, Origin::Commit { hash, .. }) => {
-                ReleaseVersion::of_commit(release, hash)?.with_component(content)
-            }
-            (Self::FromCommit { release }, Origin::NotVersioned) => {
-                release.parse::<ReleaseVersion>()?.with_component(content)
-            }
-        }
-    }
+/// A Director refuses other content under the name of a version that it has. One commit makes several: sources, and
+/// programs as each compiler makes them.
+fn version_of(commit: Option<&Commit>, content: &str) -> Result<ReleaseVersion, InvalidVersion> {
+    let release = env!("CARGO_PKG_VERSION");
+    let version = match commit {
+        Some(commit) => ReleaseVersion::of_commit(release, &commit.hash)?,
+        None => release.parse()?,
+    };
+    version.with_component(content)
 }
 
 /// A name of all the content, short and no number.
-fn content_of<'a>(fingerprints: impl Iterator<Item = &'a String>) -> String {
-    let all: String = fingerprints.map(String::as_str).collect();
+fn content_of<'a>(parts: impl Iterator<Item = &'a Part>) -> String {
+    let all: String = parts.map(|part| part.fingerprint.as_str()).collect();
     format!("c{}", &Digest::of(all.as_bytes()).digits()[..8])
 }
 
-/// Puts the archive of a part into the release, and says what the release's list has to say of it.
-fn pack(part: &Part, folder: &str, release: &mut Contents) -> Result<ResourceEntry, BuildError> {
-    let archive =
-        archive::write(&part.contents, Vec::new()).map_err(|source| BuildError::Archive {
-            name: part.name.clone(),
-            source,
-        })?;
+/// Puts the archive of a part into the release.
+fn pack(part: &Part, folder: &str, release: &mut Contents) -> anyhow::Result<Entry> {
+    let archive = part
+        .contents
+        .write_archive(Vec::new())
+        .with_context(|| format!("the archive of `{}` cannot be made", part.name))?;
     let sha1 = Digest::of(&archive);
-    let location = if folder.is_empty() {
-        format!("{}.tgz", part.name)
-    } else {
-        format!("{folder}/{}.tgz", part.name)
-    };
-    release.add_bytes(location, archive, Mode::Plain);
-    Ok(ResourceEntry {
-        name: part.name.clone(),
+    release.add_bytes(format!("{folder}{}.tgz", part.name), archive, Mode::Plain);
+    Ok(Entry {
+        name: Some(part.name.clone()),
         version: part.fingerprint.clone(),
         fingerprint: part.fingerprint.clone(),
         sha1,
+        packages: None,
+        dependencies: None,
     })
 }
 
+impl ReleaseManifest {
+    /// As YAML, with every text in quotes: a fingerprint may look like a number to a Director.
+    fn to_yaml(&self) -> anyhow::Result<String> {
+        let options = serde_saphyr::ser_options! {
+            quote_all: true,
+            prefer_block_scalars: false,
+            min_fold_chars: 0,
+        };
+        serde_saphyr::to_string_with_options(self, options)
+            .context("`release.MF` cannot be written")
+    }
+}
+
 /// Writes to a temporary file first, so that readers see a complete tarball or none.
-fn write_release(release: &Contents, output: &Path) -> Result<(), BuildError> {
-    let unwritable = |source| BuildError::Unwritable {
-        path: output.to_owned(),
-        source,
-    };
+fn write_release(release: &Contents, output: &Path) -> anyhow::Result<()> {
+    let unwritable = || format!("`{}` cannot be written", output.display());
     let folder = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -222,15 +186,46 @@ fn write_release(release: &Contents, output: &Path) -> Result<(), BuildError> {
         .prefix(".release-")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .tempfile_in(folder)
-        .map_err(unwritable)?;
-    archive::write(release, BufWriter::new(file.as_file()))
-        .map_err(|error| match error {
-            WriteError::Archive(source) => unwritable(source),
-            WriteError::Contents(error) => error.into(),
-        })?
+        .with_context(unwritable)?;
+    release
+        .write_archive(BufWriter::new(file.as_file()))
+        .with_context(unwritable)?
         .flush()
-        .map_err(unwritable)?;
-    file.persist(output)
-        .map_err(|error| unwritable(error.error))?;
+        .with_context(unwritable)?;
+    file.persist(output).with_context(unwritable)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_that_looks_like_a_number_stays_a_text() -> anyhow::Result<()> {
+        let job = Entry {
+            name: Some("no".into()),
+            version: "12345e12".into(),
+            fingerprint: "12345e12".into(),
+            sha1: Digest::of(b""),
+            packages: Some(vec!["1e3".into()]),
+            dependencies: None,
+        };
+        let manifest = ReleaseManifest {
+            name: "r".into(),
+            version: "1".into(),
+            commit_hash: "1234567".into(),
+            uncommitted_changes: false,
+            jobs: vec![job],
+            packages: Vec::new(),
+            license: None,
+        };
+        let text = manifest.to_yaml()?;
+        let read: serde_json::Value = crate::release_folder::from_yaml(&text)?;
+        assert_eq!(read, serde_json::to_value(&manifest)?);
+        for quoted in ["'1'", "'1234567'", "'12345e12'", "'no'", "'1e3'"] {
+            let double = quoted.replace('\'', "\"");
+            assert!(text.contains(quoted) || text.contains(&double), "{text}");
+        }
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 //! The oldest stemcell in use is `ubuntu-jammy` with glibc 2.35. An executable that was linked against a later glibc
 //! may need versions of symbols that it does not have; the loader then rejects it.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
 use object::{
     LittleEndian, Object, ObjectSection, elf,
@@ -14,7 +14,7 @@ use object::{
 };
 
 /// The glibc of `ubuntu-jammy`.
-const JAMMY_GLIBC: GlibcVersion = GlibcVersion(2, 35);
+const JAMMY_GLIBC: (u32, u32) = (2, 35);
 
 /// The libraries that every stemcell has and our executables link against: parts of glibc, and `libgcc-s1`.
 const LIBRARIES: [&str; 8] = [
@@ -30,7 +30,6 @@ const LIBRARIES: [&str; 8] = [
 
 type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
-/// The requirements of an executable.
 #[derive(Clone, Debug, Default)]
 struct Requirements {
     libraries: BTreeSet<String>,
@@ -40,21 +39,16 @@ struct Requirements {
 
 /// A requirement that a stemcell does not meet, or content that an executable should not have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-pub enum ExecutableError {
+pub(crate) enum ExecutableError {
     /// It is none for the machines that stemcells are made for.
     #[error("is no 64-bit ELF executable for Linux ({0})")]
     NotElf(String),
     /// A version of a symbol is newer than the stemcell's glibc.
     #[error(
-        "needs `{symbol}` of `{version}`, and `ubuntu-jammy` has glibc {JAMMY_GLIBC}; build it on a machine with glibc \
-         {JAMMY_GLIBC} or older, or build the release with `--source`"
+        "needs `{symbol}` of `{version}`, and `ubuntu-jammy` has glibc 2.35; build it on a machine with glibc \
+         2.35 or older, or build the release with `--source`"
     )]
-    NewerSymbol {
-        /// Which.
-        symbol: String,
-        /// In which version.
-        version: String,
-    },
+    NewerSymbol { symbol: String, version: String },
     /// A library that is not on every stemcell.
     #[error("needs the library `{0}`, which stemcells do not have; link it statically")]
     MissingLibrary(String),
@@ -63,18 +57,8 @@ pub enum ExecutableError {
     NotStripped,
 }
 
-/// The version of a glibc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct GlibcVersion(u32, u32);
-
-impl fmt::Display for GlibcVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
-    }
-}
-
 /// The requirements that a stemcell does not meet, and whether the executable is stripped.
-pub fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableError> {
+pub(crate) fn unmet_requirements(bytes: &[u8]) -> Vec<ExecutableError> {
     match Requirements::of(bytes) {
         Ok(requirements) => requirements.unmet(),
         Err(error) => vec![ExecutableError::NotElf(error.to_string())],
@@ -150,19 +134,15 @@ impl Requirements {
     }
 
     fn unmet(&self) -> Vec<ExecutableError> {
-        let newer = self
-            .symbols
-            .iter()
-            .filter(|(_, version)| !is_in_jammy(version))
-            .map(|(symbol, version)| ExecutableError::NewerSymbol {
-                symbol: symbol.clone(),
-                version: version.clone(),
-            });
-        let missing = self
-            .libraries
-            .iter()
-            .filter(|library| !LIBRARIES.contains(&library.as_str()))
-            .map(|library| ExecutableError::MissingLibrary(library.clone()));
+        let newer = self.symbols.iter();
+        let newer = newer.filter(|(_, version)| !is_in_jammy(version));
+        let newer = newer.map(|(symbol, version)| ExecutableError::NewerSymbol {
+            symbol: symbol.clone(),
+            version: version.clone(),
+        });
+        let missing = self.libraries.iter();
+        let missing = missing.filter(|library| !LIBRARIES.contains(&library.as_str()));
+        let missing = missing.map(|library| ExecutableError::MissingLibrary(library.clone()));
         let unstripped = (!self.stripped).then_some(ExecutableError::NotStripped);
         newer.chain(missing).chain(unstripped).collect()
     }
@@ -170,17 +150,14 @@ impl Requirements {
 
 /// Versions of other libraries than glibc are those of `libgcc_s`, the newest of which is older than jammy.
 fn is_in_jammy(version: &str) -> bool {
-    match version.strip_prefix("GLIBC_") {
-        None => true,
-        Some(_) => glibc_version(version).is_some_and(|version| version <= JAMMY_GLIBC),
+    let Some(version) = version.strip_prefix("GLIBC_") else {
+        return true;
+    };
+    let mut numbers = version.split('.').map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) <= JAMMY_GLIBC,
+        _ => false,
     }
-}
-
-fn glibc_version(version: &str) -> Option<GlibcVersion> {
-    let mut numbers = version.strip_prefix("GLIBC_")?.split('.');
-    let major = numbers.next()?.parse().ok()?;
-    let minor = numbers.next()?.parse().ok()?;
-    Some(GlibcVersion(major, minor))
 }
 
 fn text(bytes: &[u8]) -> String {

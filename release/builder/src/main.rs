@@ -1,4 +1,24 @@
-//! Builds the BOSH release of the on-demand broker.
+//! Builds the BOSH release of the on-demand broker, in two steps, each of use by itself:
+//!
+//! 1. `stage` writes a release folder from this project, as the `bosh` command line knows it: jobs, packages with
+//!    their files, licence.
+//! 2. `build` makes a release tarball of a release folder.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `stage` | from the project to a release folder |
+//! | `executable` | what an executable needs of the machine that it will run on |
+//! | `build` | from a release folder to a tarball, with `release.MF` |
+//! | `release_folder` | a release folder, read |
+//! | `contents` | the files of a job or package: archive, digests, fingerprint |
+//! | `version` | what a version of a release may look like |
+
+mod build;
+mod contents;
+mod executable;
+mod release_folder;
+mod stage;
+mod version;
 
 use std::{
     fs,
@@ -9,12 +29,11 @@ use std::{
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use odb_release::{
-    build::{BuildOptions, Origin, VersionChoice, build},
-    digest::Digest,
-    stage::{Kind, stage},
-    version::ReleaseVersion,
-};
+
+use build::{Commit, build};
+use contents::{Digest, unreadable};
+use stage::{Kind, stage};
+use version::ReleaseVersion;
 
 /// Build the BOSH release of the on-demand broker.
 #[derive(Debug, Parser)]
@@ -76,47 +95,43 @@ fn main() -> ExitCode {
         Command::Stage(arguments) => run_stage(arguments),
         Command::Build(arguments) => run_build(arguments),
     };
-    outcome.unwrap_or_else(|error| {
-        // Without stderr the error cannot be shown.
-        let _ = writeln!(io::stderr(), "error: {error:#}");
-        ExitCode::from(2)
-    })
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without stderr the error cannot be shown.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
 }
 
-fn run_stage(arguments: StageArguments) -> anyhow::Result<ExitCode> {
+fn run_stage(arguments: StageArguments) -> anyhow::Result<()> {
     let kind = match (arguments.binaries, arguments.rust_toolchain) {
-        (Some(binaries), _) => Kind::Binary { binaries },
-        (None, Some(rust_toolchain)) => Kind::Source { rust_toolchain },
+        (Some(binaries), _) => Kind::Binary(binaries),
+        (None, Some(rust_toolchain)) => Kind::Source(rust_toolchain),
         (None, None) => anyhow::bail!("neither `--binaries` nor `--rust-toolchain` is given"),
     };
-    let staged = stage(&arguments.project, &kind, &arguments.into)?;
-    if let Some(digest) = staged.toolchain {
+    if let Some(digest) = stage(&arguments.project, &kind, &arguments.into)? {
         writeln!(io::stdout(), "Rust toolchain {digest}")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn run_build(arguments: BuildArguments) -> anyhow::Result<ExitCode> {
-    let version = match arguments.version {
-        Some(version) => VersionChoice::Given(version),
-        None => VersionChoice::FromCommit {
-            release: env!("CARGO_PKG_VERSION").to_owned(),
-        },
-    };
-    let origin = match arguments.commit {
-        Some(hash) => Origin::Commit {
-            hash,
-            uncommitted_changes: arguments.uncommitted_changes,
-        },
-        None => Origin::NotVersioned,
-    };
-    let options = BuildOptions { version, origin };
-    let built = build(&arguments.release, &options, &arguments.output)?;
-    let path = built.path.display();
-    let unreadable = || format!("`{path}` cannot be read");
-    let size = fs::metadata(&built.path).with_context(unreadable)?.len();
-    let digest = Digest::of_file(&built.path).with_context(unreadable)?;
+fn run_build(arguments: BuildArguments) -> anyhow::Result<()> {
+    let commit = arguments.commit.map(|hash| Commit {
+        hash,
+        uncommitted_changes: arguments.uncommitted_changes,
+    });
+    let built = build(
+        &arguments.release,
+        arguments.version,
+        commit,
+        &arguments.output,
+    )?;
+    let metadata = fs::metadata(&built.path).with_context(|| unreadable(&built.path))?;
+    let (size, digest) = (metadata.len(), Digest::of_file(&built.path)?);
     let name = format_args!("{}/{}", built.name, built.version);
+    let path = built.path.display();
     writeln!(io::stdout(), "{name}\n{size} bytes, {digest}\n{path}")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -2,143 +2,109 @@
 //! `LICENSE`.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
 
+use anyhow::{Context, bail, ensure};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_saphyr::DuplicateKeyPolicy;
 use walkdir::WalkDir;
 
-use crate::{
-    contents::{Contents, ContentsError},
-    fingerprint::{Subject, fingerprint},
-    specification::{JobSpecification, PackageSpecification, from_yaml},
-};
+use crate::contents::{Contents, Subject, unreadable};
 
-/// The content of a release folder.
+/// The content of a release folder, its parts by name.
 #[derive(Debug)]
-pub struct ReleaseFolder {
-    /// The name of the release.
-    pub name: String,
-    /// The jobs, by name.
-    pub jobs: Vec<JobPart>,
-    /// The packages, by name.
-    pub packages: Vec<PackagePart>,
-    /// The licence, where there is one.
-    pub license: Option<Part>,
+pub(crate) struct ReleaseFolder {
+    pub(crate) name: String,
+    pub(crate) jobs: Vec<Part>,
+    pub(crate) packages: Vec<Part>,
+    pub(crate) license: Option<Part>,
 }
 
 /// A job, a package or the licence before it is packed.
 #[derive(Debug)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
+pub(crate) struct Part {
+    pub(crate) name: String,
     /// Its files, by their paths in its archive.
-    pub contents: Contents,
-    /// The digest of its content.
-    pub fingerprint: String,
+    pub(crate) contents: Contents,
+    pub(crate) fingerprint: String,
+    /// Of a job, the packages that come to each VM with it. Of a package, those that are there while it is compiled.
+    pub(crate) packages: Vec<String>,
 }
 
-/// A job before it is packed.
-#[derive(Debug)]
-pub struct JobPart {
-    /// Its files.
-    pub part: Part,
-    /// The packages that come to each VM with it.
-    pub packages: Vec<String>,
+/// The `spec` of a job, as far as a release's structure goes; in its archive it is `job.MF`
+/// (<https://bosh.io/docs/jobs/>).
+#[derive(Deserialize)]
+struct JobSpecification {
+    name: String,
+    /// From template to rendered file.
+    #[serde(default)]
+    templates: BTreeMap<String, String>,
+    #[serde(default)]
+    packages: Vec<String>,
+    // These only have to be of the right form.
+    #[serde(default, rename = "properties")]
+    _properties: Option<BTreeMap<String, serde_json::Value>>,
+    #[serde(default, rename = "provides")]
+    _provides: Option<Vec<Link>>,
+    #[serde(default, rename = "consumes")]
+    _consumes: Option<Vec<Link>>,
 }
 
-/// A package before it is packed.
-#[derive(Debug)]
-pub struct PackagePart {
-    /// Its files.
-    pub part: Part,
-    /// The packages that are there while it is compiled.
-    pub dependencies: Vec<String>,
+/// A link that a job gives or takes.
+#[derive(Deserialize)]
+struct Link {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "type")]
+    _kind: String,
+    #[serde(rename = "optional")]
+    _optional: Option<bool>,
 }
 
-/// Errors in a release folder.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// A file that is needed is missing or cannot be read.
-    #[error("`{path}` cannot be read")]
-    Unreadable {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A `spec` or `final.yml` says something else than it should.
-    #[error("`{path}` is not as BOSH wants it")]
-    Specification {
-        /// Which.
-        path: PathBuf,
-        /// Where and what.
-        source: Box<serde_saphyr::Error>,
-    },
-    /// Folder and `spec` disagree.
-    #[error("`{path}` names `{name}`; it has to be the name of its folder")]
-    Name {
-        /// The `spec`.
-        path: PathBuf,
-        /// The name in its specification.
-        name: String,
-    },
-    /// A pattern of a package's `files` is no pattern.
-    #[error("`{pattern}` among `files` of `{path}` is no pattern of paths")]
-    Pattern {
-        /// The `spec`.
-        path: PathBuf,
-        /// Which.
-        pattern: String,
-        /// Why.
-        source: globset::Error,
-    },
-    /// A pattern of a package's `files` finds nothing.
-    #[error(
-        "`{pattern}` among `files` of `{path}` fits no file below `src` or `blobs`; put the file there, or drop the pattern"
-    )]
-    NoFiles {
-        /// The `spec`.
-        path: PathBuf,
-        /// Which.
-        pattern: String,
-    },
-    /// A file cannot be part of the release.
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
+/// The `spec` of a package (<https://bosh.io/docs/packages/>).
+#[derive(Deserialize)]
+struct PackageSpecification {
+    name: String,
+    #[serde(default)]
+    dependencies: Vec<String>,
+    /// Patterns of paths below `src`, or below `blobs`.
+    #[serde(default)]
+    files: Vec<String>,
+    /// Patterns of paths to exclude again.
+    #[serde(default)]
+    excluded_files: Vec<String>,
 }
 
 impl ReleaseFolder {
     /// Reads the folder, but for the bytes of what is packed.
-    pub fn read(folder: &Path) -> Result<Self, FolderError> {
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Configuration {
+            name: String,
+        }
+        let Configuration { name } = read_yaml(&folder.join("config/final.yml"))?;
+        let jobs = subfolders(&folder.join("jobs"))?;
+        let packages = subfolders(&folder.join("packages"))?;
         Ok(Self {
-            name: read_name(folder)?,
-            jobs: read_jobs(folder)?,
-            packages: read_packages(folder)?,
+            name,
+            jobs: jobs
+                .iter()
+                .map(|job| read_job(job))
+                .collect::<Result<_, _>>()?,
+            packages: packages
+                .iter()
+                .map(|package| read_package(folder, package))
+                .collect::<Result<_, _>>()?,
             license: read_license(folder)?,
         })
     }
 }
 
-#[derive(serde::Deserialize)]
-struct FinalConfiguration {
-    name: String,
-}
-
-fn read_name(folder: &Path) -> Result<String, FolderError> {
-    read_yaml::<FinalConfiguration>(&folder.join("config/final.yml")).map(|read| read.name)
-}
-
-fn read_jobs(folder: &Path) -> Result<Vec<JobPart>, FolderError> {
-    subfolders(&folder.join("jobs"))?
-        .into_iter()
-        .map(|job| read_job(&job))
-        .collect()
-}
-
-fn read_job(folder: &Path) -> Result<JobPart, FolderError> {
+fn read_job(folder: &Path) -> anyhow::Result<Part> {
     let path = folder.join("spec");
     let specification: JobSpecification = read_yaml(&path)?;
     check_name(folder, &path, &specification.name)?;
@@ -149,44 +115,26 @@ fn read_job(folder: &Path) -> Result<JobPart, FolderError> {
         let name = Path::new("templates").join(template);
         contents.add_file(&name, &folder.join(&name))?;
     }
-    let fingerprint = fingerprint(&contents, Subject::Job)?;
-    Ok(JobPart {
-        part: Part {
-            name: specification.name,
-            contents,
-            fingerprint,
-        },
+    Ok(Part {
+        name: specification.name,
+        fingerprint: contents.fingerprint(Subject::Job)?,
+        contents,
         packages: specification.packages,
     })
 }
 
-fn read_packages(folder: &Path) -> Result<Vec<PackagePart>, FolderError> {
-    subfolders(&folder.join("packages"))?
-        .into_iter()
-        .map(|package| read_package(folder, &package))
-        .collect()
-}
-
-fn read_package(release: &Path, folder: &Path) -> Result<PackagePart, FolderError> {
+fn read_package(release: &Path, folder: &Path) -> anyhow::Result<Part> {
     let path = folder.join("spec");
     let specification: PackageSpecification = read_yaml(&path)?;
     check_name(folder, &path, &specification.name)?;
     let mut contents = Contents::default();
     contents.add_file(Path::new("packaging"), &folder.join("packaging"))?;
     add_package_files(release, &path, &specification, &mut contents)?;
-    let fingerprint = fingerprint(
-        &contents,
-        Subject::Package {
-            dependencies: &specification.dependencies,
-        },
-    )?;
-    Ok(PackagePart {
-        part: Part {
-            name: specification.name,
-            contents,
-            fingerprint,
-        },
-        dependencies: specification.dependencies,
+    Ok(Part {
+        name: specification.name,
+        fingerprint: contents.fingerprint(Subject::Package(&specification.dependencies))?,
+        contents,
+        packages: specification.dependencies,
     })
 }
 
@@ -196,7 +144,7 @@ fn add_package_files(
     path: &Path,
     specification: &PackageSpecification,
     contents: &mut Contents,
-) -> Result<(), FolderError> {
+) -> anyhow::Result<()> {
     let wanted = patterns(path, &specification.files)?;
     let excluded = patterns(path, &specification.excluded_files)?;
     let mut found = BTreeSet::new();
@@ -205,7 +153,7 @@ fn add_package_files(
             continue;
         }
         for entry in WalkDir::new(&root).sort_by_file_name() {
-            let entry = entry.map_err(|error| unreadable(&root, error.into()))?;
+            let entry = entry.with_context(|| unreadable(&root))?;
             if entry.file_type().is_dir() {
                 continue;
             }
@@ -218,33 +166,29 @@ fn add_package_files(
             contents.add_file(name, entry.path())?;
         }
     }
-    match (0..specification.files.len()).find(|pattern| !found.contains(pattern)) {
-        None => Ok(()),
-        Some(pattern) => Err(FolderError::NoFiles {
-            path: path.to_owned(),
-            pattern: specification.files[pattern].clone(),
-        }),
+    let mut files = specification.files.iter().enumerate();
+    if let Some((_, pattern)) = files.find(|(location, _)| !found.contains(location)) {
+        bail!(
+            "`{pattern}` among `files` of `{}` fits no file below `src` or `blobs`; put the file there, or drop the pattern",
+            path.display()
+        );
     }
+    Ok(())
 }
 
-fn patterns(path: &Path, texts: &[String]) -> Result<GlobSet, FolderError> {
-    let pattern = |text: &str, source| FolderError::Pattern {
-        path: path.to_owned(),
-        pattern: text.to_owned(),
-        source,
-    };
+fn patterns(path: &Path, texts: &[String]) -> anyhow::Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
     for text in texts {
-        let glob = GlobBuilder::new(text)
-            .literal_separator(true)
-            .build()
-            .map_err(|source| pattern(text, source))?;
-        set.add(glob);
+        let glob = GlobBuilder::new(text).literal_separator(true).build();
+        set.add(glob.with_context(|| {
+            let path = path.display();
+            format!("`{text}` among `files` of `{path}` is no pattern of paths")
+        })?);
     }
-    set.build().map_err(|source| pattern("", source))
+    Ok(set.build()?)
 }
 
-fn read_license(folder: &Path) -> Result<Option<Part>, FolderError> {
+fn read_license(folder: &Path) -> anyhow::Result<Option<Part>> {
     let mut contents = Contents::default();
     for path in entries(folder)? {
         let name = path.file_name().map_or(path.as_path(), Path::new);
@@ -256,55 +200,50 @@ fn read_license(folder: &Path) -> Result<Option<Part>, FolderError> {
     if contents.is_empty() {
         return Ok(None);
     }
-    let fingerprint = fingerprint(&contents, Subject::License)?;
     Ok(Some(Part {
         name: "license".to_owned(),
+        fingerprint: contents.fingerprint(Subject::License)?,
         contents,
-        fingerprint,
+        packages: Vec::new(),
     }))
 }
 
-fn check_name(folder: &Path, path: &Path, name: &str) -> Result<(), FolderError> {
-    if folder.file_name().is_some_and(|folder| folder == name) {
-        Ok(())
-    } else {
-        Err(FolderError::Name {
-            path: path.to_owned(),
-            name: name.to_owned(),
-        })
-    }
+fn check_name(folder: &Path, path: &Path, name: &str) -> anyhow::Result<()> {
+    ensure!(
+        folder.file_name().is_some_and(|folder| folder == name),
+        "`{}` names `{name}`; it has to be the name of its folder",
+        path.display()
+    );
+    Ok(())
 }
 
-fn read_yaml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
-    let text = fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
-    from_yaml(&text).map_err(|source| FolderError::Specification {
-        path: path.to_owned(),
-        source: Box::new(source),
-    })
+fn read_yaml<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    let text = fs::read_to_string(path).with_context(|| unreadable(path))?;
+    from_yaml(&text).with_context(|| format!("`{}` is not as BOSH wants it", path.display()))
 }
 
-fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
+/// Reads a YAML document. Two members of the same name are refused: a Director would drop one of them.
+pub(crate) fn from_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options)
+}
+
+fn subfolders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut folders = entries(folder)?;
     folders.retain(|path| path.is_dir());
     Ok(folders)
 }
 
 /// The entries of a folder, by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
-    let mut paths = fs::read_dir(folder)
-        .and_then(|entries| {
-            entries
-                .map(|entry| Ok(entry?.path()))
-                .collect::<io::Result<Vec<_>>>()
-        })
-        .map_err(|source| unreadable(folder, source))?;
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(folder).and_then(|entries| {
+        let paths = entries.map(|entry| Ok(entry?.path()));
+        paths.collect::<io::Result<Vec<_>>>()
+    });
+    let mut paths = paths.with_context(|| unreadable(folder))?;
     paths.sort();
     Ok(paths)
-}
-
-fn unreadable(path: &Path, source: io::Error) -> FolderError {
-    FolderError::Unreadable {
-        path: path.to_owned(),
-        source,
-    }
 }

@@ -2,42 +2,34 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::Serialize;
-
 /// The version of a release, as a Director takes it: `RELEASE[-PRE][+POST]`, each of dotted components.
 ///
 /// A Director reads components of digits as numbers and writes them without leading zeros, so that `1.07` would arrive
 /// under another name; such versions are refused here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct ReleaseVersion(String);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReleaseVersion(String);
 
 /// A text that is no version of a release.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{version}` is no version of a release: {error}; write it like `1.4.0`, `1.4.0-rc.1` or `1.4.0+g1a2b3c4`"
 )]
-pub struct InvalidVersion {
+pub(crate) struct InvalidVersion {
     version: String,
     error: &'static str,
 }
 
 impl ReleaseVersion {
     /// The version of a build of that commit, for want of a better name. The `g` keeps a hash of digits a text.
-    pub fn of_commit(release: &str, commit: &str) -> Result<Self, InvalidVersion> {
+    pub(crate) fn of_commit(release: &str, commit: &str) -> Result<Self, InvalidVersion> {
         let short: String = commit.chars().take(7).collect();
         format!("{release}+g{short}").parse()
     }
 
     /// The same with another component at its end, for content that no commit names.
-    pub fn with_component(&self, component: &str) -> Result<Self, InvalidVersion> {
+    pub(crate) fn with_component(&self, component: &str) -> Result<Self, InvalidVersion> {
         let separator = if self.0.contains('+') { '.' } else { '+' };
         format!("{}{separator}{component}", self.0).parse()
-    }
-
-    /// The version as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -62,19 +54,16 @@ impl FromStr for ReleaseVersion {
 }
 
 fn error_of(text: &str) -> Option<&'static str> {
+    let split = |text, separator| match str::split_once(text, separator) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
+    };
     let (rest, post) = split(text, '+');
     let (release, pre) = split(rest, '-');
     [Some(release), pre, post]
         .into_iter()
         .flatten()
         .find_map(error_of_segment)
-}
-
-fn split(text: &str, separator: char) -> (&str, Option<&str>) {
-    match text.split_once(separator) {
-        Some((before, after)) => (before, Some(after)),
-        None => (text, None),
-    }
 }
 
 fn error_of_segment(segment: &str) -> Option<&'static str> {
@@ -134,9 +123,9 @@ mod tests {
     #[test]
     fn a_commit_of_digits_stays_the_text_it_is() -> Result<(), InvalidVersion> {
         let version = ReleaseVersion::of_commit("0.1.0", "0123456789")?;
-        assert_eq!(version.as_str(), "0.1.0+g0123456");
+        assert_eq!(version.to_string(), "0.1.0+g0123456");
         assert_eq!(
-            version.with_component("c0ffee00")?.as_str(),
+            version.with_component("c0ffee00")?.to_string(),
             "0.1.0+g0123456.c0ffee00"
         );
         Ok(())

@@ -2,31 +2,29 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `programs` | the programs of each package |
 //! | `binaries` | existing programs, stripped |
 //! | `sources` | the part of the workspace with a package's programs |
 //! | `vendored` | the crates that they need |
 //! | `toolchain` | the operator's Rust toolchain |
-//! | `child` | a command with a deadline |
 
 mod binaries;
-mod child;
-mod programs;
 mod sources;
 mod toolchain;
 mod vendored;
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
 };
 
+use anyhow::{Context, bail, ensure};
+use odb_process::{Capture, ChildProcess, Outcome, ProcessError, Sink, TooMuch};
 use walkdir::WalkDir;
 
-use crate::{digest::Digest, executable::ExecutableError};
-
-pub use child::ChildError;
-pub use toolchain::ToolchainError;
+use crate::contents::Digest;
 
 /// `config/blobs.yml` of a folder without blobs: packages only need files below `src`. The `bosh` command line requires
 /// this file.
@@ -43,109 +41,54 @@ const GIT_IGNORE: &str = "\
 /releases/**/*.tgz
 ";
 
+/// What a command may print, in bytes: the list of crates.
+const LONGEST_OUTPUT: usize = 16 << 20;
+
 /// The content of the packages of a release.
-#[derive(Clone, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Programs that are in this folder; nothing is compiled on VMs.
-    Binary {
-        /// The folder.
-        binaries: PathBuf,
-    },
-    /// Sources, and the toolchain that compiles them on VMs.
-    Source {
-        /// The standalone installer of the toolchain.
-        rust_toolchain: PathBuf,
-    },
+    Binary(PathBuf),
+    /// Sources, and this standalone installer of the toolchain that compiles them on VMs.
+    Source(PathBuf),
 }
 
-/// The result of staging.
-#[derive(Clone, Debug)]
-pub struct Staged {
-    /// The digest of the toolchain, where there is one: to be compared with the one that its makers publish.
-    pub toolchain: Option<Digest>,
+/// A package of the release with programs of this project.
+struct Package {
+    /// Its name, in both kinds of the release.
+    name: &'static str,
+    /// Its programs. Each is the one program of the Cargo package of the same name.
+    programs: &'static [&'static str],
 }
 
-/// Why there is no release folder.
-#[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// The folder is not empty.
-    #[error("`{0}` is not empty; name a folder that does not exist yet")]
-    NotEmpty(PathBuf),
-    /// A file or folder cannot be read or written.
-    #[error("`{path}` cannot be copied or written")]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
+const PACKAGES: [Package; 2] = [
+    Package {
+        name: "on-demand-broker",
+        programs: &["on-demand-broker", "odb-errand"],
     },
-    /// A program is not there.
-    #[error(
-        "there is no program `{path}`; build it first: `cargo build --locked --release --bins --package {package}`"
-    )]
-    NoProgram {
-        /// Where it should be.
-        path: PathBuf,
-        /// The package with the error.
-        package: &'static str,
+    Package {
+        name: "service-adapters",
+        programs: &[
+            "kafka-service-adapter",
+            "redis-service-adapter",
+            "template-service-adapter",
+        ],
     },
-    /// A program does not run on stemcells.
-    #[error("`{path}` {error}")]
-    Program {
-        /// Which.
-        path: PathBuf,
-        /// The error.
-        error: ExecutableError,
-    },
-    /// A `Cargo.toml` of the workspace.
-    #[error("`{path}` cannot be understood")]
-    Cargo {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: toml_edit::TomlError,
-    },
-    /// A `Cargo.toml` of the workspace lacks something.
-    #[error("`{path}` has no {missing}")]
-    Workspace {
-        /// Which.
-        path: PathBuf,
-        /// What the package needs.
-        missing: &'static str,
-    },
-    /// Cargo has chosen another version of a crate than `Cargo.lock` has.
-    #[error(
-        "the sources of `{package}` would be compiled with another `{dependency}` than `Cargo.lock` names"
-    )]
-    OtherDependency {
-        /// The package of the release.
-        package: &'static str,
-        /// The crate.
-        dependency: String,
-    },
-    /// Cargo's digests of a crate cannot be parsed.
-    #[error("a `.cargo-checksum.json` of `cargo vendor` cannot be understood")]
-    Checksum(#[source] serde_json::Error),
-    /// The toolchain.
-    #[error("`{path}` {error}")]
-    Toolchain {
-        /// Its file.
-        path: PathBuf,
-        /// The error.
-        error: ToolchainError,
-    },
-    /// A command.
-    #[error(transparent)]
-    Child(#[from] ChildError),
-}
+];
 
-/// Lays a release folder out of the project: `config`, `jobs`, `packages`, `src` and the licence.
-pub fn stage(project: &Path, kind: &Kind, into: &Path) -> Result<Staged, StageError> {
-    make_empty(into)?;
+/// Lays a release folder out of the project: `config`, `jobs`, `packages`, `src` and the licence. Returns the digest of
+/// the toolchain, where there is one: to be compared with the one that its makers publish.
+pub(crate) fn stage(project: &Path, kind: &Kind, into: &Path) -> anyhow::Result<Option<Digest>> {
+    fs::create_dir_all(into).with_context(|| failed(into))?;
+    let mut entries = fs::read_dir(into).with_context(|| failed(into))?;
+    ensure!(
+        entries.next().is_none(),
+        "`{}` is not empty; name a folder that does not exist yet",
+        into.display()
+    );
     let release = project.join("release");
     let packages = match kind {
-        Kind::Binary { .. } => "packages/binary",
-        Kind::Source { .. } => "packages/source",
+        Kind::Binary(_) => "packages/binary",
+        Kind::Source(_) => "packages/source",
     };
     copy_file(
         &release.join("config/final.yml"),
@@ -157,67 +100,88 @@ pub fn stage(project: &Path, kind: &Kind, into: &Path) -> Result<Staged, StageEr
     copy_folder(&release.join(packages), &into.join("packages"))?;
     copy_file(&project.join("LICENSE"), &into.join("LICENSE"))?;
     let sources = into.join("src");
-    let toolchain = match kind {
-        Kind::Binary { binaries } => {
+    match kind {
+        Kind::Binary(binaries) => {
             binaries::stage(binaries, &sources)?;
-            None
+            Ok(None)
         }
-        Kind::Source { rust_toolchain } => {
+        Kind::Source(rust_toolchain) => {
             let toolchain = toolchain::stage(project, rust_toolchain, &sources)?;
-            for package in &programs::PACKAGES {
+            for package in &PACKAGES {
                 sources::stage(project, package, &sources)?;
             }
-            Some(toolchain)
+            Ok(Some(toolchain))
         }
-    };
-    Ok(Staged { toolchain })
+    }
 }
 
-fn make_empty(folder: &Path) -> Result<(), StageError> {
-    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
-    let mut entries = fs::read_dir(folder).map_err(|source| failed(folder, source))?;
-    if entries.next().is_some() {
-        return Err(StageError::NotEmpty(folder.to_owned()));
+/// Runs a command to its end, and returns what it has printed on stdout. Its stderr is ours.
+fn run(command: Command, remedy: &'static str, time: Duration) -> anyhow::Result<String> {
+    struct Stderr;
+
+    impl Sink for Stderr {
+        fn take(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
+            // Without stderr nobody reads it.
+            let _ = io::stderr().write_all(piece);
+            Ok(())
+        }
     }
-    Ok(())
+
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut output = Capture::at_most(LONGEST_OUTPUT);
+    let ended = ChildProcess::new(command, Instant::now() + time).run(&mut output, &mut Stderr);
+    let ended = ended.map_err(|error| {
+        let text = match error {
+            ProcessError::Start(_) => format!("`{program}` cannot be started; {remedy}"),
+            ProcessError::Follow(_) => format!("`{program}` cannot be waited for"),
+        };
+        anyhow::Error::new(error).context(text)
+    })?;
+    match ended.outcome {
+        Outcome::Exited(status) if status.success() => Ok(output.into_text()),
+        Outcome::Exited(status) => {
+            bail!("`{program}` has failed ({status}); see its output above")
+        }
+        Outcome::TimedOut | Outcome::Cancelled => {
+            bail!("`{program}` has not ended within {} s", time.as_secs())
+        }
+        Outcome::TooMuchOutput(stream) => bail!("`{program}` has printed too much on {stream}"),
+    }
 }
 
 /// Copies files and their permissions; folders without files are left out.
-fn copy_folder(from: &Path, to: &Path) -> Result<(), StageError> {
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in WalkDir::new(from).sort_by_file_name() {
-        let entry = entry.map_err(|error| failed(from, error.into()))?;
-        if entry.file_type().is_dir() {
-            continue;
+        let entry = entry.with_context(|| failed(from))?;
+        if !entry.file_type().is_dir() {
+            let name = entry.path().strip_prefix(from).unwrap_or(entry.path());
+            copy_file(entry.path(), &to.join(name))?;
         }
-        let name = entry.path().strip_prefix(from).unwrap_or(entry.path());
-        copy_file(entry.path(), &to.join(name))?;
     }
     Ok(())
 }
 
-fn copy_file(from: &Path, to: &Path) -> Result<(), StageError> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
-    }
-    fs::copy(from, to)
-        .map(drop)
-        .map_err(|source| failed(from, source))
+fn copy_file(from: &Path, to: &Path) -> anyhow::Result<()> {
+    make_folder_of(to)?;
+    fs::copy(from, to).map(drop).with_context(|| failed(from))
 }
 
-fn write_file(path: &Path, text: &str) -> Result<(), StageError> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
-    }
-    fs::write(path, text).map_err(|source| failed(path, source))
+fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    make_folder_of(path)?;
+    fs::write(path, text).with_context(|| failed(path))
 }
 
-fn read_file(path: &Path) -> Result<String, StageError> {
-    fs::read_to_string(path).map_err(|source| failed(path, source))
+fn make_folder_of(path: &Path) -> anyhow::Result<()> {
+    match path.parent() {
+        Some(folder) => fs::create_dir_all(folder).with_context(|| failed(folder)),
+        None => Ok(()),
+    }
 }
 
-fn failed(path: &Path, source: io::Error) -> StageError {
-    StageError::Io {
-        path: path.to_owned(),
-        source,
-    }
+fn read_file(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| failed(path))
+}
+
+fn failed(path: &Path) -> String {
+    format!("`{}` cannot be copied or written", path.display())
 }

@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::Context;
 use toml_edit::{Array, DocumentMut, value};
 use walkdir::{DirEntry, WalkDir};
 
-use super::{StageError, copy_file, failed, programs::Package, read_file, vendored, write_file};
+use super::{Package, copy_file, failed, read_file, vendored, write_file};
 
 /// Folders of a workspace package beside its sources; they are not compiled into programs.
 const LEFT_OUT: [&str; 2] = ["tests", "target"];
@@ -18,7 +19,7 @@ const FOR_TESTS: [&str; 4] = ["dev-dependencies", "test", "bench", "example"];
 
 /// Creates a workspace of the members that the programs need, with a reduced `Cargo.lock` and its crates. It compiles
 /// without a network.
-pub(super) fn stage(project: &Path, package: &Package, sources: &Path) -> Result<(), StageError> {
+pub(super) fn stage(project: &Path, package: &Package, sources: &Path) -> anyhow::Result<()> {
     let folder = sources.join(package.name);
     let workspace = Workspace::read(project)?;
     let members = workspace.needed_by(package.programs)?;
@@ -31,15 +32,12 @@ pub(super) fn stage(project: &Path, package: &Package, sources: &Path) -> Result
 }
 
 /// The oldest Rust that compiles the workspace.
-pub(super) fn rust_version(project: &Path) -> Result<String, StageError> {
+pub(super) fn rust_version(project: &Path) -> anyhow::Result<String> {
     let path = project.join("Cargo.toml");
     read_toml(&path)?["workspace"]["package"]["rust-version"]
         .as_str()
         .map(str::to_owned)
-        .ok_or(StageError::Workspace {
-            path,
-            missing: "`workspace.package.rust-version`",
-        })
+        .with_context(|| missing(&path, "`workspace.package.rust-version`"))
 }
 
 /// The workspace of the project.
@@ -51,17 +49,14 @@ struct Workspace {
 }
 
 impl Workspace {
-    fn read(folder: &Path) -> Result<Self, StageError> {
+    fn read(folder: &Path) -> anyhow::Result<Self> {
         let path = folder.join("Cargo.toml");
         let root = read_toml(&path)?;
         let listed = root
             .get("workspace")
             .and_then(|workspace| workspace.get("members"))
             .and_then(|members| members.as_array())
-            .ok_or(StageError::Workspace {
-                path,
-                missing: "list `workspace.members`",
-            })?;
+            .with_context(|| missing(&path, "list `workspace.members`"))?;
         let mut members = BTreeMap::new();
         for member in listed.iter().filter_map(|member| member.as_str()) {
             let path = folder.join(member).join("Cargo.toml");
@@ -71,10 +66,7 @@ impl Workspace {
                 .and_then(|package| package.get("name"))
                 .and_then(|name| name.as_str())
                 .map(str::to_owned)
-                .ok_or(StageError::Workspace {
-                    path,
-                    missing: "`package.name`",
-                })?;
+                .with_context(|| missing(&path, "`package.name`"))?;
             members.insert(name, (member.to_owned(), document));
         }
         Ok(Self {
@@ -85,13 +77,13 @@ impl Workspace {
     }
 
     /// Members and their dependencies, by name.
-    fn needed_by(&self, programs: &[&str]) -> Result<BTreeSet<String>, StageError> {
+    fn needed_by(&self, programs: &[&str]) -> anyhow::Result<BTreeSet<String>> {
         let mut needed = BTreeSet::new();
         let mut open: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();
         while let Some(name) = open.pop() {
-            let (_, document) = self.members.get(&name).ok_or(StageError::Workspace {
-                path: self.folder.join("Cargo.toml"),
-                missing: "member for each program of the release",
+            let (_, document) = self.members.get(&name).with_context(|| {
+                let path = self.folder.join("Cargo.toml");
+                missing(&path, "member for each program of the release")
             })?;
             if !needed.insert(name) {
                 continue;
@@ -113,7 +105,7 @@ impl Workspace {
         Ok(needed)
     }
 
-    fn write_root(&self, members: &BTreeSet<String>, into: &Path) -> Result<(), StageError> {
+    fn write_root(&self, members: &BTreeSet<String>, into: &Path) -> anyhow::Result<()> {
         let mut root = self.root.clone();
         let folders: Array = members
             .iter()
@@ -124,7 +116,7 @@ impl Workspace {
         write_file(&into.join("Cargo.toml"), &root.to_string())
     }
 
-    fn write_member(&self, name: &str, into: &Path) -> Result<(), StageError> {
+    fn write_member(&self, name: &str, into: &Path) -> anyhow::Result<()> {
         let Some((folder, document)) = self.members.get(name) else {
             return Ok(());
         };
@@ -148,7 +140,7 @@ impl Workspace {
             .into_iter()
             .filter_entry(inside)
         {
-            let entry = entry.map_err(|error| failed(&from, error.into()))?;
+            let entry = entry.with_context(|| failed(&from))?;
             if entry.file_type().is_file() {
                 let name = entry.path().strip_prefix(&from).unwrap_or(entry.path());
                 copy_file(entry.path(), &to.join(name))?;
@@ -162,11 +154,11 @@ impl Workspace {
     }
 }
 
-fn read_toml(path: &Path) -> Result<DocumentMut, StageError> {
-    read_file(path)?
-        .parse()
-        .map_err(|source| StageError::Cargo {
-            path: path.to_owned(),
-            source,
-        })
+pub(super) fn read_toml(path: &Path) -> anyhow::Result<DocumentMut> {
+    let parsed = read_file(path)?.parse();
+    parsed.with_context(|| format!("`{}` cannot be understood", path.display()))
+}
+
+pub(super) fn missing(path: &Path, what: &str) -> String {
+    format!("`{}` has no {what}", path.display())
 }

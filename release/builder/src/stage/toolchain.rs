@@ -2,50 +2,24 @@
 
 use std::path::Path;
 
-use super::{StageError, copy_file, failed, sources};
-use crate::digest::Digest;
+use anyhow::{Context, ensure};
 
-/// Errors in a toolchain's file.
-#[derive(Debug, thiserror::Error)]
-pub enum ToolchainError {
-    /// It is not called as the installers are.
-    #[error(
-        "is not called like the standalone installer of a Rust toolchain: `rust-{minimum}.0-x86_64-unknown-linux-gnu.tar.xz` \
-         or `.tar.gz`, or with a later version"
-    )]
-    Name {
-        /// The version that the sources want.
-        minimum: String,
-    },
-    /// It is too old.
-    #[error("is Rust {found}, and the sources want {minimum} or later")]
-    TooOld {
-        /// Its version.
-        found: String,
-        /// The version that the sources want.
-        minimum: String,
-    },
-}
+use super::{copy_file, sources};
+use crate::contents::Digest;
 
 /// Stages the file for the package `rust`, and returns its digest.
-pub(super) fn stage(project: &Path, file: &Path, sources: &Path) -> Result<Digest, StageError> {
+pub(super) fn stage(project: &Path, file: &Path, sources: &Path) -> anyhow::Result<Digest> {
     let minimum = sources::rust_version(project)?;
     let name = file
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    check(name, &minimum).map_err(|error| StageError::Toolchain {
-        path: file.to_owned(),
-        error,
-    })?;
+    check(name, &minimum).map_err(|error| anyhow::anyhow!("`{}` {error}", file.display()))?;
     copy_file(file, &sources.join("rust").join(name))?;
-    Digest::of_file(file).map_err(|source| failed(file, source))
+    Digest::of_file(file)
 }
 
-fn check(name: &str, minimum: &str) -> Result<(), ToolchainError> {
-    let error = || ToolchainError::Name {
-        minimum: minimum.to_owned(),
-    };
+fn check(name: &str, minimum: &str) -> anyhow::Result<()> {
     let found = name
         .strip_prefix("rust-")
         .and_then(|rest| {
@@ -53,14 +27,17 @@ fn check(name: &str, minimum: &str) -> Result<(), ToolchainError> {
                 .or_else(|| rest.strip_suffix("-unknown-linux-gnu.tar.gz"))
         })
         .and_then(|rest| rest.rsplit_once('-'))
-        .map(|(version, _)| version)
-        .ok_or_else(error)?;
-    if numbers(found).ok_or_else(error)? < numbers(minimum).unwrap_or_default() {
-        return Err(ToolchainError::TooOld {
-            found: found.to_owned(),
-            minimum: minimum.to_owned(),
-        });
-    }
+        .and_then(|(version, _)| Some((version, numbers(version)?)));
+    let (found, version) = found.with_context(|| {
+        format!(
+            "is not called like the standalone installer of a Rust toolchain: `rust-{minimum}.0-x86_64-unknown-linux-gnu.tar.xz` \
+             or `.tar.gz`, or with a later version"
+        )
+    })?;
+    ensure!(
+        version >= numbers(minimum).unwrap_or_default(),
+        "is Rust {found}, and the sources want {minimum} or later"
+    );
     Ok(())
 }
 
@@ -85,10 +62,11 @@ mod tests {
 
     #[test]
     fn older_ones_and_other_files_are_refused() {
-        assert!(matches!(
-            check("rust-1.94.1-x86_64-unknown-linux-gnu.tar.xz", "1.95"),
-            Err(ToolchainError::TooOld { found, .. }) if found == "1.94.1"
-        ));
+        let error = |name| check(name, "1.95").unwrap_err().to_string();
+        assert_eq!(
+            error("rust-1.94.1-x86_64-unknown-linux-gnu.tar.xz"),
+            "is Rust 1.94.1, and the sources want 1.95 or later"
+        );
         for name in [
             "",
             "rustc-1.95.0-src.tar.xz",
@@ -96,10 +74,7 @@ mod tests {
             "rust-nightly-x86_64-unknown-linux-gnu.tar.gz",
             "rust-1.95.0-x86_64-unknown-linux-gnu.zip",
         ] {
-            assert!(
-                matches!(check(name, "1.95"), Err(ToolchainError::Name { .. })),
-                "{name}"
-            );
+            assert!(error(name).starts_with("is not called like"), "{name}");
         }
     }
 }

@@ -1,18 +1,15 @@
 //! The crates that a package's programs need.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::{collections::BTreeSet, fs, path::Path, process::Command, time::Duration};
 
+use anyhow::{Context, bail};
 use serde::Deserialize;
-use tempfile::NamedTempFile;
-use toml_edit::DocumentMut;
 
-use super::{StageError, child, failed, read_file, write_file};
+use super::{
+    failed, read_file, run,
+    sources::{missing, read_toml},
+    write_file,
+};
 
 /// Crates that are not in Cargo's cache are downloaded.
 const FETCHING: Duration = Duration::from_mins(20);
@@ -34,27 +31,20 @@ directory = "vendor"
 offline = true
 "#;
 
-const REMEDY: &str = "install the Rust toolchain";
-
 /// Puts the crates of `Cargo.lock` that the workspace needs into its folder `vendor`. Of crates that only other
 /// platforms or features need, Cargo wants to see no more than their `Cargo.toml`, and they get no more.
-pub(super) fn stage(
-    project: &Path,
-    package: &'static str,
-    workspace: &Path,
-) -> Result<(), StageError> {
+pub(super) fn stage(project: &Path, package: &'static str, workspace: &Path) -> anyhow::Result<()> {
     let vendor = workspace.join("vendor");
-    let mut command = cargo(workspace);
-    command
-        .args(["vendor", "--quiet", "--versioned-dirs", "vendor"])
-        .stdout(Stdio::null());
-    child::run(&mut command, REMEDY, FETCHING)?;
+    cargo(
+        workspace,
+        &["vendor", "--quiet", "--versioned-dirs", "vendor"],
+    )?;
     check_lock(project, package, workspace)?;
     write_file(&workspace.join(OWN), &configuration(project)?)?;
 
     let needed = needed_crates(workspace)?;
-    for entry in fs::read_dir(&vendor).map_err(|source| failed(&vendor, source))? {
-        let entry = entry.map_err(|source| failed(&vendor, source))?;
+    for entry in fs::read_dir(&vendor).with_context(|| failed(&vendor))? {
+        let entry = entry.with_context(|| failed(&vendor))?;
         if !needed.contains(&*entry.file_name().to_string_lossy()) {
             reduce(&entry.path())?;
         }
@@ -63,47 +53,36 @@ pub(super) fn stage(
 }
 
 /// Merges the project's settings with those of a release; they have separate tables.
-fn configuration(project: &Path) -> Result<String, StageError> {
+fn configuration(project: &Path) -> anyhow::Result<String> {
     let own = read_file(&project.join(OWN))?;
     Ok(format!("{own}\n{CONFIGURATION}"))
 }
 
-fn cargo(workspace: &Path) -> Command {
+fn cargo(workspace: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = Command::new("cargo");
-    command.current_dir(workspace);
-    command
+    command.args(arguments).current_dir(workspace);
+    run(command, "install the Rust toolchain", FETCHING)
 }
 
 /// Cargo has removed unused packages from `Cargo.lock`; it may have changed nothing else.
-fn check_lock(project: &Path, package: &'static str, workspace: &Path) -> Result<(), StageError> {
+fn check_lock(project: &Path, package: &'static str, workspace: &Path) -> anyhow::Result<()> {
     let own = locked(&project.join("Cargo.lock"))?;
-    match locked(&workspace.join("Cargo.lock"))?
-        .difference(&own)
-        .next()
-    {
-        None => Ok(()),
-        Some(dependency) => Err(StageError::OtherDependency {
-            package,
-            dependency: dependency.clone(),
-        }),
+    let other = locked(&workspace.join("Cargo.lock"))?;
+    if let Some(dependency) = other.difference(&own).next() {
+        bail!(
+            "the sources of `{package}` would be compiled with another `{dependency}` than `Cargo.lock` names"
+        );
     }
+    Ok(())
 }
 
 /// Names, versions and digests.
-fn locked(path: &Path) -> Result<BTreeSet<String>, StageError> {
-    let document: DocumentMut = read_file(path)?
-        .parse()
-        .map_err(|source| StageError::Cargo {
-            path: path.to_owned(),
-            source,
-        })?;
+fn locked(path: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let document = read_toml(path)?;
     let packages = document
         .get("package")
         .and_then(|packages| packages.as_array_of_tables())
-        .ok_or_else(|| StageError::Workspace {
-            path: path.to_owned(),
-            missing: "list of packages",
-        })?;
+        .with_context(|| missing(path, "list of packages"))?;
     let member = |package: &toml_edit::Table, name: &str| {
         package
             .get(name)
@@ -122,20 +101,26 @@ fn locked(path: &Path) -> Result<BTreeSet<String>, StageError> {
 }
 
 /// The folders of the crates that are compiled on one of the platforms.
-fn needed_crates(workspace: &Path) -> Result<BTreeSet<String>, StageError> {
+fn needed_crates(workspace: &Path) -> anyhow::Result<BTreeSet<String>> {
     let mut needed = BTreeSet::new();
     for platform in PLATFORMS {
-        let answer = NamedTempFile::new().map_err(|source| failed(workspace, source))?;
-        let stdout = answer
-            .reopen()
-            .map_err(|source| failed(answer.path(), source))?;
-        let mut command = cargo(workspace);
-        command
-            .args(["tree", "--frozen", "--workspace", "--edges", "normal,build"])
-            .args(["--prefix", "none", "--format", "{p}", "--target", platform])
-            .stdout(stdout);
-        child::run(&mut command, REMEDY, FETCHING)?;
-        needed.extend(read_file(answer.path())?.lines().filter_map(folder_of));
+        let tree = cargo(
+            workspace,
+            &[
+                "tree",
+                "--frozen",
+                "--workspace",
+                "--edges",
+                "normal,build",
+                "--prefix",
+                "none",
+                "--format",
+                "{p}",
+                "--target",
+                platform,
+            ],
+        )?;
+        needed.extend(tree.lines().filter_map(folder_of));
     }
     Ok(needed)
 }
@@ -148,16 +133,16 @@ fn folder_of(line: &str) -> Option<String> {
 }
 
 /// Reduces a crate to what Cargo reads without compiling it.
-fn reduce(folder: &Path) -> Result<(), StageError> {
+fn reduce(folder: &Path) -> anyhow::Result<()> {
     #[derive(Deserialize)]
     struct Checksum {
         package: serde_json::Value,
     }
     let checksum = folder.join(".cargo-checksum.json");
-    let Checksum { package } =
-        serde_json::from_str(&read_file(&checksum)?).map_err(StageError::Checksum)?;
+    let Checksum { package } = serde_json::from_str(&read_file(&checksum)?)
+        .context("a `.cargo-checksum.json` of `cargo vendor` cannot be understood")?;
     let manifest = read_file(&folder.join("Cargo.toml"))?;
-    fs::remove_dir_all(folder).map_err(|source| failed(folder, source))?;
+    fs::remove_dir_all(folder).with_context(|| failed(folder))?;
     write_file(&folder.join("Cargo.toml"), &manifest)?;
     write_file(&folder.join("src/lib.rs"), "")?;
     let text = serde_json::json!({"files": {}, "package": package}).to_string();
@@ -172,7 +157,7 @@ mod tests {
     fn a_release_is_built_with_the_projects_settings_and_vendored_sources() {
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let written = configuration(&project).unwrap();
-        let written: DocumentMut = written.parse().unwrap();
+        let written: toml_edit::DocumentMut = written.parse().unwrap();
         assert_eq!(
             written["env"]["AWS_LC_SYS_NO_JITTER_ENTROPY"].as_str(),
             Some("1")

@@ -1,0 +1,194 @@
+//! `operation`: shows the operation of a service instance, once or until its end.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `text` | an operation as text |
+
+mod text;
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use odb_api_types::{
+    ids::InstanceId,
+    kind::OperationKind,
+    management::{OperationState, OperationStatus, StageState},
+};
+
+use crate::{
+    Dependencies, ExitStatus, Progress,
+    broker_api::{BrokerApi, BrokerApiRejection},
+    waiting::{follow, steady},
+};
+
+/// The pause between two polls. The broker answers from memory.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Show the latest operation of a service instance: stages, Director tasks and steps
+///
+/// With --follow it continues until the operation ends: each step is a line on stderr, or part of a progress bar on
+/// a terminal.
+///
+/// Exit status: 0 the operation succeeded; 1 it failed, or its result is unknown; 2 usage error; 10 it is in
+/// progress (without --follow).
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --follow\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --output json"
+)]
+pub(crate) struct ShowOperation {
+    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`.
+    #[arg(long, alias = "configPath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Id of the service instance (`cf service NAME --guid`).
+    #[arg(long, value_name = "ID", value_parser = instance_id)]
+    instance: InstanceId,
+    /// Follow the operation until it ends.
+    #[arg(long)]
+    follow: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    output: Form,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: the answer of the management API.
+    Json,
+}
+
+enum Seen {
+    Reported(OperationStatus),
+    /// The instance was deleted by a delete operation.
+    Gone,
+    /// Another operation has replaced it.
+    Followed(OperationStatus),
+}
+
+impl ShowOperation {
+    pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+        let broker = BrokerApi::load(self.config.as_deref(), dependencies)?;
+        dependencies
+            .unless_stopped(self.show(dependencies, &broker))
+            .await?
+    }
+
+    async fn show(
+        &self,
+        dependencies: &Dependencies,
+        broker: &BrokerApi,
+    ) -> anyhow::Result<ExitStatus> {
+        let first = match broker.operation(&self.instance).await {
+            Err(error) if error.is_unknown_route() => {
+                return Err(anyhow::Error::new(error).context(
+                    "the broker does not show operations: it is older than this errand, or a Go broker",
+                ));
+            }
+            reported => reported.with_context(|| {
+                format!(
+                    "the operation on service instance {} is unknown",
+                    self.instance
+                )
+            })?,
+        };
+        let seen = if self.follow && first.state == OperationState::InProgress {
+            self.follow(dependencies, broker, first).await?
+        } else {
+            Seen::Reported(first)
+        };
+        let console = &dependencies.console;
+        match seen {
+            Seen::Reported(reported) => {
+                self.print(dependencies, &reported)?;
+                Ok(match reported.state {
+                    OperationState::Succeeded => ExitStatus::Success,
+                    OperationState::Failed => ExitStatus::Failure,
+                    OperationState::InProgress => ExitStatus::Special,
+                })
+            }
+            Seen::Gone => {
+                console.say("ended: the service instance does not exist");
+                Ok(ExitStatus::Success)
+            }
+            Seen::Followed(later) => {
+                console.say("another operation has followed it; its own outcome is unknown");
+                self.print(dependencies, &later)?;
+                Ok(ExitStatus::Failure)
+            }
+        }
+    }
+
+    async fn follow(
+        &self,
+        dependencies: &Dependencies,
+        broker: &BrokerApi,
+        first: OperationStatus,
+    ) -> anyhow::Result<Seen> {
+        let mut steps = Steps {
+            progress: Progress::begin(&dependencies.console, "stage", first.stages.len(), 0),
+            ended: 0,
+            latest: String::new(),
+        };
+        steps.show(&first);
+        let look = async || match broker.operation(&self.instance).await {
+            Ok(next) if !is_same(&next, &first) => Ok(Some(Seen::Followed(next))),
+            Ok(next) => {
+                steps.show(&next);
+                Ok((next.state != OperationState::InProgress).then_some(Seen::Reported(next)))
+            }
+            Err(error) if error.is_gone() && first.kind.is_some_and(OperationKind::deletes) => {
+                Ok(Some(Seen::Gone))
+            }
+            Err(error) => Err(error),
+        };
+        follow(
+            steady(PAUSE),
+            look,
+            BrokerApiRejection::is_transient_or_restart,
+        )
+        .await
+        .context("the operation continues; its outcome is unknown")
+    }
+
+    fn print(&self, dependencies: &Dependencies, reported: &OperationStatus) -> anyhow::Result<()> {
+        let text = match self.output {
+            Form::Text => text::whole(reported),
+            Form::Json => format!("{:#}\n", serde_json::to_value(reported)?),
+        };
+        Ok(dependencies.print(&text)?)
+    }
+}
+
+struct Steps {
+    progress: Progress,
+    ended: usize,
+    latest: String,
+}
+
+impl Steps {
+    fn show(&mut self, now: &OperationStatus) {
+        let step = text::at_work(now);
+        if step != self.latest {
+            self.progress.event(&step);
+            self.latest = step;
+        }
+        let has_ended = |state| matches!(state, StageState::Done | StageState::Failed);
+        let stages = now.stages.iter();
+        let ended = stages.filter(|stage| has_ended(stage.state)).count();
+        while self.ended < ended {
+            self.progress.advance();
+            self.ended += 1;
+        }
+    }
+}
+
+pub(crate) fn is_same(reported: &OperationStatus, first: &OperationStatus) -> bool {
+    (reported.kind, &reported.request) == (first.kind, &first.request)
+}
+
+pub(crate) fn instance_id(text: &str) -> Result<InstanceId, String> {
+    InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
+}
