@@ -131,7 +131,7 @@ impl Screen {
         }
     }
 
-    pub fn line(&self, line: &str) {
+    pub(crate) fn line(&self, line: &str) {
         match &self.bars {
             Some(bars) => bars.suspend(|| self.lines.write(line)),
             None => self.lines.write(line),

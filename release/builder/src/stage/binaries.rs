@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 
 use super::{PACKAGES, failed, run};
-use crate::executable::unmet_requirements;
+use crate::executable::check;
 
 /// A second is plenty.
 const STRIPPING: Duration = Duration::from_mins(2);
@@ -27,10 +27,7 @@ pub(super) fn stage(binaries: &Path, sources: &Path) -> anyhow::Result<()> {
             let mut strip = Command::new("strip");
             strip.arg("--strip-all").arg("-o").arg(&stripped).arg(&path);
             run(strip, "install Debian's `binutils`", STRIPPING)?;
-            let bytes = fs::read(&stripped).with_context(|| failed(&stripped))?;
-            if let Some(error) = unmet_requirements(&bytes).first() {
-                bail!("`{}` {error}", path.display());
-            }
+            check(&stripped).map_err(|error| anyhow!("`{}` {error}", path.display()))?;
         }
     }
     Ok(())

@@ -116,7 +116,11 @@ pub(crate) fn stage(project: &Path, kind: &Kind, into: &Path) -> anyhow::Result<
 }
 
 /// Runs a command to its end, and returns what it has printed on stdout. Its stderr is ours.
-fn run(command: Command, remedy: &'static str, time: Duration) -> anyhow::Result<String> {
+pub(crate) fn run(
+    command: Command,
+    remedy: &'static str,
+    time: Duration,
+) -> anyhow::Result<String> {
     struct Stderr;
 
     impl Sink for Stderr {
