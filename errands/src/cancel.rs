@@ -1,6 +1,6 @@
 //! `cancel-operation`: cancels the operation in progress on a service instance.
 
-use std::{path::PathBuf, time::Duration};
+use std::{iter, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -14,7 +14,7 @@ use crate::{
     broker_api::{BrokerApi, BrokerApiRejection},
     console::harmless,
     operation::{instance_id, is_same},
-    waiting::{follow, steady},
+    waiting::follow,
 };
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -104,7 +104,7 @@ impl CancelOperation {
             Err(error) => Err(error),
         };
         follow(
-            steady(PAUSE),
+            iter::repeat(PAUSE),
             look,
             BrokerApiRejection::is_transient_or_restart,
         )

@@ -6,7 +6,7 @@
 
 mod text;
 
-use std::{path::PathBuf, time::Duration};
+use std::{iter, path::PathBuf, time::Duration};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -19,7 +19,7 @@ use odb_api_types::{
 use crate::{
     Dependencies, ExitStatus, Progress,
     broker_api::{BrokerApi, BrokerApiRejection},
-    waiting::{follow, steady},
+    waiting::follow,
 };
 
 /// The pause between two polls. The broker answers from memory.
@@ -145,7 +145,7 @@ impl ShowOperation {
             Err(error) => Err(error),
         };
         follow(
-            steady(PAUSE),
+            iter::repeat(PAUSE),
             look,
             BrokerApiRejection::is_transient_or_restart,
         )

@@ -6,14 +6,14 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Context;
 use clap::Args;
 use odb_clients::{
-    cloud_controller::{CloudController, PlanVisibility, WantedVisibility},
+    cloud_controller::{CfPlan, CloudController, PlanVisibility, WantedVisibility},
     http::Call,
 };
 use odb_config::errands::Deletion;
 
 use crate::{
     Console, Dependencies, ExitStatus, cloud_controller,
-    delete_all::{Fleet, How, Plan, Selection},
+    delete_all::{Fleet, How, Selection},
     deregister::{deregister, load_with_broker_name},
     report::Report,
 };
@@ -67,8 +67,7 @@ impl DeleteAllAndDeregister {
         };
         let mut report = fleet.report();
         let purged = purge(&fleet, &name, &mut report).await;
-        fleet.summarize(purged.context("Purger Failed"), &mut report)?;
-        Ok(ExitStatus::Success)
+        fleet.summarize(purged.context("Purger Failed"), &mut report)
     }
 }
 
@@ -99,7 +98,11 @@ async fn purge(fleet: &Fleet<'_>, broker_name: &str, report: &mut Report) -> any
     Ok(())
 }
 
-async fn close(controller: &CloudController, plan: &Plan, console: &Console) -> anyhow::Result<()> {
+async fn close(
+    controller: &CloudController,
+    plan: &CfPlan,
+    console: &Console,
+) -> anyhow::Result<()> {
     let call = Call::within(CLOSING);
     let failed = || format!("could not disable access to plan `{}`", plan.name);
     let visibility = controller.plan_visibility(&call, &plan.guid).await;

@@ -56,12 +56,11 @@ pub(crate) enum RunStatus {
 }
 
 impl RunStatus {
-    /// The status of a run that has not succeeded.
-    pub(crate) fn of_error(dependencies: &Dependencies) -> Self {
-        if dependencies.stopping.is_cancelled() {
-            Self::Stopped
-        } else {
-            Self::Failed
+    pub(crate) fn of<T>(ended: &anyhow::Result<T>, dependencies: &Dependencies) -> Self {
+        match ended {
+            Ok(_) => Self::Succeeded,
+            Err(_) if dependencies.stopping.is_cancelled() => Self::Stopped,
+            Err(_) => Self::Failed,
         }
     }
 }
@@ -95,12 +94,6 @@ impl Report {
         self.more.insert(name.to_owned(), value.into());
     }
 
-    /// Records that the run has failed, whatever the outcomes of the instances.
-    pub(crate) fn fail(&mut self, status: RunStatus, error: String) {
-        self.status = status;
-        self.note("error", error);
-    }
-
     pub(crate) fn count(&self, outcome: Outcome) -> usize {
         self.counts.get(&outcome).copied().unwrap_or_default()
     }
@@ -109,18 +102,23 @@ impl Report {
         &self.instances
     }
 
-    /// Prints the table and the counts to stderr and, if requested, the document to stdout.
-    pub(crate) fn print(
+    /// Prints the table and the counts to stderr.
+    pub(crate) fn show(&self, shown: Shown, dependencies: &Dependencies) {
+        for line in self.table(shown).lines() {
+            dependencies.console.screen().line(line);
+        }
+    }
+
+    /// Records how the run has ended and, if that is wanted, prints the document to stdout.
+    pub(crate) fn end<T>(
         &mut self,
-        status: RunStatus,
+        ended: &anyhow::Result<T>,
         format: OutputFormat,
-        shown: Shown,
         dependencies: &Dependencies,
     ) -> io::Result<()> {
-        self.status = status;
-        let screen = dependencies.console.screen();
-        for line in self.table(shown).lines() {
-            screen.line(line);
+        self.status = RunStatus::of(ended, dependencies);
+        if let Err(error) = ended {
+            self.note("error", format!("{error:#}"));
         }
         match format {
             OutputFormat::Text => Ok(()),
@@ -128,7 +126,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn document(&self) -> String {
+    fn document(&self) -> String {
         let document = serde_json::to_string_pretty(self);
         document.expect("a report has text for keys, and nothing fails in it") + "\n"
     }

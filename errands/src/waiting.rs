@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ConstantBuilder, ExponentialBuilder};
+use backon::{BackoffBuilder, ExponentialBuilder};
 use odb_clients::http::Deadline;
 use odb_redaction::Chain;
 use tokio::time::{Instant, sleep};
@@ -14,11 +14,6 @@ const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 /// Between two attempts at the platform.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
-
-pub(crate) fn steady(pause: Duration) -> impl Iterator<Item = Duration> {
-    let pauses = ConstantBuilder::new().with_delay(pause);
-    pauses.without_max_times().build()
-}
 
 pub(crate) fn growing(
     first: Duration,
@@ -115,6 +110,5 @@ mod tests {
         let pauses = growing(Duration::from_secs(1), 2.0, Duration::from_secs(8));
         let seconds: Vec<_> = pauses.take(6).map(|pause| pause.as_secs()).collect();
         assert_eq!(seconds, [1, 2, 4, 8, 8, 8]);
-        assert_eq!(steady(Duration::from_secs(1)).take(9).count(), 9);
     }
 }

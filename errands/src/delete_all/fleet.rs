@@ -4,19 +4,19 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
-use odb_clients::cloud_controller::CloudController;
+use odb_clients::cloud_controller::{CfPlan, CloudController};
 use odb_config::errands::Deletion;
 use odb_rollout::{Command, Settings, State};
 
 use super::{
     deleter::Deleter,
-    selection::{Chosen, Plan, Selection, plans},
+    selection::{Chosen, Selection, plans},
 };
 use crate::{
-    Dependencies, Progress,
+    Dependencies, ExitStatus, Progress,
     command_line::duration,
     confirmation::{Audience, is_typed},
-    report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
+    report::{Outcome, OutputFormat, Report, Row, Shown},
     runner,
 };
 
@@ -77,7 +77,7 @@ impl Fleet<'_> {
         ));
     }
 
-    pub(crate) async fn plans(&self) -> anyhow::Result<Vec<Plan>> {
+    pub(crate) async fn plans(&self) -> anyhow::Result<Vec<CfPlan>> {
         let broker_name = self.broker_name.as_deref();
         let plans = plans(&self.controller, &self.config.offering, broker_name);
         self.dependencies.unless_stopped(plans).await?
@@ -92,7 +92,7 @@ impl Fleet<'_> {
     /// `None`.
     pub(crate) async fn outlook(
         &self,
-        plans: &[Plan],
+        plans: &[CfPlan],
         report: &mut Report,
     ) -> anyhow::Result<Option<Vec<Chosen>>> {
         let chosen = self.list(plans).await?;
@@ -101,7 +101,7 @@ impl Fleet<'_> {
             for chosen in &chosen {
                 report.add(chosen.row(Outcome::WouldChange));
             }
-            self.print(report, RunStatus::Succeeded, Shown::All)?;
+            report.show(Shown::All, self.dependencies);
             self.say(format!(
                 "{} service instance(s) would be deleted; nothing was changed",
                 chosen.len()
@@ -136,7 +136,7 @@ impl Fleet<'_> {
     /// prompted again.
     pub(crate) async fn delete_all(
         &self,
-        plans: &[Plan],
+        plans: &[CfPlan],
         agreed: Option<usize>,
         report: &mut Report,
     ) -> anyhow::Result<()> {
@@ -154,24 +154,18 @@ impl Fleet<'_> {
     /// Deletes them. Fails if any instance is left, for any reason.
     pub(crate) async fn delete(
         &self,
-        plans: &[Plan],
+        plans: &[CfPlan],
         chosen: Vec<Chosen>,
         report: &mut Report,
     ) -> anyhow::Result<()> {
         if chosen.is_empty() {
-            self.print(report, RunStatus::Succeeded, Shown::Unsuccessful)?;
+            report.show(Shown::Unsuccessful, self.dependencies);
             self.say("No service instances found.");
             return Ok(());
         }
         // The outcome of each instance is printed, even if the last list fails.
         let left = self.rounds(plans, chosen, report).await;
-        let is_done = are_gone(report) && left.as_ref().is_ok_and(Vec::is_empty);
-        let status = if is_done {
-            RunStatus::Succeeded
-        } else {
-            RunStatus::of_error(self.dependencies)
-        };
-        self.print(report, status, Shown::Unsuccessful)?;
+        report.show(Shown::Unsuccessful, self.dependencies);
         must_be_gone(report)?;
         let left = left?;
         if !left.is_empty() {
@@ -187,7 +181,7 @@ impl Fleet<'_> {
     /// Runs rounds until one fails or no new instance appears. Returns those that are listed in the end.
     async fn rounds(
         &self,
-        plans: &[Plan],
+        plans: &[CfPlan],
         chosen: Vec<Chosen>,
         report: &mut Report,
     ) -> anyhow::Result<Vec<Chosen>> {
@@ -273,14 +267,9 @@ impl Fleet<'_> {
         }
     }
 
-    async fn list(&self, plans: &[Plan]) -> anyhow::Result<Vec<Chosen>> {
+    async fn list(&self, plans: &[CfPlan]) -> anyhow::Result<Vec<Chosen>> {
         let list = self.selection.of(&self.controller, plans);
         self.dependencies.unless_stopped(list).await?
-    }
-
-    /// Prints the outcome of each instance to stderr. The document for programs follows at the end.
-    fn print(&self, report: &mut Report, status: RunStatus, shown: Shown) -> anyhow::Result<()> {
-        Ok(report.print(status, OutputFormat::Text, shown, self.dependencies)?)
     }
 
     /// Prints the one document for programs, however the errand has ended.
@@ -288,14 +277,9 @@ impl Fleet<'_> {
         &self,
         ended: anyhow::Result<()>,
         report: &mut Report,
-    ) -> anyhow::Result<()> {
-        if let Err(error) = &ended {
-            report.fail(RunStatus::of_error(self.dependencies), format!("{error:#}"));
-        }
-        if self.how.output == OutputFormat::Json {
-            self.dependencies.print(&report.document())?;
-        }
-        ended
+    ) -> anyhow::Result<ExitStatus> {
+        report.end(&ended, self.how.output, self.dependencies)?;
+        ended.map(|()| ExitStatus::Success)
     }
 
     /// Prints the final message, and what needs the operator's attention.

@@ -27,7 +27,7 @@ use crate::{
 };
 
 pub(crate) use fleet::{Fleet, How};
-pub(crate) use selection::{Plan, Selection};
+pub(crate) use selection::Selection;
 
 const FILE_TEXTS: ConfigTexts = ConfigTexts {
     missing: None,
@@ -78,8 +78,7 @@ impl DeleteAllServiceInstances {
         fleet.say_configuration();
         let mut report = fleet.report();
         let ended = delete_all(&fleet, &mut report).await;
-        fleet.summarize(ended, &mut report)?;
-        Ok(ExitStatus::Success)
+        fleet.summarize(ended, &mut report)
     }
 }
 

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use futures_util::TryStreamExt;
 use odb_api_types::ids::{InstanceId, InvalidId, OfferingId};
 use odb_clients::{
     cloud_controller::{
-        CfInstance, CfOperationKind, CfOperationState, CloudController, InstanceGuid,
+        CfInstance, CfOperationKind, CfOperationState, CfPlan, CloudController, InstanceGuid,
         InstanceQuery, LocationNames, OrganizationGuid, PlanGuid,
     },
     http::Call,
@@ -53,14 +53,6 @@ pub(crate) struct Chosen {
     organization: Option<String>,
 }
 
-/// A plan of the offering, as the Cloud Controller knows it.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) guid: PlanGuid,
-    pub(crate) name: String,
-    pub(crate) unique_id: String,
-}
-
 /// The plans of an offering; those of the named broker, if one is named.
 ///
 /// Fails where the broker is ambiguous: several brokers offer the plans and none is named, or the
@@ -69,56 +61,43 @@ pub(crate) async fn plans(
     controller: &CloudController,
     offering: &OfferingId,
     broker_name: Option<&str>,
-) -> anyhow::Result<Vec<Plan>> {
+) -> anyhow::Result<Vec<CfPlan>> {
     let call = Call::within(LISTING);
-    let offered = controller
+    let mut offered = controller
         .plans_of_offering(&call, offering.as_str())
         .await
         .context("could not list the plans of the service offering")?;
-    let of = |guid, name, unique_id| Plan {
-        guid,
-        name,
-        unique_id,
-    };
     let Some(name) = broker_name else {
         let offerings: BTreeSet<_> = offered.iter().map(|plan| &plan.offering).collect();
-        if offerings.len() > 1 {
-            bail!(
-                "the service offering `{offering}` is offered by more than one broker; choose one with --broker-name"
-            );
-        }
-        let plans = offered.into_iter();
-        return Ok(plans
-            .map(|plan| of(plan.guid, plan.name, plan.unique_id))
-            .collect());
+        ensure!(
+            offerings.len() <= 1,
+            "the service offering `{offering}` is offered by more than one broker; choose one with --broker-name"
+        );
+        return Ok(offered);
     };
     let broker = controller
         .broker_named(&call, name)
         .await
         .context("failed to retrieve list of brokers")?;
+    if offered.is_empty() {
+        return Ok(offered);
+    }
     let Some(broker) = broker else {
-        if offered.is_empty() {
-            return Ok(Vec::new());
-        }
         bail!(
             "no service broker found with name: {name}; the service offering `{offering}` belongs to a broker of another name, and nothing was changed. `cf service-brokers` lists the names"
         );
     };
-    let mut plans = controller
+    let own = controller
         .plans_of_broker(&call, &broker.guid)
         .await
         .context("could not list the plans of the broker")?;
-    plans.retain(|plan| plan.offering == offering.as_str());
-    if plans.is_empty() && !offered.is_empty() {
-        bail!(
-            "the service broker `{name}` does not offer the service offering `{offering}`, but another one does; nothing was \
-             changed"
-        );
-    }
-    let plans = plans.into_iter();
-    Ok(plans
-        .map(|plan| of(plan.guid, plan.name, plan.unique_id))
-        .collect())
+    offered.retain(|plan| own.iter().any(|own| own.guid == plan.guid));
+    ensure!(
+        !offered.is_empty(),
+        "the service broker `{name}` does not offer the service offering `{offering}`, but another one does; nothing was \
+         changed"
+    );
+    Ok(offered)
 }
 
 impl Selection {
@@ -126,9 +105,9 @@ impl Selection {
     pub(crate) async fn of(
         &self,
         controller: &CloudController,
-        plans: &[Plan],
+        plans: &[CfPlan],
     ) -> anyhow::Result<Vec<Chosen>> {
-        let names: BTreeMap<&PlanGuid, &Plan> = self
+        let names: BTreeMap<&CfPlanGuid, &CfPlan> = self
             .plans(plans)?
             .into_iter()
             .map(|plan| (&plan.guid, plan))
@@ -173,8 +152,8 @@ impl Selection {
         Ok(())
     }
 
-    fn plans<'p>(&self, plans: &'p [Plan]) -> anyhow::Result<Vec<&'p Plan>> {
-        let is_named = |plan: &Plan, named: &String| {
+    fn plans<'p>(&self, plans: &'p [CfPlan]) -> anyhow::Result<Vec<&'p CfPlan>> {
+        let is_named = |plan: &CfPlan, named: &String| {
             *named == plan.name || *named == plan.unique_id || named == plan.guid.as_str()
         };
         for named in &self.plans {

@@ -35,7 +35,7 @@ use odb_config::errands::Fleet as FleetFile;
 use crate::{
     Dependencies, ExitStatus,
     command_line::{ConfigTexts, load},
-    report::{OutputFormat, Report},
+    report::Report,
 };
 pub(crate) use options::FleetFlags;
 use run::FleetRun;
@@ -63,11 +63,9 @@ pub(crate) async fn operate(
         Ok(run) => run.complete(report).await,
         Err(error) => {
             // With `--output json` a document is printed in every case.
-            if flags.output == OutputFormat::Json {
-                report.note("error", format!("{error:#}"));
-                dependencies.print(&report.document())?;
-            }
-            Err(error)
+            let ended = Err(error);
+            report.end(&ended, flags.output, dependencies)?;
+            ended
         }
     }
 }

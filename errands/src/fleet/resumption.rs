@@ -1,5 +1,6 @@
 //! Continued runs: instances that an interrupted run has processed are skipped, its running operations are followed.
 
+use anyhow::bail;
 use jiff::Timestamp;
 use odb_api_types::{
     code::Code,
@@ -9,10 +10,7 @@ use odb_api_types::{
         BeginRun, EndRun, InventoryEntry, LatestRun, OperationState, Run, RunKind, RunOutcome,
     },
 };
-use odb_clients::{
-    ServiceError,
-    http::{Method, StatusCode},
-};
+use odb_clients::http::{Method, StatusCode};
 use odb_redaction::Chain;
 use odb_rollout::State;
 
@@ -34,26 +32,11 @@ pub(super) struct RunUnderWay {
     pub(super) is_continued: bool,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ResumptionError {
-    #[error(
-        "the run cannot be continued: this broker does not record runs (a Go broker does not); run without `continue` to \
-         visit every instance"
-    )]
-    UnknownToBroker,
-    #[error(
-        "the run cannot be continued: the broker has no permission for BOSH configs, in which it records runs; run without `continue` to visit every instance"
-    )]
-    NotKept,
-    #[error("could not read the last run")]
-    LookUp(#[source] ServiceError),
-}
-
 impl RunUnderWay {
     /// Continues the last run where that is wanted, if it has not succeeded and aims at the current target; otherwise
     /// begins a new one. A run that cannot be recorded still runs, but cannot be continued. A run over a part of the
     /// fleet is not recorded, because it would replace an interrupted run over the complete fleet.
-    pub(super) async fn begin(fleet: &FleetRun<'_>) -> Result<Self, ResumptionError> {
+    pub(super) async fn begin(fleet: &FleetRun<'_>) -> anyhow::Result<Self> {
         let (broker, console) = (&fleet.broker, &fleet.console);
         let new = Self {
             operation: fleet.operation,
@@ -210,19 +193,19 @@ fn cause(id: &InstanceId, description: &str) -> String {
 }
 
 /// The latest run of a kind, if there has been one.
-async fn latest(
-    broker: &BrokerApi,
-    operation: RunKind,
-) -> Result<Option<LatestRun>, ResumptionError> {
+async fn latest(broker: &BrokerApi, operation: RunKind) -> anyhow::Result<Option<LatestRun>> {
     let query = [("kind", &*operation.to_string())];
     match broker.get(&["mgmt", "v1", "runs", "latest"], &query).await {
         Ok(run) => Ok(Some(run)),
-        Err(error) if error.is_unknown_route() => Err(ResumptionError::UnknownToBroker),
-        Err(error) if error.status() == Some(StatusCode::NOT_IMPLEMENTED) => {
-            Err(ResumptionError::NotKept)
-        }
+        Err(error) if error.is_unknown_route() => bail!(
+            "the run cannot be continued: this broker does not record runs (a Go broker does not); run without `continue` to \
+             visit every instance"
+        ),
+        Err(error) if error.status() == Some(StatusCode::NOT_IMPLEMENTED) => bail!(
+            "the run cannot be continued: the broker has no permission for BOSH configs, in which it records runs; run without `continue` to visit every instance"
+        ),
         Err(error) if error.has_code(Code::NotFound) => Ok(None),
-        Err(error) => Err(ResumptionError::LookUp(error)),
+        Err(error) => Err(anyhow::Error::new(error).context("could not read the last run")),
     }
 }
 

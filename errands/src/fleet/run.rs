@@ -2,19 +2,15 @@
 
 use std::{collections::HashSet, fmt::Display, num::NonZeroU32, time::Duration};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use odb_api_types::{
     ids::InstanceId,
     management::{InventoryEntry, PlatformOperationState, RunKind, RunOutcome},
 };
-use odb_clients::{
-    cloud_controller::CloudController,
-    http::{Call, Deadline},
-};
+use odb_clients::{ServiceError, cloud_controller::CloudController, http::Call};
 use odb_config::{errands::Fleet as FleetFile, errands::RunSettings};
 use odb_redaction::Chain;
 use odb_rollout::{Engine, HealthGate, Settings, State};
-use tokio::time::sleep;
 
 use super::{
     dry_run::{self, FleetChanges},
@@ -28,7 +24,8 @@ use crate::{
     Console, Dependencies, ExitStatus,
     broker_api::BrokerApi,
     cloud_controller,
-    report::{Outcome, OutputFormat, Report, Row, RunStatus, Shown},
+    report::{Outcome, OutputFormat, Report, Row, Shown},
+    waiting::retry,
 };
 
 /// How long calls that get no answer are repeated, unless the file says otherwise. A broker that is deployed anew is
@@ -36,9 +33,8 @@ use crate::{
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The default time for instances to become healthy.
 const HEALTH_TIMEOUT: Duration = Duration::from_mins(10);
-/// The time for reading the version of the Cloud Controller, and the pause before the next request for it.
+/// The time for reading the version of the Cloud Controller.
 const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
-const VERSION_PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) struct FleetRun<'a> {
     pub(super) operation: RunKind,
@@ -76,17 +72,11 @@ impl<'a> FleetRun<'a> {
 
     pub(super) async fn complete(self, mut report: Report) -> anyhow::Result<ExitStatus> {
         let ended = self.ended(&mut report).await;
-        let status = match &ended {
-            Ok(()) => RunStatus::Succeeded,
-            Err(_) => RunStatus::of_error(self.dependencies),
-        };
-        if let Err(error) = &ended {
-            report.note("error", format!("{error:#}"));
-        }
         // Where nothing was listed only programs want to read that nothing became of anything.
         if self.output == OutputFormat::Json || !report.rows().is_empty() {
-            report.print(status, self.output, Shown::Unsuccessful, self.dependencies)?;
+            report.show(Shown::Unsuccessful, self.dependencies);
         }
+        report.end(&ended, self.output, self.dependencies)?;
         ended.map(|()| ExitStatus::Success)
     }
 
@@ -164,23 +154,21 @@ impl<'a> FleetRun<'a> {
         };
         let controller = cloud_controller::connect(access, &self.dependencies.console)
             .map_err(|error| without(&Chain(error.as_ref())))?;
-        let end = Deadline::after(self.settings().timeout);
-        loop {
-            let call = Call::within(VERSION_TIMEOUT);
-            match controller.knows_maintenance_info(&call).await {
-                Ok(true) => return Ok(Some(controller)),
-                Ok(false) => return Err(without(&"it does not support `maintenance_info`")),
-                Err(error) if error.is_transient() && !end.has_passed() => {
-                    let pause = VERSION_PAUSE.min(end.remaining());
-                    self.console.say(format_args!(
-                        "The Cloud Controller did not report whether it supports `maintenance_info`: {}; retrying in {}s",
-                        Chain(&error),
-                        pause.as_secs()
-                    ));
-                    sleep(pause).await;
-                }
-                Err(error) => return Err(without(&Chain(&error))),
-            }
+        let read = async || {
+            let read = controller
+                .knows_maintenance_info(&Call::within(VERSION_TIMEOUT))
+                .await;
+            read.context(
+                "The Cloud Controller did not report whether it supports `maintenance_info`",
+            )
+        };
+        let known = retry(self.settings().timeout, &self.console, read, |error| {
+            error.downcast_ref().is_some_and(ServiceError::is_transient)
+        });
+        match known.await {
+            Ok(true) => Ok(Some(controller)),
+            Ok(false) => Err(without(&"it does not support `maintenance_info`")),
+            Err(error) => Err(without(&Chain(error.as_ref()))),
         }
     }
 

@@ -163,12 +163,11 @@ impl<'a> ThroughBroker<'a> {
                 StatusCode::NO_CONTENT => return TriggerAnswer::Skipped,
                 StatusCode::CONFLICT => return TriggerAnswer::Busy,
                 status @ (StatusCode::NOT_FOUND | StatusCode::GONE) => {
-                    return match self.missing(id, status == StatusCode::GONE).await {
-                        Missing::Answer(answer) => answer,
-                        Missing::Router => TriggerAnswer::Unanswered(failed(
-                            "unexpected status code: 404 for an existing instance".to_owned(),
-                        )),
-                    };
+                    let router = "unexpected status code: 404 for an existing instance";
+                    let is_deployment = status == StatusCode::GONE;
+                    return self
+                        .missing(id, is_deployment, failed(router.to_owned()))
+                        .await;
                 }
                 StatusCode::INTERNAL_SERVER_ERROR => {
                     #[derive(Deserialize)]
@@ -208,17 +207,18 @@ impl<'a> ThroughBroker<'a> {
     }
 
     /// There is no deployment, or no instance. If the platform does not know it any more, its user has deleted it.
-    async fn missing(&self, id: &InstanceId, is_deployment: bool) -> Missing {
-        Missing::Answer(match self.look_up.current(id).await {
+    /// `router` is the cause if only a router has answered.
+    async fn missing(&self, id: &InstanceId, is_deployment: bool, router: String) -> TriggerAnswer {
+        match self.look_up.current(id).await {
             Ok(None) => TriggerAnswer::Deleted,
             _ if is_deployment => TriggerAnswer::Orphan,
             Err(error) => {
                 TriggerAnswer::Unanswered(format!("[{id}] could not read the instance: {error}"))
             }
             // The broker knows it, so that another owner has answered: a router that does not know the broker.
-            Ok(Some(_)) if self.look_up.has_inventory() => return Missing::Router,
+            Ok(Some(_)) if self.look_up.has_inventory() => TriggerAnswer::Unanswered(router),
             Ok(Some(_)) => TriggerAnswer::Deleted,
-        })
+        }
     }
 
     /// The Director's error. The description is for platform users and does not have it.
@@ -229,12 +229,6 @@ impl<'a> ThroughBroker<'a> {
         let status = self.fleet.broker.operation(id).await.ok()?;
         status.stages.into_iter().find_map(|stage| stage.error)
     }
-}
-
-/// The answer about an instance that the broker does not find.
-enum Missing {
-    Answer(TriggerAnswer),
-    Router,
 }
 
 fn accept(request: &mut Request, operation: OperationData) -> TriggerAnswer {

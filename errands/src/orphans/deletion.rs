@@ -61,13 +61,8 @@ impl Deletion {
     pub(super) async fn run(&self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let mut tally = Tally::default();
         let ended = self.delete(dependencies, &mut tally).await;
-        match &ended {
-            Ok(_) => tally.status = RunStatus::Succeeded,
-            Err(error) => {
-                tally.error = Some(format!("{error:#}"));
-                tally.status = RunStatus::of_error(dependencies);
-            }
-        }
+        tally.status = RunStatus::of(&ended, dependencies);
+        tally.error = ended.as_ref().err().map(|error| format!("{error:#}"));
         if self.request.output == Output::Json {
             dependencies.print(&line(&tally))?;
         }
