@@ -40,8 +40,9 @@ mod report;
 mod runner;
 mod waiting;
 
-pub use command_line::{CommandLine, Form};
+pub use command_line::CommandLine;
 pub use console::{Console, Screen};
-pub use process::{Dependencies, ExitStatus, Reaction, Signal, Signals, Stopped};
+pub use process::{ExitStatus, run};
 
+use process::Dependencies;
 use progress::Progress;

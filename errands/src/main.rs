@@ -1,16 +1,10 @@
 //! One program for all errands: parses the command line and runs the errand until it ends or is interrupted.
 
-use std::{process::ExitCode, time::Instant};
+use std::process::ExitCode;
 
-use odb_errand::{
-    CommandLine, Console, Dependencies, ExitStatus, Reaction, Screen, Signal, Signals,
-};
+use odb_errand::{CommandLine, Console, ExitStatus, Screen, run};
 use odb_redaction::Chain;
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{SignalKind, signal},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
     let call = CommandLine::parse_or_exit(std::env::args_os());
@@ -29,31 +23,4 @@ fn main() -> ExitCode {
         ExitStatus::Failure
     });
     status.into()
-}
-
-async fn run(call: CommandLine, console: &Console) -> anyhow::Result<ExitStatus> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let dependencies = Dependencies {
-        console: console.clone(),
-        form: call.form,
-        stopping: CancellationToken::new(),
-    };
-    let mut signals = Signals::default();
-    let mut errand = Box::pin(call.run(&dependencies));
-    loop {
-        let signal = tokio::select! {
-            status = &mut errand => return status,
-            _ = terminate.recv() => Signal::Terminate,
-            _ = interrupt.recv() => Signal::Interrupt,
-        };
-        match signals.receive(signal, Instant::now()) {
-            Reaction::Stop => {
-                console.say("Interrupted: finishing the current step; press Ctrl-C again to abort");
-                dependencies.stopping.cancel();
-            }
-            Reaction::Abort => anyhow::bail!("Aborted by a second signal"),
-            Reaction::Ignore => {}
-        }
-    }
 }

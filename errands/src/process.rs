@@ -7,9 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Console, command_line::Form};
+use crate::{CommandLine, Console, command_line::Form};
 
 /// The exit status of an errand (`spec/contracts/errands.md` §1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,28 +31,24 @@ impl From<ExitStatus> for ExitCode {
 }
 
 /// The resources that the process gives to an errand.
-#[derive(Clone, Debug)]
-pub struct Dependencies {
-    /// The messages on stderr.
-    pub console: Console,
-    /// How the program was called.
-    pub form: Form,
+#[derive(Debug)]
+pub(crate) struct Dependencies {
+    pub(crate) console: Console,
+    pub(crate) form: Form,
     /// Cancelled by a signal. An errand that would leave something half-done listens to it and ends in good order.
-    pub stopping: CancellationToken,
+    pub(crate) stopping: CancellationToken,
 }
 
-/// A signal has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("stopped by a signal before its end")]
-pub struct Stopped;
+pub(crate) struct Stopped;
 
 impl Dependencies {
     /// Does something that may be broken off at any time.
-    ///
-    /// # Errors
-    ///
-    /// A signal came first.
-    pub async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stopped> {
         tokio::select! {
             biased;
             done = work => Ok(done),
@@ -59,12 +56,8 @@ impl Dependencies {
         }
     }
 
-    /// Writes output for programs to stdout, unchanged.
-    ///
-    /// # Errors
-    ///
-    /// It could not be written. A reader that has closed the pipe is not an error.
-    pub fn print(&self, text: &str) -> io::Result<()> {
+    /// Writes output for programs to stdout, unchanged. A reader that has closed the pipe is not an error.
+    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         let written = stdout
             .write_all(text.as_bytes())
@@ -79,46 +72,59 @@ impl Dependencies {
 /// A terminal and a wrapper script may both deliver one Ctrl-C: two interrupts so close to each other are one.
 const SAME_KEYPRESS: Duration = Duration::from_secs(1);
 
-/// The signals that end an errand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// SIGINT, as Ctrl-C sends it.
-    Interrupt,
-    /// SIGTERM.
-    Terminate,
+/// Runs an errand until it ends. The first signal lets it finish the current step, the second one aborts it.
+pub async fn run(call: CommandLine, console: &Console) -> anyhow::Result<ExitStatus> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let dependencies = Dependencies {
+        console: console.clone(),
+        form: call.form,
+        stopping: CancellationToken::new(),
+    };
+    let mut signals = Signals::default();
+    let mut errand = Box::pin(call.run(&dependencies));
+    loop {
+        let signal = tokio::select! {
+            status = &mut errand => return status,
+            _ = terminate.recv() => SignalKind::terminate(),
+            _ = interrupt.recv() => SignalKind::interrupt(),
+        };
+        match signals.receive(signal, Instant::now()) {
+            Reaction::Stop => {
+                console.say("Interrupted: finishing the current step; press Ctrl-C again to abort");
+                dependencies.stopping.cancel();
+            }
+            Reaction::Abort => anyhow::bail!("Aborted by a second signal"),
+            Reaction::Ignore => {}
+        }
+    }
 }
 
-/// The reaction to a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reaction {
-    /// Finish the current step, then end.
+enum Reaction {
     Stop,
-    /// End at once.
     Abort,
-    /// Nothing: it repeats the signal before it.
+    /// It repeats the signal before it.
     Ignore,
 }
 
-/// The first signal stops an errand, the second one aborts it.
 #[derive(Debug, Default)]
-pub struct Signals {
-    first: Option<(Signal, Instant)>,
+struct Signals {
+    first: Option<(SignalKind, Instant)>,
 }
 
 impl Signals {
-    /// Takes note of a signal that arrives at `now`.
-    pub fn receive(&mut self, signal: Signal, now: Instant) -> Reaction {
-        match self.first {
-            None => {
-                self.first = Some((signal, now));
-                Reaction::Stop
-            }
-            Some((Signal::Interrupt, first))
-                if signal == Signal::Interrupt && now.duration_since(first) < SAME_KEYPRESS =>
-            {
-                Reaction::Ignore
-            }
-            Some(_) => Reaction::Abort,
+    fn receive(&mut self, signal: SignalKind, now: Instant) -> Reaction {
+        let interrupt = SignalKind::interrupt();
+        let Some((first, at)) = self.first else {
+            self.first = Some((signal, now));
+            return Reaction::Stop;
+        };
+        let is_same = first == interrupt && signal == interrupt;
+        if is_same && now.duration_since(at) < SAME_KEYPRESS {
+            Reaction::Ignore
+        } else {
+            Reaction::Abort
         }
     }
 }
@@ -127,7 +133,7 @@ impl Signals {
 mod tests {
     use super::*;
 
-    fn reactions(received: &[(Signal, u64)]) -> Vec<Reaction> {
+    fn reactions(received: &[(SignalKind, u64)]) -> Vec<Reaction> {
         let (mut signals, start) = (Signals::default(), Instant::now());
         let received = received.iter();
         received
@@ -140,19 +146,20 @@ mod tests {
     #[test]
     fn the_second_signal_aborts() {
         use Reaction::{Abort, Stop};
-        use Signal::{Interrupt, Terminate};
-        assert_eq!(
-            reactions(&[(Interrupt, 0), (Interrupt, 1000)]),
-            [Stop, Abort]
-        );
-        assert_eq!(reactions(&[(Terminate, 0), (Terminate, 1)]), [Stop, Abort]);
-        assert_eq!(reactions(&[(Terminate, 0), (Interrupt, 1)]), [Stop, Abort]);
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        for signals in [
+            [(interrupt, 0), (interrupt, 1000)],
+            [(terminate, 0), (terminate, 1)],
+            [(terminate, 0), (interrupt, 1)],
+        ] {
+            assert_eq!(reactions(&signals), [Stop, Abort], "{signals:?}");
+        }
     }
 
     #[test]
     fn one_keypress_that_is_delivered_twice_is_one_signal() {
         use Reaction::{Abort, Ignore, Stop};
-        let interrupts = [0, 0, 999, 1500].map(|millis| (Signal::Interrupt, millis));
+        let interrupts = [0, 0, 999, 1500].map(|millis| (SignalKind::interrupt(), millis));
         assert_eq!(reactions(&interrupts), [Stop, Ignore, Ignore, Abort]);
     }
 }

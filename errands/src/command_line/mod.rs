@@ -102,13 +102,12 @@ impl Errand {
     }
 }
 
-/// The parsed command.
+/// A parsed command line.
 #[derive(Debug)]
 pub struct CommandLine {
     /// The errand's name, the prefix of its messages.
     pub program: String,
-    /// How the program was called.
-    pub form: Form,
+    pub(crate) form: Form,
     errand: Errand,
 }
 
@@ -131,7 +130,7 @@ struct Program {
 
 /// How the program was called: errors name the flags of that form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// `odb-errand NAME`.
     Own,
     /// By the errand's name, as the Go programs are.
@@ -139,8 +138,7 @@ pub enum Form {
 }
 
 impl CommandLine {
-    /// Runs the errand to its end. An error is one line on stderr and exit status 1.
-    pub async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
+    pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         self.errand.run(dependencies).await
     }
 

@@ -96,7 +96,7 @@ fn extra_arguments_are_ignored_in_the_go_form_and_rejected_in_the_new_form() {
 }
 
 #[test]
-fn no_switch_is_lost_behind_a_orphaned_word() {
+fn no_switch_is_lost_behind_an_extra_word() {
     for line in [
         &[
             "upgrade-all-service-instances",
