@@ -417,8 +417,8 @@ impl<'a> Deleter<'a> {
             ));
         }
         let purged = self.controller.purge_instance(&call(), instance).await;
-        purged.map_err(|error| {
-            format!("{error} It could not be purged either: {}.", Chain(&error))
+        purged.map_err(|purge| {
+            format!("{error} It could not be purged either: {}.", Chain(&purge))
         })?;
         self.say(format_args!(
             "Result: purged service instance {instance} from the platform; its deployment may remain: orphan-deployments lists it"
