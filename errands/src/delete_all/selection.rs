@@ -107,7 +107,7 @@ impl Selection {
         controller: &CloudController,
         plans: &[CfPlan],
     ) -> anyhow::Result<Vec<Chosen>> {
-        let names: BTreeMap<&CfPlanGuid, &CfPlan> = self
+        let names: BTreeMap<&PlanGuid, &CfPlan> = self
             .plans(plans)?
             .into_iter()
             .map(|plan| (&plan.guid, plan))
