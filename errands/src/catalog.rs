@@ -17,7 +17,6 @@ pub(crate) struct CatalogRequest {
 }
 
 impl CatalogRequest {
-    /// The request to an address. `attempt` is the time for an answer.
     pub(crate) fn new(
         url: Url,
         trust: &Trust,
@@ -40,7 +39,6 @@ impl CatalogRequest {
         })
     }
 
-    /// Sends it; an answer of any status is one.
     pub(crate) async fn send(&self, call: &Call) -> Result<Answer, TransportError> {
         self.http.send(call, &self.request).await
     }

@@ -17,7 +17,6 @@ pub(crate) enum Audience {
 }
 
 impl Audience {
-    /// Uses the process's streams: prompts go to standard error, answers come from standard input.
     pub(crate) fn of_this_process() -> Self {
         Self::of(io::stdin().is_terminal(), io::stderr().is_terminal())
     }

@@ -37,7 +37,6 @@ pub struct Engine {
     pub(crate) commands: Vec<Command>,
 }
 
-/// An instance of a pass.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) id: InstanceId,
@@ -69,7 +68,6 @@ pub(crate) struct Phase {
     pub(crate) check: Option<HealthCheck>,
 }
 
-/// Which walk it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PhaseKind {
     /// So many go first.

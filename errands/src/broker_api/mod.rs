@@ -149,7 +149,6 @@ impl BrokerApi {
             .header(AUTHORIZATION, self.authorization.clone())
     }
 
-    /// Sends a request; an answer of any status is one.
     async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
         self.send_within(self.timeout, request).await
     }

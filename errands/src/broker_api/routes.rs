@@ -67,7 +67,6 @@ impl BrokerApi {
         self.get(&["mgmt", "orphan_deployments"], &[]).await
     }
 
-    /// All deployments without an instance, with the broker's details.
     pub(crate) async fn explained_orphans(&self) -> Result<Vec<OrphanDeployment>, ServiceError> {
         self.get(&["mgmt", "v1", "orphan_deployments"], &[]).await
     }
@@ -117,7 +116,6 @@ impl BrokerApi {
         Ok(cancelling.description)
     }
 
-    /// Requests an operation on an instance, which is of that plan, and in that space if one is known.
     pub(crate) async fn operate(
         &self,
         operation: RunKind,

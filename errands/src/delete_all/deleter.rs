@@ -37,12 +37,10 @@ const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 /// How many rejections without an operation in progress an instance gets before its deletion fails.
 const MOST_REJECTIONS: u32 = 5;
 
-/// Deletes the chosen instances.
 pub(super) struct Deleter<'a> {
     pub(super) controller: &'a CloudController,
     dependencies: &'a Dependencies,
     pub(super) config: &'a Deletion,
-    /// The time for one instance.
     limit: Duration,
     /// The platform forgets an instance that cannot be deleted.
     purges: bool,
@@ -53,7 +51,6 @@ pub(super) struct Deleter<'a> {
     tasks: Vec<Mutex<Task>>,
 }
 
-/// The deletion of one instance.
 pub(super) struct Task {
     pub(super) instance: InstanceGuid,
     /// The end of its time, which begins with its first request.
@@ -71,11 +68,9 @@ pub(super) struct Task {
     offset: Option<Duration>,
     /// The job that deletes the instance. Without one, only the instance itself shows the end.
     job: Option<JobGuid>,
-    /// The deletion was requested by this errand.
     is_own: bool,
     /// Why the deletion has failed, until the instance is purged.
     failure: Option<Error>,
-    /// Why the instance was purged.
     purged: Option<String>,
 }
 
@@ -156,7 +151,6 @@ impl<'a> Deleter<'a> {
         &self.giving_up
     }
 
-    /// Why instances were purged, in their order.
     pub(super) fn into_purged(self) -> impl Iterator<Item = Option<String>> {
         let tasks = self.tasks.into_iter();
         tasks.map(|task| task.into_inner().purged)

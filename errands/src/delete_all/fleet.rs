@@ -83,7 +83,6 @@ impl Fleet<'_> {
         self.dependencies.unless_stopped(plans).await?
     }
 
-    /// Whether the errand must list the instances before it changes anything.
     pub(crate) fn must_be_looked_at_first(&self) -> bool {
         self.how.dry_run || (!self.how.yes && Audience::of_this_process() != Audience::Program)
     }

@@ -85,7 +85,6 @@ fn summary(changes: &Changes) -> String {
     }
 }
 
-/// One change, and how many instances it would happen to.
 #[derive(Clone, Debug, PartialEq)]
 struct Folded {
     kind: ChangeKind,

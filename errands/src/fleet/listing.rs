@@ -14,7 +14,6 @@ use crate::{
     report::{Outcome, Report, Row},
 };
 
-/// The instances of a pass.
 pub(super) struct Members {
     pub(super) entries: Vec<InventoryEntry>,
     /// The entries have all that the broker knows. A Go broker has no inventory and lists only ids.
@@ -34,7 +33,6 @@ pub(super) enum Listing {
 const NAMED_INSTANCES: usize = 10;
 
 impl FleetRun<'_> {
-    /// Only some instances are selected.
     pub(super) fn is_narrow(&self) -> bool {
         !self.query().is_empty() || !self.run.excluded.is_empty()
     }

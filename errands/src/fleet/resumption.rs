@@ -168,7 +168,6 @@ impl RunUnderWay {
         (state, None)
     }
 
-    /// When the run began, by the broker's clock; `None` if the broker cannot record it.
     pub(super) fn began(&self) -> Option<Timestamp> {
         self.run.as_ref().map(|run| run.began)
     }
@@ -178,7 +177,6 @@ impl RunUnderWay {
     }
 }
 
-/// How long ago it was, in the two units that matter.
 fn age(began: Timestamp, now: Timestamp) -> String {
     let minutes = now.duration_since(began).as_mins().max(0);
     match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
@@ -192,7 +190,6 @@ fn cause(id: &InstanceId, description: &str) -> String {
     format!("[{id}] Operation failed before the run was interrupted: {description}")
 }
 
-/// The latest run of a kind, if there has been one.
 async fn latest(broker: &BrokerApi, operation: RunKind) -> anyhow::Result<Option<LatestRun>> {
     let query = [("kind", &*operation.to_string())];
     match broker.get(&["mgmt", "v1", "runs", "latest"], &query).await {
@@ -209,7 +206,6 @@ async fn latest(broker: &BrokerApi, operation: RunKind) -> anyhow::Result<Option
     }
 }
 
-/// The broker's term for the run's operation.
 pub(super) fn operation_kind(operation: RunKind) -> OperationKind {
     match operation {
         RunKind::Upgrade => OperationKind::Upgrade,

@@ -29,9 +29,7 @@ pub(super) struct ThroughBroker<'a> {
     requests: Vec<Mutex<Request>>,
 }
 
-/// The request of an operation on an instance.
 struct Request {
-    /// The operation in progress.
     operation: Option<OperationData>,
     /// The latest operation before the first request, whatever its result.
     before: Option<Before>,

@@ -32,9 +32,7 @@ pub(super) struct ThroughPlatform<'a> {
 }
 
 struct Lost {
-    /// The instance before the request.
     before: CfVersionedInstance,
-    /// The requested version.
     version: String,
 }
 
@@ -148,7 +146,6 @@ impl<'a> ThroughPlatform<'a> {
     }
 }
 
-/// Why there is no upgrade.
 enum Rejection {
     Reported(String),
     CloudController(Box<ServiceError>),

@@ -14,15 +14,12 @@ use crate::{
     version::{InvalidVersion, ReleaseVersion},
 };
 
-/// A commit that the folder was made from.
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
     pub(crate) hash: String,
-    /// Whether there are changes on top.
     pub(crate) uncommitted_changes: bool,
 }
 
-/// A tarball that has been made.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) path: PathBuf,

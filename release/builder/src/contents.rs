@@ -33,7 +33,6 @@ struct Entry {
     mode: Mode,
 }
 
-/// Where the bytes of a file are.
 #[derive(Clone, Debug)]
 enum Bytes {
     OnDisk(PathBuf),
@@ -47,7 +46,6 @@ pub(crate) enum Mode {
     Executable = 0o755,
 }
 
-/// What has a fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Subject<'a> {
     /// A job. Its `spec` is among its files, as `job.MF`.
@@ -59,7 +57,6 @@ pub(crate) enum Subject<'a> {
 }
 
 impl Contents {
-    /// Adds a file of the disk under that path.
     pub(crate) fn add_file(&mut self, name: &Path, path: &Path) -> anyhow::Result<()> {
         let metadata = fs::symlink_metadata(path).with_context(|| unreadable(path))?;
         ensure!(
@@ -178,14 +175,12 @@ pub(crate) fn unreadable(path: &Path) -> String {
 pub(crate) struct Digest(String);
 
 impl Digest {
-    /// The digest of these bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut hash = HashingWriter(Sha256::new());
         hash.0.update(bytes);
         hash.finish()
     }
 
-    /// The digest of a file's content.
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
         let mut hash = HashingWriter(Sha256::new());
         fs::File::open(path)
@@ -194,7 +189,6 @@ impl Digest {
         Ok(hash.finish())
     }
 
-    /// The hexadecimal digits alone.
     pub(crate) fn digits(&self) -> &str {
         self.0.trim_start_matches(SHA256)
     }

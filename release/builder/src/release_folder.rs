@@ -15,7 +15,6 @@ use walkdir::WalkDir;
 
 use crate::contents::{Contents, Subject, unreadable};
 
-/// The content of a release folder, its parts by name.
 #[derive(Debug)]
 pub(crate) struct ReleaseFolder {
     pub(crate) name: String,
@@ -54,7 +53,6 @@ struct JobSpecification {
     _consumes: Option<Vec<Link>>,
 }
 
-/// A link that a job gives or takes.
 #[derive(Deserialize)]
 struct Link {
     #[serde(rename = "name")]
@@ -237,7 +235,6 @@ fn subfolders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The entries of a folder, by name.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(folder).and_then(|entries| {
         let paths = entries.map(|entry| Ok(entry?.path()));

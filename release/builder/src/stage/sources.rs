@@ -40,7 +40,6 @@ pub(super) fn rust_version(project: &Path) -> anyhow::Result<String> {
         .with_context(|| missing(&path, "`workspace.package.rust-version`"))
 }
 
-/// The workspace of the project.
 struct Workspace {
     folder: PathBuf,
     root: DocumentMut,

@@ -76,7 +76,6 @@ fn check_lock(project: &Path, package: &'static str, workspace: &Path) -> anyhow
     Ok(())
 }
 
-/// Names, versions and digests.
 fn locked(path: &Path) -> anyhow::Result<BTreeSet<String>> {
     let document = read_toml(path)?;
     let packages = document
