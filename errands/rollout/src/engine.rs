@@ -378,7 +378,10 @@ impl Engine {
             };
             let instance = &mut self.instances[location];
             instance.began.get_or_insert(now);
-            let started = format!("[{}] Starting to process service instance{number}", instance.id);
+            let started = format!(
+                "[{}] Starting to process service instance{number}",
+                instance.id
+            );
             self.phase.wave.push(location);
             self.in_flight += 1;
             self.become_state(location, State::Triggering, now);
@@ -398,7 +401,9 @@ impl Engine {
             PhaseKind::Canaries { limit } => self.tried() < limit,
             PhaseKind::Main => {
                 let wave = self.settings.gate.and_then(|gate| gate.wave);
-                let is_full = |wave: u32| usize::try_from(wave).is_ok_and(|wave| self.phase.wave.len() >= wave);
+                let is_full = |wave: u32| {
+                    usize::try_from(wave).is_ok_and(|wave| self.phase.wave.len() >= wave)
+                };
                 !wave.is_some_and(|wave| is_full(wave.get()))
             }
         }

@@ -66,13 +66,12 @@ impl Engine {
                 return;
             }
             TriggerAnswer::Accepted(task) => ("operation accepted", State::Accepted(task)),
-            TriggerAnswer::Succeeded => {
-                ("Service Instance operation success", State::Succeeded)
-            }
+            TriggerAnswer::Succeeded => ("Service Instance operation success", State::Succeeded),
             TriggerAnswer::Busy => ("operation in progress", State::Busy),
-            TriggerAnswer::Skipped => {
-                ("instance already up to date - operation skipped", State::Skipped)
-            }
+            TriggerAnswer::Skipped => (
+                "instance already up to date - operation skipped",
+                State::Skipped,
+            ),
             TriggerAnswer::Deleted => ("already deleted from platform", State::Deleted),
             TriggerAnswer::Orphan => (
                 "orphan service instance detected - no corresponding bosh deployment",
@@ -267,7 +266,7 @@ fn failure(id: &InstanceId, task: Option<u64>, description: &str) -> String {
 }
 
 #[cfg(test)]
-mod rule_tests {
+mod tests {
     use super::*;
 
     #[test]

@@ -170,10 +170,7 @@ impl Unseen {
     fn at_begin(world: &World) -> Self {
         let mut unseen = Self::default();
         for (location, outcome) in world.outcomes.iter().enumerate() {
-            if matches!(
-                outcome.first,
-                State::Done | State::Accepted(_)
-            ) {
+            if matches!(outcome.first, State::Done | State::Accepted(_)) {
                 unseen.earlier.insert(location);
             }
         }
@@ -193,8 +190,7 @@ impl Unseen {
     }
 
     fn heard(&mut self, event: &Event) {
-        if let Event::Examined(location, Health::Healthy | Health::Gone) = event
-        {
+        if let Event::Examined(location, Health::Healthy | Health::Gone) = event {
             self.earlier.remove(location);
             self.latest.remove(location);
         }
@@ -309,8 +305,14 @@ fn run(world: &World) -> Seen {
 
 fn answer(asked: Command, outcomes: &mut [Outcome], accepted: &mut [usize]) -> Event {
     match asked {
-        Command::Trigger { location, .. } => Event::Triggered(location, trigger(&mut outcomes[location], &mut accepted[location])),
-        Command::Poll(location) => Event::Polled(location, poll(&mut outcomes[location], &mut accepted[location])),
+        Command::Trigger { location, .. } => Event::Triggered(
+            location,
+            trigger(&mut outcomes[location], &mut accepted[location]),
+        ),
+        Command::Poll(location) => Event::Polled(
+            location,
+            poll(&mut outcomes[location], &mut accepted[location]),
+        ),
         Command::Examine(location) => Event::Examined(location, examine(&mut outcomes[location])),
         reported => panic!("{reported:?} was kept"),
     }

@@ -126,7 +126,9 @@ impl CanarySelection {
         matching: &[InstanceId],
     ) -> Result<Option<Canaries>, CanaryError> {
         let criteria = self.criteria.iter();
-        let criteria: Vec<_> = criteria.map(|(key, value)| format!("{key}: {value}")).collect();
+        let criteria: Vec<_> = criteria
+            .map(|(key, value)| format!("{key}: {value}"))
+            .collect();
         let criteria = criteria.join(", ");
         let candidates: Vec<usize> = if !criteria.is_empty() {
             if matching.is_empty() && !instances.is_empty() {

@@ -36,7 +36,9 @@ fn untouched(count: usize) -> Vec<(InstanceId, State)> {
 
 fn in_states(states: Vec<State>) -> Vec<(InstanceId, State)> {
     let states = states.into_iter().enumerate();
-    states.map(|(location, state)| (id(location), state)).collect()
+    states
+        .map(|(location, state)| (id(location), state))
+        .collect()
 }
 
 fn first(count: usize, of: usize) -> Option<Canaries> {
@@ -57,7 +59,11 @@ struct Pass {
 }
 
 impl Pass {
-    fn begin(settings: Settings, starts: Vec<(InstanceId, State)>, canaries: Option<Canaries>) -> Self {
+    fn begin(
+        settings: Settings,
+        starts: Vec<(InstanceId, State)>,
+        canaries: Option<Canaries>,
+    ) -> Self {
         let (engine, commands) = Engine::begin(settings, starts, canaries);
         let mut pass = Self {
             engine,
@@ -213,10 +219,7 @@ fn every_answer_to_a_trigger_has_its_outcome() {
     pass.answer(2, TriggerAnswer::Orphan);
     pass.answer(3, TriggerAnswer::Succeeded);
     let cause = "operation type: upgrade failed for service instance i4: unexpected status code: 500. description: no";
-    pass.answer(
-        4,
-        TriggerAnswer::Failed(cause.to_owned()),
-    );
+    pass.answer(4, TriggerAnswer::Failed(cause.to_owned()));
     let result = pass.result();
     assert_eq!(result.failure.as_deref(), Some(cause));
     assert_eq!(
@@ -454,8 +457,11 @@ fn canaries_are_chosen_as_the_table_has_it() {
 fn a_poll_without_answer_is_repeated_for_a_while() {
     let mut pass = Pass::begin(settings(1), untouched(2), None);
     pass.accept(0);
-    let unanswered = || PollAnswer::Unanswered("[i0] error getting last operation: HTTP response status: 502 Bad Gateway"
-            .to_owned());
+    let unanswered = || {
+        PollAnswer::Unanswered(
+            "[i0] error getting last operation: HTTP response status: 502 Bad Gateway".to_owned(),
+        )
+    };
     pass.poll(0, unanswered());
     assert_eq!(pass.wait(), Duration::from_secs(1));
     pass.poll(0, unanswered());
@@ -588,16 +594,10 @@ fn nothing_is_begun_after_a_wave_that_does_not_become_healthy() {
     pass.succeed(1);
     pass.examine(1, Health::Healthy);
     for _ in 0..2 {
-        pass.examine(
-            0,
-            Health::NotYet("redis is failing".to_owned()),
-        );
+        pass.examine(0, Health::NotYet("redis is failing".to_owned()));
         pass.wait();
     }
-    pass.examine(
-        0,
-        Health::NotYet("redis is failing".to_owned()),
-    );
+    pass.examine(0, Health::NotYet("redis is failing".to_owned()));
     let result = pass.result();
     assert_eq!((result.tally.successful, result.tally.not_started), (2, 2));
     assert_eq!(
@@ -631,11 +631,7 @@ fn a_continued_run_leaves_alone_what_is_done_and_takes_up_what_goes_on() {
 #[test]
 fn a_canary_that_failed_before_the_interruption_still_keeps_the_others_from_being_begun() {
     let cause = "earlier".to_owned();
-    let starts = in_states(vec![
-        State::Done,
-        State::Failed(cause),
-        State::NotStarted,
-    ]);
+    let starts = in_states(vec![State::Done, State::Failed(cause), State::NotStarted]);
     let pass = Pass::begin(settings(1), starts, first(2, 3));
     assert_eq!(
         pass.result().failure.as_deref(),
@@ -645,10 +641,7 @@ fn a_canary_that_failed_before_the_interruption_still_keeps_the_others_from_bein
 
 #[test]
 fn what_the_platform_has_upgraded_is_not_deployed_again() {
-    let starts = in_states(vec![
-        State::Skipped,
-        State::NotStarted,
-    ]);
+    let starts = in_states(vec![State::Skipped, State::NotStarted]);
     let mut pass = Pass::begin(settings(1), starts, None);
     pass.succeed(1);
     let tally = pass.result().tally;
