@@ -18,10 +18,7 @@ const ANSWER: Duration = Duration::from_secs(75);
 
 /// The Cloud Controller of a configuration. No request is sent yet. `console` prints every request and every token
 /// request in the text of the Go errands.
-pub(crate) fn connect(
-    config: &CloudFoundry,
-    console: &Console,
-) -> anyhow::Result<CloudController> {
+pub(crate) fn connect(config: &CloudFoundry, console: &Console) -> anyhow::Result<CloudController> {
     observe_calls(Box::leak(Box::new(RequestLog(console.clone()))));
     let trust = trust_of(
         config.root_ca_cert.as_deref(),
