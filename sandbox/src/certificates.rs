@@ -63,7 +63,7 @@ pub enum CertificateError {
         #[source]
         source: rcgen::Error,
     },
-    #[error("what was saved of the certificate authority `{subject}` is of no use")]
+    #[error("what was saved of the certificate authority `{subject}` cannot be used")]
     Unusable { subject: String },
     #[error("could not set up TLS")]
     Tls(#[source] rustls::Error),

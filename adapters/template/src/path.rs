@@ -15,7 +15,7 @@ enum Step {
     Element { key: String, value: String },
 }
 
-/// A text that is no path.
+/// A text that is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a path: it must begin with `/` and have no empty segment")]
 pub(crate) struct NotAPath {

@@ -264,7 +264,7 @@ fn check_grants(
             Some(known) => format!("is `{known}` meant?"),
             None => format!("known are {}", GRANTS.join(", ")),
         };
-        let wrong = format!("has `{grant}`, which no UAA is known to take");
+        let wrong = format!("has `{grant}`, which no UAA supports");
         section.warn_value(grants, (wrong, right));
     }
     let has_credentials = definition.has_grant("client_credentials");

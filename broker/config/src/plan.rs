@@ -271,7 +271,7 @@ fn watch_time(section: &Section<'_>, key: &str) -> Option<String> {
     };
     let wrong = match WatchTime::read(&found.value) {
         WatchTime::Right => return Some(found.value),
-        WatchTime::Unreadable => format!("is `{}`, which no Director takes", found.value),
+        WatchTime::Unreadable => format!("is `{}`, which the Director rejects", found.value),
         WatchTime::Reversed => format!("is `{}`, which ends before it begins", found.value),
     };
     let right = "give milliseconds, from and to, such as `30000-240000`";

@@ -66,7 +66,7 @@ pub(super) fn adapter(
     let path = path?;
     // An adapter is started elsewhere than the broker.
     let Ok(program) = std::path::absolute(&path.value) else {
-        return section.refuse_value(&path, ("is no path", "give an executable file"));
+        return section.refuse_value(&path, ("is not a path", "give an executable file"));
     };
     if section.paths() == Paths::OfThisMachine
         && let Some(why) = unusable(&program)
@@ -86,7 +86,7 @@ pub(super) fn adapter(
 fn unusable(path: &Path) -> Option<&'static str> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some("which does not exist"),
-        Err(_) => Some("which cannot be looked at"),
+        Err(_) => Some("which cannot be accessed"),
         Ok(meta) if meta.is_dir() => Some("which is a directory"),
         Ok(meta) if meta.permissions().mode() & READ_AND_EXECUTE != READ_AND_EXECUTE => {
             Some("which is not executable")

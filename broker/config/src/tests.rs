@@ -795,10 +795,10 @@ fn watch_times_are_what_a_director_takes() {
         .unwrap_or_else(|invalid| panic!("{right}: {invalid}"));
     }
     for (wrong, reported) in [
-        ("60s", "is `60s`, which no Director takes; "),
-        ("1-2-3", "is `1-2-3`, which no Director takes; "),
-        ("1.5", "is `1.5`, which no Director takes; "),
-        ("'-5'", "is `-5`, which no Director takes; "),
+        ("60s", "is `60s`, which the Director rejects; "),
+        ("1-2-3", "is `1-2-3`, which the Director rejects; "),
+        ("1.5", "is `1.5`, which the Director rejects; "),
+        ("'-5'", "is `-5`, which the Director rejects; "),
         ("9-3", "is `9-3`, which ends before it begins; "),
     ] {
         for key in ["canary_watch_time", "update_watch_time"] {

@@ -326,7 +326,7 @@ pub(super) fn service_instances_api(section: &Section<'_>) -> Option<ServiceInst
     }
     let Some(url) = url else {
         if root_ca_cert.is_some() || username.is_some() || password.is_some() {
-            let wrong = "is missing, so that the section means nothing";
+            let wrong = "is missing, so the section has no effect";
             section.warning("url", (wrong, "give it or remove the section"));
         }
         return None;

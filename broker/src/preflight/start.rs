@@ -276,7 +276,7 @@ async fn try_to_resume(engine: &dyn Engine, timings: &Timings) -> Result<(), Eng
         );
     })?;
     if count > 0 {
-        tracing::info!(count, "going on with operations of an earlier process");
+        tracing::info!(count, "resuming operations of an earlier process");
     }
     Ok(())
 }

@@ -107,7 +107,7 @@ impl FleetRun<'_> {
             bail!("failed instances can be retried only in a continued run: set `continue`, too");
         }
         if self.run.wave.is_some() && !self.run.has_health_gate {
-            bail!("a `wave` has no meaning without `health_gate`");
+            bail!("a `wave` has no effect without `health_gate`");
         }
         let named: Vec<&str> = [
             (self.run.continues, "continue"),

@@ -36,7 +36,7 @@ pub(super) struct User {
     pub(super) password: SecretString,
 }
 
-/// Why a `foundation.json` is of no use.
+/// Why a `foundation.json` cannot be used.
 #[derive(Debug, Error)]
 pub(super) enum FoundationError {
     #[error("could not read `{}`", path.display())]

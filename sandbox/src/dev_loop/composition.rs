@@ -30,7 +30,7 @@ pub(super) struct Composition {
     origins: Vec<Option<usize>>,
 }
 
-/// The author's file is of no use.
+/// The author's file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CompositionError {
     #[error("it is no YAML")]

@@ -97,7 +97,7 @@ pub struct Location {
     pub guid: String,
 }
 
-/// Why a `foundation.json` is of no use.
+/// Why a `foundation.json` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
     #[error("could not read `{}`", path.display())]

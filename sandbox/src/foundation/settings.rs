@@ -226,7 +226,7 @@ pub struct TokenLivesSection {
     pub refresh: Duration,
 }
 
-/// Why a `foundation.yml` is of no use.
+/// Why a `foundation.yml` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("could not read `{}`", path.display())]

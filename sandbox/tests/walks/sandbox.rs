@@ -330,7 +330,7 @@ impl Connection {
 fn array(value: Value) -> Vec<Value> {
     match value {
         Value::Array(items) => items,
-        other => panic!("this is no list: {other}"),
+        other => panic!("this is not a list: {other}"),
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::time::sleep;
 /// Something is wrong with the broker, or with the run.
 const FAILURE: i32 = 1;
 
-/// The command line, or what it names, is of no use.
+/// The command line, or what it names, cannot be used.
 const USAGE: u8 = 2;
 
 #[tokio::main(flavor = "current_thread")]

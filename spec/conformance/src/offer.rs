@@ -65,7 +65,7 @@ struct Catalog {
 impl Offer {
     pub(super) fn choose(catalog: &Value, choice: &Choice) -> Result<Self, Objection> {
         let unusable =
-            |why: String| Objection::not_shown(format!("the catalog is of no use: {why}"));
+            |why: String| Objection::not_shown(format!("the catalog cannot be used: {why}"));
         let catalog = Catalog::deserialize(catalog).map_err(|error| unusable(error.to_string()))?;
         let service = named(&catalog.services, choice.service.as_deref(), |it| &it.name)
             .ok_or_else(|| unusable(nothing_called("offering", choice.service.as_deref())))?;

@@ -306,7 +306,7 @@ impl Director {
     async fn list(&self, path: &str) -> Vec<Value> {
         match self.get(path).await {
             Value::Array(items) => items,
-            other => panic!("`{path}` is no list: {other}"),
+            other => panic!("`{path}` is not a list: {other}"),
         }
     }
 

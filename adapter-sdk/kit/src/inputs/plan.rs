@@ -39,7 +39,7 @@ impl NamedPlan {
                 // Without values: properties may be secret.
                 let error = odb_adapter_sdk::json::Error::from(error.into_inner());
                 Err(KitError::new(format!(
-                    "plan `{name}` is not one that a broker hands to adapters: {error}{location}"
+                    "plan `{name}` is not one that a broker passes to adapters: {error}{location}"
                 )))
             }
         }

@@ -60,7 +60,7 @@ fn how_to_go_on(arguments: &NewArguments, name: &AdapterName) -> String {
             "cargo test\n  odb-sandbox up --broker broker.yml --adapter target/debug/{name} --state sandbox"
         )
     };
-    format!("Made {folder}. Go on with\n\n  cd {folder}\n  {steps}\n\nSee README.md there.\n")
+    format!("Made {folder}. Next:\n\n  cd {folder}\n  {steps}\n\nSee README.md there.\n")
 }
 
 /// Creates the folder with all files. On an error nothing remains.

@@ -102,12 +102,12 @@ const GENERIC: &str = "that the operation failed, and an id to quote; the operat
 pub(super) fn answered(subcommand: Subcommand) -> Explanation {
     let (broker, user) = match subcommand {
         Subcommand::GenerateManifest => (
-            "stores secrets and configs and hands the manifest to the Director",
+            "stores secrets and configs and deploys the manifest",
             "that the operation is in progress",
         ),
-        Subcommand::CreateBinding => ("hands the credentials on", "the credentials"),
+        Subcommand::CreateBinding => ("returns the credentials", "the credentials"),
         Subcommand::DeleteBinding => ("has nothing left to do", "that the binding does not exist"),
-        Subcommand::DashboardUrl => ("hands the address on", "the address"),
+        Subcommand::DashboardUrl => ("returns the address", "the address"),
         Subcommand::GeneratePlanSchemas => (
             "shows the schemas in the catalog and validates parameters with them",
             "the schemas",

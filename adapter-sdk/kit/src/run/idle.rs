@@ -14,7 +14,7 @@ pub(super) fn refuse(arguments: &RunArguments) -> Result<(), KitError> {
         }
         if is_given && !used_by.contains(&subcommand) {
             return Err(KitError::new(format!(
-                "`{option}` means nothing to `{subcommand}`"
+                "`{option}` has no effect with `{subcommand}`"
             )));
         }
     }

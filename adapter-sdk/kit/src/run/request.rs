@@ -243,7 +243,7 @@ impl Prompt<'_> {
                     return Ok(deployable(generated.manifest.as_str(), &secrets, &name));
                 }
                 Ok(Answer::Document(_) | Answer::Nothing) => "answered something else".to_owned(),
-                Err(error) => format!("gave no answer that can be read: {error}"),
+                Err(error) => format!("gave an unreadable answer: {error}"),
             }
         } else {
             ended.end.to_string()

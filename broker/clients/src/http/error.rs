@@ -32,7 +32,7 @@ pub enum TransportError {
     #[error("no complete answer came within {limit_ms} ms")]
     TooSlow { limit_ms: u128 },
     /// The deadline of the call passed. `sent` says whether the request was under way by then.
-    #[error("the time for the whole operation is over")]
+    #[error("the time limit of the whole operation was reached")]
     OutOfTime {
         /// Whether the request may have reached the other side.
         sent: bool,
@@ -124,14 +124,14 @@ impl fmt::Display for HandshakeError {
 
 fn certificate(error: &CertificateError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match error {
-        CertificateError::Expired => f.write_str("a certificate of the server has ended"),
+        CertificateError::Expired => f.write_str("a certificate of the server has expired"),
         CertificateError::ExpiredContext { not_after, .. } => write!(
             f,
-            "a certificate of the server has ended on {}",
+            "a certificate of the server has expired on {}",
             day(*not_after)
         ),
         CertificateError::NotValidYet => {
-            f.write_str("a certificate of the server begins in the future")
+            f.write_str("a certificate of the server is not valid yet")
         }
         CertificateError::NotValidYetContext { not_before, .. } => write!(
             f,
@@ -253,7 +253,7 @@ mod tests {
                     time: now,
                     not_after: other,
                 },
-                "a certificate of the server has ended on 2020-09-13",
+                "a certificate of the server has expired on 2020-09-13",
             ),
             (
                 CertificateError::NotValidYetContext {

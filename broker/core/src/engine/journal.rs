@@ -33,7 +33,7 @@ pub enum JournalError {
     #[error("another run was begun or ended at the same moment")]
     Overtaken,
     /// A newer broker, or a person, wrote it; the text says where.
-    #[error("{0} is none that this broker understands; begin a new run, which replaces it")]
+    #[error("{0} is not one that this broker understands; begin a new run, which replaces it")]
     NotUnderstood(String),
     #[error("could not {activity}")]
     Failed {

@@ -145,7 +145,7 @@ impl Read {
 
     fn object(&self) -> Result<&Map<String, Value>, InvalidBinding> {
         let object = self.value.as_object();
-        object.ok_or_else(|| self.error("is no JSON object"))
+        object.ok_or_else(|| self.error("is not a JSON object"))
     }
 
     /// Null counts as absent.
@@ -164,7 +164,7 @@ impl Read {
 
     fn list(&self) -> Result<Vec<Self>, InvalidBinding> {
         let items = self.value.as_array();
-        let items = items.ok_or_else(|| self.error("is no list"))?;
+        let items = items.ok_or_else(|| self.error("is not a list"))?;
         let items = items.iter().enumerate().map(|(index, value)| Self {
             path: format!("{}[{index}]", self.path),
             value: value.clone(),

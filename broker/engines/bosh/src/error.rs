@@ -39,7 +39,7 @@ pub(crate) enum Error {
         version: String,
     },
     #[error(
-        "the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set, or the Director does not let us write them"
+        "the adapter returned BOSH configs, but `broker.disable_bosh_configs` is set, or the Director does not permit the broker to write them"
     )]
     ConfigsDisabled,
     #[error("the adapter returned a BOSH config whose type cannot be used")]

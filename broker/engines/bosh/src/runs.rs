@@ -109,7 +109,7 @@ impl Runs {
         match written {
             Ok(_) => Ok(()),
             Err(PutConfigError::Stale { .. }) => Err(JournalError::Overtaken),
-            Err(PutConfigError::Director { source }) => Err(failed("write the run down")(source)),
+            Err(PutConfigError::Director { source }) => Err(failed("record the run")(source)),
         }
     }
 

@@ -35,7 +35,7 @@ enum Part {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the list broke off")]
+#[error("the list was cut off")]
 struct BrokenOff;
 
 impl Run {

@@ -187,7 +187,7 @@ fn explain(
     match reason {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             let (whose, end) = shown.ended(now);
-            let came = format!("the certificate of `{whose}` has ended on {end}");
+            let came = format!("the certificate of `{whose}` expired on {end}");
             let remedy = "renew the server's certificate; if it has not expired, set the clock of this machine";
             (came, remedy.to_owned(), of_the_server)
         }

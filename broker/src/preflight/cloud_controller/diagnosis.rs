@@ -79,7 +79,7 @@ async fn look_into(
     client_rights(&token, context, cf, applicant, of_uaa);
     ready?;
     if may_look == CloudControllerRights::Nothing {
-        chart.not_asked(Probe::Plans, "the token does not let us look");
+        chart.not_asked(Probe::Plans, "the token gives no right to read this");
     } else {
         plans(context, cf, &client, chart).await;
     }

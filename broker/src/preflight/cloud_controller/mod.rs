@@ -47,7 +47,7 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
     match versions.as_ref().map(ApiVersions::supported) {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {
-            let found = format!("the Cloud Controller at `{url}` is of no use");
+            let found = format!("the Cloud Controller at `{url}` cannot be used");
             let (code, remedy) = (Code::CloudControllerTooOld, "upgrade the foundation");
             errors.push(Finding::error(code, "cf.url", found, remedy).because(&error));
         }
@@ -88,7 +88,7 @@ pub(crate) async fn check(config: &Config) -> Checked<Option<Foundation>> {
             v3 = versions.v3,
             v2 = versions.v2,
             %used,
-            "the Cloud Controller knows us"
+            "the Cloud Controller accepts the broker's credentials"
         );
     }
     Ok(Some((client, clients)))
@@ -142,7 +142,7 @@ fn too_few_client_rights(cf: &CloudFoundry, token: &Token) -> Option<Finding> {
     match ClientRights::of(token) {
         ClientRights::Lacking => {
             let found = format!(
-                "the UAA at `{}` does not let us administer clients, which `cf.uaa.client_definition` needs",
+                "the UAA at `{}` does not permit the broker to administer clients, which `cf.uaa.client_definition` needs",
                 cf.uaa_url
             );
             let remedy = "give the client of `cf.uaa.authentication.client_credentials` `clients.admin`, or `clients.read` and `clients.write`";
@@ -202,7 +202,7 @@ fn no_token(uaa_url: &Address, error: &ServiceError) -> Finding {
             FailureKind::NoAnswer { .. } | FailureKind::OutOfTime { .. } => {
                 "check `cf.uaa.url`, `cf.root_ca_cert` and that it can be reached from here"
             }
-            _ => "check `cf.uaa.url`: a UAA has to be there, and to be well",
+            _ => "check `cf.uaa.url`: a healthy UAA must answer there",
         };
         (Code::CloudControllerUnreachable, "cf.uaa.url", remedy)
     };

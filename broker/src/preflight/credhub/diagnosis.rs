@@ -145,7 +145,7 @@ impl Endpoint<'_> {
         }
         let token = uaa::token(tokens, self.applicant(), &uaa_server, chart).await?;
         if !self.may_enter(&token, chart) {
-            chart.not_asked(Probe::Version, "the token does not let us in");
+            chart.not_asked(Probe::Version, "the token gives no access");
             return None;
         }
         if self.version(&credhub, chart).await?.is_before_2() {

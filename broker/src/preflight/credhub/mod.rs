@@ -37,14 +37,14 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
     let (client, limits) = (access.client.clone(), Limits::default());
     let connected = CredHub::connect(&call, url.as_written(), &trust, client, limits).await;
     let credhub = connected.map_err(|error| {
-        let found = format!("could not get to know the Director's CredHub at `{url}`");
+        let found = format!("could not query the Director's CredHub at `{url}`");
         let remedy = "check `bosh_credhub.url`, `bosh_credhub.root_ca_cert` and that it can be reached from here, or unset \
                       `broker.enable_secure_manifests`";
         Finding::error(Code::CredHubUnreachable, "bosh_credhub.url", found, remedy).because(&error)
     })?;
     let unauthenticated = |error| {
         let code = code_of(&error, Code::CredHubCredentials, Code::CredHubUnreachable);
-        let found = format!("the Director's CredHub at `{url}` does not let us in");
+        let found = format!("the Director's CredHub at `{url}` denies the broker access");
         let remedy = "check `bosh_credhub.authentication` and that its client has `credhub.read` and `credhub.write`";
         Finding::error(code, "bosh_credhub.authentication", found, remedy).because(&error)
     };
@@ -62,7 +62,7 @@ pub(crate) async fn of_the_director(config: &Config) -> Checked<Option<CredHub>>
             "`service_catalog.id` has characters that CredHub does not accept: orders whose adapter returns secrets will fail"
         ),
     }
-    tracing::info!(%url, %version, "the Director's CredHub knows us");
+    tracing::info!(%url, %version, "the Director's CredHub accepts the broker's credentials");
     Ok(Some(credhub))
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
         .with_total_delay(Some(call.deadline.remaining()));
     let connected = attempt.retry(pauses).when(is_out_of_reach).await;
     let credhub = connected.map_err(|error| {
-        let found = format!("could not get to know the runtime CredHub at `{url}`");
+        let found = format!("could not query the runtime CredHub at `{url}`");
         let remedy =
             "check `credhub.api_url`, `credhub.ca_cert` and that it can be reached from here";
         let code = Code::RuntimeCredHubUnreachable;
@@ -115,7 +115,7 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
                       the authorities `credhub.read` and `credhub.write`";
         Finding::error(code, "credhub", found, remedy).because(&error)
     })?;
-    tracing::info!(%version, "the runtime CredHub knows us");
+    tracing::info!(%version, "the runtime CredHub accepts the broker's credentials");
     let service = config.offering.id.clone();
     Ok(Some(SecureBindings::new(credhub, service)))
 }

@@ -162,7 +162,7 @@ async fn identity(
                         .to_owned()
                 }
             };
-            let came = "the Director does not know us".to_owned();
+            let came = "the Director does not accept the broker's credentials".to_owned();
             (came, Code::DirectorCredentials, remedy)
         }
         Err(error) => {
@@ -208,7 +208,7 @@ fn rights(
             chart.found(Probe::Rights, None, finding);
             return Some(());
         }
-        DirectorRights::Reading => "may only look",
+        DirectorRights::Reading => "may only read",
         DirectorRights::Nothing => "may do nothing",
     };
     let keeps_configs = context.bosh_configs() == BoshConfigs::Enabled;
@@ -270,7 +270,7 @@ fn of_connection(error: &ConnectError, server: &Server<'_>) -> Finding {
             (Code::DirectorUnreachable, "bosh.url", remedy)
         }
     };
-    let tried = format!("to get to know the Director at `{}`", server.authority());
+    let tried = format!("to query the Director at `{}`", server.authority());
     Finding::tried(code, Some(key), tried, Chain(error).to_string(), remedy)
 }
 

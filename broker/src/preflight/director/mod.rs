@@ -44,7 +44,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
     let (info, unauthenticated) = match director.authenticated_info(&call).await {
         Ok(info) if info.user.is_some() => (Some(info), None),
         Ok(info) => {
-            let found = format!("the Director at `{url}` does not know us");
+            let found = format!("the Director at `{url}` does not accept the broker's credentials");
             let finding = unauthenticated(Code::DirectorCredentials, found);
             (Some(info), Some(finding))
         }
@@ -88,7 +88,7 @@ pub(crate) async fn check(config: &Config) -> Checked<(Director, Option<Finding>
             );
         }
         let user = info.user.unwrap_or_default();
-        tracing::info!(director = %info.name, version = %info.version, %user, "the Director knows us");
+        tracing::info!(director = %info.name, version = %info.version, %user, "the Director accepts the broker's credentials");
     }
     Ok((director, warning))
 }
@@ -108,7 +108,7 @@ async fn too_few_rights(
     let token = director.tokens()?.token(call).await.ok()?;
     let reach = match DirectorRights::of(token.scopes(), &info.uuid) {
         DirectorRights::Everything(_) | DirectorRights::Teams(_) => return None,
-        DirectorRights::Reading => "may only look",
+        DirectorRights::Reading => "may only read",
         DirectorRights::Nothing => "may do nothing",
     };
     let found = format!(
@@ -128,7 +128,7 @@ async fn connect(bosh: &Bosh, call: &Call) -> Checked<Director> {
             | ConnectError::UnsendableCredentials { .. } => Code::DirectorCredentials,
             _ => Code::DirectorUnreachable,
         };
-        let found = format!("could not get to know the Director at `{}`", bosh.url);
+        let found = format!("could not query the Director at `{}`", bosh.url);
         let remedy = "check `bosh.url`, `bosh.root_ca_cert` and that it can be reached from here";
         Finding::error(code, "bosh.url", found, remedy).because(&error)
     })?)
@@ -165,7 +165,7 @@ pub(crate) async fn configs(director: &Director, broker: &Broker) -> BoshConfigs
             tracing::warn!(
                 %code,
                 error = %Chain(source),
-                "the Director does not let us read and write BOSH configs, so that {WITHOUT}; give the client of \
+                "the Director does not permit the broker to read and write BOSH configs, so that {WITHOUT}; give the client of \
                  `bosh.authentication` the right `bosh.teams.TEAM.admin`, which it needs for deployments too"
             );
             BoshConfigs::Disabled
@@ -183,7 +183,7 @@ pub(crate) async fn configs(director: &Director, broker: &Broker) -> BoshConfigs
             tracing::warn!(
                 %code,
                 error = %Chain(&error),
-                "it could not be learned whether we may read and write BOSH configs; without that right orders will fail"
+                "could not determine whether the broker may read and write BOSH configs; without that right orders will fail"
             );
             BoshConfigs::Enabled
         }

@@ -95,7 +95,7 @@ fn compare(version: &str, needed: Needed) -> Result<(), String> {
         }
         None => {
             return Err(format!(
-                "its version `{version}` is none that can be compared; a version such as `277.3.0` was expected"
+                "its version `{version}` cannot be compared; a version such as `277.3.0` was expected"
             ));
         }
     };
@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(
                 compare(version, OLDEST),
                 Err(format!(
-                    "its version `{version}` is none that can be compared; a version such as `277.3.0` was expected"
+                    "its version `{version}` cannot be compared; a version such as `277.3.0` was expected"
                 )),
                 "{version}"
             );

@@ -305,11 +305,11 @@ fn what_would_be_passed_over_is_refused() {
     let cases: [(&[&str], &str); 6] = [
         (
             &["generate-manifest", "--manifest", "x.yml"],
-            "`--manifest` means nothing to `generate-manifest`",
+            "`--manifest` has no effect with `generate-manifest`",
         ),
         (
             &["create-binding", "--previous-plan", "small"],
-            "`--previous-plan` means nothing to `create-binding`",
+            "`--previous-plan` has no effect with `create-binding`",
         ),
         (
             &["generate-manifest", "--operation", "update"],
@@ -343,7 +343,7 @@ fn an_adapter_that_is_not_there_is_reported_before_its_inputs() {
     let ran = Author::new().types(&["run", "generate-manifest", "--adapter", "nope"]);
 
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.errors.contains("could not look at `nope`"), "{ran:?}");
+    assert!(ran.errors.contains("could not access `nope`"), "{ran:?}");
     assert!(!ran.errors.contains("adapter-check.yml"), "{ran:?}");
 }
 

@@ -115,7 +115,7 @@ fn what_cannot_be_checked_is_reported_on_stderr_with_another_exit_status() {
     let cases: [(&[&str], &str); 8] = [
         (
             &["check", "/no/such/adapter"],
-            "could not look at `/no/such/adapter`",
+            "could not access `/no/such/adapter`",
         ),
         (&["check", &not_executable], "is not executable"),
         (

@@ -45,7 +45,7 @@ impl InstanceClients {
         match add_secret(administration, call, &client.registration, &secret).await {
             Ok(()) => {
                 tracing::info!(
-                    "the UAA client of the instance has got another secret: it is not known whether the former one has arrived"
+                    "the UAA client of the instance has a new secret: it is not known whether the former one has arrived"
                 );
                 Ok(())
             }

@@ -323,7 +323,7 @@ pub(crate) async fn submit(
             Err(error @ SubmitError::LostAnswer { .. }) => error,
             Err(error) => return Err(error),
         };
-        tracing::warn!(%context, "the Director's answer to a submission was lost, looking for its task");
+        tracing::warn!(%context, "the Director's answer to a submission was lost, searching for its task");
         match look(director, call, context, known, timeout).await {
             Look::Arrived(task) => {
                 tracing::info!(%context, %task, "the submission had arrived");

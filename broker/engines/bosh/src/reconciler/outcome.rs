@@ -220,7 +220,7 @@ async fn write_outcome(
     match records.write(&call, instance, record, Some(stored)).await {
         Ok(_) => Record::Closed,
         Err(RecordError::Write(error)) if error.is_transient() => {
-            context::log(attempt, &error, "write the outcome down");
+            context::log(attempt, &error, "record the outcome");
             Record::NotYet
         }
         Err(error) => {

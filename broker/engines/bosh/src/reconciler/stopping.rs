@@ -131,7 +131,7 @@ impl Reconciler {
                     code = %Code::Director,
                     bosh.task.id = task.number(),
                     error = %Chain(&error),
-                    "the Director does not let us cancel the task; waiting for its end"
+                    "the Director does not permit the broker to cancel the task; waiting for its end"
                 );
                 self.note_plea(Plea::Refused);
             }

@@ -43,7 +43,7 @@ pub(crate) enum RecordError {
     Read(#[source] ServiceError),
     /// It was written by a newer broker, or by hand.
     #[error(
-        "the BOSH config `{name}` of type `{CONFIG_TYPE}` is none that this broker understands; see what it is, then delete it"
+        "the BOSH config `{name}` of type `{CONFIG_TYPE}` is not one that this broker understands; see what it is, then delete it"
     )]
     NotUnderstood { name: ConfigName },
     #[error("another process changed the operation record")]

@@ -354,7 +354,7 @@ fn warn_unreadable(error: &ServiceError) {
         tracing::warn!(
             code = %Code::MarksUnreadable,
             error = %Chain(error),
-            "the Director does not let us read BOSH configs, so that other brokers' deployments cannot be distinguished from unmarked \
+            "the Director does not permit the broker to read BOSH configs, so that other brokers' deployments cannot be distinguished from unmarked \
              ones; unmarked ones are not deleted until it does"
         );
     });

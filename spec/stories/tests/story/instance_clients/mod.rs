@@ -71,7 +71,7 @@ fn members(value: &Value) -> BTreeSet<&str> {
     match value {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
         Value::String(text) => text.split(',').collect(),
-        other => panic!("`{other}` is no list"),
+        other => panic!("`{other}` is not a list"),
     }
 }
 

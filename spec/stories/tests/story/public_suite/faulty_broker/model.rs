@@ -188,7 +188,7 @@ impl Model {
         let body: Value = serde_json::from_slice(&request.body)
             .ok()
             .filter(Value::is_object)
-            .ok_or_else(|| malformed("G-11", "that is no JSON object"))?;
+            .ok_or_else(|| malformed("G-11", "that is not a JSON object"))?;
         if body
             .get("parameters")
             .is_some_and(|parameters| !parameters.is_object())
