@@ -189,7 +189,7 @@ impl Unseen {
         }
     }
 
-    fn heard(&mut self, event: &Event) {
+    fn observe(&mut self, event: &Event) {
         if let Event::Examined(location, Health::Healthy | Health::Gone) = event {
             self.earlier.remove(location);
             self.latest.remove(location);
@@ -297,7 +297,7 @@ fn run(world: &World) -> Seen {
         answers += 1;
         let next = order.next().copied().unwrap_or_default() % asked.len();
         let event = answer(asked.swap_remove(next), &mut outcomes, &mut accepted);
-        unseen.heard(&event);
+        unseen.observe(&event);
         commands = engine.handle(event, now);
     }
     panic!("the pass does not end: {world:?}");

@@ -59,7 +59,7 @@ impl Deleter<'_> {
         }
         let call = call();
         let requested = self.controller.delete_binding(&call, instance, &binding);
-        match self.hear(requested.await) {
+        match self.note_answer(requested.await) {
             Ok(Requested::Done) => {
                 task.deleted.insert(binding.guid);
                 Ok(())

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     rules::{
-        Again, Ending, Error, Next, again, ending, ending_of_failed_job, is_heard, is_under_way,
+        Again, Ending, Error, Next, again, ending, ending_of_failed_job, is_answer, is_under_way,
         next, passes, word,
     },
     selection::Chosen,
@@ -47,7 +47,7 @@ pub(super) struct Deleter<'a> {
     /// Cancelled when an error would affect all other instances, too.
     giving_up: CancellationToken,
     /// When the Cloud Controller last answered any request.
-    heard: Cell<Instant>,
+    last_answer: Cell<Instant>,
     tasks: Vec<Mutex<Task>>,
 }
 
@@ -141,7 +141,7 @@ impl<'a> Deleter<'a> {
             limit,
             purges,
             giving_up: dependencies.stopping.child_token(),
-            heard: Cell::new(Instant::now()),
+            last_answer: Cell::new(Instant::now()),
             tasks: tasks.collect(),
         }
     }
@@ -220,7 +220,7 @@ impl<'a> Deleter<'a> {
         "its deletion had not started".clone_into(&mut task.activity);
         let call = call();
         let requested = self.controller.delete_instance(&call, &task.instance);
-        let error = match self.hear(requested.await) {
+        let error = match self.note_answer(requested.await) {
             Ok(requested) => return Ok(requested),
             Err(error) => error,
         };
@@ -230,12 +230,12 @@ impl<'a> Deleter<'a> {
         task.count_rejection(|| Error::Refused(Box::new(error)))?;
         let instance = &task.instance;
         let spaces = self.controller.shared_spaces(&call, instance).await;
-        for space in self.expect(instance, self.hear(spaces))? {
+        for space in self.expect(instance, self.note_answer(spaces))? {
             self.say(format_args!(
                 "Unsharing service instance {instance} from space {space}"
             ));
             let unshared = self.controller.unshare(&call, instance, &space).await;
-            self.expect(instance, self.hear(unshared))?;
+            self.expect(instance, self.note_answer(unshared))?;
         }
         Err(Break::Later(Duration::ZERO))
     }
@@ -311,12 +311,15 @@ impl<'a> Deleter<'a> {
     ) -> Result<Result<T, ServiceError>, Break> {
         let answer = self.dependencies.unless_stopped(request).await;
         let answer = answer.map_err(|_| Break::Later(Duration::ZERO))?;
-        Ok(self.hear(answer))
+        Ok(self.note_answer(answer))
     }
 
-    pub(super) fn hear<T>(&self, answer: Result<T, ServiceError>) -> Result<T, ServiceError> {
-        if answer.as_ref().err().is_none_or(is_heard) {
-            self.heard.set(Instant::now());
+    pub(super) fn note_answer<T>(
+        &self,
+        answer: Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        if answer.as_ref().err().is_none_or(is_answer) {
+            self.last_answer.set(Instant::now());
         }
         answer
     }
@@ -338,7 +341,7 @@ impl<'a> Deleter<'a> {
 
     /// Repeats a step without an answer, unless there has been none to any request for a long time.
     fn unanswered(&self, instance: &InstanceGuid, cause: ServiceError) -> Break {
-        let silence = self.heard.get().elapsed();
+        let silence = self.last_answer.get().elapsed();
         if silence > LONGEST_SILENCE {
             let cause = Box::new(cause);
             return Error::Silence { silence, cause }.into();

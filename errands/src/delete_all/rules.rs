@@ -38,7 +38,7 @@ pub(super) enum Error {
 }
 
 impl Error {
-    /// Whether the next instance would meet the same: nobody answers, or our credentials are refused.
+    /// Whether the next instance would meet the same: no answer comes, or our credentials are refused.
     pub(super) fn is_of_all(&self) -> bool {
         match self {
             Self::Silence { .. } => true,
@@ -175,7 +175,7 @@ pub(super) fn passes(error: &ServiceError) -> bool {
 }
 
 /// Whether the Cloud Controller itself answered, also with an error.
-pub(super) fn is_heard(error: &ServiceError) -> bool {
+pub(super) fn is_answer(error: &ServiceError) -> bool {
     error.code().is_some() || !passes(error)
 }
 
@@ -329,10 +329,10 @@ mod tests {
             assert!(!passes(&refused(status, Some(10001))), "{status}");
         }
         assert!(
-            is_heard(&refused(500, Some(10001))),
+            is_answer(&refused(500, Some(10001))),
             "the broker itself answered"
         );
-        assert!(!is_heard(&refused(502, None)), "this was a router");
-        assert!(is_heard(&refused(403, None)));
+        assert!(!is_answer(&refused(502, None)), "this was a router");
+        assert!(is_answer(&refused(403, None)));
     }
 }

@@ -71,8 +71,8 @@ impl AddressPool {
         })
     }
 
-    /// Lends an address that nobody has. One that was given back comes last, so that nobody
-    /// who still connects to it meets an outsider.
+    /// Lends a free address. One that was given back comes last, so that clients of its previous owner reach no other
+    /// one.
     pub fn lend(&self) -> Result<Lease, NoAddressLeft> {
         let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
         let start = lent.next.clamp(self.first, self.last.max(self.first));

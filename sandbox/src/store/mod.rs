@@ -6,7 +6,7 @@
 //! | [`Rows`] | a table of a component: a map that saves what changes in it |
 //! | `writer` | the thread that writes, so that no request waits for the disk |
 //!
-//! Components answer from their own maps. The database only ever hears of changes, a moment after they were made and in
+//! Components answer from their own maps. The database only ever receives changes, a moment after they were made and in
 //! their order: a sandbox that is killed loses the last few milliseconds, never half a change.
 
 mod rows;

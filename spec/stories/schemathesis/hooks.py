@@ -1,4 +1,4 @@
-"""Most requests name what the broker offers: what it does not offer is refused at the door."""
+"""Most requests name what the broker offers: what it does not offer is refused immediately."""
 
 import os
 

@@ -163,7 +163,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.terminate();
         if self.is_running() {
-            // A frozen one would not hear it.
+            // A frozen one would not receive it.
             let _ = kill_process(self.pid(), Signal::CONT);
         }
         if !self.wait_in_place(GOOD_ORDER) {

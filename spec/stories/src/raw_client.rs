@@ -51,7 +51,7 @@ impl RawClient {
             let tls = TlsConnector::from(std::sync::Arc::new(tls));
             Box::new(tls.connect(name, tcp).await?)
         } else {
-            // Hanging up is a reset here; that of a TLS connection is an end without a farewell.
+            // Hanging up is a reset here; that of a TLS connection is an end without a close_notify.
             tcp.set_zero_linger()?;
             Box::new(tcp)
         };
@@ -115,7 +115,7 @@ impl RawClient {
     /// Reads until the other side has said this.
     pub async fn read_until(&mut self, text: &str) -> String {
         let mut said = Vec::new();
-        let heard = async {
+        let received = async {
             while !String::from_utf8_lossy(&said).contains(text) {
                 if self.stream.read_buf(&mut said).await? == 0 {
                     break;
@@ -123,8 +123,8 @@ impl RawClient {
             }
             io::Result::Ok(())
         };
-        let heard = timeout(TIMEOUT, heard).await;
-        heard.expect("the broker sends something").ok();
+        let received = timeout(TIMEOUT, received).await;
+        received.expect("the broker sends something").ok();
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(said.contains(text), "{said}");
         said

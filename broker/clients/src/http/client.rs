@@ -55,7 +55,7 @@ impl HttpClient {
         })
     }
 
-    /// The same connections for calls to this service, under which the [observer](super::Observer) hears of them.
+    /// The same connections for calls to this service, under which the [observer](super::Observer) is notified of them.
     #[must_use]
     pub(crate) fn of(self, service: Service) -> Self {
         Self {

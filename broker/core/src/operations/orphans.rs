@@ -237,7 +237,7 @@ impl Operations {
 }
 
 /// Judges a deployment of which the platform does not know. One that is being made or changed is no orphan: perhaps the
-/// platform has not heard of it yet.
+/// platform does not know it yet.
 fn judge(suspect: &Suspect, offering: OfferingKnowledge) -> Option<(Owner, OrphanReason)> {
     let (record, latest) = (suspect.record.as_ref(), suspect.latest.as_ref());
     if is_of_another(record) || latest.is_some_and(is_made_or_changed) {

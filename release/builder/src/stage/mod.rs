@@ -125,7 +125,7 @@ pub(crate) fn run(
 
     impl Sink for Stderr {
         fn take(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
-            // Without stderr nobody reads it.
+            // Without stderr there is no reader.
             let _ = io::stderr().write_all(piece);
             Ok(())
         }

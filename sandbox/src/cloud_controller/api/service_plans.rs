@@ -28,7 +28,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route(visibility, post().to(add_visibility))
         .route(
             "/v3/service_plans/{guid}/visibility/{organization}",
-            delete().to(withdraw),
+            delete().to(remove_organization),
         );
 }
 
@@ -251,7 +251,7 @@ fn change_visibility(
     })
 }
 
-async fn withdraw(call: Call) -> Answer {
+async fn remove_organization(call: Call) -> Answer {
     call.change(|tables| {
         let plan = changeable(&call, tables)?;
         let organization = OrganizationGuid::given(call.part("organization"));

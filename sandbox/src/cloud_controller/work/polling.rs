@@ -141,7 +141,7 @@ pub(crate) enum FirstAnswer {
     Refused(BrokerFailure),
 }
 
-/// How a broker is asked, and who wants to hear its first answer.
+/// How a broker is asked, and who waits for its first answer.
 pub(super) struct Asker {
     pub(super) accepts_incomplete: AcceptsIncomplete,
     pub(super) first_poll: FirstPoll,

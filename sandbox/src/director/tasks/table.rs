@@ -24,7 +24,7 @@ const KEPT_PER_KIND: usize = 2000;
 /// All tasks, finished ones included.
 pub(in crate::director) struct Tasks {
     table: Mutex<Table>,
-    /// A task whose worker has not been heard of for longer is given up.
+    /// A task whose worker has been silent for longer is given up.
     checkpoint_timeout: Duration,
 }
 
@@ -43,7 +43,7 @@ struct Record {
     task: Task,
     /// The work, until a worker takes it.
     work: Option<Work>,
-    /// When its worker was last heard of.
+    /// When its worker gave its last sign of life.
     checkpoint: Timestamp,
 }
 

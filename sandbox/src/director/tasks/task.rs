@@ -18,7 +18,7 @@ pub(in crate::director) enum TaskState {
     Error,
     /// Ended because it was asked to.
     Cancelled,
-    /// Its worker has not been heard of for too long. It is not run again.
+    /// Its worker has been silent for too long. It is not run again.
     Timeout,
 }
 

@@ -111,7 +111,7 @@ async fn no_lifecycle_errand_begins_when_the_deployment_ends_well_after_all() {
         .await;
     let (platform, instance) = (broker.platform(), new_id());
     hold(&foundation, "Updating instance").await;
-    // The Director hears of the cancellation when the deployment is done.
+    // The cancellation reaches the Director when the deployment is done.
     let deaf = foundation
         .control()
         .set_fault(&json!({

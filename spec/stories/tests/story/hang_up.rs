@@ -66,7 +66,7 @@ async fn expect_one_deployment(foundation: &Foundation, broker: &Broker, instanc
     let deployment = format!("service-instance_{instance}");
     assert_eq!(director.deployments().await, [deployment]);
 
-    // The platform, which has heard nothing, asks for the same again.
+    // The platform, which got no answer, asks for the same again.
     let platform = broker.platform();
     eventually("the same order is known as complete", TIMEOUT, async || {
         let again = platform.provision(instance, &Order::small()).await;

@@ -262,7 +262,7 @@ async fn what_the_start_script_has_started_lives_on_when_the_orphans_of_adapters
 }
 
 #[tokio::test]
-async fn an_adapter_that_closes_its_stdin_is_heard_all_the_same() {
+async fn the_answer_of_an_adapter_that_closes_its_stdin_counts() {
     let scene = Scene::of("exec 0<&-; sleep 0.2; echo 'I do not read'; exit 1").await;
     let long = json!({ "nonsense": "x".repeat(900 * 1024) });
 

@@ -324,7 +324,7 @@ async fn killed_three_times_and_continued_every_instance_is_deployed_once_and_th
         "effect": { "kind": "hold" },
     });
     let standstill = foundation.control().set_fault(&standstill).await;
-    // Fewer than the broker hands over at once, so that deletions find a place beside them.
+    // Fewer than the broker submits at once, so that deletions find a place beside them.
     let few = in_flight.min(10);
     let last = Errand::new(&foundation, ERRAND)
         .configured(&configuration.clone().with("/max_in_flight", few.into()))

@@ -125,7 +125,7 @@ fn what_the_offering_requires_may_be_given_with_a_binding() {
 }
 
 #[test]
-fn silence_is_mitigated_only_if_the_broker_may_have_heard() {
+fn silence_is_mitigated_only_if_the_broker_may_have_received_it() {
     let url = || "http://broker".to_owned();
     let cause = || "connection reset by peer".to_owned();
     let silences: [fn(String, String) -> Silence; 3] = [

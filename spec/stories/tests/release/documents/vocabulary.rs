@@ -62,6 +62,18 @@ fn a_word_is_found_in_identifiers_and_in_the_plural() {
     assert!(retired.retired_in("amend recommend").is_empty());
 }
 
+#[test]
+fn a_phrase_is_found_in_texts_and_in_identifiers() {
+    let retired = RetiredWords {
+        words: [("hand-over".to_owned(), "submit".to_owned())].into(),
+        exceptions: Vec::new(),
+    };
+    for text in ["to hand over the task", "hand_over", "HandOver"] {
+        assert_eq!(retired.retired_in(text), ["hand-over"], "{text}");
+    }
+    assert!(retired.retired_in("handover overhand").is_empty());
+}
+
 impl RetiredWords {
     fn read() -> Self {
         let text = fs::read_to_string(Path::new(PROJECT).join(LIST)).expect("the list is there");
@@ -111,14 +123,17 @@ impl RetiredWords {
             .collect()
     }
 
+    /// The retired words of a line, in the singular or the plural, and the retired phrases, which have hyphens in the list.
     fn retired_in(&self, line: &str) -> Vec<&str> {
-        words_of(line)
-            .filter_map(|word| {
-                let singular = word.strip_suffix('s').unwrap_or(&word);
-                let retired = self
-                    .words
-                    .get_key_value(&word)
-                    .or_else(|| self.words.get_key_value(singular));
+        let words: Vec<String> = words_of(line).collect();
+        let longest = self.words.keys().map(|key| key.split('-').count()).max();
+        let found = (1..=longest.unwrap_or(1)).flat_map(|length| words.windows(length));
+        found
+            .filter_map(|phrase| {
+                let phrase = phrase.join("-");
+                let singular = phrase.strip_suffix('s').unwrap_or(&phrase);
+                let retired = self.words.get_key_value(&phrase);
+                let retired = retired.or_else(|| self.words.get_key_value(singular));
                 retired.map(|(word, _)| word.as_str())
             })
             .collect()

@@ -123,7 +123,7 @@ async fn what_was_made_is_rolled_back_after_the_answer_when_the_time_is_over() {
     expect_rolled_back(&scene, &binding, &app).await;
 }
 
-/// The operator hears of what could not be rolled back. The platform deletes it, which it does after such an answer.
+/// The log names what could not be rolled back. The platform deletes it, which it does after such an answer.
 #[tokio::test]
 async fn what_cannot_be_rolled_back_is_reported_and_goes_with_the_platforms_unbind() {
     let scene = Scene::secure().await;

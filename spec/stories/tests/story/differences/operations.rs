@@ -6,7 +6,7 @@ use tokio::task::LocalSet;
 
 /// moment got the end before it.
 #[tokio::test]
-async fn many_polls_at_once_begin_no_step_twice_and_hear_of_the_end_when_it_has_come() {
+async fn many_polls_at_once_begin_no_step_twice_and_see_the_end_when_it_has_come() {
     let foundation = Foundation::start().await;
     let director = foundation.director();
     let errands = json!([{ "name": "health-check" }, { "name": "cleanup-data" }]);

@@ -1,4 +1,4 @@
-//! A Go broker, as far as foundations see it: what it hands over to the Director, the tokens that it makes, and what it
+//! A Go broker, as far as foundations see it: what it submits to the Director, the tokens that it makes, and what it
 //! makes of a token (`spec/contracts/broker-behaviour.md` §3.3, §3.11, §3.12, §4). Written from its rules, and knowing
 //! nothing of this project's tokens and operation records.
 

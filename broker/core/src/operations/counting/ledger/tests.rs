@@ -71,7 +71,7 @@ enum Event {
         number: u8,
         well: bool,
     },
-    /// The platform hears how an instance is.
+    /// The platform learns how an instance is.
     Handle {
         number: u8,
     },
@@ -275,7 +275,7 @@ impl World {
         let Some(Truth::On(from)) = self.truth.get(&instance).cloned() else {
             return;
         };
-        // A platform asks for it when it has heard how the operation before has ended.
+        // A platform asks for it when it knows how the operation before has ended.
         if !self
             .records
             .get(&instance)
