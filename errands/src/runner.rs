@@ -60,7 +60,16 @@ pub(crate) async fn run(
         }
         let tick = engine.next_tick().map(|tick| began + tick);
         commands = tokio::select! {
-            Some(event) = calls.next(), if !calls.is_empty() => engine.handle(event, began.elapsed()),
+            Some(event) = calls.next(), if !calls.is_empty() => {
+                // An answer may end the run: then no other instance is started because of it.
+                let mut commands = Vec::new();
+                if stopping.is_cancelled() && !is_stopping {
+                    is_stopping = true;
+                    commands = engine.handle(Event::Stop, began.elapsed());
+                }
+                commands.extend(engine.handle(event, began.elapsed()));
+                commands
+            }
             () = sleep_until(tick.unwrap_or(began)), if tick.is_some() => {
                 engine.tick(began.elapsed())
             }

@@ -613,7 +613,10 @@ mod tests {
             ),
             ("type: replace, path: /key", "`replace` has a `value`"),
             ("type: remove, path: /nothing", "there is no `nothing`"),
-            ("type: move, path: /key", "unknown variant `move`"),
+            (
+                "type: move, path: /key",
+                "expected one of `replace`, `remove`",
+            ),
         ] {
             let error = after(&format!("[{{{operation}}}]"))
                 .unwrap_err()
