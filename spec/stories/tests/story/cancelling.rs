@@ -193,6 +193,74 @@ async fn a_killed_broker_does_not_go_on_with_what_was_cancelled() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_process_began_can_be_cancelled() {
+    let (foundation, mut broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
+    let platform = broker.platform().clone();
+    let instance = an_instance(&platform).await;
+    hold(&foundation, "Updating instance").await;
+    let token = platform.update(&instance, &change()).await.accepted();
+    task_is_held(&foundation, "create deployment").await;
+    restart(&mut broker).await;
+
+    platform.cancel(&instance).await.expect_status(202);
+    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
+    foundation.control().clear_faults().await;
+
+    expect_cancelled(&platform, &instance, &token).await;
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_a_worker_is_cancelled() {
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
+    let platform = broker.platform();
+    let instance = an_instance(platform).await;
+    foundation
+        .control()
+        .set_task_fault(&json!({ "at": { "place": "queue" }, "effect": { "kind": "hold" } }))
+        .await;
+    let token = platform.update(&instance, &change()).await.accepted();
+
+    platform.cancel(&instance).await.expect_status(202);
+    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
+    foundation.control().clear_faults().await;
+
+    expect_cancelled(platform, &instance, &token).await;
+    let poll = platform.last_operation(&instance, &token).await.json();
+    assert_eq!(poll["instance_usable"], true, "nothing was touched: {poll}");
+}
+
+#[tokio::test]
+async fn a_task_whose_worker_has_died_is_over_when_the_director_gives_it_up() {
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .with_impatient_workers()
+        .start_with_broker()
+        .await;
+    let platform = broker.platform();
+    let instance = an_instance(platform).await;
+    foundation
+        .control()
+        .set_task_fault(&json!({
+            "at": { "place": "step", "stage": "Updating instance" },
+            "effect": { "kind": "kill_worker" },
+        }))
+        .await;
+    let token = platform.update(&instance, &change()).await.accepted();
+    newest_task_is(&foundation, "create deployment", &["processing"]).await;
+
+    platform.cancel(&instance).await.expect_status(202);
+
+    expect_cancelled(platform, &instance, &token).await;
+    newest_task_is(&foundation, "create deployment", &["timeout", "cancelled"]).await;
+}
+
+#[tokio::test]
 async fn where_nothing_can_be_recorded_this_process_cancels_its_own() {
     let foundation = Foundation::start_with_director_admin().await;
     let configuration = foundation
@@ -300,6 +368,26 @@ async fn expect_ended(broker: &Broker, outcome: &str) {
     }
     let begun = "odb_operations_started_total{operation=\"update\",plan=\"small\"} 1";
     assert!(text.lines().any(|line| line == begun), "{text}");
+}
+
+#[tokio::test]
+async fn what_was_cancelled_is_counted_as_such_with_the_time_that_it_took() {
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
+    let platform = broker.platform();
+    let instance = an_instance(platform).await;
+    hold(&foundation, "Updating instance").await;
+    let token = platform.update(&instance, &change()).await.accepted();
+    task_is_held(&foundation, "create deployment").await;
+
+    platform.cancel(&instance).await.expect_status(202);
+    newest_task_is(&foundation, "create deployment", &["cancelling"]).await;
+    foundation.control().clear_faults().await;
+
+    expect_cancelled(platform, &instance, &token).await;
+    expect_ended(&broker, "cancelled").await;
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! An instance is deleted while it is still being created.
 
-use odb_stories::{Broker, Control, Foundation, Order, Platform, TaskFault, eventually, new_id};
+use odb_stories::{
+    Broker, Control, Fault, Foundation, Order, Platform, TaskFault, eventually, new_id,
+};
 use serde_json::Value;
 
 use crate::TIMEOUT;
@@ -77,6 +79,35 @@ async fn a_creation_is_stopped_between_its_tasks_and_what_was_deployed_is_cleane
             format!("delete deployment {name}: done"),
         ]
     );
+}
+
+#[tokio::test]
+async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_all_the_same() {
+    let (foundation, broker) = Foundation::setup()
+        .with_director_admin()
+        .start_with_broker()
+        .await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let (control, director) = (foundation.control(), foundation.director());
+    hold_the_deployment(&control, &instance).await;
+    begin(&foundation, platform, &instance).await;
+    let held = control
+        .set(Fault::of("director", "DELETE /task/*").holds("before"))
+        .await;
+
+    let deletion = platform.deprovision(&instance).await.accepted();
+    control.strikes(held.id).await;
+    control.clear_task_faults().await;
+    tasks_at(&foundation, "the deployment is done", |tasks| {
+        tasks[0]["state"] == "done"
+    })
+    .await;
+    control.clear_faults().await;
+
+    expect_gone(&foundation, platform, &instance, &deletion).await;
+    let mut history = vec!["create deployment: done".to_owned()];
+    history.extend(crate::history_of_a_deletion(&instance));
+    assert_eq!(director.history().await, history);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Bindings of a plan that names DNS addresses: adapters get them, and no link stays behind for it.
 
-use odb_stories::{Broker, Foundation, eventually, new_id};
+use odb_stories::{Broker, BrokerCall, Fault, Foundation, eventually, new_id};
 use serde_json::{Value, json};
 
 use crate::TIMEOUT;
@@ -52,6 +52,53 @@ async fn adapters_get_the_addresses_that_the_plan_names_and_no_link_stays() {
     assert!(lines.iter().any(|line| both(&line.text())), "{lines:?}");
     let left = outsiders(&foundation, &instance).await;
     assert_eq!(left, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn two_addresses_of_one_provider_cost_one_link() {
+    let foundation = Foundation::start().await;
+    let (broker, instance) = with_an_instance(&foundation, &two_addresses()).await;
+    let control = foundation.control();
+    let last = control.latest_call().await;
+
+    let bound = broker.platform().bind(&instance, &new_id()).await;
+
+    bound.expect_status(201);
+    let calls = control.broker_calls(last).await;
+    let asked = |method: &str, path: &str| {
+        let such = |call: &&BrokerCall| call.method == method && call.path.starts_with(path);
+        calls.iter().filter(such).count()
+    };
+    let counts = [
+        asked("GET", "/link_providers"),
+        asked("POST", "/links"),
+        asked("GET", "/link_address"),
+        asked("DELETE", "/links/"),
+    ];
+    assert_eq!(counts, [1, 1, 2, 1], "{calls:#?}");
+}
+
+#[tokio::test]
+async fn the_link_goes_also_when_its_address_is_not_reported() {
+    let foundation = Foundation::start().await;
+    let (broker, instance) = with_an_instance(&foundation, &two_addresses()).await;
+    let (platform, binding) = (broker.platform(), new_id());
+    let control = foundation.control();
+    let address = Fault::of("director", "GET /link_address");
+    control
+        .set(address.says(400, r#"{"code":810008,"description":"no such az"}"#))
+        .await;
+
+    let refused = platform.bind(&instance, &binding).await;
+
+    refused.expect_status(500);
+    let lines = broker.log_of_request(&refused.request_id());
+    let reported = |text: String| text.contains("ODB-4001") && text.contains("/link_address");
+    assert!(lines.iter().any(|line| reported(line.text())), "{lines:?}");
+    let left = outsiders(&foundation, &instance).await;
+    assert_eq!(left, Vec::<String>::new());
+    control.clear_faults().await;
+    platform.bind(&instance, &binding).await.expect_status(201);
 }
 
 #[tokio::test]

@@ -131,3 +131,29 @@ async fn without_an_audit_the_outcome_of_an_update_is_unknown() {
     foundation.control().clear_faults().await;
     platform.update_to_the_end(&instance, &change).await;
 }
+
+#[tokio::test]
+async fn without_audit_and_record_a_token_reports_no_success_of_an_update() {
+    let foundation = Foundation::start().await;
+    let configuration = foundation
+        .broker()
+        .with_lifecycle_errands(&Value::Null)
+        .with("/broker/disable_bosh_configs", true.into());
+    let mut broker = configuration.start().await;
+    let platform = broker.platform().clone();
+    let instance = platform.created().await;
+    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
+    let token = platform.update(&instance, &change).await.accepted();
+    platform.end_of_operation(&instance, &token).await;
+
+    let ended = outlives_the_task(&foundation, &mut broker, &instance, &token, "done").await;
+    assert_eq!(ended.state, "succeeded", "the audit knows: {ended:?}");
+    keep_no_audit(&foundation).await;
+    let ended = platform.fails(&instance, &token).await;
+
+    let reported = ended.last_description();
+    assert!(
+        reported.contains("it is not known how it ended"),
+        "{reported}"
+    );
+}

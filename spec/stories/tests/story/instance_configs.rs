@@ -92,6 +92,62 @@ async fn a_config_that_is_not_returned_goes_as_soon_as_nothing_deployed_needs_it
 }
 
 #[tokio::test]
+async fn an_adapter_that_says_nothing_of_configs_keeps_them() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(GIVES_UP);
+    let instance = new_id();
+    let broker = ordered(foundation.broker().with_adapter(&adapter), &instance).await;
+    let before = cloud_config(&foundation).await;
+    assert!(before.is_some(), "it has been written");
+
+    assert_eq!(change(&broker, &instance, &clients(252)).await, "succeeded");
+
+    assert_eq!(cloud_config(&foundation).await, before);
+}
+
+#[tokio::test]
+async fn an_obsolete_config_that_cannot_be_deleted_delays_no_request_and_is_deleted_the_next_time()
+{
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(GIVES_UP);
+    let instance = new_id();
+    let broker = ordered(foundation.broker().with_adapter(&adapter), &instance).await;
+    let control = foundation.control();
+    control
+        .set(Fault::of("director", "DELETE /configs").answers(500))
+        .await;
+
+    assert_eq!(change(&broker, &instance, &clients(250)).await, "succeeded");
+    assert!(cloud_config(&foundation).await.is_some());
+    control.clear_faults().await;
+
+    assert_eq!(change(&broker, &instance, &clients(251)).await, "succeeded");
+    assert_eq!(cloud_config(&foundation).await, None);
+}
+
+#[tokio::test]
+async fn a_config_rewritten_meanwhile_is_not_obsolete() {
+    let foundation = Foundation::start().await;
+    let adapter = foundation.adapters().script(GIVES_UP);
+    let instance = new_id();
+    let broker = ordered(foundation.broker().with_adapter(&adapter), &instance).await;
+    let (platform, control) = (broker.platform(), foundation.control());
+    let deployment = format!("service-instance_{instance}");
+    control
+        .set_task(TaskFault::at_start().of(&instance).holds())
+        .await;
+    let token = platform.update(&instance, &clients(250)).await.accepted();
+    let written = "vm_extensions:\n- name: by-hand\n";
+
+    let director = foundation.director();
+    director.write_config("cloud", &deployment, written).await;
+    control.clear_task_faults().await;
+
+    platform.succeeds(&instance, &token).await;
+    assert_eq!(cloud_config(&foundation).await, Some(written.into()));
+}
+
+#[tokio::test]
 async fn an_update_that_never_arrived_leaves_configs_as_they_were() {
     let foundation = Foundation::start().await;
     let instance = new_id();

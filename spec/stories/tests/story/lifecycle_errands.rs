@@ -1,7 +1,8 @@
 //! Errands that follow a deployment and precede a deletion.
 
 use odb_stories::{
-    Broker, BrokerConfiguration, Ended, Foundation, LogLine, Order, TaskFault, eventually, new_id,
+    Broker, BrokerConfiguration, Ended, Fault, Foundation, LogLine, Order, TaskFault, eventually,
+    new_id,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -177,6 +178,56 @@ async fn a_broker_restarted_with_other_errands_finishes_those_that_were_begun() 
         "run errand cleanup-data from deployment service-instance_{instance}: done"
     ));
     assert_eq!(foundation.director().history().await, history);
+}
+
+#[tokio::test]
+async fn a_broker_killed_between_two_errands_starts_neither_again() {
+    let foundation = Foundation::start().await;
+    let errands = json!({
+        "post_deploy": [{ "name": "health-check" }, { "name": "cleanup-data" }],
+    });
+    let mut broker = foundation
+        .broker()
+        .with_lifecycle_errands(&errands)
+        .with_timing("lost_answer_in_seconds", 1)
+        .start()
+        .await;
+    let (platform, instance, control) = (broker.platform().clone(), new_id(), foundation.control());
+    let second = "POST /deployments/*/errands/cleanup-data/runs";
+    let start = control
+        .set(Fault::of("director", second).holds("after"))
+        .await;
+    let token = platform.order(&instance).await;
+    control.strikes(start.id).await;
+
+    broker.kill();
+    control.clear_faults().await;
+    broker.start_again().await;
+
+    platform.succeeds(&instance, &token).await;
+    let mut history = history_of_an_order(&instance);
+    history.push(format!(
+        "run errand cleanup-data from deployment service-instance_{instance}: done"
+    ));
+    assert_eq!(foundation.director().history().await, history);
+}
+
+#[tokio::test]
+async fn an_errand_that_cannot_be_asked_for_does_not_pass_for_a_missing_instance() {
+    let foundation = Foundation::start().await;
+    let errands = json!({ "pre_delete": [{ "name": "." }] });
+    let configuration = foundation.broker().with_lifecycle_errands(&errands);
+    let broker = configuration.start().await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
+
+    let refused = platform.deprovision(&instance).await;
+
+    refused.expect_status(500);
+    let there = [format!("service-instance_{instance}")];
+    assert_eq!(foundation.director().deployments().await, there);
+    let known = platform.provision(&instance, &Order::small()).await;
+    known.expect_status(200);
 }
 
 fn with_plan_property<'f>(

@@ -1,9 +1,9 @@
 //! The operator has instances put onto new VMs.
 
-use odb_stories::{Foundation, Order, Redis, new_id};
+use odb_stories::{Foundation, Order, Redis, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::history_of_an_order;
+use crate::{TIMEOUT, history_of_an_order};
 
 fn body() -> Value {
     json!({ "plan_id": Order::small().member("plan_id"), "context": { "space_guid": "" } })
@@ -62,4 +62,61 @@ async fn a_recreated_instance_has_new_vms_and_its_data_and_its_errands_have_run(
     assert_eq!(asked(), asked_before, "the adapter is not asked");
     let mut redis = Redis::connect(&credentials).await;
     assert_eq!(redis.command(&["GET", "kept"]).await, "yes");
+}
+
+#[tokio::test]
+async fn a_recreation_completes_unaided_after_the_broker_was_killed() {
+    let (foundation, mut broker) = Foundation::setup()
+        .with("/director/durations/step", "100ms")
+        .start_with_broker()
+        .await;
+    let platform = broker.platform().clone();
+    let instance = platform.created().await;
+    let data = platform
+        .operate(&instance, "recreate", &body())
+        .await
+        .operation_data();
+
+    broker.kill();
+    broker.start_again().await;
+
+    let director = foundation.director();
+    let history = [
+        history_of_an_order(&instance),
+        history_of_an_order(&instance),
+    ];
+    eventually("the errands have run", TIMEOUT, async || {
+        let seen = director.history().await;
+        let is_so = seen == history.concat();
+        is_so.then_some(()).ok_or(format!("{seen:?}"))
+    })
+    .await;
+    platform.succeeds(&instance, &reencoded(&data)).await;
+}
+
+#[tokio::test]
+async fn a_recreation_that_fails_can_be_repeated() {
+    let (foundation, broker, instance) = Foundation::setup().start_with_instance().await;
+    let platform = broker.platform();
+    foundation
+        .control()
+        .set_task_fault(&json!({
+            "deployment": format!("service-instance_{instance}"),
+            "at": { "place": "step", "stage": "Updating instance", "task": "redis-server/" },
+            "effect": { "kind": "fail", "code": 400_001, "message": "no disk space left" },
+        }))
+        .await;
+
+    let first = platform.operate(&instance, "recreate", &body()).await;
+    let data = first.operation_data();
+    platform.fails(&instance, &reencoded(&data)).await;
+    let log = broker.log_of_request(&first.request_id());
+    let is_logged = log.iter().any(|line| line.mentions("no disk space left"));
+    assert!(is_logged, "{log:?}");
+
+    let data = platform
+        .operate(&instance, "recreate", &body())
+        .await
+        .operation_data();
+    platform.succeeds(&instance, &reencoded(&data)).await;
 }

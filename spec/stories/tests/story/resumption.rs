@@ -3,7 +3,7 @@
 use odb_stories::{Broker, Foundation, Order, TaskFault, eventually, new_id};
 use serde_json::{Value, json};
 
-use crate::{TIMEOUT, history_of_an_order};
+use crate::{TIMEOUT, history_of_a_deletion, history_of_an_order};
 
 #[tokio::test]
 async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
@@ -30,6 +30,54 @@ async fn a_provision_completes_without_a_poll_after_the_broker_was_killed() {
     expect_complete(&foundation, &instance).await;
     let poll = broker.platform().last_operation(&instance, &token).await;
     assert_eq!(poll.expect_status(200).json()["state"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_provision_completes_however_often_the_broker_is_killed() {
+    let (foundation, mut broker) = Foundation::setup()
+        .with("/director/durations/step", "100ms")
+        .start_with_broker()
+        .await;
+    let instance = new_id();
+    broker.platform().order(&instance).await;
+
+    for _ in 0..5 {
+        broker.kill();
+        broker.start_again().await;
+    }
+
+    expect_complete(&foundation, &instance).await;
+}
+
+#[tokio::test]
+async fn a_deletion_completes_without_a_poll_after_the_broker_was_killed() {
+    let (foundation, mut broker, instance) = Foundation::setup().start_with_instance().await;
+    let director = foundation.director();
+    let deletion = broker.platform().deprovision(&instance).await;
+    let token = deletion.accepted();
+
+    broker.kill();
+    assert_eq!(
+        director.history().await.len(),
+        3,
+        "it was killed in the middle"
+    );
+    broker.start_again().await;
+
+    eventually("instance and record are gone", TIMEOUT, async || {
+        let left = (director.deployments().await, director.configs().await);
+        let is_nothing = left.0.is_empty() && left.1.is_empty();
+        is_nothing.then_some(()).ok_or(format!("{left:?}"))
+    })
+    .await;
+    let history = [
+        history_of_an_order(&instance),
+        history_of_a_deletion(&instance),
+    ];
+    assert_eq!(director.history().await, history.concat());
+    let poll = broker.platform().last_operation(&instance, &token).await;
+    let succeeded = poll.status == 200 && poll.json()["state"] == "succeeded";
+    assert!(succeeded || poll.status == 410, "{poll:?}");
 }
 
 #[tokio::test]

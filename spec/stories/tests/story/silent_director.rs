@@ -23,6 +23,32 @@ async fn an_order_that_the_director_does_not_answer_in_time_can_be_repeated() {
 }
 
 #[tokio::test]
+async fn an_order_whose_count_times_out_can_be_repeated() {
+    let foundation = Foundation::start().await;
+    let broker = foundation.broker().with_request_budget(2).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+
+    foundation.freeze().await;
+    let answer = platform.provision(&instance, &Order::small()).await;
+    foundation.thaw();
+
+    expect_out_of_time(&answer);
+    foundation.director().expect_untouched().await;
+    expect_order_once(&foundation, &broker, &instance).await;
+}
+
+#[tokio::test]
+async fn an_order_that_could_not_be_written_down_in_time_can_be_repeated() {
+    let foundation = Foundation::start().await;
+    let instance = new_id();
+
+    let broker = out_of_time_behind_the_adapter(&foundation, &instance).await;
+
+    // A delayed request to the Director may still arrive and cross the repetition.
+    expect_order_once(&foundation, &broker, &instance).await;
+}
+
+#[tokio::test]
 async fn what_arrives_at_the_director_after_the_deletion_does_not_stay() {
     let foundation = Foundation::start().await;
     let configuration = foundation.broker().without_quotas().with_request_budget(4);
@@ -109,6 +135,34 @@ async fn an_operation_at_a_silent_director_says_so_to_user_and_operator() {
 
     assert!(mute.contains("Instance provisioning in progress"), "{mute}");
     platform.succeeds(&instance, &token).await;
+}
+
+/// An order during whose adapter call the Director falls silent, until the time of the order is up.
+async fn out_of_time_behind_the_adapter(foundation: &Foundation, instance: &str) -> Broker {
+    let adapters = foundation.adapters();
+    let broker = foundation
+        .broker()
+        .with_adapter(&adapters.gated())
+        .without_quotas()
+        .with_request_budget(4)
+        .start()
+        .await;
+    let (platform, instance) = (broker.platform().clone(), instance.to_owned());
+    let order = tokio::spawn(async move { platform.provision(&instance, &Order::small()).await });
+    eventually("the adapter has begun", TIMEOUT, async || {
+        (adapters.at_gate() == 1)
+            .then_some(())
+            .ok_or_else(|| "not yet".to_owned())
+    })
+    .await;
+
+    foundation.freeze().await;
+    adapters.open_gate();
+    let answer = order.await.expect("it is not cancelled");
+    foundation.thaw();
+
+    expect_out_of_time(&answer);
+    broker
 }
 
 fn expect_out_of_time(answer: &Answer) {

@@ -1,6 +1,6 @@
 //! Nothing of a client is left behind, and no secret is lost, whatever fails on the way.
 
-use odb_stories::{Foundation, Order, client_definition, eventually, new_id};
+use odb_stories::{Fault, Foundation, Order, client_definition, eventually, new_id};
 use serde_json::json;
 
 use super::{
@@ -41,6 +41,37 @@ async fn a_client_that_cannot_be_deleted_yet_is_not_forgotten() {
     let ended = platform.end_of_operation(&instance, &token).await;
     assert_ne!(ended.state, "failed", "{ended:?}");
     assert_eq!(clients.find(&instance).await, None);
+}
+
+#[tokio::test]
+async fn a_silent_uaa_keeps_nothing_else_where_clients_are_not_defined() {
+    let foundation = Foundation::start_with_director_admin().await;
+    let instance = defined(&foundation, WITH_DASHBOARD)
+        .makes_an_instance()
+        .await;
+    let control = foundation.control();
+    let broker = foundation
+        .broker()
+        .with_adapter(&foundation.folder().join("adapter"))
+        .with_request_budget(9)
+        .start()
+        .await;
+    let path = format!("/deployments/service-instance_{instance}");
+    for path in [path.clone(), format!("{path}/**")] {
+        let missing = r#"{"code":70000,"description":"gone"}"#;
+        control
+            .set(Fault::of("director", &path).says(404, missing))
+            .await;
+    }
+    control
+        .set(Fault::of("cf-uaa", "/**").holds("before"))
+        .await;
+
+    let gone = broker.platform().deprovision(&instance).await;
+
+    gone.expect_status(410);
+    assert_eq!(foundation.director().record(&instance).await, None);
+    control.clear_faults().await;
 }
 
 #[tokio::test]
@@ -115,7 +146,7 @@ async fn an_update_that_fails_on_the_way_leaves_the_client_as_it_was() {
 async fn a_submission_that_never_arrived_takes_the_client_back_when_that_is_known() {
     let foundation = Foundation::start_with_director_admin().await;
     let broker = defined(&foundation, WITH_DASHBOARD)
-        .with("/broker/timings", json!({ "lost_answer_in_seconds": 1 }))
+        .with_timing("lost_answer_in_seconds", 1)
         .start()
         .await;
     let (platform, clients) = (broker.platform(), foundation.uaa_clients());
@@ -135,6 +166,31 @@ async fn a_submission_that_never_arrived_takes_the_client_back_when_that_is_know
 }
 
 #[tokio::test]
+async fn an_update_that_never_arrived_leaves_the_client_as_it_was() {
+    let foundation = Foundation::start_with_director_admin().await;
+    let instance = defined(&foundation, WITH_DASHBOARD)
+        .makes_an_instance()
+        .await;
+    let clients = foundation.uaa_clients();
+    let before = without_time(clients.client(&instance).await);
+    let broker = foundation
+        .broker()
+        .with_adapter(&foundation.folder().join("adapter"))
+        .with_client_definition(renamed())
+        .with_timing("lost_answer_in_seconds", 1)
+        .start()
+        .await;
+    let platform = broker.platform();
+    lose_deployments(&foundation.control()).await;
+
+    let token = platform.update(&instance, &change(150)).await.accepted();
+    assert_eq!(clients.client(&instance).await["name"], "renamed");
+    platform.fails(&instance, &token).await;
+
+    assert_eq!(without_time(clients.client(&instance).await), before);
+}
+
+#[tokio::test]
 async fn an_update_that_is_cancelled_before_it_arrived_leaves_client_and_memory_as_they_were() {
     let foundation = Foundation::start_with_director_admin().await;
     let mut previous = defined(&foundation, WITH_DASHBOARD).start().await;
@@ -147,7 +203,7 @@ async fn an_update_that_is_cancelled_before_it_arrived_leaves_client_and_memory_
         .broker()
         .with_adapter(&foundation.folder().join("adapter"))
         .with_client_definition(renamed())
-        .with("/broker/timings", json!({ "lost_answer_in_seconds": 1 }))
+        .with_timing("lost_answer_in_seconds", 1)
         .start()
         .await;
     let (platform, control) = (broker.platform().clone(), foundation.control());
@@ -172,6 +228,34 @@ async fn an_update_that_is_cancelled_before_it_arrived_leaves_client_and_memory_
         (&json!("create"), &json!("succeeded")),
         "{status}"
     );
+}
+
+#[tokio::test]
+async fn a_lost_answer_of_the_uaa_costs_nothing() {
+    let foundation = Foundation::start_with_director_admin().await;
+    let broker = defined(&foundation, WITH_DASHBOARD).start().await;
+    let (platform, clients) = (broker.platform(), foundation.uaa_clients());
+    let control = foundation.control();
+    for moment in ["before", "after"] {
+        let instance = new_id();
+        for requests in [
+            "POST /oauth/clients",
+            "GET /oauth/clients/*",
+            "PUT /oauth/clients/*",
+            "DELETE /oauth/clients/*",
+        ] {
+            control
+                .set(Fault::of("cf-uaa", requests).drops(moment).times(1))
+                .await;
+        }
+
+        platform.create(&instance).await;
+
+        let secret = deployed_secret(&foundation, &instance).await;
+        assert!(clients.knows(&instance, &secret).await, "{moment}");
+        platform.delete_to_the_end(&instance).await;
+        assert_eq!(clients.find(&instance).await, None, "{moment}");
+    }
 }
 
 #[tokio::test]
@@ -308,6 +392,24 @@ async fn without_the_right_to_change_secrets_a_client_is_replaced_after_the_adap
 
     let secret = deployed_secret(&foundation, &instance).await;
     assert_ne!(secret, in_use);
+    assert!(clients.knows(&instance, &secret).await);
+}
+
+#[tokio::test]
+async fn a_failing_errand_leaves_a_deployed_secret_valid() {
+    let foundation = Foundation::start_with_director_admin().await;
+    let broker = defined(&foundation, NOTING).start().await;
+    let (platform, clients) = (broker.platform(), foundation.uaa_clients());
+    let (control, instance) = (foundation.control(), new_id());
+    let errand = json!({ "place": "step", "stage": "Running errand" });
+    fail_task(&control, &instance, errand).await;
+    let token = platform.order(&instance).await;
+    platform.fails(&instance, &token).await;
+    let secret = deployed_secret(&foundation, &instance).await;
+
+    platform.update_to_the_end(&instance, &change(150)).await;
+
+    assert_eq!(deployed_secret(&foundation, &instance).await, secret);
     assert!(clients.knows(&instance, &secret).await);
 }
 

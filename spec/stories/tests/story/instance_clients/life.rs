@@ -266,6 +266,22 @@ async fn public_and_implicit_clients_have_no_secret_of_their_own() {
 }
 
 #[tokio::test]
+async fn a_missing_right_to_administer_clients_is_reported_at_the_start_and_not_by_a_user() {
+    let foundation = Foundation::setup()
+        .with_broker_rights(&["cloud_controller.admin", "clients.write"])
+        .start()
+        .await;
+    let configuration = foundation
+        .broker()
+        .with_client_definition(client_definition());
+
+    let log = crate::start_up_checks::failing_start(&foundation, configuration).await;
+
+    assert!(log.contains("ODB-1119"), "{log}");
+    assert!(log.contains("clients.admin"), "{log}");
+}
+
+#[tokio::test]
 async fn a_broker_without_a_definition_asks_nothing_of_the_uaa_but_tokens() {
     let (foundation, broker) = Foundation::setup().start_with_broker().await;
     let platform = broker.platform();
