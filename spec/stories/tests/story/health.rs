@@ -1,6 +1,8 @@
 //! The operator asks how the VMs of an instance are, and something has happened to them.
 
-use odb_stories::{Fault, Foundation, Platform, ProcessTable, eventually, new_id};
+use odb_stories::{
+    Fault, Foundation, Order, Platform, ProcessTable, TaskFault, eventually, new_id,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -107,6 +109,32 @@ async fn an_agent_that_does_not_answer_and_a_vm_that_is_lost_are_not_healthy() {
 }
 
 #[tokio::test]
+async fn looking_takes_no_lock_and_an_instance_that_is_being_worked_on_is_reported_too() {
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
+    let platform = broker.platform();
+    let (instance, _) = an_instance(platform).await;
+    foundation
+        .control()
+        .set_task(TaskFault::at_step_of("Updating instance").holds())
+        .await;
+    let change = Order::small().with_parameters(json!({ "maxclients": 222 }));
+    let token = platform.update(&instance, &change).await.accepted();
+    eventually("the deployment has begun", TIMEOUT, async || {
+        let poll = platform.last_operation(&instance, &token).await;
+        let has_begun = poll.description().contains("Updating instance");
+        has_begun.then_some(()).ok_or(poll.text)
+    })
+    .await;
+
+    let seen = health(platform, &instance).await;
+
+    let instances = seen["instances"].as_array().map(Vec::len);
+    assert_eq!(instances, Some(1), "{seen}");
+    foundation.control().clear_faults().await;
+    platform.succeeds(&instance, &token).await;
+}
+
+#[tokio::test]
 async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_take() {
     // A team's client may not cancel the task that no request waits for any more.
     let foundation = Foundation::start_with_director_admin().await;
@@ -139,4 +167,33 @@ async fn a_director_that_is_too_busy_is_waited_for_no_longer_than_a_request_may_
 
     platform.health(&new_id()).await.expect_status(404);
     health_becomes(platform, &instance, true).await;
+}
+
+#[tokio::test]
+async fn errands_are_reported_whether_the_director_can_recreate() {
+    let (foundation, broker) = Foundation::setup().start_with_broker().await;
+    let (platform, control) = (broker.platform(), foundation.control());
+    let ask = async || platform.manage("/mgmt/v1/director").await;
+    let reported = ask().await.expect_status(200).json();
+    assert_eq!(reported["can_recreate"], true, "{reported}");
+
+    for (version, can_recreate) in [
+        ("268.3.9 (00000000)", false),
+        ("1.3262.0.0 (00000000)", true),
+    ] {
+        let info = json!({
+            "name": "old", "uuid": "1", "version": version, "user": null,
+            "user_authentication": { "type": "basic", "options": {} },
+        });
+        control
+            .set(Fault::of("director", "GET /info").says(200, &info.to_string()))
+            .await;
+        let expected = json!({ "version": version, "can_recreate": can_recreate });
+        assert_eq!(ask().await.expect_status(200).json(), expected);
+        control.clear_faults().await;
+    }
+    control
+        .set(Fault::of("director", "GET /info").answers(500))
+        .await;
+    ask().await.expect_status(503);
 }

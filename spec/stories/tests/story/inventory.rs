@@ -6,7 +6,8 @@ use std::{
 };
 
 use odb_stories::{
-    Broker, Fault, Foundation, FoundationSetup, InstancesApi, LogLine, Order, eventually, new_id,
+    Broker, BrokerCall, Fault, Foundation, FoundationSetup, InstancesApi, LogLine, Order,
+    TaskFault, eventually, new_id,
 };
 use serde_json::{Value, json};
 
@@ -295,6 +296,60 @@ async fn instances_are_chosen_by_plan_location_and_id_and_by_nothing_else() {
     }
 }
 
+/// The calls to the platform and the Director while instances are listed.
+async fn calls_for(foundation: &Foundation, broker: &Broker, query: &str) -> Vec<BrokerCall> {
+    let control = foundation.control();
+    let earlier = control.latest_call().await;
+    chosen(broker, query).await;
+    control.broker_calls(earlier).await
+}
+
+#[tokio::test]
+async fn a_selection_of_a_few_instances_or_an_organization_does_not_read_all() {
+    for setup in [
+        Foundation::setup(),
+        Foundation::setup().with_old_cloud_controller(),
+    ] {
+        let foundation = setup.without_processes().start().await;
+        let broker = broker_of_a_fleet(&foundation).await;
+        let all = chosen(&broker, "").await;
+        let is_list = |call: &BrokerCall| {
+            call.path.ends_with("/service_instances") || call.path == "/deployments"
+        };
+        let whole = calls_for(&foundation, &broker, "").await;
+        assert!(whole.iter().any(is_list), "{whole:#?}");
+
+        let few: Vec<_> = all.iter().step_by(100).collect();
+        let ids = few
+            .iter()
+            .map(|entry| entry["service_instance_id"].as_str().unwrap());
+        let query: Vec<_> = ids.map(|id| format!("instance={id}")).collect();
+        let query = query.join("&");
+        let found = chosen(&broker, &query).await;
+        assert_eq!(found.len(), few.len());
+        assert!(few.iter().all(|entry| found.contains(entry)), "{found:#?}");
+        let calls = calls_for(&foundation, &broker, &query).await;
+        assert!(!calls.iter().any(is_list), "{calls:#?}");
+        let narrowed = format!("{query}&plan=large");
+        let large = found.iter().filter(|entry| entry["plan_name"] == LARGE);
+        assert_eq!(chosen(&broker, &narrowed).await.len(), large.count());
+
+        let expected = all
+            .iter()
+            .filter(|entry| entry["organization_name"] == "fleet-1");
+        let query = "organization=fleet-1";
+        assert_eq!(chosen(&broker, query).await.len(), expected.count());
+        let calls = calls_for(&foundation, &broker, query).await;
+        let mut pages = calls
+            .iter()
+            .filter(|call| call.path.ends_with("/service_instances"));
+        assert!(
+            pages.all(|call| call.query.contains("organization_guid")),
+            "{calls:#?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn an_instance_known_to_one_side_is_reported_as_that_and_an_unknown_one_is_not_found() {
     let (foundation, broker) = Foundation::bare().start_with_broker().await;
@@ -429,6 +484,40 @@ async fn an_instance_is_up_to_date_until_something_else_would_be_deployed_and_ag
 }
 
 #[tokio::test]
+async fn a_failed_upgrade_does_not_count_as_deployed_and_a_repeated_one_does() {
+    let (foundation, mut broker, instance) = Foundation::bare().start_with_instance().await;
+    let before = one(&broker, &instance).await;
+    broker.stop().await;
+    let pointer = "/service_catalog/plans/0/instance_groups/0/vm_type";
+    broker = foundation
+        .broker()
+        .with(pointer, "large".into())
+        .start()
+        .await;
+    let fault = TaskFault::at_start()
+        .of(&instance)
+        .fails(400_001, "no room");
+    foundation.control().set_task(fault).await;
+
+    let body = json!({ "plan_id": Order::small().member("plan_id") });
+    let platform = broker.platform();
+    let data = platform
+        .operate(&instance, "upgrade", &body)
+        .await
+        .operation_data();
+    platform.fails(&instance, &data.to_string()).await;
+
+    let after = one(&broker, &instance).await;
+    assert_eq!(after["deployed"], before["deployed"]);
+    assert_eq!(after["up_to_date"], false);
+    assert_eq!(after["operation"]["kind"], "upgrade");
+    assert_eq!(after["operation"]["state"], "failed");
+    assert!(after["operation"]["description"].is_string());
+    upgrade(&broker, &instance).await;
+    assert_eq!(one(&broker, &instance).await["up_to_date"], true);
+}
+
+#[tokio::test]
 async fn a_list_that_cannot_be_read_to_its_end_is_never_taken_for_the_whole() {
     let setup = Foundation::setup()
         .with_old_cloud_controller()
@@ -466,6 +555,40 @@ async fn a_list_that_cannot_be_read_to_its_end_is_never_taken_for_the_whole() {
 }
 
 #[tokio::test]
+async fn for_a_list_each_upstream_is_asked_as_often_as_its_pages_want_and_for_one_instance_once() {
+    let foundation = Foundation::bare().start().await;
+    let broker = broker_of_a_fleet(&foundation).await;
+    let control = foundation.control();
+    let after = async |number: u64| {
+        let mut calls = control.broker_calls(number).await;
+        calls.retain(|call| !call.is_for_a_token());
+        calls
+    };
+    let begin = control.latest_call().await;
+
+    let all = chosen(&broker, "").await;
+    let mut asked: Vec<String> = after(begin)
+        .await
+        .into_iter()
+        // Reconcilers continue to poll tasks.
+        .filter(|call| !call.path.starts_with("/tasks"))
+        .map(|call| format!("{} {}?{}", call.method, call.path, call.query))
+        .collect();
+    let total = asked.len();
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked.len(), total, "nothing was asked twice: {asked:#?}");
+    assert!(total <= 6, "{asked:#?}");
+
+    let begin = control.latest_call().await;
+    let instance = all[0]["service_instance_id"].as_str().unwrap();
+    one(&broker, instance).await;
+    let mut asked = after(begin).await;
+    asked.retain(|call| !call.path.starts_with("/tasks"));
+    assert!(asked.len() <= 4, "{asked:#?}");
+}
+
+#[tokio::test]
 async fn a_record_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upgrade() {
     let foundation = Foundation::setup().without_processes().start().await;
     let broker = foundation.broker().start().await;
@@ -496,6 +619,48 @@ async fn a_record_of_an_older_broker_is_read_and_gets_the_rest_with_the_next_upg
 }
 
 #[tokio::test]
+async fn a_change_of_plan_is_held_against_the_plan_that_the_platform_knows() {
+    let (foundation, broker) = Foundation::bare().start_with_broker().await;
+    foundation.cf().register(&broker).await;
+    let create = ["create-service", "redis", SMALL, "cache", "--wait"];
+    foundation.cf().run(&create).await.succeeded();
+    let before = chosen(&broker, "").await.remove(0);
+    let update = ["update-service", "cache", "-p", LARGE, "--wait"];
+    foundation.cf().run(&update).await.succeeded();
+
+    let after = chosen(&broker, "").await.remove(0);
+    assert_eq!(after["plan_name"], LARGE);
+    assert_eq!(after["up_to_date"], true, "{after}");
+    assert_ne!(after["deployed"]["target"], before["deployed"]["target"]);
+}
+
+#[tokio::test]
+async fn an_operation_is_distinguished_from_its_begin_to_its_end() {
+    let (_foundation, mut broker) = Foundation::setup()
+        .with("/director/durations/step", "100ms")
+        .without_processes()
+        .start_with_broker()
+        .await;
+    let instance = new_id();
+    let token = broker.platform().order(&instance).await;
+    let token: Value = serde_json::from_str(&token).unwrap();
+
+    let during = one(&broker, &instance).await;
+    assert_eq!(during["operation"]["state"], "in progress", "{during}");
+    assert_eq!(during["operation"]["token"], token);
+    assert_eq!(during.get("deployed"), None);
+    broker.kill();
+    broker.start_again().await;
+    let later = one(&broker, &instance).await;
+    assert_eq!(later["operation"]["began"], during["operation"]["began"]);
+    let request = &later["operation"]["request"];
+    assert_eq!(*request, during["operation"]["request"]);
+
+    ended(&broker, &instance).await;
+    assert_eq!(one(&broker, &instance).await["up_to_date"], true);
+}
+
+#[tokio::test]
 async fn what_an_earlier_process_began_counts_as_what_was_deployed_then() {
     let setup = Foundation::setup().with("/director/durations/step", "100ms");
     let foundation = setup.without_processes().start().await;
@@ -512,4 +677,33 @@ async fn what_an_earlier_process_began_counts_as_what_was_deployed_then() {
     let known = ended(&broker, &instance).await;
     assert_eq!(known["operation"]["state"], "succeeded", "{known}");
     assert_eq!(known["up_to_date"], false, "{known}");
+}
+
+#[tokio::test]
+async fn plans_are_not_learned_for_every_look_while_the_platform_lacks_one_of_them() {
+    const LOOKS: usize = 10;
+    let foundation = Foundation::bare().start().await;
+    let previous = foundation.broker().without_quotas().without_plan(LARGE);
+    let mut previous = previous.start().await;
+    foundation.cf().register(&previous).await;
+    let order = ["create-service", "redis", SMALL, "one", "--wait"];
+    foundation.cf().run(&order).await.succeeded();
+    previous.stop().await;
+    let broker = foundation.broker().without_quotas().start().await;
+    let all = chosen(&broker, "").await;
+    let instance = all[0]["service_instance_id"].as_str().unwrap();
+
+    for _ in 0..LOOKS {
+        one(&broker, instance).await;
+    }
+
+    let asked = foundation.control().broker_calls(0).await;
+    let times = |path: &str| {
+        let calls = asked.iter().filter(|call| call.path.starts_with(path));
+        calls.count()
+    };
+    let looks = times(&format!("/v3/service_instances/{instance}"));
+    assert!(looks >= LOOKS, "the platform is asked for each: {looks}");
+    let learned = times("/v3/service_plans");
+    assert!((1..LOOKS).contains(&learned), "{learned} times");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use odb_stories::{Broker, Errand, Foundation, Secrets, eventually};
+use odb_stories::{Broker, Errand, Foundation, Secrets, StandIn, eventually};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
@@ -106,6 +106,27 @@ async fn the_last_failure_is_reported_at_the_timeout() {
     }
 }
 
+#[tokio::test]
+async fn the_time_is_over_in_the_middle_of_a_request_too() {
+    let foundation = foundation().await;
+    let silent = StandIn::silent().await;
+    let configuration = foundation
+        .broker()
+        .with_plain_http()
+        .with("/broker/bind_address", "127.0.0.1".into());
+    let file = configuration.write("broker.yml").display().to_string();
+
+    let run = Errand::new(&foundation, ERRAND)
+        .with(&["--config", &file])
+        .with(&["--brokerPort", silent.port(), "--timeout", "1"])
+        .run()
+        .await
+        .expect_status(1);
+
+    run.expect_said_last("Broker post-start check failed: ");
+    assert_eq!(silent.requests().len(), 1);
+}
+
 /// The Go errand verifies nothing.
 #[tokio::test]
 async fn another_server_on_the_port_gets_no_password() {
@@ -133,6 +154,39 @@ async fn another_server_on_the_port_gets_no_password() {
         .expect_status(1);
 
     run.expect_said_last("the TLS handshake failed");
+}
+
+#[tokio::test]
+async fn a_configuration_that_is_of_no_use_is_reported_at_once() {
+    let foundation = foundation().await;
+    let broken = foundation
+        .broker()
+        .with("/service_adapter/path", "/no/such/adapter".into());
+    let file = broken.write("broker.yml").display().to_string();
+    for (flags, expected) in [
+        (&[][..], "must supply -configFilePath"),
+        (
+            &["-configFilePath", "/nowhere.yml"],
+            "error parsing config: could not read the configuration `/nowhere.yml`",
+        ),
+        (
+            &["-configFilePath", &file],
+            "error parsing config: the configuration has 1 error",
+        ),
+    ] {
+        let errand = Errand::by_its_name(&foundation, ERRAND).with(flags);
+        let run = errand.run().await.expect_status(1);
+        run.expect_said(expected);
+    }
+
+    let file = foundation.broker().write("broker.yml");
+    let run = Errand::new(&foundation, ERRAND)
+        .with(&["-configFilePath", &file.display().to_string()])
+        .with(&["-brokerPort", "no port"])
+        .run()
+        .await
+        .expect_status(1);
+    run.expect_said_last("error creating request: ");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! An errand runs through all instances, and the broker records its progress.
 
-use odb_stories::{Broker, Foundation};
+use odb_stories::{Broker, Foundation, new_id};
 use serde_json::{Value, json};
 
 async fn begun(broker: &Broker, kind: &str) -> Value {
@@ -29,6 +29,11 @@ async fn latest(broker: &Broker, kind: &str) -> Value {
         .json();
     latest.as_object_mut().unwrap().remove("is_current");
     latest
+}
+
+async fn is_current(broker: &Broker, kind: &str) -> Value {
+    let latest = broker.platform().latest_run(kind).await;
+    latest.expect_status(200).json()["is_current"].clone()
 }
 
 #[tokio::test]
@@ -70,6 +75,45 @@ async fn a_run_is_recorded_over_a_restart_and_ends_once_and_for_all_when_it_has_
     assert_eq!(latest(&broker, "upgrade").await, succeeded);
     assert_eq!(ended(&broker, &run, "succeeded").await, succeeded);
     end(&broker, &run, "failed").await.expect_status(409);
+}
+
+#[tokio::test]
+async fn a_later_run_takes_the_location_of_the_one_before_and_leaves_other_kinds_alone() {
+    let (_foundation, broker) = Foundation::bare().start_with_broker().await;
+    let unknown = json!({ "id": new_id() });
+    end(&broker, &unknown, "failed").await.expect_status(404);
+    let first = begun(&broker, "upgrade").await;
+    let recreation = begun(&broker, "recreate").await;
+    let second = begun(&broker, "upgrade").await;
+    assert_ne!(first["id"], second["id"]);
+
+    let refused = end(&broker, &first, "succeeded").await;
+    let text = refused.expect_status(409).description();
+    assert!(text.contains(first["id"].as_str().unwrap()), "{text}");
+    assert_eq!(latest(&broker, "upgrade").await, second);
+    assert_eq!(latest(&broker, "recreate").await, recreation);
+    ended(&broker, &recreation, "succeeded").await;
+    assert_eq!(latest(&broker, "upgrade").await, second);
+    ended(&broker, &second, "succeeded").await;
+}
+
+#[tokio::test]
+async fn a_run_reports_what_it_deploys_which_another_configuration_does_not() {
+    let (foundation, mut broker) = Foundation::bare().start_with_broker().await;
+    let run = begun(&broker, "upgrade").await;
+    assert_eq!(begun(&broker, "upgrade").await["target"], run["target"]);
+    assert_eq!(is_current(&broker, "upgrade").await, true);
+    broker.stop().await;
+    let pointer = "/service_catalog/plans/1/instance_groups/0/vm_type";
+    let broker = foundation
+        .broker()
+        .with(pointer, "small".into())
+        .start()
+        .await;
+
+    assert_eq!(latest(&broker, "upgrade").await["target"], run["target"]);
+    assert_eq!(is_current(&broker, "upgrade").await, false);
+    assert_ne!(begun(&broker, "upgrade").await["target"], run["target"]);
 }
 
 #[tokio::test]

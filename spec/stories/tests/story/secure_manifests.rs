@@ -538,6 +538,55 @@ if [[ $call == create-binding ]]; then echo '{"credentials":{}}'; else as_redis;
 }
 
 #[tokio::test]
+async fn without_secure_manifests_nothing_is_kept_or_reported() {
+    let foundation = Foundation::bare().start().await;
+    let adapter = r#"read_input
+printf '%s' "$input" >"$folder/$call.json"
+as_redis"#;
+    let adapter = foundation.adapters().script(adapter);
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    let (platform, instance) = (broker.platform(), new_id());
+
+    // The Director does not know the placeholder, as it never did.
+    let token = platform
+        .provision(&instance, &with_secret("ignored"))
+        .await
+        .accepted();
+    platform.end_of_operation(&instance, &token).await;
+
+    let question = asked(&foundation, "dashboard-url").to_string();
+    assert!(
+        question.contains("((odb_secret:odb_managed_secret))"),
+        "{question}"
+    );
+    let left = foundation.bosh_credhub().names_like("/odb/").await;
+    assert_eq!(left, Vec::<String>::new());
+    let calls = foundation.control().broker_calls(0).await;
+    assert!(calls.iter().all(|call| call.server != "credhub"));
+}
+
+#[tokio::test]
+async fn a_director_without_a_credhub_is_warned_about_at_the_start() {
+    let foundation = Foundation::bare().start().await;
+    let mut info = foundation.director().info().await;
+    info["features"]["config_server"]["status"] = false.into();
+    let headers = json!({ "Content-Type": "application/json" });
+    let effect =
+        json!({ "kind": "answer", "status": 200, "headers": headers, "body": info.to_string() });
+    let requests = json!({ "path": "/info" });
+    let control = foundation.control();
+    control
+        .set_fault(&json!({ "server": "director", "requests": requests, "effect": effect }))
+        .await;
+
+    let broker = foundation.broker().with_secure_manifests().start().await;
+
+    let log = log_of(&broker);
+    assert!(log.contains("ODB-1125"), "{log}");
+    assert!(log.contains("`broker.enable_secure_manifests`"), "{log}");
+}
+
+#[tokio::test]
 async fn an_absent_credhub_or_an_unknown_client_prevents_the_start_with_all_other_errors() {
     const SECRET: &str = "/bosh_credhub/authentication/uaa/client_credentials/client_secret";
     let foundation = Foundation::bare().start().await;

@@ -77,6 +77,19 @@ async fn what_is_no_list_of_metrics_is_never_printed_and_the_status_says_whether
 }
 
 #[tokio::test]
+async fn a_broker_that_cannot_be_reached_may_be_back_later() {
+    let folder = folder();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+
+    let run = collect(&folder, &url).await.expect_status(10);
+
+    assert_eq!(run.output, "");
+    run.expect_said_last("no connection");
+}
+
+#[tokio::test]
 async fn no_password_is_needed_on_the_command_line() {
     let (folder, broker) = (folder(), StandIn::answering(200, METRICS).await);
     let by_variable = Errand::alone(folder.path(), ERRAND)
@@ -97,6 +110,29 @@ async fn no_password_is_needed_on_the_command_line() {
     let asked = broker.requests();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[0], asked[1]);
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_or_missing_is_reported() {
+    let folder = folder();
+    for (flags, expected) in [
+        (&[][..], "give --config FILE, or -brokerUrl"),
+        (&["-brokerUrl", "ftp://broker"], "-brokerUrl is not valid"),
+        (&["-brokerUrl", "http://"], "-brokerUrl is not valid"),
+        (
+            &["-brokerUrl", "https://broker", "-brokerCACert", "no PEM"],
+            "cannot be used",
+        ),
+        (
+            &["--config", "/nowhere.yml"],
+            "open /nowhere.yml: no such file or directory",
+        ),
+    ] {
+        let errand = Errand::alone(folder.path(), ERRAND).with(flags);
+        let run = errand.run().await.expect_status(1);
+        run.expect_said_last(expected);
+        assert_eq!(run.output, "");
+    }
 }
 
 #[tokio::test]

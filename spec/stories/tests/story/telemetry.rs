@@ -107,6 +107,19 @@ async fn where_instances_cannot_be_listed_one_line_says_so_and_orders_are_accept
     assert_eq!(broker.telemetry(), Vec::<Value>::new());
 }
 
+#[tokio::test]
+async fn telemetry_is_off_by_default() {
+    let foundation = Foundation::bare().start().await;
+    let api = InstancesApi::start().await;
+    let broker = with_instances_api(&foundation, &api)
+        .with("/broker/enable_telemetry", false.into())
+        .start()
+        .await;
+    broker.platform().create(&new_id()).await;
+    assert_eq!(broker.telemetry(), Vec::<Value>::new());
+    assert_eq!(api.requests(), Vec::<String>::new());
+}
+
 fn with_instances_api<'f>(
     foundation: &'f Foundation,
     api: &InstancesApi,

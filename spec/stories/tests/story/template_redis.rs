@@ -61,3 +61,55 @@ async fn a_redis_of_a_folder_runs_keeps_its_data_over_updates_and_is_gone_after_
     ];
     assert_eq!(director.history().await, history.concat());
 }
+
+#[tokio::test]
+async fn secrets_of_a_redis_of_a_folder_are_kept_where_manifests_are_secure() {
+    let foundation = Foundation::start().await;
+    let folder = foundation.adapter_folder("redis");
+    folder.edit(
+        "adapter.yml",
+        "secure_manifests_enabled: false",
+        "secure_manifests_enabled: true",
+    );
+    let broker = foundation
+        .broker()
+        .with_secure_manifests()
+        .with_adapter(&folder.executable())
+        .with("/broker/skip_check_for_pending_changes", false.into())
+        .with(
+            "/service_catalog/global_properties",
+            json!({ "persistence": true, "plan_secret": "of-the-plan" }),
+        )
+        .start()
+        .await;
+    let (platform, instance) = (broker.platform(), new_id());
+    let chosen = json!({ "odb_managed_secret": "first-value" });
+    platform
+        .provision_to_the_end(&instance, &Order::small().with_parameters(chosen))
+        .await;
+
+    let deployment = format!("service-instance_{instance}");
+    let manifest = foundation.director().manifest(&deployment).await;
+    for secret in ["first-value", "of-the-plan", "odb_secret:"] {
+        assert!(!manifest.contains(secret), "{secret}: {manifest}");
+    }
+    let bound = platform.bind(&instance, &new_id()).await;
+    let credentials = bound.expect_status(201).json()["credentials"].clone();
+    assert_eq!(credentials["odb_managed_secret"], "first-value");
+    assert_ne!(credentials["generated_secret"], "");
+    let mut redis = Redis::connect(&credentials).await;
+    assert_eq!(redis.command(&["PING"]).await, "PONG");
+
+    let change = Order::small().with_parameters(json!({ "maxclients": 250 }));
+    platform.update_to_the_end(&instance, &change).await;
+
+    // All but the number of clients is as it was.
+    let after = foundation.director().manifest(&deployment).await;
+    assert_eq!(
+        after,
+        manifest.replace("maxclients: 10000", "maxclients: 250")
+    );
+    let bound = platform.bind(&instance, &new_id()).await;
+    let again = bound.expect_status(201).json()["credentials"].clone();
+    assert_eq!(again, credentials);
+}

@@ -6,6 +6,31 @@ use serde_json::json;
 use super::{UP, deployment, order};
 
 #[tokio::test]
+async fn what_an_adapter_reads_anew_is_in_the_next_order() {
+    let dev_loop = DevLoop::new();
+    dev_loop.write("template", "blue");
+    let adapter = dev_loop.write_adapter(
+        "adapter",
+        r#"if [[ $call == dashboard-url ]]; then
+  printf '{"dashboard_url": "https://dashboard.example/%s"}' "$(cat "$folder/template")"
+else
+  read_input; as_redis
+fi"#,
+    );
+    let sandbox = dev_loop.start(&adapter).await;
+    order(&sandbox, "small", "first").await;
+
+    dev_loop.write("template", "green");
+    order(&sandbox, "small", "second").await;
+
+    let cf = sandbox.cf();
+    for (name, expected) in [("first", "example/blue"), ("second", "example/green")] {
+        let shown = cf.run(&["service", name]).await.succeeded();
+        assert!(shown.contains(expected), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn an_adapter_that_is_built_anew_is_called_by_a_broker_that_is_started_again() {
     let dev_loop = DevLoop::new();
     let adapter = dev_loop.write_adapter("adapter", "read_input; as_redis");

@@ -70,6 +70,54 @@ async fn what_is_wrong_with_a_template_is_on_the_screen_by_file_and_line_until_i
 }
 
 #[tokio::test]
+async fn an_adapter_that_gives_no_schemas_is_reported_once_for_each_plan_with_its_words_and_that_orders_fail()
+ {
+    let dev_loop = DevLoop::new();
+    dev_loop.change_broker_file(|document| {
+        document["broker"] = json!({ "enable_plan_schemas": true });
+    });
+    let folder = dev_loop.copy_of_example("redis");
+    let sandbox = dev_loop.start(folder.path()).await;
+    let template = "manifest.yml.tera";
+
+    folder.edit(template, "{{ values.maxclients }}", "{{ nope");
+    sandbox.reports(&["orders fail until it is fixed"], 1).await;
+
+    let reported = sandbox.reported();
+    let words = reported
+        .lines()
+        .filter(|line| line.contains("manifest.yml.tera:"));
+    let words: Vec<&str> = words.collect();
+    assert_eq!(words.len(), 2, "{reported}");
+    for (line, plan) in words.iter().zip(["small", "large"]) {
+        assert!(line.contains(&format!("of plan `{plan}`")), "{reported}");
+    }
+    assert!(
+        !reported.contains("keeps running with the earlier"),
+        "{reported}"
+    );
+
+    folder.edit(template, "{{ nope", "{{ values.maxclients }}");
+    sandbox.reports(&UP, 2).await;
+    order(&sandbox, "small", "cache").await;
+}
+
+#[tokio::test]
+async fn a_broker_yml_that_is_broken_from_the_beginning_is_waited_for() {
+    let dev_loop = DevLoop::new();
+    let good = dev_loop.broker_file();
+    dev_loop.write("broker.yml", "service_catalog: [\n");
+    let sandbox = dev_loop.launch(&dev_loop.redis_adapter(), &[]);
+    sandbox.reports(&["broker.yml", "it is no YAML"], 1).await;
+    sandbox.reports(&["not up yet"], 1).await;
+
+    dev_loop.write_broker_file(&good);
+    sandbox.reports(&UP, 1).await;
+
+    order(&sandbox, "small", "cache").await;
+}
+
+#[tokio::test]
 async fn a_plan_with_instances_cannot_be_removed() {
     let dev_loop = DevLoop::new();
     let sandbox = dev_loop.start(&dev_loop.redis_adapter()).await;

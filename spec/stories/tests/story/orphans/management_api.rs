@@ -184,6 +184,34 @@ async fn where_records_cannot_be_read_no_unmarked_orphan_is_deleted() {
 }
 
 #[tokio::test]
+async fn a_thousand_orphans_are_named_with_a_handful_of_calls_to_the_director() {
+    let foundation = Foundation::bare().start().await;
+    let (control, seeded) = (foundation.control(), 1000);
+    let broker = foundation.broker().without_quotas().start().await;
+    foundation.cf().register(&broker).await;
+    control.seed_fleet(seeded, 5).await;
+    let none = json!({
+        "pagination": { "total_results": 0, "total_pages": 1, "next": null },
+        "resources": [],
+    });
+    control
+        .set(Fault::of("cloud-controller", "/v3/service_instances").says(200, &none.to_string()))
+        .await;
+    let latest = control.latest_call().await;
+
+    let list = ask(broker.platform(), "/mgmt/orphan_deployments").await;
+
+    let list = list.expect_status(200).json();
+    // Those that are being changed are none.
+    let reported = list.as_array().map_or(0, Vec::len);
+    assert!(reported > seeded / 2, "{reported}");
+    let mut asked = control.broker_calls(latest).await;
+    asked.retain(|call| call.server == "director");
+    // Deployments twice, operation records and what is in progress once each.
+    assert_eq!(asked.len(), 4, "{asked:#?}");
+}
+
+#[tokio::test]
 async fn an_unmarked_deployment_whose_instance_the_platform_knows_is_no_orphan() {
     let foundation = Foundation::start().await;
     let silent = foundation
@@ -292,6 +320,37 @@ async fn what_is_being_made_is_no_orphan_and_what_is_being_deleted_can_be_picked
         end_of(platform, &instance, &deletion).await.state,
         "succeeded"
     );
+}
+
+#[tokio::test]
+async fn a_failed_creation_and_a_failed_deletion_are_reported_as_what_they_are() {
+    let foundation = Foundation::start().await;
+    let script = r"read_input
+if [[ -e $folder/bad ]]; then as_redis | sed 's/vm_type: small/vm_type: enormous/'; else as_redis; fi";
+    let adapter = foundation.adapters().script(script);
+    let broker = foundation.broker().with_adapter(&adapter).start().await;
+    foundation.cf().register(&broker).await;
+    let platform = broker.platform();
+    let (made, unmade) = (platform.created().await, new_id());
+    fail(&foundation, &made, "Deleting instances").await;
+    let deletion = platform.deprovision(&made).await.accepted();
+    platform.fails(&made, &deletion).await;
+    std::fs::write(foundation.folder().join("bad"), "").unwrap();
+    let creation = platform.order(&unmade).await;
+    platform.fails(&unmade, &creation).await;
+
+    let reported = orphans(&broker).await;
+
+    for (instance, reason) in [(&made, "delete_failed"), (&unmade, "create_failed")] {
+        let is_it = |orphan: &&Value| orphan["service_instance_id"] == **instance;
+        let orphan = reported.iter().find(is_it).expect("it is an orphan");
+        assert_eq!(orphan["reason"], reason, "{reported:#?}");
+        let deletion = delete(platform, instance, "").await;
+        let ended = end_of(platform, instance, &deletion).await;
+        assert_eq!(ended.state, "succeeded", "{ended:?}");
+    }
+    let left = foundation.director().deployments().await;
+    assert_eq!(left, Vec::<String>::new());
 }
 
 #[tokio::test]
