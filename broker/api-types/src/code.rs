@@ -105,7 +105,7 @@ codes! {
     NeverSubmitted = 5004,
     Follow = 5005,
     OperationRecord = 5006,
-    HalfMadeBinding = 5007,
+    PartialBinding = 5007,
     Cancelled = 5008,
     Internal = 5999,
 }

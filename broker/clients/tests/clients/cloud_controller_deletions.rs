@@ -61,7 +61,7 @@ async fn the_state_of_an_instance_is_reported_in_the_brokers_words() {
 }
 
 #[tokio::test]
-async fn an_instance_of_which_nothing_is_known_is_there_all_the_same() {
+async fn an_instance_of_which_nothing_is_known_is_there_anyway() {
     let cf = v3(|_| Reply::ok(r#"{"guid":"i-1","name":"db","last_operation":{}}"#)).await;
 
     let status = cf.last_operation(&call(), &instance()).await.unwrap();

@@ -84,7 +84,7 @@ impl OperationMetrics {
             ),
             duration: made.histograms(
                 "odb_operation_duration_seconds",
-                "Time from an operation's hand-over to its end, of those that this process began",
+                "Time from an operation's submission to its end, of those that this process began",
                 OPERATIONS,
                 &["operation", "plan", "outcome"],
             ),

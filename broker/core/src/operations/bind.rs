@@ -194,7 +194,7 @@ impl Operations {
                 Err(error) if *error.kind() == EngineErrorKind::UnknownBinding => true,
                 Err(error) => {
                     tracing::error!(
-                        code = %Code::HalfMadeBinding, error = %Chain(&error),
+                        code = %Code::PartialBinding, error = %Chain(&error),
                         "a bind has failed, and the service still has the binding"
                     );
                     false
@@ -214,7 +214,7 @@ impl Operations {
                 Ok(()) => true,
                 Err(error) => {
                     tracing::error!(
-                        code = %Code::HalfMadeBinding, error = %Chain(&error), name = keeping.reference(),
+                        code = %Code::PartialBinding, error = %Chain(&error), name = keeping.reference(),
                         "a bind has failed, and the runtime CredHub may still have its credentials"
                     );
                     false

@@ -82,7 +82,7 @@ async fn a_creation_is_stopped_between_its_tasks_and_what_was_deployed_is_cleane
 }
 
 #[tokio::test]
-async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_all_the_same() {
+async fn a_creation_that_completes_before_it_can_be_cancelled_is_deleted_anyway() {
     let (foundation, broker) = Foundation::setup()
         .with_director_admin()
         .start_with_broker()

@@ -109,7 +109,7 @@ async fn one_start_reports_five_errors_of_all_upstreams() {
 }
 
 #[tokio::test]
-async fn a_plan_in_use_may_not_go_unless_checks_are_skipped_and_quotas_count_all_the_same() {
+async fn a_plan_in_use_may_not_go_unless_checks_are_skipped_and_quotas_count_anyway() {
     let (foundation, mut broker) = Foundation::setup().start_with_broker().await;
     let cf = foundation.cf();
     cf.register(&broker).await;

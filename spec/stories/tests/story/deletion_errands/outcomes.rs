@@ -114,8 +114,7 @@ async fn a_broker_that_is_not_there_fails_the_instance_with_the_platforms_words(
 }
 
 #[tokio::test]
-async fn what_the_platform_does_not_know_any_more_is_deleted_and_what_it_lists_all_the_same_is_counted()
- {
+async fn what_the_platform_does_not_know_any_more_is_deleted_and_what_it_lists_anyway_is_counted() {
     for generation in GENERATIONS {
         let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;
@@ -191,7 +190,7 @@ async fn credentials_that_are_refused_end_the_run_early() {
 }
 
 #[tokio::test]
-async fn an_instance_that_cannot_be_looked_at_is_deleted_all_the_same() {
+async fn an_instance_that_cannot_be_looked_at_is_deleted_anyway() {
     for generation in GENERATIONS {
         let stage = Stage::of(generation).await;
         let guid = stage.order("db").await;

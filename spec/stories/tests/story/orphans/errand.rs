@@ -144,7 +144,7 @@ async fn only_those_that_are_named_are_explained_and_deleted() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_deleted_is_reported_and_the_others_are_deleted_all_the_same() {
+async fn one_that_cannot_be_deleted_is_reported_and_the_others_are_deleted_anyway() {
     let (foundation, broker) = Foundation::setup().start_with_broker().await;
     foundation.cf().register(&broker).await;
     let mut instances = [forgotten(&broker).await, forgotten(&broker).await];

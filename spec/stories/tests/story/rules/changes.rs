@@ -93,3 +93,22 @@ async fn an_update_may_leave_out_all_that_stays() {
     assert!(manifest.contains("vm_type: large"), "{manifest}");
     assert!(manifest.contains("maxclients: 200"), "{manifest}");
 }
+/// U-06.
+#[tokio::test]
+async fn an_instance_stays_on_its_plan_where_plans_are_for_ever() {
+    let foundation = Foundation::start().await;
+    let broker = foundation
+        .broker()
+        .with("/service_catalog/plan_updatable", false.into())
+        .start()
+        .await;
+    let platform = broker.platform();
+    let instance = platform.created().await;
+
+    let moved = json!({ "service_id": service(), "plan_id": LARGE });
+    let refused = change(platform, &instance, &moved).await;
+    refused.expect_status(422);
+    assert!(refused.json().get("error").is_none(), "{refused:?}");
+    let stays = json!({ "service_id": service(), "parameters": { "maxclients": 100 } });
+    change(platform, &instance, &stays).await.accepted();
+}
