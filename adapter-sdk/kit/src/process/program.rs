@@ -24,7 +24,7 @@ pub struct Program {
 impl Program {
     /// The adapter at a path: an executable file, or a folder of templates.
     pub fn at(path: &Path) -> Result<Self, KitError> {
-        let unreadable = |source| KitError::of_file("could not look at", path, source);
+        let unreadable = |source| KitError::of_file("could not access", path, source);
         let absolute = fs::canonicalize(path).map_err(unreadable)?;
         if absolute.is_dir() {
             return Self::of_folder(path, absolute);

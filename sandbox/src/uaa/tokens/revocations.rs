@@ -23,7 +23,7 @@ pub enum Tokens {
 pub(in crate::uaa) struct Revocations(Mutex<Inner>);
 
 struct Inner {
-    /// Up to which second tokens are withdrawn: of a client, or of all under the empty name.
+    /// Up to which second tokens are revoked: of a client, or of all under the empty name.
     until: Rows<String, i64>,
     /// Withdrawn in the very second in which they were given out, in which newer ones may follow.
     ids: HashSet<String>,
@@ -59,7 +59,7 @@ impl Revocations {
         });
     }
 
-    /// Withdraws what was given out up to now.
+    /// Revokes all tokens issued up to now.
     pub(in crate::uaa) fn revoke(&self, tokens: &Tokens) {
         self.with(|inner| {
             let second = inner.forget_older();
@@ -71,7 +71,7 @@ impl Revocations {
                 }
                 Tokens::OfClient(client) => client,
             };
-            // Tokens of this very second are withdrawn one by one.
+            // Tokens of this very second are revoked one by one.
             inner.until.insert(client.to_owned(), second - 1);
             inner.until.save();
             let concerned = inner
@@ -83,7 +83,7 @@ impl Revocations {
         });
     }
 
-    /// Whether a token was withdrawn.
+    /// Whether a token was revoked.
     pub(super) fn concern(&self, token: &str, client: &str, issued: i64) -> bool {
         self.with(|inner| {
             let until = |client: &str| {
