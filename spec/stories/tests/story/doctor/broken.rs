@@ -287,7 +287,7 @@ async fn a_certificate_is_reported_with_what_is_wrong_with_it_and_the_key_of_its
     for (flaw, reported) in [
         (
             "expired",
-            &["has ended on", "renew the server's certificate"][..],
+            &["expired on", "renew the server's certificate"][..],
         ),
         ("other-host", &["the certificate is for", "not for `127."]),
         (
