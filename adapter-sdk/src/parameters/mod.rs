@@ -92,7 +92,7 @@ impl RequestParameters {
 /// Why parameters are rejected, in words for the platform user: every error that was found, each with the name of the
 /// parameter and what would be right. Never a value, which may be secret.
 ///
-/// It becomes an [`AdapterError`] for that user with `?`, which is why this type is not an [`Error`](std::error::Error)
+/// It becomes an [`AdapterError`] for that user with `?`, which is why this type is not an [`std::error::Error`]
 /// itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParametersError(NotDecoded);
@@ -149,7 +149,7 @@ impl Plan {
 /// Why the properties of a plan are rejected, in words for the operator who wrote them: every error that was found, and
 /// never a value.
 ///
-/// With `?` it becomes an [`AdapterError`](crate::AdapterError) for the operator; users cannot fix a plan and do not
+/// With `?` it becomes an [`AdapterError`] for the operator; users cannot fix a plan and do not
 /// see the error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanPropertiesError(NotDecoded);
