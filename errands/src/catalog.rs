@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use odb_clients::http::{
-    Answer, Call, HttpClient, Limits, Request, TransportError, Trust, Url, basic_authorization,
+    Call, HttpClient, Limits, Request, Response, TransportError, Trust, Url, basic_authorization,
     header::AUTHORIZATION,
 };
 use secrecy::SecretString;
@@ -39,7 +39,7 @@ impl CatalogRequest {
         })
     }
 
-    pub(crate) async fn send(&self, call: &Call) -> Result<Answer, TransportError> {
+    pub(crate) async fn send(&self, call: &Call) -> Result<Response, TransportError> {
         self.http.send(call, &self.request).await
     }
 }

@@ -9,7 +9,7 @@ use url::{Url, form_urlencoded};
 
 use crate::{
     http::{
-        Answer, Call, ClientError, HttpClient, Limits, Request, Service, StatusCode,
+        Call, ClientError, HttpClient, Limits, Request, Response, Service, StatusCode,
         TransportError, Trust, UnreadableAnswer, address,
     },
     service_error::{FailureKind, RequestName, Result, ServiceError},
@@ -59,8 +59,8 @@ pub(crate) struct Protocol {
     /// The statuses that are no errors.
     pub(crate) accepts: fn(StatusCode) -> bool,
     /// Which answers a new token may change.
-    pub(crate) refuses_token: fn(&Answer) -> bool,
-    pub(crate) rejection: fn(&Answer) -> FailureKind,
+    pub(crate) refuses_token: fn(&Response) -> bool,
+    pub(crate) rejection: fn(&Response) -> FailureKind,
     /// What errors show of a request's address.
     pub(crate) shown: Shown,
 }
@@ -225,7 +225,7 @@ impl Connection {
         request: &Request,
         tokens: &TokenSource,
         failed: &impl Fn(FailureKind) -> ServiceError,
-    ) -> Result<Result<Answer, TransportError>> {
+    ) -> Result<Result<Response, TransportError>> {
         let without_token = |source: ServiceError| {
             failed(if source.is_timeout() {
                 FailureKind::OutOfTime { sent: false }
@@ -291,13 +291,13 @@ impl Connection {
 /// An answer that is no error.
 pub(crate) struct Answered {
     name: Arc<RequestName>,
-    answer: Answer,
+    answer: Response,
 }
 
 impl Deref for Answered {
-    type Target = Answer;
+    type Target = Response;
 
-    fn deref(&self) -> &Answer {
+    fn deref(&self) -> &Response {
         &self.answer
     }
 }
@@ -331,7 +331,7 @@ impl Answered {
 }
 
 /// A rejection of which only the body is known.
-pub(crate) fn refused(answer: &Answer) -> FailureKind {
+pub(crate) fn refused(answer: &Response) -> FailureKind {
     FailureKind::Refused {
         status: answer.status(),
         code: None,
@@ -341,7 +341,7 @@ pub(crate) fn refused(answer: &Answer) -> FailureKind {
 }
 
 /// 401: the token is bad or has expired.
-pub(crate) fn is_unauthorized(answer: &Answer) -> bool {
+pub(crate) fn is_unauthorized(answer: &Response) -> bool {
     answer.status() == StatusCode::UNAUTHORIZED
 }
 

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::{
     connection::{ConnectError, Connection, Identity, Protocol, Shown, is_unauthorized},
-    http::{Answer, Call, Limits, Service, StatusCode, Trust, address, basic_authorization, cut},
+    http::{Call, Limits, Response, Service, StatusCode, Trust, address, basic_authorization, cut},
     service_error::{FailureKind, Result},
 };
 
@@ -105,7 +105,7 @@ impl fmt::Debug for ServiceInstancesApi {
     }
 }
 
-fn rejection(answer: &Answer) -> FailureKind {
+fn rejection(answer: &Response) -> FailureKind {
     FailureKind::Refused {
         status: answer.status(),
         code: None,

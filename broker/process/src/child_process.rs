@@ -20,7 +20,7 @@ use rustix::{
 use crate::{
     Sink, Stream, TooMuch,
     adopted::Registration,
-    marked::{Mark, poll_for},
+    marked::{EnvironmentTag, poll_for},
 };
 
 /// How much is read at once.
@@ -186,7 +186,7 @@ impl ChildProcess {
                 (child, Some(registration))
             }
             Orphans::Marked(variable) => {
-                mark.insert(Mark::new(variable)).put_on(command);
+                mark.insert(EnvironmentTag::new(variable)).put_on(command);
                 (command.spawn()?, None)
             }
         };
@@ -204,7 +204,7 @@ struct Group {
     child: Child,
     /// Its id, which is that of its group, may soon belong to another process.
     is_reaped: bool,
-    mark: Option<Mark>,
+    mark: Option<EnvironmentTag>,
     _registration: Option<Registration>,
 }
 

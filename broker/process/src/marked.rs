@@ -16,12 +16,12 @@ use crate::proc_fs::{Status, processes};
 /// The processes of one call: those in the group of its leader, and those that have its mark in their environment, in
 /// any group. For a process with other children than these.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct EnvironmentTag {
     variable: &'static str,
     value: String,
 }
 
-impl Mark {
+impl EnvironmentTag {
     /// A mark that no other call has.
     pub(crate) fn new(variable: &'static str) -> Self {
         static CALLS: AtomicU64 = AtomicU64::new(0);

@@ -14,8 +14,8 @@ use anyhow::Context;
 use odb_clients::{
     FailureKind, ServiceError,
     http::{
-        Answer, Call, HttpClient, Limits, Method, Repeat, Request, Service, UnreadableAnswer, Url,
-        address, basic_authorization, cut,
+        Call, HttpClient, Limits, Method, Repeat, Request, Response, Service, UnreadableAnswer,
+        Url, address, basic_authorization, cut,
         header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue},
     },
 };
@@ -149,7 +149,7 @@ impl BrokerApi {
             .header(AUTHORIZATION, self.authorization.clone())
     }
 
-    async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
+    async fn send(&self, request: &Request) -> Result<Response, ServiceError> {
         self.send_within(self.timeout, request).await
     }
 
@@ -157,7 +157,7 @@ impl BrokerApi {
         &self,
         timeout: Duration,
         request: &Request,
-    ) -> Result<Answer, ServiceError> {
+    ) -> Result<Response, ServiceError> {
         let answer = self.http.send(&Call::within(timeout), request).await;
         answer.map_err(|source| {
             let server = self.server.as_str().trim_end_matches('/');
@@ -167,7 +167,10 @@ impl BrokerApi {
 }
 
 /// The JSON of an answer that is a success. An empty body is read as `null`.
-fn understood<T: DeserializeOwned>(request: &Request, answer: &Answer) -> Result<T, ServiceError> {
+fn understood<T: DeserializeOwned>(
+    request: &Request,
+    answer: &Response,
+) -> Result<T, ServiceError> {
     if !answer.status().is_success() {
         return Err(refused(request, answer));
     }
@@ -180,7 +183,7 @@ fn understood<T: DeserializeOwned>(request: &Request, answer: &Answer) -> Result
 }
 
 /// A rejection, with the broker's description.
-fn refused(request: &Request, answer: &Answer) -> ServiceError {
+fn refused(request: &Request, answer: &Response) -> ServiceError {
     #[derive(Default, Deserialize)]
     struct Rejection {
         description: Option<String>,

@@ -12,7 +12,7 @@ use odb_api_types::{
 };
 use odb_clients::{
     FailureKind, ServiceError,
-    http::{Answer, Method, StatusCode, cut},
+    http::{Method, Response, StatusCode, cut},
 };
 use serde::{
     Deserialize,
@@ -122,7 +122,7 @@ impl BrokerApi {
         instance: &InstanceId,
         plan: &PlanId,
         space: Option<&str>,
-    ) -> Result<Answer, ServiceError> {
+    ) -> Result<Response, ServiceError> {
         let path = ["mgmt", "service_instances", instance.as_str()];
         let query = [("operation_type", &*operation.to_string())];
         let body = json!({

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route, catalog},
-    platform::{Answer, Api, Platform},
+    platform::{Api, Platform, Response},
 };
 
 /// A list, of which this is the number of resources.
@@ -64,7 +64,7 @@ async fn create_user_and_delete_user_leave_nothing_half_done() {
 
     assert_eq!(by_developer.status, 403);
     assert_eq!(made.status, 201, "{}", made.body);
-    let shown = |answer: &Answer| {
+    let shown = |answer: &Response| {
         ["guid", "username", "presentation_name", "origin"].map(|key| answer.body[key].clone())
     };
     assert_eq!(shown(&made), [guid, "bob", "bob", "uaa"].map(Value::from));
@@ -259,7 +259,7 @@ async fn apps_and_app_show_an_app_that_is_stopped() {
 }
 
 /// Binds the app of this guid to an instance.
-async fn bind(platform: &Platform, app: &str, instance: &str, name: Option<&str>) -> Answer {
+async fn bind(platform: &Platform, app: &str, instance: &str, name: Option<&str>) -> Response {
     let mut binding = json!({"type": "app", "relationships": {
         "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": instance}},
     }});

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::platform::{Answer, Platform};
+use crate::platform::{Platform, Response};
 
-fn names(answer: &Answer) -> Vec<&str> {
+fn names(answer: &Response) -> Vec<&str> {
     answer.body["resources"]
         .as_array()
         .unwrap()

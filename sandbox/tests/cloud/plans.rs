@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::{
     broker::FakeBroker,
-    platform::{Answer, Platform},
+    platform::{Platform, Response},
 };
 
-fn names(answer: &Answer) -> Vec<&str> {
+fn names(answer: &Response) -> Vec<&str> {
     answer.body["resources"]
         .as_array()
         .unwrap()

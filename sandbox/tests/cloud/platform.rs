@@ -43,7 +43,7 @@ pub(crate) struct Api {
     token: Option<String>,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
@@ -163,7 +163,11 @@ impl Platform {
     }
 
     /// Asks for a token.
-    pub(crate) async fn token(&self, basic: Option<(&str, &str)>, form: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn token(
+        &self,
+        basic: Option<(&str, &str)>,
+        form: &[(&str, &str)],
+    ) -> Response {
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form);
         let mut request = self
@@ -174,11 +178,11 @@ impl Platform {
         if let Some((id, secret)) = basic {
             request = request.basic_auth(id, Some(secret));
         }
-        Answer::of(request.send().await.unwrap()).await
+        Response::of(request.send().await.unwrap()).await
     }
 
     /// Asks the CredHub of applications as a broker does.
-    pub(crate) async fn credhub(&self, method: Method, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn credhub(&self, method: Method, path: &str, body: &Value) -> Response {
         let form = [("grant_type", "client_credentials")];
         let token = self.token(Some(("broker", "b")), &form).await;
         let request = self
@@ -187,7 +191,7 @@ impl Platform {
             .bearer_auth(token.body["access_token"].as_str().unwrap())
             .header("Content-Type", "application/json")
             .body(body.to_string());
-        Answer::of(request.send().await.unwrap()).await
+        Response::of(request.send().await.unwrap()).await
     }
 
     /// Registers a broker and makes its plans available to all organizations.
@@ -240,14 +244,14 @@ impl Platform {
     }
 
     /// Orders an instance as the developer.
-    pub(crate) async fn orders(&self, plan: &str, name: &str) -> Answer {
+    pub(crate) async fn orders(&self, plan: &str, name: &str) -> Response {
         self.developer
             .post("/v3/service_instances", &self.order(plan, name).await)
             .await
     }
 
     /// Asks for a key `k` as the developer.
-    pub(crate) async fn asks_for_key(&self, instance: &str) -> Answer {
+    pub(crate) async fn asks_for_key(&self, instance: &str) -> Response {
         let key = json!({
             "type": "key", "name": "k", "relationships": {"service_instance": {"data": {"guid": instance}}},
         });
@@ -303,23 +307,23 @@ impl Platform {
 }
 
 impl Api {
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.send(Method::GET, path, None).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
         self.send(Method::POST, path, Some(body.to_string())).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Response {
         self.send(Method::PATCH, path, Some(body.to_string())).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Response {
         self.send(Method::DELETE, path, None).await
     }
 
-    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<String>) -> Answer {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<String>) -> Response {
         let path = path.strip_prefix(&self.url).unwrap_or(path);
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(token) = &self.token {
@@ -330,11 +334,11 @@ impl Api {
                 .header("Content-Type", "application/json")
                 .body(body);
         }
-        Answer::of(request.send().await.unwrap()).await
+        Response::of(request.send().await.unwrap()).await
     }
 
     /// Follows the job of a 202 to its end.
-    pub(crate) async fn ended(&self, accepted: &Answer) -> Value {
+    pub(crate) async fn ended(&self, accepted: &Response) -> Value {
         let location = accepted.location();
         eventually("the job ends", async || {
             let job = self.get(&location).await.body;
@@ -343,20 +347,20 @@ impl Api {
         .await
     }
 
-    pub(crate) async fn completed(&self, accepted: &Answer) -> Value {
+    pub(crate) async fn completed(&self, accepted: &Response) -> Value {
         let job = self.ended(accepted).await;
         assert_eq!(job["state"], "COMPLETE", "{job}");
         job
     }
 
-    pub(crate) async fn failed(&self, accepted: &Answer) -> Value {
+    pub(crate) async fn failed(&self, accepted: &Response) -> Value {
         let job = self.ended(accepted).await;
         assert_eq!(job["state"], "FAILED", "{job}");
         job["errors"][0].clone()
     }
 }
 
-impl Answer {
+impl Response {
     async fn of(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status(), response.headers().clone());
         let text = response.text().await.unwrap();

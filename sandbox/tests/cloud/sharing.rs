@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route, catalog},
-    platform::{Answer, Platform, eventually},
+    platform::{Platform, Response, eventually},
 };
 
 fn shareable() -> Value {
@@ -108,7 +108,7 @@ impl Shared {
         }
     }
 
-    async fn unshared(&self) -> Answer {
+    async fn unshared(&self) -> Response {
         self.platform.developer.delete(&self.share).await
     }
 

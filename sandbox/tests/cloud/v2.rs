@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{FakeBroker, Route, catalog},
-    platform::{Answer, Api, Platform, eventually},
+    platform::{Api, Platform, Response, eventually},
 };
 
 async fn start() -> (Platform, FakeBroker) {
@@ -20,12 +20,12 @@ async fn started() -> (Platform, FakeBroker) {
     (platform, broker)
 }
 
-async fn put(api: &Api, path: &str, body: &Value) -> Answer {
+async fn put(api: &Api, path: &str, body: &Value) -> Response {
     api.send(Method::PUT, path, Some(body.to_string())).await
 }
 
 /// Status, code, name and text of an error.
-fn rejection(answer: &Answer) -> (u16, u64, &str, &str) {
+fn rejection(answer: &Response) -> (u16, u64, &str, &str) {
     let text = |key: &str| answer.body[key].as_str().unwrap_or_default();
     (
         answer.status.as_u16(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) struct Client(reqwest::Client);
 
 /// An answer, read to its end.
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
@@ -41,11 +41,11 @@ impl Client {
         self.0.request(method, url)
     }
 
-    pub(crate) async fn get(&self, url: &str) -> Result<Answer, reqwest::Error> {
+    pub(crate) async fn get(&self, url: &str) -> Result<Response, reqwest::Error> {
         send(self.request(Method::GET, url)).await
     }
 
-    pub(crate) async fn post(&self, url: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, url: &str, body: &Value) -> Response {
         let request = self.request(Method::POST, url);
         let request = request.header("Content-Type", "application/json");
         send(request.body(body.to_string())).await.unwrap()
@@ -96,22 +96,22 @@ impl Client {
         answer["access_token"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) async fn delete(&self, url: &str) -> Answer {
+    pub(crate) async fn delete(&self, url: &str) -> Response {
         send(self.request(Method::DELETE, url)).await.unwrap()
     }
 }
 
 /// Sends a request and reads the answer to its end.
-pub(crate) async fn send(request: RequestBuilder) -> Result<Answer, reqwest::Error> {
+pub(crate) async fn send(request: RequestBuilder) -> Result<Response, reqwest::Error> {
     let response = request.send().await?;
-    Ok(Answer {
+    Ok(Response {
         status: response.status(),
         headers: response.headers().clone(),
         body: response.text().await?,
     })
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }

@@ -11,7 +11,7 @@ pub(crate) struct Api {
     token: Option<String>,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
@@ -33,19 +33,19 @@ impl Api {
         }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.call(Method::GET, path, None).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Response {
         self.call(Method::DELETE, path, None).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
         self.call(Method::POST, path, Some(body)).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Response {
         self.call(Method::PUT, path, Some(body)).await
     }
 
@@ -61,7 +61,7 @@ impl Api {
         self.post("/api/v1/data", &body).await.ok()
     }
 
-    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Response {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
@@ -72,7 +72,7 @@ impl Api {
                 .body(body.to_string());
         }
         let response = request.send().await.unwrap();
-        Answer {
+        Response {
             status: response.status(),
             headers: response.headers().clone(),
             body: response.text().await.unwrap(),
@@ -80,7 +80,7 @@ impl Api {
     }
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| json!({"not json": self.body}))
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    client::{Answer, Api, members},
+    client::{Api, Response, members},
     foundation::Platform,
 };
 
@@ -32,7 +32,7 @@ async fn stage(credhub: &str) -> Stage {
     }
 }
 
-async fn grant(admin: &Api, path: &str, operations: &[&str]) -> Answer {
+async fn grant(admin: &Api, path: &str, operations: &[&str]) -> Response {
     let body = json!({"path": path, "actor": "uaa-client:other", "operations": operations});
     admin.post("/api/v2/permissions", &body).await
 }

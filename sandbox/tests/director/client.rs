@@ -15,7 +15,7 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
@@ -43,21 +43,21 @@ impl Client {
         }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.call(Method::GET, path, &[], String::new()).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Response {
         self.call(Method::DELETE, path, &[], String::new()).await
     }
 
-    pub(crate) async fn post_json(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post_json(&self, path: &str, body: &Value) -> Response {
         let headers = [("content-type", "application/json")];
         self.call(Method::POST, path, &headers, body.to_string())
             .await
     }
 
-    pub(crate) async fn post_yaml(&self, path: &str, body: impl Into<String>) -> Answer {
+    pub(crate) async fn post_yaml(&self, path: &str, body: impl Into<String>) -> Response {
         let headers = [("content-type", "text/yaml")];
         self.call(Method::POST, path, &headers, body.into()).await
     }
@@ -68,7 +68,7 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         body: String,
-    ) -> Answer {
+    ) -> Response {
         let mut request = self
             .http
             .request(method, format!("{}{path}", self.url))
@@ -80,7 +80,7 @@ impl Client {
             request = request.header(*name, *value);
         }
         let response = request.send().await.unwrap();
-        Answer {
+        Response {
             status: response.status(),
             headers: response.headers().clone(),
             body: response.text().await.unwrap(),
@@ -214,7 +214,7 @@ impl Client {
     }
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| json!({"not json": self.body}))
     }

@@ -4,11 +4,11 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    client::{Answer, Client},
+    client::{Client, Response},
     foundation::{Foundation, UUID, redis},
 };
 
-fn reported(answer: &Answer) -> (u16, &str) {
+fn reported(answer: &Response) -> (u16, &str) {
     (answer.status.as_u16(), &answer.body)
 }
 

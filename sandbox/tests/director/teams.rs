@@ -4,11 +4,11 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use crate::{
-    client::Answer,
+    client::Response,
     foundation::{Foundation, UUID, redis},
 };
 
-fn missing_scope(answer: &Answer, rights: &[&str]) {
+fn missing_scope(answer: &Response, rights: &[&str]) {
     let scopes: Vec<String> = rights
         .iter()
         .flat_map(|right| [format!("bosh.{right}"), format!("bosh.{UUID}.{right}")])

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// An answer of the sandbox.
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
@@ -31,7 +31,7 @@ const HEADERS: [&str; 8] = [
 /// Compares, learns which ids correspond, and returns every difference.
 pub(crate) fn differences(
     recorded: &Transcript,
-    answer: &Answer,
+    answer: &Response,
     names: &mut Names,
 ) -> Vec<String> {
     let mut found = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn differences(
 }
 
 /// A redirect has the id of a task.
-fn learn_task(recorded: &Transcript, answer: &Answer, names: &mut Names) {
+fn learn_task(recorded: &Transcript, answer: &Response, names: &mut Names) {
     let last = |location: &str| location.rsplit('/').next().map(str::to_owned);
     let theirs = recorded.headers.get("location").and_then(last);
     let actual = answer.headers.get("location");
@@ -60,7 +60,12 @@ fn learn_task(recorded: &Transcript, answer: &Answer, names: &mut Names) {
     }
 }
 
-fn compare_headers(recorded: &Transcript, answer: &Answer, names: &Names, found: &mut Vec<String>) {
+fn compare_headers(
+    recorded: &Transcript,
+    answer: &Response,
+    names: &Names,
+    found: &mut Vec<String>,
+) {
     for name in HEADERS {
         let theirs = recorded.headers.get(name).map(|value| match name {
             "content-range" => without_size(value),
@@ -97,7 +102,7 @@ fn without_size(range: &str) -> String {
 
 fn compare_bodies(
     recorded: &Transcript,
-    answer: &Answer,
+    answer: &Response,
     names: &mut Names,
     found: &mut Vec<String>,
 ) {

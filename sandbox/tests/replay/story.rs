@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    compare::Answer,
+    compare::Response,
     names::{Kind, Names},
     sandbox::{PASSWORD, Sandbox, Setup, USER},
     transcript::{self, Body, Transcript},
@@ -97,7 +97,7 @@ impl Story {
     }
 
     /// Sends a recorded request as it was sent, with our ids in it.
-    pub(crate) async fn send(&self, recorded: &Transcript) -> Answer {
+    pub(crate) async fn send(&self, recorded: &Transcript) -> Response {
         let target = self.names.in_request(&recorded.target);
         let body = self.names.in_request(&recorded.request_body);
         let mut request = self
@@ -352,7 +352,7 @@ impl Story {
         path: &str,
         headers: &[(&str, &str)],
         body: String,
-    ) -> Answer {
+    ) -> Response {
         let credentials = if self.sandbox.setup == Setup::WithUaa {
             let token = self.sandbox.token("odb-client", "1", 300, &["bosh.admin"]);
             format!("bearer {token}")
@@ -375,15 +375,15 @@ fn is_final(state: &str) -> bool {
     matches!(state, "done" | "error" | "cancelled" | "timeout")
 }
 
-async fn answer(response: reqwest::Response) -> Answer {
-    Answer {
+async fn answer(response: reqwest::Response) -> Response {
+    Response {
         status: response.status().as_u16(),
         headers: response.headers().clone(),
         body: response.text().await.unwrap(),
     }
 }
 
-fn task_of(answer: &Answer) -> u64 {
+fn task_of(answer: &Response) -> u64 {
     let location = answer.headers.get("location");
     let location = location.unwrap_or_else(|| panic!("no task: {} {}", answer.status, answer.body));
     let id = location.to_str().unwrap().rsplit('/').next().unwrap();

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::server::{Answer, BROKER, Server};
+use crate::server::{BROKER, Response, Server};
 
 const WRITER: (&str, &str) = ("writer", "w");
 
@@ -14,7 +14,7 @@ async fn callers_without_a_good_token_or_the_scope_are_reported_so() {
     let developer = server.log_in("developer", "password").await;
     let refresh = developer.body["refresh_token"].as_str().unwrap();
 
-    let anonymous = Answer::to(server.request(Method::GET, "/oauth/clients")).await;
+    let anonymous = Response::to(server.request(Method::GET, "/oauth/clients")).await;
     let bad = server.get("/oauth/clients", "a.b.c").await;
     let with_refresh = server.get("/oauth/clients", refresh).await;
     let reader = server

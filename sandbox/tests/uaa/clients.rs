@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::server::{ADMIN, Answer, Server};
+use crate::server::{ADMIN, Response, Server};
 
 fn instance(id: &str) -> Value {
     json!({
@@ -216,9 +216,9 @@ async fn a_list_is_filtered_sorted_and_cut_into_pages() {
         let mut request = request.unwrap();
         request.url_mut().set_query(Some(&url.finish()));
         let request = reqwest::RequestBuilder::from_parts(client, request);
-        Answer::to(request.bearer_auth(&admin)).await
+        Response::to(request.bearer_auth(&admin)).await
     };
-    let ids = |answer: &Answer| -> Vec<String> {
+    let ids = |answer: &Response| -> Vec<String> {
         let clients = answer.body["resources"].as_array().unwrap();
         clients
             .iter()

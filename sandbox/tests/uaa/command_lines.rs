@@ -4,7 +4,7 @@
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 
-use crate::server::{ADMIN, Answer, Server, decoded};
+use crate::server::{ADMIN, Response, Server, decoded};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -34,7 +34,7 @@ fn cf(server: &Server, body: &str) -> RequestBuilder {
 async fn the_uaa_command_line_administers_a_client() {
     let server = Server::start();
 
-    let target = Answer::to(
+    let target = Response::to(
         server
             .request(Method::GET, "/info")
             .header("Accept", "application/json"),
@@ -45,26 +45,26 @@ async fn the_uaa_command_line_administers_a_client() {
         .basic_auth(ADMIN.0, Some(ADMIN.1))
         .header("Content-Type", FORM)
         .body("grant_type=client_credentials&token_format=jwt");
-    let token = Answer::to(token).await.access_token();
+    let token = Response::to(token).await.access_token();
 
     let body = json!({
         "client_id": "cache", "client_secret": "c", "authorized_grant_types": ["client_credentials"],
         "authorities": ["cloud_controller.read"],
     });
     let create = uaa(&server, Method::POST, "/oauth/clients", &token).body(body.to_string());
-    assert_eq!(Answer::to(create).await.status, 201);
+    assert_eq!(Response::to(create).await.status, 201);
     let body =
         json!({"client_id": "cache", "authorities": ["cloud_controller.read", "clients.read"]});
     let update = uaa(&server, Method::PUT, "/oauth/clients/cache", &token).body(body.to_string());
-    let updated = Answer::to(update).await;
+    let updated = Response::to(update).await;
     assert_eq!(
         updated.body["authorities"],
         json!(["clients.read", "cloud_controller.read"])
     );
-    let read = Answer::to(uaa(&server, Method::GET, "/oauth/clients/cache", &token)).await;
+    let read = Response::to(uaa(&server, Method::GET, "/oauth/clients/cache", &token)).await;
     assert_eq!(read.body, updated.body);
     let list = "/oauth/clients?count=100&sortOrder=ascending&startIndex=1";
-    let list = Answer::to(uaa(&server, Method::GET, list, &token)).await;
+    let list = Response::to(uaa(&server, Method::GET, list, &token)).await;
     assert!(
         list.body["resources"]
             .as_array()
@@ -73,11 +73,11 @@ async fn the_uaa_command_line_administers_a_client() {
     );
     let body = json!({"clientId": "cache", "secret": "new"});
     let secret = uaa(&server, Method::PUT, "/oauth/clients/cache/secret", &token);
-    let secret = Answer::to(secret.body(body.to_string())).await;
+    let secret = Response::to(secret.body(body.to_string())).await;
     assert_eq!(secret.text, r#"{"status":"ok","message":"secret updated"}"#);
-    let delete = Answer::to(uaa(&server, Method::DELETE, "/oauth/clients/cache", &token)).await;
+    let delete = Response::to(uaa(&server, Method::DELETE, "/oauth/clients/cache", &token)).await;
     assert_eq!(delete.body["approvals_deleted"], true);
-    let gone = Answer::to(uaa(&server, Method::GET, "/oauth/clients/cache", &token)).await;
+    let gone = Response::to(uaa(&server, Method::GET, "/oauth/clients/cache", &token)).await;
     assert_eq!((gone.status.as_u16(), gone.text.as_str()), (404, ""));
 }
 
@@ -89,13 +89,13 @@ async fn cf_login_asks_for_prompts_and_then_for_a_token() {
         .request(Method::GET, "/login")
         .header("Accept", "application/json")
         .header("Content-Type", "application/json");
-    let prompts = Answer::to(login).await.body["prompts"].clone();
+    let prompts = Response::to(login).await.body["prompts"].clone();
     assert_eq!(prompts.as_object().unwrap().len(), 2);
     let login = cf(
         &server,
         "grant_type=password&password=password&username=developer",
     );
-    let answer = Answer::to(login.header("Authorization", "Basic Y2Y6")).await;
+    let answer = Response::to(login.header("Authorization", "Basic Y2Y6")).await;
 
     let claims = decoded(&answer.access_token(), 1);
     for claim in ["user_name", "user_id", "origin"] {
@@ -110,7 +110,7 @@ async fn cf_login_asks_for_prompts_and_then_for_a_token() {
         &server,
         &format!("grant_type=refresh_token&refresh_token={refresh}"),
     );
-    let refreshed = Answer::to(refresh.header("Authorization", "Basic Y2Y6")).await;
+    let refreshed = Response::to(refresh.header("Authorization", "Basic Y2Y6")).await;
     assert_eq!(
         refreshed.body["refresh_token"],
         answer.body["refresh_token"]
@@ -122,7 +122,7 @@ async fn cf_auth_with_client_credentials_sends_no_basic_header() {
     let server = Server::start();
     let body = "client_id=odb&client_secret=s3cr%25t%2B&grant_type=client_credentials";
 
-    let answer = Answer::to(cf(&server, body)).await;
+    let answer = Response::to(cf(&server, body)).await;
 
     assert_eq!(decoded(&answer.access_token(), 1)["client_id"], "odb");
 }
@@ -132,7 +132,7 @@ async fn cf_auth_with_a_wrong_password_is_reported_so_in_the_words_that_it_looks
     let server = Server::start();
     let body = "grant_type=password&password=wrong&username=developer";
 
-    let answer = Answer::to(cf(&server, body).header("Authorization", "Basic Y2Y6")).await;
+    let answer = Response::to(cf(&server, body).header("Authorization", "Basic Y2Y6")).await;
 
     assert_eq!(
         answer.text,
@@ -151,9 +151,9 @@ async fn cf_create_user_makes_a_user_who_can_log_in() {
     });
 
     let made = uaa(&server, Method::POST, "/Users", &admin).body(body.to_string());
-    let made = Answer::to(made).await;
+    let made = Response::to(made).await;
     let found = "/Users?attributes=id,userName&filter=userName+eq+%22jane%22";
-    let found = Answer::to(uaa(&server, Method::GET, found, &admin)).await;
+    let found = Response::to(uaa(&server, Method::GET, found, &admin)).await;
 
     assert_eq!(made.status, 201);
     let expected = json!([{"id": made.body["id"], "userName": "jane"}]);

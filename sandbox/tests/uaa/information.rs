@@ -3,20 +3,20 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::server::{Answer, Server};
+use crate::server::{Response, Server};
 
 #[tokio::test]
 async fn login_prompts_are_public() {
     let server = Server::start();
     let login = |accept: &'static str| {
-        Answer::to(
+        Response::to(
             server
                 .request(Method::GET, "/login")
                 .header("Accept", accept),
         )
     };
 
-    let info = Answer::to(server.request(Method::GET, "/info")).await;
+    let info = Response::to(server.request(Method::GET, "/info")).await;
     let json = login("application/json").await;
     let page = login("text/html,application/xhtml+xml").await;
 
@@ -33,7 +33,7 @@ async fn login_prompts_are_public() {
 async fn a_client_with_the_keys_does_not_get_them_again() {
     let server = Server::start();
     let keys = |tag: String| {
-        Answer::to(
+        Response::to(
             server
                 .request(Method::GET, "/token_keys")
                 .header("If-None-Match", tag),

@@ -29,7 +29,7 @@ pub(crate) struct Server {
     servers: Servers,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
@@ -76,7 +76,11 @@ impl Server {
     }
 
     /// Asks for a token.
-    pub(crate) async fn token(&self, basic: Option<(&str, &str)>, form: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn token(
+        &self,
+        basic: Option<(&str, &str)>,
+        form: &[(&str, &str)],
+    ) -> Response {
         self.form("/oauth/token", basic, form).await
     }
 
@@ -85,7 +89,7 @@ impl Server {
         path: &str,
         basic: Option<(&str, &str)>,
         form: &[(&str, &str)],
-    ) -> Answer {
+    ) -> Response {
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form);
         let mut request = self
@@ -95,7 +99,7 @@ impl Server {
         if let Some((id, secret)) = basic {
             request = request.basic_auth(id, Some(secret));
         }
-        Answer::to(request).await
+        Response::to(request).await
     }
 
     /// The access token of a client.
@@ -105,7 +109,7 @@ impl Server {
     }
 
     /// The answer to a user who logs in as with the cf command line.
-    pub(crate) async fn log_in(&self, user: &str, password: &str) -> Answer {
+    pub(crate) async fn log_in(&self, user: &str, password: &str) -> Response {
         let form = [
             ("grant_type", "password"),
             ("username", user),
@@ -114,8 +118,8 @@ impl Server {
         self.token(Some(CF), &form).await
     }
 
-    pub(crate) async fn get(&self, path: &str, token: &str) -> Answer {
-        Answer::to(self.request(Method::GET, path).bearer_auth(token)).await
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Response {
+        Response::to(self.request(Method::GET, path).bearer_auth(token)).await
     }
 
     pub(crate) async fn send(
@@ -124,17 +128,17 @@ impl Server {
         path: &str,
         token: &str,
         body: &Value,
-    ) -> Answer {
+    ) -> Response {
         let request = self
             .request(method, path)
             .bearer_auth(token)
             .header("Content-Type", "application/json")
             .body(body.to_string());
-        Answer::to(request).await
+        Response::to(request).await
     }
 }
 
-impl Answer {
+impl Response {
     pub(crate) async fn to(request: reqwest::RequestBuilder) -> Self {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());

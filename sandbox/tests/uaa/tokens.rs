@@ -6,7 +6,7 @@ use odb_sandbox::uaa::TokenLives;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::server::{Answer, BROKER, CF, Server, decoded};
+use crate::server::{BROKER, CF, Response, Server, decoded};
 
 const CREDENTIALS: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -80,7 +80,7 @@ async fn a_client_may_send_its_secret_in_the_form_and_parameters_in_the_query() 
     let by_get = server
         .request(Method::GET, path)
         .basic_auth(BROKER.0, Some(BROKER.1));
-    let by_get = Answer::to(by_get).await;
+    let by_get = Response::to(by_get).await;
 
     let claims = decoded(&by_form.access_token(), 1);
     assert_eq!(claims["client_auth_method"], "client_secret_post");
@@ -95,7 +95,7 @@ async fn other_methods_are_not_supported() {
     let server = Server::start();
 
     for method in [Method::PUT, Method::DELETE] {
-        let answer = Answer::to(server.request(method, "/oauth/token")).await;
+        let answer = Response::to(server.request(method, "/oauth/token")).await;
         assert_eq!(answer.rejection(), (405, "method_not_allowed"));
     }
 }

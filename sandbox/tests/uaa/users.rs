@@ -70,8 +70,8 @@ async fn a_user_is_found_changed_and_deleted() {
             .header("If-Match", version)
             .body(person("joan").to_string())
     };
-    let stale = crate::server::Answer::to(put("7")).await;
-    let changed = crate::server::Answer::to(put("*")).await;
+    let stale = crate::server::Response::to(put("7")).await;
+    let changed = crate::server::Response::to(put("*")).await;
     let deleted = server
         .send(Method::DELETE, &path, &admin, &Value::Null)
         .await;

@@ -34,8 +34,8 @@ struct Removal {
 #[derive(Debug)]
 enum Rejection {
     /// The broker is busy or unwell: it is asked again until the limit of an operation.
-    Passing(String),
-    Lasting(String),
+    Transient(String),
+    Permanent(String),
 }
 
 impl Session {
@@ -52,7 +52,7 @@ impl Session {
                 match self.remove(&removal).await {
                     Ok(()) => self.ledger.is_gone(&removal.instance),
                     Err(rejection) if removal.goes_on(&rejection, limit) => refused.push(removal),
-                    Err(Rejection::Passing(why) | Rejection::Lasting(why)) => {
+                    Err(Rejection::Transient(why) | Rejection::Permanent(why)) => {
                         left.push(LeftBehind {
                             instance: removal.instance,
                             why,
@@ -76,11 +76,11 @@ impl Session {
         for binding in &entry.bindings {
             match self.unbind(instance, binding, &entry).await {
                 Ok(()) => self.ledger.binding_is_gone(instance, binding),
-                Err(Rejection::Passing(why)) if removal.rounds < TRIES => {
-                    return Err(Rejection::Passing(why));
+                Err(Rejection::Transient(why)) if removal.rounds < TRIES => {
+                    return Err(Rejection::Transient(why));
                 }
                 // The instance may go in spite of it, and takes it along.
-                Err(Rejection::Passing(_) | Rejection::Lasting(_)) => {}
+                Err(Rejection::Transient(_) | Rejection::Permanent(_)) => {}
             }
         }
         self.deprovision(instance, &entry).await
@@ -153,7 +153,7 @@ impl Removal {
     fn goes_on(&mut self, rejection: &Rejection, limit: Duration) -> bool {
         self.rounds += 1;
         let since = *self.refused_since.get_or_insert_with(Instant::now);
-        if matches!(rejection, Rejection::Lasting(_)) {
+        if matches!(rejection, Rejection::Permanent(_)) {
             self.rejections += 1;
         }
         self.rejections < TRIES && since.elapsed() < limit
@@ -164,7 +164,7 @@ impl Removal {
 impl From<Objection> for Rejection {
     fn from(objection: Objection) -> Self {
         match objection {
-            Objection::Broken { what, .. } | Objection::NotShown(what) => Self::Passing(what),
+            Objection::Broken { what, .. } | Objection::NotShown(what) => Self::Transient(what),
         }
     }
 }
@@ -172,7 +172,7 @@ impl From<Objection> for Rejection {
 fn gone(state: EndState) -> Result<(), Rejection> {
     match state {
         EndState::Succeeded | EndState::Gone => Ok(()),
-        EndState::Failed => Err(Rejection::Lasting("its deletion failed".to_owned())),
+        EndState::Failed => Err(Rejection::Permanent("its deletion failed".to_owned())),
     }
 }
 
@@ -180,7 +180,7 @@ fn refused(answer: &Exchange) -> Rejection {
     let status = answer.status.as_u16();
     let why = format!("its deletion was answered with {status}");
     match status {
-        408 | 422 | 429 | 500.. => Rejection::Passing(why),
-        _ => Rejection::Lasting(why),
+        408 | 422 | 429 | 500.. => Rejection::Transient(why),
+        _ => Rejection::Permanent(why),
     }
 }

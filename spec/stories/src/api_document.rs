@@ -11,7 +11,7 @@ use odb_adapter_sdk::yaml;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::Answer;
+use crate::Response;
 
 static OSB: LazyLock<ApiDocument> = LazyLock::new(|| {
     let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi/osb.yaml"));
@@ -76,7 +76,7 @@ impl ApiDocument {
         })
     }
 
-    pub fn violations(&self, method: &Method, path: &str, answer: &Answer) -> Vec<String> {
+    pub fn violations(&self, method: &Method, path: &str, answer: &Response) -> Vec<String> {
         let Some(response) = self.response(&self.route(method, path), answer.status) else {
             return vec![format!("the status {} is not foreseen", answer.status)];
         };
@@ -148,7 +148,7 @@ impl ApiDocument {
         shared.get(named)
     }
 
-    fn headers(&self, response: &Value, answer: &Answer) -> Vec<String> {
+    fn headers(&self, response: &Value, answer: &Response) -> Vec<String> {
         let documented = response["headers"].as_object().into_iter().flatten();
         let mut violations = Vec::new();
         for (name, header) in documented {
@@ -171,7 +171,7 @@ impl ApiDocument {
         violations
     }
 
-    fn body(&self, response: &Value, answer: &Answer) -> Vec<String> {
+    fn body(&self, response: &Value, answer: &Response) -> Vec<String> {
         let Some(schema) = response.pointer("/content/application~1json/schema") else {
             return if answer.text.is_empty() {
                 Vec::new()

@@ -10,7 +10,7 @@ use std::{
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::{Answer, Foundation, Platform, Process, RawClient, Secrets, eventually};
+use crate::{Foundation, Platform, Process, RawClient, Response, Secrets, eventually};
 
 /// How lines of telemetry begin.
 const TELEMETRY: &str = "[on-demand-service-broker] ";
@@ -84,7 +84,7 @@ impl Broker {
         &self.secrets
     }
 
-    pub async fn metrics(&self) -> Answer {
+    pub async fn metrics(&self) -> Response {
         let platform = &self.platform;
         platform
             .send(platform.request(Method::GET, "/metrics"))

@@ -9,7 +9,7 @@
 //! | `binaries` | the paths of the executables |
 //! | `process` | a child that never outlives its test |
 //! | `foundation`, `broker`, `broker_configuration`, `adapters`, `adapter_folder` | the parts under test |
-//! | `platform`, `answer`, `raw_client`, `cf`, `cloud_controller`, `redis`, `postgres` | their clients |
+//! | `platform`, `response`, `raw_client`, `cf`, `cloud_controller`, `redis`, `postgres` | their clients |
 //! | `instances_api` | a source of instances without a Cloud Controller |
 //! | `stand_in` | a server in place of a broker |
 //! | `api_document` | the answers that the broker's API documents allow |
@@ -32,7 +32,6 @@
 
 mod adapter_folder;
 mod adapters;
-mod answer;
 mod api_document;
 mod binaries;
 mod broker;
@@ -58,6 +57,7 @@ mod process_table;
 mod raw_client;
 mod redis;
 pub mod release;
+mod response;
 mod secrets;
 mod stand_in;
 mod trust;
@@ -65,7 +65,6 @@ mod uaa_clients;
 
 pub use adapter_folder::AdapterFolder;
 pub use adapters::Adapters;
-pub use answer::Answer;
 pub use api_document::ApiDocument;
 pub use binaries::Binaries;
 pub use broker::{Broker, LogLine};
@@ -91,6 +90,7 @@ pub use process::Process;
 pub use process_table::{ProcessTable, RunningProcess, peak_memory_of};
 pub use raw_client::RawClient;
 pub use redis::Redis;
+pub use response::Response;
 pub use secrets::Secrets;
 pub use stand_in::StandIn;
 pub use uaa_clients::{UaaClients, client_definition};

@@ -10,7 +10,7 @@ use reqwest::{Method, Request, RequestBuilder};
 use serde_json::{Value, json};
 use url::{Position, Url};
 
-use crate::{Answer, ApiDocument, Secrets, eventually, foundation::CloudControllerAccess};
+use crate::{ApiDocument, Response, Secrets, eventually, foundation::CloudControllerAccess};
 
 /// The offering and the plan of `manifests/sandbox/redis-broker.yml` that is ordered unless a test says otherwise.
 const SERVICE: &str = "0a58b5c6-6d3c-4a4b-9d0e-3d3f5a3f7a10";
@@ -148,17 +148,17 @@ impl Platform {
         self.http.request(method, format!("{}{path}", self.url))
     }
 
-    pub async fn send(&self, request: RequestBuilder) -> Answer {
+    pub async fn send(&self, request: RequestBuilder) -> Response {
         self.execute(request.build().expect("the request is complete"))
             .await
     }
 
     /// Sends a request that is put together to the last header. An answer that does not fit the document of its API
     /// fails the test.
-    pub async fn execute(&self, request: Request) -> Answer {
+    pub async fn execute(&self, request: Request) -> Response {
         let (method, path) = (request.method().clone(), request.url().path().to_owned());
         let response = self.http.execute(request).await;
-        let answer = Answer::read(response.expect("the broker answers")).await;
+        let answer = Response::read(response.expect("the broker answers")).await;
         if let Some(document) = ApiDocument::of(&path) {
             let violations = document.violations(&method, &path, &answer);
             assert!(
@@ -185,7 +185,7 @@ impl Platform {
         granted.clone()
     }
 
-    fn note(&self, answer: Answer) -> Answer {
+    fn note(&self, answer: Response) -> Response {
         if let Ok(body) = serde_json::from_str::<Value>(&answer.text) {
             let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
             *granted = std::mem::take(&mut *granted)
@@ -202,11 +202,11 @@ impl Platform {
         answer
     }
 
-    pub async fn catalog(&self) -> Answer {
+    pub async fn catalog(&self) -> Response {
         self.send(self.request(Method::GET, "/v2/catalog")).await
     }
 
-    pub async fn provision(&self, instance: &str, order: &Order) -> Answer {
+    pub async fn provision(&self, instance: &str, order: &Order) -> Response {
         self.send(self.provision_request(instance, order)).await
     }
 
@@ -228,7 +228,7 @@ impl Platform {
         body
     }
 
-    pub async fn update(&self, instance: &str, order: &Order) -> Answer {
+    pub async fn update(&self, instance: &str, order: &Order) -> Response {
         self.send(self.update_request(instance, order)).await
     }
 
@@ -242,7 +242,7 @@ impl Platform {
         self.with_body(Method::PATCH, &path, &body)
     }
 
-    pub async fn deprovision(&self, instance: &str) -> Answer {
+    pub async fn deprovision(&self, instance: &str) -> Response {
         self.send(self.deprovision_request(instance)).await
     }
 
@@ -253,7 +253,7 @@ impl Platform {
         self.request(Method::DELETE, &path)
     }
 
-    pub async fn bind(&self, instance: &str, binding: &str) -> Answer {
+    pub async fn bind(&self, instance: &str, binding: &str) -> Response {
         self.send(self.bind_request(instance, binding)).await
     }
 
@@ -270,7 +270,7 @@ impl Platform {
         instance: &str,
         binding: &str,
         parameters: &Value,
-    ) -> Answer {
+    ) -> Response {
         let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
         let body = json!({
             "service_id": SERVICE, "plan_id": SMALL, "context": self.context(), "parameters": parameters,
@@ -279,12 +279,12 @@ impl Platform {
     }
 
     /// Asks for credentials with a body of the test's own.
-    pub async fn bind_with(&self, instance: &str, binding: &str, body: &Value) -> Answer {
+    pub async fn bind_with(&self, instance: &str, binding: &str, body: &Value) -> Response {
         let path = format!("/v2/service_instances/{instance}/service_bindings/{binding}");
         self.send(self.with_body(Method::PUT, &path, body)).await
     }
 
-    pub async fn bind_app(&self, instance: &str, binding: &str, app: &str) -> Answer {
+    pub async fn bind_app(&self, instance: &str, binding: &str, app: &str) -> Response {
         self.send(self.bind_app_request(instance, binding, app))
             .await
     }
@@ -304,14 +304,14 @@ impl Platform {
         })
     }
 
-    pub async fn fetch_binding(&self, instance: &str, binding: &str) -> Answer {
+    pub async fn fetch_binding(&self, instance: &str, binding: &str) -> Response {
         let path = format!(
             "/v2/service_instances/{instance}/service_bindings/{binding}?service_id={SERVICE}&plan_id={SMALL}"
         );
         self.send(self.request(Method::GET, &path)).await
     }
 
-    pub async fn unbind(&self, instance: &str, binding: &str) -> Answer {
+    pub async fn unbind(&self, instance: &str, binding: &str) -> Response {
         self.send(self.unbind_request(instance, binding)).await
     }
 
@@ -322,13 +322,13 @@ impl Platform {
         self.request(Method::DELETE, &path)
     }
 
-    pub async fn fetch(&self, instance: &str) -> Answer {
+    pub async fn fetch(&self, instance: &str) -> Response {
         let path = format!("/v2/service_instances/{instance}");
         self.send(self.request(Method::GET, &path)).await
     }
 
     /// Has an instance upgraded or recreated, as the operator's errands do: without any header of the platform's.
-    pub async fn operate(&self, instance: &str, operation: &str, body: &Value) -> Answer {
+    pub async fn operate(&self, instance: &str, operation: &str, body: &Value) -> Response {
         self.send(self.operate_request(instance, operation, body))
             .await
     }
@@ -347,30 +347,30 @@ impl Platform {
     }
 
     /// The latest operation on an instance, as operators see it.
-    pub async fn operation_status(&self, instance: &str) -> Answer {
+    pub async fn operation_status(&self, instance: &str) -> Response {
         let path = format!("/mgmt/v1/service_instances/{instance}/operation");
         self.send(self.operator_request(Method::GET, &path)).await
     }
 
     /// Has the operation in progress on an instance cancelled.
-    pub async fn cancel(&self, instance: &str) -> Answer {
+    pub async fn cancel(&self, instance: &str) -> Response {
         let path = format!("/mgmt/v1/service_instances/{instance}/operation");
         self.send(self.operator_request(Method::DELETE, &path))
             .await
     }
 
-    pub async fn health(&self, instance: &str) -> Answer {
+    pub async fn health(&self, instance: &str) -> Response {
         let path = format!("/mgmt/v1/service_instances/{instance}/health");
         self.send(self.operator_request(Method::GET, &path)).await
     }
 
-    pub async fn dry_run(&self, instance: &str, body: &Value) -> Answer {
+    pub async fn dry_run(&self, instance: &str, body: &Value) -> Response {
         let path = format!("/mgmt/v1/service_instances/{instance}/dry_run");
         let request = self.operator_request(Method::POST, &path);
         self.send(request.body(body.to_string())).await
     }
 
-    pub async fn last_operation(&self, instance: &str, token: &str) -> Answer {
+    pub async fn last_operation(&self, instance: &str, token: &str) -> Response {
         self.send(self.last_operation_request(instance, token))
             .await
     }

@@ -151,7 +151,7 @@ async fn serve(mut stream: TcpStream, book: Arc<Mutex<Book>>) {
         return;
     };
     let answer = format!(
-        "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {status} Response\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
     // A client that has disconnected does not read it.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::CfError;
 use crate::{
     connection::{Protocol, Shown, is_success, is_unauthorized, refused},
-    http::{Answer, Service, StatusCode, cut},
+    http::{Response, Service, StatusCode, cut},
     service_error::{FailureKind, ServiceError},
 };
 
@@ -31,7 +31,7 @@ pub(super) static PROTOCOL: Protocol = Protocol {
     shown: Shown::Path,
 };
 
-fn rejection(answer: &Answer) -> FailureKind {
+fn rejection(answer: &Response) -> FailureKind {
     let error = match answer.json::<Rejection>() {
         Ok(Rejection::V3 { errors }) => errors.into_iter().next(),
         Ok(Rejection::V2 {

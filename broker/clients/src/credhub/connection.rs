@@ -14,7 +14,7 @@ use crate::{
         ConnectError, Connection, Identity, Protocol, Shown, is_success, is_unauthorized, refused,
     },
     http::{
-        Answer, Call, Limits, Request, Service, StatusCode, Trust, UnreadableAnswer, address, cut,
+        Call, Limits, Request, Response, Service, StatusCode, Trust, UnreadableAnswer, address, cut,
     },
     service_error::{FailureKind, Result},
     uaa::{Grant, TokenSource},
@@ -148,7 +148,7 @@ impl fmt::Debug for CredHub {
     }
 }
 
-fn rejection(answer: &Answer) -> FailureKind {
+fn rejection(answer: &Response) -> FailureKind {
     let description = match answer.json::<Rejection>() {
         Ok(Rejection {
             error,

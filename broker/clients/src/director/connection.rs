@@ -11,7 +11,7 @@ use super::{Authentication, ContextId, Info, TaskId};
 use crate::{
     connection::{Answered, ConnectError, Connection, Identity, Protocol, Shown, refused},
     http::{
-        Answer, Call, ClientError, Limits, Method, Repeat, Request, Service, StatusCode, Trust,
+        Call, ClientError, Limits, Method, Repeat, Request, Response, Service, StatusCode, Trust,
         address, basic_authorization, cut,
     },
     service_error::{FailureKind, Result, ServiceError, quoted},
@@ -241,7 +241,7 @@ impl Credentials {
     }
 }
 
-fn rejection(answer: &Answer) -> FailureKind {
+fn rejection(answer: &Response) -> FailureKind {
     let rejection = answer.json::<Rejection>().ok();
     let status = answer.status();
     match rejection {

@@ -14,8 +14,8 @@ use url::{Host, Url};
 use crate::service_error::is_of_gateway;
 
 use super::{
-    Answer, Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeError, Limits,
-    Repeat, Request, Service, TransportError, Trust, error::tls_error, observer::observer,
+    Attempt, AttemptOutcome, Break, Call, ClientError, Departure, HandshakeError, Limits, Repeat,
+    Request, Response, Service, TransportError, Trust, error::tls_error, observer::observer,
 };
 
 /// Idle connections are closed before the server's own limit, so that few requests meet a closing connection.
@@ -76,7 +76,7 @@ impl HttpClient {
     /// # Errors
     ///
     /// No attempt had a complete answer.
-    pub async fn send(&self, call: &Call, request: &Request) -> Result<Answer, TransportError> {
+    pub async fn send(&self, call: &Call, request: &Request) -> Result<Response, TransportError> {
         let mut pauses = self.limits.pauses();
         let mut attempt = 1_usize;
         let mut sent = None;
@@ -109,7 +109,7 @@ impl HttpClient {
         }
     }
 
-    async fn attempt(&self, call: &Call, request: &Request) -> Result<Answer, TransportError> {
+    async fn attempt(&self, call: &Call, request: &Request) -> Result<Response, TransportError> {
         if call.deadline.has_passed() {
             return Err(TransportError::OutOfTime { sent: false });
         }
@@ -127,7 +127,7 @@ impl HttpClient {
         }
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Answer, TransportError> {
+    async fn exchange(&self, request: &Request) -> Result<Response, TransportError> {
         if let (Some(service), Some(observer)) = (self.service, observer()) {
             observer.depart(&Departure {
                 service,
@@ -150,7 +150,7 @@ impl HttpClient {
         } else {
             read_all(response, self.limits.answer).await?
         };
-        Ok(Answer {
+        Ok(Response {
             status,
             headers,
             body,
@@ -255,7 +255,7 @@ fn failed(error: reqwest::Error) -> TransportError {
     }
 }
 
-fn may_have_been_sent(outcome: &Result<Answer, TransportError>) -> bool {
+fn may_have_been_sent(outcome: &Result<Response, TransportError>) -> bool {
     outcome
         .as_ref()
         .err()
@@ -264,9 +264,9 @@ fn may_have_been_sent(outcome: &Result<Answer, TransportError>) -> bool {
 
 /// The error of all attempts: that of the last attempt, and of the latest earlier one that may have been sent.
 fn of_all(
-    sent: Option<Result<Answer, TransportError>>,
-    last: Result<Answer, TransportError>,
-) -> Result<Answer, TransportError> {
+    sent: Option<Result<Response, TransportError>>,
+    last: Result<Response, TransportError>,
+) -> Result<Response, TransportError> {
     match (sent, last) {
         (Some(_), Err(TransportError::OutOfTime { .. })) => {
             Err(TransportError::OutOfTime { sent: true })
@@ -276,7 +276,7 @@ fn of_all(
     }
 }
 
-fn may_repeat(repeat: Repeat, outcome: &Result<Answer, TransportError>) -> bool {
+fn may_repeat(repeat: Repeat, outcome: &Result<Response, TransportError>) -> bool {
     match (repeat, outcome) {
         (Repeat::WhenTransient, Ok(answer)) => is_of_gateway(answer.status),
         (Repeat::WhenTransient, Err(error)) => error.is_transient(),
@@ -287,7 +287,7 @@ fn may_repeat(repeat: Repeat, outcome: &Result<Answer, TransportError>) -> bool 
 
 fn report(
     request: &Request,
-    outcome: &Result<Answer, TransportError>,
+    outcome: &Result<Response, TransportError>,
     taken: Duration,
     attempt: usize,
     pause: Option<Duration>,
@@ -330,8 +330,8 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: StatusCode) -> Answer {
-        Answer {
+    fn answer(status: StatusCode) -> Response {
+        Response {
             status,
             headers: reqwest::header::HeaderMap::new(),
             body: Bytes::new(),

@@ -4,7 +4,7 @@
 //! - [`Limits`]: time to connect, time for one attempt, size of an answer, pauses between attempts.
 //! - [`Call`] and [`Deadline`]: the remaining time of the request that a call belongs to. An attempt takes the smaller
 //!   of its own limit and the remaining time.
-//! - [`HttpClient`]: sends one [`Request`], with retries if they are safe; returns any [`Answer`].
+//! - [`HttpClient`]: sends one [`Request`], with retries if they are safe; returns any [`Response`].
 //! - [`Observer`]: is notified of every attempt, for metrics and logs.
 //!
 //! Redirects are never followed: at the Director they are part of its protocol, at other servers they are an unexpected
@@ -14,16 +14,15 @@
 //! No body, query or header is logged here.
 
 pub mod address;
-mod answer;
 mod call;
 mod client;
 mod error;
 mod observer;
 mod request;
+mod response;
 mod trust;
 
 pub use address::check_address;
-pub use answer::{Answer, UnreadableAnswer, cut};
 pub use call::{Call, Deadline, Limits};
 pub use client::{HttpClient, proxy_for};
 pub use error::{
@@ -34,6 +33,7 @@ pub use observer::{
 };
 pub use request::{Repeat, Request, UnsendableCredentials, basic_authorization};
 pub use reqwest::{Method, StatusCode, header};
+pub use response::{Response, UnreadableAnswer, cut};
 pub use trust::{Trust, TrustError};
 pub use url::Url;
 

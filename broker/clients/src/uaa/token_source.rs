@@ -23,7 +23,7 @@ use super::Grant;
 use crate::{
     connection::{Connection, Identity, Protocol, Shown, is_success, is_unauthorized},
     http::{
-        Answer, Call, ClientError, HttpClient, Limits, Method, Repeat, Request, Service,
+        Call, ClientError, HttpClient, Limits, Method, Repeat, Request, Response, Service,
         TokenEvent, Trust, address, cut, observer,
     },
     service_error::{FailureKind, Result, ServiceError},
@@ -236,7 +236,7 @@ struct Granted {
 }
 
 /// UAA's error in the form of OAuth, for tokens and clients.
-pub(super) fn rejection(answer: &Answer) -> FailureKind {
+pub(super) fn rejection(answer: &Response) -> FailureKind {
     let rejection: Rejection = answer.json().unwrap_or_default();
     FailureKind::Refused {
         status: answer.status(),

@@ -55,7 +55,7 @@ pub(crate) struct Request {
 /// The behaviour of a server for a request.
 pub(crate) enum Reply {
     /// A complete answer.
-    Answer {
+    Response {
         status: u16,
         headers: Vec<(&'static str, String)>,
         body: String,
@@ -74,7 +74,7 @@ impl Reply {
     }
 
     pub(crate) fn status(status: u16, body: impl Into<String>) -> Self {
-        Self::Answer {
+        Self::Response {
             status,
             headers: Vec::new(),
             body: body.into(),
@@ -83,13 +83,13 @@ impl Reply {
 
     pub(crate) fn with(self, name: &'static str, value: impl Into<String>) -> Self {
         match self {
-            Self::Answer {
+            Self::Response {
                 status,
                 mut headers,
                 body,
             } => {
                 headers.push((name, value.into()));
-                Self::Answer {
+                Self::Response {
                     status,
                     headers,
                     body,
@@ -101,7 +101,7 @@ impl Reply {
 
     fn bytes(&self) -> Option<Vec<u8>> {
         match self {
-            Self::Answer {
+            Self::Response {
                 status,
                 headers,
                 body,

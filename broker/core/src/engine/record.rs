@@ -181,11 +181,11 @@ pub struct Occupancy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OccupancyKind {
-    Arriving,
-    Arrived,
+    Changing,
+    Settled,
     /// An update or delete has failed: the instance exists, and the platform has its previous plan.
-    Remaining,
-    Leaving,
+    Unchanged,
+    Deleting,
     /// It has been deleted, or never came about.
     Absent,
 }
@@ -193,12 +193,12 @@ pub enum OccupancyKind {
 impl OccupancyKind {
     pub fn of(operation: OperationKind, state: OperationState) -> Self {
         match state {
-            OperationState::InProgress if operation.deletes() => Self::Leaving,
-            OperationState::InProgress => Self::Arriving,
+            OperationState::InProgress if operation.deletes() => Self::Deleting,
+            OperationState::InProgress => Self::Changing,
             OperationState::Succeeded if operation.deletes() => Self::Absent,
-            OperationState::Succeeded => Self::Arrived,
+            OperationState::Succeeded => Self::Settled,
             OperationState::Failed if operation == OperationKind::Create => Self::Absent,
-            OperationState::Failed => Self::Remaining,
+            OperationState::Failed => Self::Unchanged,
         }
     }
 }
@@ -208,11 +208,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_order_takes_no_location_and_a_failed_move_leaves_the_instance_where_it_was() {
+    fn a_failed_order_takes_no_slot_and_a_failed_move_leaves_the_instance_where_it_was() {
         for (operation, kind) in [
             (OperationKind::Create, OccupancyKind::Absent),
-            (OperationKind::Update, OccupancyKind::Remaining),
-            (OperationKind::Delete, OccupancyKind::Remaining),
+            (OperationKind::Update, OccupancyKind::Unchanged),
+            (OperationKind::Delete, OccupancyKind::Unchanged),
         ] {
             assert_eq!(OccupancyKind::of(operation, OperationState::Failed), kind);
         }

@@ -21,12 +21,12 @@ const TIME_LIMIT: &str = "120";
 const ANSWER_LIMIT: u64 = 256 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) files: BTreeMap<String, String>,
     pub(super) errors: Vec<Fault>,
 }
 
-pub(super) fn answers(renderings: &[Rendering]) -> Vec<Answer> {
+pub(super) fn answers(renderings: &[Rendering]) -> Vec<Response> {
     if renderings.is_empty() {
         return Vec::new();
     }
@@ -55,7 +55,7 @@ pub(super) fn answers(renderings: &[Rendering]) -> Vec<Answer> {
         "`render.rb` ended with {status}; it needs Ruby 3.1 or newer (package `ruby` of Debian)"
     );
     read.expect("templates render text");
-    let answers: Vec<Answer> = serde_json::from_str(&text).expect("`render.rb` answers in JSON");
+    let answers: Vec<Response> = serde_json::from_str(&text).expect("`render.rb` answers in JSON");
     assert_eq!(answers.len(), renderings.len(), "an answer for each case");
     answers
 }

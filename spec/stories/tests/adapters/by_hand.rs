@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::author::Author;
 
 #[test]
-fn a_manifest_is_shown_as_yaml_with_numbers_in_the_location_of_secrets() {
+fn a_manifest_is_shown_as_yaml_with_numbers_in_place_of_secrets() {
     let author = Author::of_redis();
 
     let hidden = author.asks_redis(&["generate-manifest"]).succeeded();

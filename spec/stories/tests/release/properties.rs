@@ -226,7 +226,7 @@ fn other_ways_to_authenticate_and_other_upstreams_are_found_in_the_file() {
 
 /// The defaults of the Go release (`spec/contracts/config-and-release.md` §2.4 to §2.9).
 #[test]
-fn what_an_errand_is_not_reported_is_as_with_the_go_release() {
+fn what_an_errand_is_not_given_is_as_with_the_go_release() {
     let fine = smallest();
     let document = |job: &str| -> Value {
         let outcome = errand(job, json!({ "broker_name": "lumen" }), &fine).render();

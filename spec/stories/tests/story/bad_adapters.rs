@@ -1,6 +1,6 @@
 //! The adapter misbehaves: the user reads what to do, the operator finds the cause, nothing has changed.
 
-use odb_stories::{Answer, Broker, Foundation, LogLine, Order, new_id};
+use odb_stories::{Broker, Foundation, LogLine, Order, Response, new_id};
 
 #[tokio::test]
 async fn an_adapter_that_crashes_is_the_operators_business() {
@@ -91,7 +91,7 @@ async fn what_an_adapter_prints_does_not_leave_secrets_in_the_log() {
 
 struct Refused {
     broker: Broker,
-    answer: Answer,
+    answer: Response,
     instance: String,
     // Last, for the broker runs on it.
     _foundation: Foundation,

@@ -1,6 +1,6 @@
 //! The client asks for what cannot be: it gets a clear error, and nothing has changed.
 
-use odb_stories::{Answer, Foundation, Order, Platform, new_id};
+use odb_stories::{Foundation, Order, Platform, Response, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ async fn an_id_that_cannot_travel_is_refused() {
     let long = "x".repeat(129);
 
     for id in ["a%2Fb", "a%20b", "%C3%A4", "a%22b", "a%00b", "a:b", &long] {
-        let answers: [Answer; 6] = [
+        let answers: [Response; 6] = [
             platform.provision(id, &Order::small()).await,
             platform.update(id, &Order::small()).await,
             platform.deprovision(id).await,

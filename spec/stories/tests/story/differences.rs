@@ -5,7 +5,7 @@ mod adapters;
 mod operations;
 mod requests;
 
-use odb_stories::{Answer, BrokerConfiguration, Foundation, Order, Platform, new_id};
+use odb_stories::{BrokerConfiguration, Foundation, Order, Platform, Response, new_id};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn binding(instance: &str) -> String {
     )
 }
 
-async fn send(platform: &Platform, method: Method, path: &str, body: &Value) -> Answer {
+async fn send(platform: &Platform, method: Method, path: &str, body: &Value) -> Response {
     let request = platform.request(method, path);
     platform.send(request.body(body.to_string())).await
 }

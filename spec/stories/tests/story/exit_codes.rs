@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use odb_stories::{Answer, Broker, Foundation, LogLine, Order, new_id};
+use odb_stories::{Broker, Foundation, LogLine, Order, Response, new_id};
 use serde_json::Value;
 
 /// Fails as the file `fail-SUBCOMMAND` says, the code in its first line and what to print in the second.
@@ -89,7 +89,7 @@ async fn broker(foundation: &Foundation) -> Broker {
 }
 
 /// The user gets what the row says, and the operator finds how the adapter ended and what it said to operators.
-fn expect(broker: &Broker, call: &str, row: Row, answer: &Answer) {
+fn expect(broker: &Broker, call: &str, row: Row, answer: &Response) {
     let about = format!("{call} {row:?}: {answer:?}");
     let (_, _, reported) = row;
     match reported {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use odb_stories::{Answer, Foundation, Order, Platform, new_id};
+use odb_stories::{Foundation, Order, Platform, Response, new_id};
 use reqwest::Method;
 use serde_json::{Value, json, value::RawValue};
 
@@ -28,7 +28,7 @@ fn member(foundation: &Foundation, call: &str, name: &str) -> String {
 }
 
 /// A request with a raw body that no JSON library has parsed.
-async fn sent(platform: &Platform, method: Method, path: &str, body: String) -> Answer {
+async fn sent(platform: &Platform, method: Method, path: &str, body: String) -> Response {
     let request = platform.request(method, path);
     let request = request.header("Content-Type", "application/json");
     platform.send(request.body(body)).await

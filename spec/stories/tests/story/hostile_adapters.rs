@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use odb_stories::{
-    Answer, Broker, Foundation, LogLine, Order, ProcessTable, eventually, new_id, peak_memory_of,
+    Broker, Foundation, LogLine, Order, ProcessTable, Response, eventually, new_id, peak_memory_of,
 };
 use serde_json::json;
 
@@ -308,7 +308,7 @@ impl Scene {
         Self { broker, foundation }
     }
 
-    async fn order(&self) -> Answer {
+    async fn order(&self) -> Response {
         self.broker
             .platform()
             .provision(&new_id(), &Order::small())
@@ -316,7 +316,7 @@ impl Scene {
     }
 
     /// Several orders at a time. Before the last of them is answered, another owner is.
-    async fn order_many(&self) -> Vec<Answer> {
+    async fn order_many(&self) -> Vec<Response> {
         let orders: Vec<_> = (0..AT_ONCE)
             .map(|_| {
                 let platform = self.broker.platform().clone();
@@ -383,7 +383,7 @@ fn none(processes: &[String]) -> Result<(), String> {
     }
 }
 
-fn expect_operators_business(broker: &Broker, answer: &Answer, cause: &str) {
+fn expect_operators_business(broker: &Broker, answer: &Response, cause: &str) {
     let request = answer.expect_status(500).request_id();
     let reported = broker.log_of_request(&request);
     let lines: Vec<String> = reported.iter().map(LogLine::text).collect();

@@ -1,7 +1,7 @@
 //! The answer to a poll besides its state: when to poll again, and the condition after a failure (L-07, U-11 and D-07
 //! of `spec/contracts/osb-api.md`).
 
-use odb_stories::{Answer, Broker, Foundation, Order, Platform, eventually, new_id};
+use odb_stories::{Broker, Foundation, Order, Platform, Response, eventually, new_id};
 use serde_json::{Value, json};
 
 use crate::TIMEOUT;
@@ -17,7 +17,7 @@ fn failing() -> Value {
 }
 
 /// Polls to the end and gives the last answer.
-async fn end_of(platform: &Platform, instance: &str, token: &str) -> Answer {
+async fn end_of(platform: &Platform, instance: &str, token: &str) -> Response {
     eventually("the operation ends", TIMEOUT, async || {
         let reported = platform.last_operation(instance, token).await;
         let state = reported.expect_status(200).json()["state"].clone();
@@ -30,7 +30,7 @@ async fn end_of(platform: &Platform, instance: &str, token: &str) -> Answer {
     .await
 }
 
-fn flags(reported: &Answer) -> [Option<bool>; 2] {
+fn flags(reported: &Response) -> [Option<bool>; 2] {
     let body = reported.json();
     FLAGS.map(|flag| {
         body.get(flag)
@@ -191,7 +191,7 @@ async fn a_made_up_token_starts_no_errand_and_deletes_nothing() {
     assert_eq!(director.history().await, history);
 }
 
-async fn platform_reported(broker: &Broker, instance: &str, token: &Value) -> Answer {
+async fn platform_reported(broker: &Broker, instance: &str, token: &Value) -> Response {
     let token = token.to_string();
     broker.platform().last_operation(instance, &token).await
 }

@@ -1,6 +1,6 @@
 //! Many ask at once.
 
-use odb_stories::{Answer, Foundation, Order, eventually, new_id};
+use odb_stories::{Foundation, Order, Response, eventually, new_id};
 
 use crate::{TIMEOUT, history_of_an_order};
 
@@ -44,14 +44,14 @@ async fn identical_orders_at_once_are_one_order() {
         })
         .collect();
 
-    let mut answers: Vec<Answer> = Vec::new();
+    let mut answers: Vec<Response> = Vec::new();
     for order in orders {
         answers.push(order.await.unwrap());
     }
 
     // A late one may find the instance complete.
     let accepted = answers.iter().filter(|answer| answer.status != 200);
-    let mut tokens: Vec<String> = accepted.map(Answer::accepted).collect();
+    let mut tokens: Vec<String> = accepted.map(Response::accepted).collect();
     tokens.dedup();
     assert_eq!(tokens.len(), 1, "{tokens:?}");
     platform.succeeds(&instance, &tokens[0]).await;

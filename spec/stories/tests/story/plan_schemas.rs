@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use odb_stories::{
-    Answer, Broker, BrokerConfiguration, Foundation, LogLine, Order, Process, new_id,
+    Broker, BrokerConfiguration, Foundation, LogLine, Order, Process, Response, new_id,
 };
 use serde_json::{Value, json};
 
@@ -59,13 +59,13 @@ fn with(parameters: Value) -> Order {
 }
 
 /// The value is shown neither to the user, who knows it, nor in the log.
-fn expect_refused(answer: &Answer, property: &str) {
+fn expect_refused(answer: &Response, property: &str) {
     let reported = answer.expect_status(400).description();
     let about = format!("The parameters do not fit the plan: `{property}` ");
     assert!(reported.starts_with(&about), "{reported}");
 }
 
-fn expect_without(broker: &Broker, answers: &[Answer], value: &str) {
+fn expect_without(broker: &Broker, answers: &[Response], value: &str) {
     let log: String = broker.log().iter().map(LogLine::text).collect();
     for text in answers.iter().map(|answer| &answer.text).chain([&log]) {
         assert!(!text.contains(value), "{text}");

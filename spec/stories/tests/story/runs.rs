@@ -13,7 +13,7 @@ async fn ended(broker: &Broker, run: &Value, outcome: &str) -> Value {
     answer.expect_status(200).json()
 }
 
-async fn end(broker: &Broker, run: &Value, outcome: &str) -> odb_stories::Answer {
+async fn end(broker: &Broker, run: &Value, outcome: &str) -> odb_stories::Response {
     let id = run["id"].as_str().unwrap();
     let body = json!({ "outcome": outcome });
     broker.platform().end_run(id, &body).await

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use odb_stories::{Answer, Foundation, Order, ProcessTable, Redis, new_id};
+use odb_stories::{Foundation, Order, ProcessTable, Redis, Response, new_id};
 use reqwest::Method;
 use serde_json::json;
 
@@ -90,7 +90,7 @@ async fn no_secret_is_in_the_log_in_an_error_or_on_a_command_line() {
     secrets.expect_none_in("world-readable files", &readable.0);
 }
 
-async fn with_malformed_body(platform: &odb_stories::Platform, secret: &str) -> Answer {
+async fn with_malformed_body(platform: &odb_stories::Platform, secret: &str) -> Response {
     let path = format!("/v2/service_instances/{}?accepts_incomplete=true", new_id());
     let request = platform.request(Method::PUT, &path);
     let body = format!(r#"{{"parameters": {{"password": "{secret}" "#);

@@ -1,6 +1,8 @@
 //! The broker is stopped during a request.
 
-use odb_stories::{Adapters, Answer, Broker, Foundation, Order, ProcessTable, eventually, new_id};
+use odb_stories::{
+    Adapters, Broker, Foundation, Order, ProcessTable, Response, eventually, new_id,
+};
 use reqwest::Url;
 use tokio::{net::TcpStream, task::JoinHandle};
 
@@ -100,7 +102,7 @@ async fn order_up_to_the_gate(
     broker: &Broker,
     adapters: &Adapters,
     instance: &str,
-) -> JoinHandle<Answer> {
+) -> JoinHandle<Response> {
     let platform = broker.platform().clone();
     let request = platform.provision_request(instance, &Order::small());
     let order = tokio::spawn(async move { platform.send(request).await });

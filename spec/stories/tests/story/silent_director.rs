@@ -1,6 +1,6 @@
 //! The Director, or the Cloud Controller, takes connections and answers nothing.
 
-use odb_stories::{Answer, Broker, Fault, Foundation, Order, eventually, new_id};
+use odb_stories::{Broker, Fault, Foundation, Order, Response, eventually, new_id};
 use reqwest::Method;
 use serde_json::json;
 
@@ -165,7 +165,7 @@ async fn out_of_time_behind_the_adapter(foundation: &Foundation, instance: &str)
     broker
 }
 
-fn expect_out_of_time(answer: &Answer) {
+fn expect_out_of_time(answer: &Response) {
     answer.expect_status(429);
     assert!(!answer.header("retry-after").is_empty(), "{answer:?}");
 }

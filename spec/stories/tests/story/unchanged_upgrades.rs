@@ -20,7 +20,7 @@ async fn ordered(broker: &Broker) -> String {
     broker.platform().created().await
 }
 
-async fn upgrade(broker: &Broker, instance: &str) -> odb_stories::Answer {
+async fn upgrade(broker: &Broker, instance: &str) -> odb_stories::Response {
     let body = json!({ "plan_id": Order::small().member("plan_id") });
     broker.platform().operate(instance, "upgrade", &body).await
 }

@@ -227,7 +227,7 @@ impl Ledger {
         let was_let_in = kind.is_some_and(|kind| kind != OccupancyKind::Absent);
         let is_unknown = kind.is_none();
         let is_deployed = listing.deployed.contains(&record.instance);
-        let takes_a_location = match record.state {
+        let takes_a_slot = match record.state {
             PlatformState::Settled | PlatformState::Updating => was_let_in || is_deployed,
             PlatformState::Unmade => was_let_in,
             PlatformState::Creating => {
@@ -238,7 +238,7 @@ impl Ledger {
                 was_let_in || (is_unknown && is_deployed && !is_asked_for)
             }
         };
-        if !takes_a_location {
+        if !takes_a_slot {
             return BTreeSet::new();
         }
         let own = || BTreeSet::from([record.plan.clone()]);
@@ -252,21 +252,21 @@ impl Ledger {
         };
         let is_news = since.is_some_and(|since| since > listing.began);
         match kind {
-            OccupancyKind::Arriving => [record.plan.clone(), plan.clone()].into(),
+            OccupancyKind::Changing => [record.plan.clone(), plan.clone()].into(),
             // The record is from before the operation and may have another plan.
-            OccupancyKind::Remaining | OccupancyKind::Leaving if is_news => {
+            OccupancyKind::Unchanged | OccupancyKind::Deleting if is_news => {
                 [record.plan.clone(), plan.clone()].into()
             }
             // The result of an earlier process counts only while the platform shows that operation: the Go broker may
             // have changed the instance since, without an operation record.
-            OccupancyKind::Arrived
+            OccupancyKind::Settled
                 if since.is_some() || record.state == PlatformState::Updating =>
             {
                 [plan.clone()].into()
             }
-            OccupancyKind::Arrived
-            | OccupancyKind::Remaining
-            | OccupancyKind::Leaving
+            OccupancyKind::Settled
+            | OccupancyKind::Unchanged
+            | OccupancyKind::Deleting
             | OccupancyKind::Absent => own(),
         }
     }
@@ -317,12 +317,12 @@ impl Ledger {
                 }
                 let record = records.get(instance);
                 let is_hidden = match occupancy.kind {
-                    OccupancyKind::Arriving => true,
-                    OccupancyKind::Leaving => record.is_none(),
-                    OccupancyKind::Arrived => {
+                    OccupancyKind::Changing => true,
+                    OccupancyKind::Deleting => record.is_none(),
+                    OccupancyKind::Settled => {
                         record.is_some_and(|record| record.state == PlatformState::Updating)
                     }
-                    OccupancyKind::Remaining | OccupancyKind::Absent => false,
+                    OccupancyKind::Unchanged | OccupancyKind::Absent => false,
                 };
                 let plan = occupancy.plan.clone()?;
                 is_hidden.then(|| (instance.clone(), [plan].into()))
@@ -331,10 +331,10 @@ impl Ledger {
             let record = records.get(instance)?;
             let since = occupancy.since.filter(|since| *since <= listing.began)?;
             let is_shown = match occupancy.kind {
-                OccupancyKind::Arriving | OccupancyKind::Arrived => {
+                OccupancyKind::Changing | OccupancyKind::Settled => {
                     occupancy.plan.as_ref() == Some(&record.plan)
                 }
-                OccupancyKind::Remaining | OccupancyKind::Leaving => true,
+                OccupancyKind::Unchanged | OccupancyKind::Deleting => true,
                 OccupancyKind::Absent => false,
             };
             is_shown.then(|| (instance.clone(), since))
@@ -349,20 +349,20 @@ impl Ledger {
 }
 
 fn may_be_at_its_origin(kind: OccupancyKind) -> bool {
-    matches!(kind, OccupancyKind::Arriving | OccupancyKind::Remaining)
+    matches!(kind, OccupancyKind::Changing | OccupancyKind::Unchanged)
 }
 
 /// The plans that an instance counts on that the source does not list: not yet, or no longer.
 fn unlisted_location(occupancy: &Occupancy, now: Instant, recently: Duration) -> BTreeSet<PlanId> {
-    let takes_a_location = match occupancy.kind {
-        OccupancyKind::Arriving | OccupancyKind::Leaving => true,
-        OccupancyKind::Arrived | OccupancyKind::Remaining => occupancy
+    let takes_a_slot = match occupancy.kind {
+        OccupancyKind::Changing | OccupancyKind::Deleting => true,
+        OccupancyKind::Settled | OccupancyKind::Unchanged => occupancy
             .since
             .is_some_and(|since| now.saturating_duration_since(since) < recently),
         OccupancyKind::Absent => false,
     };
     let plan = occupancy.plan.clone();
-    plan.filter(|_| takes_a_location).into_iter().collect()
+    plan.filter(|_| takes_a_slot).into_iter().collect()
 }
 
 #[cfg(test)]

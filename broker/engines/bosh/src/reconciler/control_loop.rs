@@ -420,7 +420,7 @@ impl Reconciler {
 }
 
 fn was_shut(task: &TaskOutcome) -> bool {
-    task.progress == Progress::Shut
+    task.progress == Progress::LockTimeout
 }
 
 /// Whether the Director has completed the submitted work, whatever happened to the errands.

@@ -227,7 +227,7 @@ fn judge(records: &[AuditRecord]) -> Vec<Trace> {
             .iter()
             .find_map(|record| record.exit_code.filter(|code| *code != 0));
         let progress = match &error {
-            Some(error) if error.starts_with(LOCK_ERROR) => Progress::Shut,
+            Some(error) if error.starts_with(LOCK_ERROR) => Progress::LockTimeout,
             None if bad_exit.is_none() && 2 * ends >= records.len() => Progress::Done,
             Some(_) | None => Progress::Failed,
         };
@@ -352,7 +352,7 @@ mod tests {
             (vec![error("no disk")], vec![(7, Progress::Failed)]),
             (
                 vec![error("Failed to acquire lock for lock:deployment:d")],
-                vec![(7, Progress::Shut)],
+                vec![(7, Progress::LockTimeout)],
             ),
             // Its process was killed.
             (

@@ -67,7 +67,7 @@ pub(crate) enum Progress {
     Done,
     Failed,
     /// Ended while it waited for the deployment's lock, without having done anything.
-    Shut,
+    LockTimeout,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ pub(crate) fn next_step(
             Progress::Running => StageState::Running,
             Progress::Done if fits => StageState::Done,
             Progress::Failed if fits => StageState::Failed,
-            Progress::Shut | Progress::Done | Progress::Failed => continue,
+            Progress::LockTimeout | Progress::Done | Progress::Failed => continue,
         };
         if let Some(stage) = reached.get_mut(done) {
             *stage = StageProgress {
@@ -254,12 +254,12 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Noise {
         None,
-        Shut,
+        LockTimeout,
         Twice,
     }
 
     fn noises() -> impl Strategy<Value = Noise> {
-        prop::sample::select(vec![Noise::None, Noise::Shut, Noise::Twice])
+        prop::sample::select(vec![Noise::None, Noise::LockTimeout, Noise::Twice])
     }
 
     /// The Director's word for a task that does a stage.
@@ -298,7 +298,7 @@ mod tests {
                     Step::Start(stage) => {
                         // Sometimes a task fails to get the lock, or an earlier task exists twice.
                         match noise.next() {
-                            Some(Noise::Shut) => tasks.push(task(id, &stages[stage], Progress::Shut)),
+                            Some(Noise::LockTimeout) => tasks.push(task(id, &stages[stage], Progress::LockTimeout)),
                             Some(Noise::Twice) => tasks.push(task(id, &stages[stage - 1], Progress::Done)),
                             Some(Noise::None) | None => {
                                 begun.push(stage);
@@ -416,7 +416,7 @@ mod tests {
             Progress::Done,
             Progress::Done,
             Progress::Failed,
-            Progress::Shut,
+            Progress::LockTimeout,
         ])
     }
 
@@ -464,7 +464,7 @@ mod tests {
             (Progress::Running, Step::Wait(TaskId::new(7), 3)),
             (Progress::Done, Step::CleanUp),
             (Progress::Failed, Step::Fail(Some(TaskId::new(7)))),
-            (Progress::Shut, Step::Start(3)),
+            (Progress::LockTimeout, Step::Start(3)),
         ] {
             let tasks = [task(7, deletion, progress)];
             let step = next_step(OperationKind::Delete, &delete, &tasks, Previous::AtRest);
@@ -548,7 +548,7 @@ mod tests {
     #[test]
     fn a_deployment_that_never_got_the_lock_has_failed() {
         let create = stages(OperationKind::Create, &[]);
-        let tasks = [task(1, &create[0], Progress::Shut)];
+        let tasks = [task(1, &create[0], Progress::LockTimeout)];
         assert_eq!(
             next_step(OperationKind::Create, &create, &tasks, Previous::AtRest),
             Step::Fail(None)

@@ -161,7 +161,7 @@ pub(crate) fn judge(task: &Task, results: &[ErrandResult]) -> Progress {
     match &task.state {
         state if !state.is_finished() => Progress::Running,
         TaskState::Done if results.iter().all(ErrandResult::succeeded) => Progress::Done,
-        TaskState::Error if text.starts_with(LOCK_ERROR) => Progress::Shut,
+        TaskState::Error if text.starts_with(LOCK_ERROR) => Progress::LockTimeout,
         _ => Progress::Failed,
     }
 }

@@ -501,12 +501,12 @@ mod tests {
     async fn a_move_that_has_succeeded_is_known_also_after_a_submit_that_failed() {
         let reconcilers = reconcilers_after_a_move("large");
         let before = reported(&reconcilers);
-        assert_eq!(before, [("large".to_owned(), OccupancyKind::Arrived)]);
+        assert_eq!(before, [("large".to_owned(), OccupancyKind::Settled)]);
 
         for _ in 0..2 {
             reconcilers.register(operation("small"));
             let during = reported(&reconcilers);
-            assert_eq!(during, [("small".to_owned(), OccupancyKind::Arriving)]);
+            assert_eq!(during, [("small".to_owned(), OccupancyKind::Changing)]);
             reconcilers.unregister(&instance());
             assert_eq!(reported(&reconcilers), before);
         }

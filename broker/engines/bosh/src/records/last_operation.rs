@@ -237,7 +237,7 @@ async fn guess_after(
     };
     if is_there && is_own {
         match trace_of(instance, token).await {
-            Some(Progress::Failed | Progress::Shut) => {
+            Some(Progress::Failed | Progress::LockTimeout) => {
                 return Ok(failed(narrative::failed(
                     kind,
                     format!("failed: {message}"),

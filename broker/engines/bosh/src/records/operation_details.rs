@@ -155,7 +155,7 @@ async fn look_back_at(
     };
     let progress = match observer::judge(task, &results) {
         // Nothing but this task is known of the operation.
-        Progress::Shut => Progress::Failed,
+        Progress::LockTimeout => Progress::Failed,
         progress => progress,
     };
     let events = director.events(call, task.id, 0).await;
@@ -193,7 +193,7 @@ fn stage_of(task: &TaskOutcome, logs: &BTreeMap<TaskId, StepLog>) -> Option<Stag
     let state = match task.progress {
         Progress::Running => StageState::Running,
         Progress::Done => StageState::Done,
-        Progress::Failed | Progress::Shut => StageState::Failed,
+        Progress::Failed | Progress::LockTimeout => StageState::Failed,
     };
     Some(StageStatus {
         name,

@@ -18,12 +18,12 @@ const BOSH: &str = "sh bosh";
 
 #[tokio::test]
 async fn the_commands_of_documents_work_in_their_order() {
-    let locations = Rc::new(Semaphore::new(SIDE_BY_SIDE));
+    let permits = Rc::new(Semaphore::new(SIDE_BY_SIDE));
     let (mut readers, here) = (JoinSet::new(), LocalSet::new());
     for document in Document::all() {
-        let locations = Rc::clone(&locations);
+        let permits = Rc::clone(&permits);
         let reading = async move {
-            let _location = locations.acquire().await;
+            let _permit = permits.acquire().await;
             work_through(&document).await
         };
         readers.spawn_local_on(reading, &here);

@@ -3,22 +3,25 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `course` | every instance is operated on, canaries first |
+//! | `order_of_instances` | every instance is operated on, canaries first |
 //! | `platform_pass` | upgrades use the Cloud Controller |
-//! | `accounts` | instances are busy, gone, broken or fail |
+//! | `instance_states` | instances are busy, gone, broken or fail |
 //! | `lost` | answers get lost, or come from a router without a route to the broker |
 //! | `failures` | the broker or the operator disappears during the run |
+//! | `interrupted` | a run is continued |
+//! | `run_options` | selections, budgets, health gates and dry runs |
+//! | `rejections` | a run that cannot begin |
 //! | `go_broker` | the broker is a Go broker |
 
-mod accounts;
-mod course;
 mod failures;
 mod go_broker;
+mod instance_states;
 mod interrupted;
 mod lost;
+mod order_of_instances;
 mod platform_pass;
 mod rejections;
-mod wanted;
+mod run_options;
 
 use odb_stories::{
     Broker, BrokerConfiguration, CloudController, Errand, ErrandConfiguration, ErrandRun,

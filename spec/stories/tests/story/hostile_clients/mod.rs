@@ -5,7 +5,7 @@ mod bodies;
 mod connections;
 mod requests;
 
-use odb_stories::{Answer, Broker, Order, new_id};
+use odb_stories::{Broker, Order, Response, new_id};
 use reqwest::Method;
 
 /// The memory that an attack may use. The broker needs about 40 MB at rest, unoptimised.
@@ -36,7 +36,7 @@ impl<'b> Watched<'b> {
 }
 
 /// An order with this body, as it is.
-async fn order_with(broker: &Broker, body: String) -> Answer {
+async fn order_with(broker: &Broker, body: String) -> Response {
     let path = format!("/v2/service_instances/{}?accepts_incomplete=true", new_id());
     let platform = broker.platform();
     platform

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use odb_stories::{Answer, Fault, Foundation, Order};
+use odb_stories::{Fault, Foundation, Order, Response};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{PATHS, both, expect_status_alone, order, registered};
 
 /// The rows of a list, in any order.
-fn rows(answer: &Answer) -> BTreeSet<String> {
+fn rows(answer: &Response) -> BTreeSet<String> {
     let list = answer.expect_status(200).json();
     let rows = list.as_array().unwrap_or_else(|| panic!("{answer:?}"));
     let distinct: BTreeSet<_> = rows.iter().map(Value::to_string).collect();

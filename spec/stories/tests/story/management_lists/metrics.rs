@@ -1,12 +1,12 @@
 //! How much of the offering is used.
 
-use odb_stories::{Answer, Broker, BrokerConfiguration, Foundation, InstancesApi, Order, new_id};
+use odb_stories::{Broker, BrokerConfiguration, Foundation, InstancesApi, Order, Response, new_id};
 use serde_json::json;
 
 use super::{both, expect_status_alone, order};
 
 /// Key without what all keys begin with, and value.
-fn reported(answer: &Answer) -> Vec<(String, i64)> {
+fn reported(answer: &Response) -> Vec<(String, i64)> {
     let list = answer.expect_status(200).json();
     let metrics = list.as_array().unwrap_or_else(|| panic!("{answer:?}"));
     let metrics = metrics.iter().map(|metric| {

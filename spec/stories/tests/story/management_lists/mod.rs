@@ -15,7 +15,7 @@ mod instances;
 mod metrics;
 mod orphans;
 
-use odb_stories::{Answer, Broker, BrokerCall, Foundation, FoundationSetup};
+use odb_stories::{Broker, BrokerCall, Foundation, FoundationSetup, Response};
 use serde_json::Value;
 
 const PATHS: [&str; 3] = [
@@ -51,7 +51,7 @@ async fn order(foundation: &Foundation, plan: &str, name: &str) -> String {
 }
 
 /// Fails the test unless an answer has a status and nothing else, and the log the reason under this code.
-fn expect_status_alone(broker: &Broker, answer: &Answer, status: u16, code: &str) {
+fn expect_status_alone(broker: &Broker, answer: &Response, status: u16, code: &str) {
     assert_eq!(answer.expect_status(status).text, "");
     let log = broker.log_of_request(&answer.request_id());
     assert!(

@@ -1,11 +1,11 @@
 //! Orphan deployments.
 
-use odb_stories::{Answer, Foundation, InstancesApi, Order, new_id};
+use odb_stories::{Foundation, InstancesApi, Order, Response, new_id};
 use serde_json::{Value, json};
 
 use super::{both, order, registered};
 
-fn names(answer: &Answer) -> Vec<String> {
+fn names(answer: &Response) -> Vec<String> {
     let list = answer.expect_status(200).json();
     let rows = list.as_array().unwrap_or_else(|| panic!("{answer:?}"));
     let name = |row: &Value| {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use odb_stories::{Answer, Order, Platform, new_id};
+use odb_stories::{Order, Platform, Response, new_id};
 use reqwest::RequestBuilder;
 use serde_json::json;
 
@@ -147,7 +147,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn expected(self, answer: &Answer) -> Expected {
+    pub(super) fn expected(self, answer: &Response) -> Expected {
         match (self, answer.status) {
             (Self::Recreate, 202) => Expected::Accepted(answer.operation_data().to_string()),
             (_, 202) => Expected::Accepted(answer.accepted()),

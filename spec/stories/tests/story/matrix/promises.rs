@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use odb_stories::{Answer, BrokerCall, LogLine, ProcessTable, eventually};
+use odb_stories::{BrokerCall, LogLine, ProcessTable, Response, eventually};
 
 use super::{
     operation::{Expected, Operation, Subject},
@@ -60,7 +60,7 @@ pub(super) async fn repeat(stage: &Stage, operation: Operation, subject: &Subjec
 }
 
 /// Something of the instance is still in progress.
-fn is_busy(answer: &Answer) -> bool {
+fn is_busy(answer: &Response) -> bool {
     answer.status == 422 && answer.error() == "ConcurrencyError"
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn expect_nothing_left(stage: &Stage, instance: &str) {
 }
 
 /// The operator finds under the request's id which call has failed: one of these.
-pub(super) fn expect_named(stage: &Stage, answer: &Answer, calls: &[&BrokerCall]) {
+pub(super) fn expect_named(stage: &Stage, answer: &Response, calls: &[&BrokerCall]) {
     let lines = stage.broker.log_of_request(&answer.request_id());
     let is_named = |call: &&BrokerCall| {
         let name = format!("{} {}", call.method, call.path);

@@ -1,6 +1,6 @@
 //! `GET` and `DELETE /mgmt/v1/orphan_deployments`.
 
-use odb_stories::{Answer, Broker, Fault, Foundation, Order, new_id};
+use odb_stories::{Broker, Fault, Foundation, Order, Response, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -382,7 +382,7 @@ async fn errands_run(foundation: &Foundation) -> usize {
     tasks.iter().filter(is_one).count()
 }
 
-fn refused(answer: &Answer, status: u16, code: &str) {
+fn refused(answer: &Response, status: u16, code: &str) {
     let reported = answer.expect_status(status).json();
     assert_eq!(reported["code"], code, "{answer:?}");
     assert!(!answer.description().is_empty());

@@ -9,7 +9,7 @@
 mod errand;
 mod management_api;
 
-use odb_stories::{Answer, Broker, Ended, Foundation, Platform, eventually};
+use odb_stories::{Broker, Ended, Foundation, Platform, Response, eventually};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn deployment(instance: &str) -> String {
     format!("service-instance_{instance}")
 }
 
-async fn ask(platform: &Platform, path: &str) -> Answer {
+async fn ask(platform: &Platform, path: &str) -> Response {
     platform.send(platform.request(Method::GET, path)).await
 }
 
@@ -55,7 +55,7 @@ async fn orphans(broker: &Broker) -> Vec<Value> {
 }
 
 /// `DELETE /mgmt/v1/orphan_deployments/{name}`.
-async fn delete(platform: &Platform, instance: &str, query: &str) -> Answer {
+async fn delete(platform: &Platform, instance: &str, query: &str) -> Response {
     let path = format!(
         "/mgmt/v1/orphan_deployments/{}?{query}",
         deployment(instance)
@@ -63,7 +63,7 @@ async fn delete(platform: &Platform, instance: &str, query: &str) -> Answer {
     platform.send(platform.request(Method::DELETE, &path)).await
 }
 
-async fn end_of(platform: &Platform, instance: &str, deletion: &Answer) -> Ended {
+async fn end_of(platform: &Platform, instance: &str, deletion: &Response) -> Ended {
     let token = deletion.operation_data().to_string();
     platform.end_of_operation(instance, &token).await
 }

@@ -5,7 +5,7 @@
 //! `spec/contracts/adapter-protocol.md`, "Exit codes"). `bindings` tests the rules with it, B-05, B-06, UB-06 and
 //! FB-01, and also B-09 and LB-01.
 
-use odb_stories::{Answer, Broker, Foundation, Order, Platform, Redis, TaskFault, new_id};
+use odb_stories::{Broker, Foundation, Order, Platform, Redis, Response, TaskFault, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn body() -> Value {
     json!({ "service_id": order.member("service_id"), "plan_id": order.member("plan_id") })
 }
 
-async fn unbind(platform: &Platform, instance: &str, query: &str) -> Answer {
+async fn unbind(platform: &Platform, instance: &str, query: &str) -> Response {
     let path = format!("/v2/service_instances/{instance}/service_bindings/b1?{query}");
     platform.send(platform.request(Method::DELETE, &path)).await
 }

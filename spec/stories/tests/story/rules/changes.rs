@@ -1,6 +1,6 @@
 //! U: update.
 
-use odb_stories::{Answer, Foundation, Order, Platform, new_id};
+use odb_stories::{Foundation, Order, Platform, Response, new_id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::history_of_an_order;
 const LARGE: &str = "c4d1a0de-7b1e-4f0e-9d57-2f5d0f1f6b32";
 
 /// Sends exactly this body.
-async fn change(platform: &Platform, instance: &str, body: &Value) -> Answer {
+async fn change(platform: &Platform, instance: &str, body: &Value) -> Response {
     let path = format!("/v2/service_instances/{instance}?accepts_incomplete=true");
     let request = platform.request(Method::PATCH, &path);
     platform.send(request.body(body.to_string())).await

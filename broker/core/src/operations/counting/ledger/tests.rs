@@ -265,7 +265,7 @@ impl World {
         let is_let_in = self.decide(&instance, &plan, stale);
         self.ledger.end_pending(&instance);
         if is_let_in {
-            self.remember(&instance, &plan, OccupancyKind::Arriving);
+            self.remember(&instance, &plan, OccupancyKind::Changing);
             self.truth.insert(instance, Truth::Creating(plan));
         }
     }
@@ -287,7 +287,7 @@ impl World {
         if self.decide(&instance, &to, stale) {
             self.ledger.reserve(&instance, &to, Some(&from), &self.here);
             self.write(&instance, &from, PlatformState::Updating);
-            self.remember(&instance, &to, OccupancyKind::Arriving);
+            self.remember(&instance, &to, OccupancyKind::Changing);
             self.ledger.release(&instance);
             self.truth.insert(instance, Truth::Moving(from, to));
         }
@@ -302,7 +302,7 @@ impl World {
             return;
         }
         if let Some(Truth::On(plan) | Truth::Creating(plan)) = self.truth.get(&instance).cloned() {
-            self.remember(&instance, &plan, OccupancyKind::Leaving);
+            self.remember(&instance, &plan, OccupancyKind::Deleting);
             self.truth.insert(instance, Truth::Deleting(plan));
         }
     }
@@ -315,13 +315,13 @@ impl World {
         let (kind, after) = match (truth, well) {
             (Truth::On(_), _) => return,
             (Truth::Creating(plan) | Truth::Moving(_, plan), true) => {
-                (OccupancyKind::Arrived, Some(Truth::On(plan)))
+                (OccupancyKind::Settled, Some(Truth::On(plan)))
             }
             (Truth::Creating(_), false) | (Truth::Deleting(_), true) => {
                 (OccupancyKind::Absent, None)
             }
             (Truth::Moving(plan, _) | Truth::Deleting(plan), false) => {
-                (OccupancyKind::Remaining, Some(Truth::On(plan)))
+                (OccupancyKind::Unchanged, Some(Truth::On(plan)))
             }
         };
         self.ended(&instance, kind);
@@ -385,7 +385,7 @@ impl World {
         let is_open = |occupancy: &Occupancy| {
             matches!(
                 occupancy.kind,
-                OccupancyKind::Arriving | OccupancyKind::Leaving
+                OccupancyKind::Changing | OccupancyKind::Deleting
             )
         };
         self.here = self
@@ -549,7 +549,7 @@ fn an_instance_with_a_record_takes_its_location_without_a_look_at_the_director()
     let now = Instant::now();
     let made = Occupancy {
         plan: Some(plan(false)),
-        kind: OccupancyKind::Arrived,
+        kind: OccupancyKind::Settled,
         since: None,
     };
     let settled = record(1, PlatformState::Settled);
@@ -616,7 +616,7 @@ fn what_the_platform_has_forgotten_takes_no_location_for_long() {
     };
     let made = Occupancy {
         plan: Some(plan(false)),
-        kind: OccupancyKind::Arrived,
+        kind: OccupancyKind::Settled,
         since: Some(now),
     };
     let here = Here::from([(instance(1), made)]);
@@ -632,7 +632,7 @@ fn what_a_listing_has_shown_is_not_counted_twice() {
     let began = Instant::now();
     let made = Occupancy {
         plan: Some(plan(false)),
-        kind: OccupancyKind::Arrived,
+        kind: OccupancyKind::Settled,
         since: Some(began),
     };
     let here = Here::from([(instance(1), made)]);

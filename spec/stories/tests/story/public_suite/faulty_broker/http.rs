@@ -83,7 +83,7 @@ pub(super) async fn read(stream: &mut BufReader<TcpStream>) -> Option<Incoming> 
 pub(super) async fn write(stream: &mut BufReader<TcpStream>, answer: Outgoing) {
     let body = answer.body.map(|body| body.to_string()).unwrap_or_default();
     let mut text = format!(
-        "HTTP/1.1 {} Answer\r\nConnection: close\r\nContent-Length: {}\r\n",
+        "HTTP/1.1 {} Response\r\nConnection: close\r\nContent-Length: {}\r\n",
         answer.status,
         body.len()
     );

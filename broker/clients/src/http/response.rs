@@ -16,7 +16,7 @@ const KEPT_OF_AN_ERROR: usize = 2 * 1024;
 
 /// An answer of any status, read to its end.
 #[derive(Clone)]
-pub struct Answer {
+pub struct Response {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -56,7 +56,7 @@ impl From<serde_json::Error> for UnreadableAnswer {
     }
 }
 
-impl Answer {
+impl Response {
     pub fn status(&self) -> StatusCode {
         self.status
     }
@@ -118,9 +118,9 @@ impl<'de, T: DeserializeOwned, F: FnMut(T)> Visitor<'de> for Each<T, F> {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
+        f.debug_struct("Response")
             .field("status", &self.status)
             .finish_non_exhaustive()
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn each(body: &'static str) -> (Vec<u8>, Result<(), UnreadableAnswer>) {
-        let answer = Answer {
+        let answer = Response {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             body: Bytes::from_static(body.as_bytes()),
