@@ -10,8 +10,8 @@ use odb_rollout::{
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// A way to perform operations. It keeps what it needs of each instance by its location.
-pub(crate) trait Operator {
+/// The requests of one kind of operation. An implementation keeps what it needs of each instance by its location.
+pub(crate) trait Requests {
     /// Requests the operation on an instance.
     async fn trigger(&self, location: Location, is_repeat: bool) -> TriggerAnswer;
 
@@ -25,7 +25,7 @@ pub(crate) trait Operator {
 /// Runs a pass to its end; an interrupt lets the current requests finish. Calls run concurrently. `observe` gets the
 /// lines of the log and the changes of instances.
 pub(crate) async fn run(
-    operator: &impl Operator,
+    requests: &impl Requests,
     settings: Settings,
     instances: Vec<(InstanceId, State)>,
     canaries: Option<Canaries>,
@@ -44,13 +44,13 @@ pub(crate) async fn run(
                     location,
                     is_repeat,
                 } => calls.push(Box::pin(async move {
-                    Event::Triggered(location, operator.trigger(location, is_repeat).await)
+                    Event::Triggered(location, requests.trigger(location, is_repeat).await)
                 })),
                 Command::Poll(location) => calls.push(Box::pin(async move {
-                    Event::Polled(location, operator.poll(location).await)
+                    Event::Polled(location, requests.poll(location).await)
                 })),
                 Command::Examine(location) => calls.push(Box::pin(async move {
-                    Event::Examined(location, operator.examine(location).await)
+                    Event::Examined(location, requests.examine(location).await)
                 })),
                 seen => observe(seen),
             }
@@ -61,14 +61,12 @@ pub(crate) async fn run(
         let tick = engine.next_tick().map(|tick| began + tick);
         commands = tokio::select! {
             Some(event) = calls.next(), if !calls.is_empty() => {
-                // An answer may end the run: then no other instance is started because of it.
-                let mut commands = Vec::new();
+                // An answer may end the run: it counts, but no other instance is started because of it.
                 if stopping.is_cancelled() && !is_stopping {
                     is_stopping = true;
-                    commands = engine.handle(Event::Stop, began.elapsed());
+                    engine.stop();
                 }
-                commands.extend(engine.handle(event, began.elapsed()));
-                commands
+                engine.handle(event, began.elapsed())
             }
             () = sleep_until(tick.unwrap_or(began)), if tick.is_some() => {
                 engine.tick(began.elapsed())

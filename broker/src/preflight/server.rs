@@ -198,12 +198,12 @@ impl<'a> Server<'a> {
         let subject = chart.subject;
         let unreachable = |came, remedy| self.unreachable(subject, asked.clone(), came, remedy);
         let client = HttpClient::new(&self.trust, chart.timeouts.limits());
-        let client = chart.unless_failed(Probe::Response, None, client, |error| {
+        let client = chart.unless_failed(Probe::Answer, None, client, |error| {
             unreachable(Chain(&error).to_string(), self.source.remedy())
         })?;
         let (clock, call) = (Timestamp::now(), chart.timeouts.call());
         let (outcome, took) = timed(client.send(&call, &request)).await;
-        let answer = chart.unless_failed(Probe::Response, took, outcome, |error| {
+        let answer = chart.unless_failed(Probe::Answer, took, outcome, |error| {
             unreachable(Chain(&error).to_string(), self.remedy_of(&error))
         })?;
         if let Some(date) = answer.header(&DATE) {
@@ -246,7 +246,7 @@ impl<'a> Server<'a> {
             format!("see whether a {what} is there, or {correct}")
         };
         let finding = self.unreachable(chart.subject, answered.asked, came, remedy);
-        chart.failed(Probe::Response, answered.took, finding)
+        chart.failed(Probe::Answer, answered.took, finding)
     }
 }
 
@@ -280,7 +280,7 @@ fn cached(trust: Checked<Trust>, chart: &mut Chart) -> Option<Trust> {
             };
             chart.found(Probe::Certificate, None, finding);
         } else if chart.rows.is_empty() {
-            chart.not_asked(Probe::Response, FILE_HAS_ERRORS);
+            chart.not_asked(Probe::Answer, FILE_HAS_ERRORS);
         }
     }
     None

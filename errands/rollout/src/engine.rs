@@ -153,17 +153,22 @@ impl Engine {
                 Event::Triggered(location, answer) => self.triggered(location, answer, now),
                 Event::Polled(location, answer) => self.polled(location, answer, now),
                 Event::Examined(location, health) => self.examined(location, health, now),
-                Event::Stop => self.halt = Some(Halt::Stopped),
+                Event::Stop => self.stop(),
             }
             self.go_on(now);
         }
         std::mem::take(&mut self.commands)
     }
 
+    /// Stops the run without deciding the next step, so that an event that came first still counts.
+    pub fn stop(&mut self) {
+        self.halt = Some(Halt::Stopped);
+    }
+
     /// Handles the passage of time. Returns the next commands.
     pub fn tick(&mut self, now: Moment) -> Vec<Command> {
         if !self.is_over {
-            self.ring(now);
+            self.send_due(now);
             self.go_on(now);
         }
         std::mem::take(&mut self.commands)

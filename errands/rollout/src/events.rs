@@ -167,8 +167,11 @@ impl Engine {
         }
     }
 
-    /// Sends the requests that are due.
-    pub(crate) fn ring(&mut self, now: Moment) {
+    /// Sends the requests that are due. A stopped run sends none: it only waits for answers that are under way.
+    pub(crate) fn send_due(&mut self, now: Moment) {
+        if self.halt == Some(Halt::Stopped) {
+            self.timers.clear();
+        }
         while let Some((at, location)) = self.timers.first().copied()
             && at <= now
         {

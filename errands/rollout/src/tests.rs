@@ -522,6 +522,29 @@ fn when_the_operator_wants_an_end_nothing_is_begun_and_what_goes_on_is_reported(
 }
 
 #[test]
+fn a_stopped_run_repeats_no_request_while_it_waits_for_the_answer_to_another() {
+    let mut pass = Pass::begin(settings(2), untouched(2), None);
+    pass.answer(0, TriggerAnswer::Later(POLL_PAUSE));
+    pass.handle(Event::Stop);
+    pass.wait();
+    assert_eq!(pass.triggers(), [1]);
+    assert_eq!(pass.engine.next_tick(), None);
+    pass.accept(1);
+    pass.asked.clear();
+    pass.result();
+}
+
+#[test]
+fn an_answer_that_ends_the_run_counts() {
+    let mut pass = Pass::begin(settings(1), untouched(2), None);
+    pass.accept(0);
+    pass.engine.stop();
+    pass.poll(0, PollAnswer::Senseless("no".to_owned()));
+    let tally = pass.result().tally;
+    assert_eq!((tally.failed, tally.not_started), (1, 1));
+}
+
+#[test]
 fn no_further_instance_is_begun_when_more_have_failed_than_may() {
     for budget in [FailureBudget::Instances(1), FailureBudget::Percent(20)] {
         let settings = Settings {

@@ -19,23 +19,26 @@ use super::{
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl Deleter<'_> {
-    /// Deletes the bindings of applications, keys and routes, until there are none.
+    /// Deletes the bindings of applications, keys and routes, until there are none. All bindings of one list are deleted
+    /// before the next list is read, so that one that stays does not hide the others.
     pub(super) async fn delete_bindings(&self, task: &mut Task) -> Result<(), Break> {
         loop {
             self.end_binding_job(task).await?;
+            while let Some(binding) = task.bindings.pop_front() {
+                self.delete_binding(task, binding).await?;
+            }
             let bindings = self.bindings(&task.instance).await?;
             if bindings.is_empty() {
                 return Ok(());
             }
             let is_again = |binding: &&CfBinding| task.deleted.contains(&binding.guid);
             // The list lags, or the deletion has no effect.
-            if let Some(again) = bindings.iter().find(is_again) {
-                task.count_rejection(|| Error::Lingering(named(again)))?;
-                task.deleted.clear();
+            let lingering = bindings.iter().find(is_again).map(named);
+            task.deleted.clear();
+            task.bindings = bindings.into();
+            if let Some(lingering) = lingering {
+                task.count_rejection(|| Error::Lingering(lingering))?;
                 return Err(Break::Later(self.retry_pause()));
-            }
-            for binding in bindings {
-                self.delete_binding(task, binding).await?;
             }
         }
     }

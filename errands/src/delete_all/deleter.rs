@@ -1,7 +1,12 @@
 //! How service instances are deleted: the steps of `spec/contracts/errands.md` §5, and what to do about other clients,
 //! lost answers and bindings. The rollout engine decides when an instance has its turn.
 
-use std::{cell::Cell, collections::BTreeSet, fmt::Display, time::Duration};
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, VecDeque},
+    fmt::Display,
+    time::Duration,
+};
 
 use odb_clients::{
     ServiceError,
@@ -24,7 +29,7 @@ use super::{
     },
     selection::Chosen,
 };
-use crate::{Dependencies, runner::Operator};
+use crate::{Dependencies, runner::Requests};
 
 /// The time for one read request, including retries.
 const REQUEST: Duration = Duration::from_mins(2);
@@ -60,7 +65,9 @@ pub(super) struct Task {
     /// How often it was refused without a reason that shows.
     rejections: u32,
     has_reported_waiting: bool,
-    /// Bindings that were reported as deleted since the last pause.
+    /// The bindings of one list that are still to be deleted.
+    pub(super) bindings: VecDeque<CfBinding>,
+    /// Bindings that were reported as deleted since they were listed.
     pub(super) deleted: BTreeSet<BindingGuid>,
     /// A job that deletes a binding.
     pub(super) binding_job: Option<(CfBinding, JobGuid)>,
@@ -95,6 +102,7 @@ impl Task {
             activity: "its bindings still existed".to_owned(),
             rejections: 0,
             has_reported_waiting: false,
+            bindings: VecDeque::new(),
             deleted: BTreeSet::new(),
             binding_job: None,
             offset: None,
@@ -151,9 +159,10 @@ impl<'a> Deleter<'a> {
         &self.giving_up
     }
 
-    pub(super) fn into_purged(self) -> impl Iterator<Item = Option<String>> {
-        let tasks = self.tasks.into_iter();
-        tasks.map(|task| task.into_inner().purged)
+    /// Why each instance was purged, or why it was about to be when the run ended.
+    pub(super) fn into_failures(self) -> impl Iterator<Item = (Option<String>, Option<Error>)> {
+        let tasks = self.tasks.into_iter().map(Mutex::into_inner);
+        tasks.map(|task| (task.purged, task.failure))
     }
 
     /// Deletes the bindings and requests the deletion. Returns whether it is under way; otherwise the instance is gone.
@@ -218,8 +227,8 @@ impl<'a> Deleter<'a> {
         self.go_on(task)?;
         self.say(format_args!("Deleting service instance {}", task.instance));
         "its deletion had not started".clone_into(&mut task.activity);
-        let call = call();
-        let requested = self.controller.delete_instance(&call, &task.instance);
+        let request = call();
+        let requested = self.controller.delete_instance(&request, &task.instance);
         let error = match self.note_answer(requested.await) {
             Ok(requested) => return Ok(requested),
             Err(error) => error,
@@ -227,16 +236,17 @@ impl<'a> Deleter<'a> {
         if !error.is_shared() {
             return Err(self.after_rejection(task, error, Error::Refused).await);
         }
-        task.count_rejection(|| Error::Refused(Box::new(error)))?;
-        let instance = &task.instance;
-        let spaces = self.controller.shared_spaces(&call, instance).await;
-        for space in self.expect(instance, self.note_answer(spaces))? {
+        let spaces = self.controller.shared_spaces(&call(), &task.instance).await;
+        for space in self.expect(&task.instance, self.note_answer(spaces))? {
+            self.go_on(task)?;
+            let instance = &task.instance;
             self.say(format_args!(
                 "Unsharing service instance {instance} from space {space}"
             ));
-            let unshared = self.controller.unshare(&call, instance, &space).await;
+            let unshared = self.controller.unshare(&call(), instance, &space).await;
             self.expect(instance, self.note_answer(unshared))?;
         }
+        task.count_rejection(|| Error::Refused(Box::new(error)))?;
         Err(Break::Later(Duration::ZERO))
     }
 
@@ -310,7 +320,7 @@ impl<'a> Deleter<'a> {
         request: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<Result<T, ServiceError>, Break> {
         let answer = self.dependencies.unless_stopped(request).await;
-        let answer = answer.map_err(|_| Break::Later(Duration::ZERO))?;
+        let answer = answer.map_err(|_| Break::Later(self.retry_pause()))?;
         Ok(self.note_answer(answer))
     }
 
@@ -382,10 +392,10 @@ impl<'a> Deleter<'a> {
         Break::Later(self.retry_pause())
     }
 
-    /// Ends a step if the errand was interrupted or the time is used up.
+    /// Ends a step if the run ends or the instance's time is used up.
     pub(super) fn go_on(&self, task: &mut Task) -> Result<(), Break> {
-        if self.dependencies.stopping.is_cancelled() {
-            return Err(Break::Later(Duration::ZERO));
+        if self.giving_up.is_cancelled() {
+            return Err(Break::Later(self.retry_pause()));
         }
         let after = self.limit;
         let deadline = task.deadline.get_or_insert_with(|| Deadline::after(after));
@@ -446,7 +456,7 @@ impl<'a> Deleter<'a> {
     }
 }
 
-impl Operator for Deleter<'_> {
+impl Requests for Deleter<'_> {
     async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerAnswer {
         let task = &mut *self.tasks[location].lock().await;
         match self.begin(task).await {

@@ -244,18 +244,24 @@ impl Fleet<'_> {
         let engine = engine.await;
         drop(progress);
         let outcomes = chosen.iter().zip(engine.instances());
-        for ((chosen, (_, state, duration)), purged) in outcomes.zip(deleter.into_purged()) {
-            let (outcome, cause) = match (state, purged) {
-                (_, Some(cause)) => (Outcome::Purged, Some(cause)),
-                (State::Failed(cause), None) => (Outcome::Failed, Some(cause.clone())),
-                (State::Accepted(_), None) => {
+        for ((chosen, (_, state, duration)), (purged, failure)) in
+            outcomes.zip(deleter.into_failures())
+        {
+            let (outcome, cause) = match (state, purged, failure) {
+                (_, Some(cause), _) => (Outcome::Purged, Some(cause)),
+                (State::Failed(cause), ..) => (Outcome::Failed, Some(cause.clone())),
+                // The run ended before the instance was purged.
+                (State::Triggering, None, Some(error)) => {
+                    (Outcome::Failed, Some(error.to_string()))
+                }
+                (State::Accepted(_), ..) => {
                     self.say(format!(
                         "service instance {} is still being deleted",
                         chosen.guid
                     ));
                     (Outcome::InProgress, None)
                 }
-                (state, None) if state.is_final() => (Outcome::Succeeded, None),
+                (state, ..) if state.is_final() => (Outcome::Succeeded, None),
                 _ => (Outcome::NotReached, None),
             };
             report.add(Row {

@@ -12,7 +12,7 @@ use super::{listing, run::FleetRun};
 use crate::{
     progress::Progress,
     report::{Outcome, Row},
-    runner::{self, Operator},
+    runner::{self, Requests},
 };
 
 impl FleetRun<'_> {
@@ -20,7 +20,7 @@ impl FleetRun<'_> {
     /// for each instance.
     pub(super) async fn pass(
         &self,
-        operator: &impl Operator,
+        requests: &impl Requests,
         entries: &[InventoryEntry],
         states: Vec<State>,
     ) -> anyhow::Result<(Engine, Vec<Row>)> {
@@ -47,7 +47,7 @@ impl FleetRun<'_> {
         let stopping = &self.dependencies.stopping;
         let instances = ids.zip(states).collect();
         let settings = self.settings();
-        let engine = runner::run(operator, settings, instances, canaries, stopping, observe).await;
+        let engine = runner::run(requests, settings, instances, canaries, stopping, observe).await;
         drop(progress);
         self.console.say(&engine.result().summary);
         let rows = entries.iter().enumerate();

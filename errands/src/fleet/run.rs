@@ -168,7 +168,10 @@ impl<'a> FleetRun<'a> {
         match known.await {
             Ok(true) => Ok(Some(controller)),
             Ok(false) => Err(without(&"it does not support `maintenance_info`")),
-            Err(error) => Err(without(&Chain(error.as_ref()))),
+            Err(error) => Err(match error.downcast::<ServiceError>() {
+                Ok(error) => without(&Chain(&error)),
+                Err(error) => without(&Chain(error.as_ref())),
+            }),
         }
     }
 
@@ -192,8 +195,8 @@ impl<'a> FleetRun<'a> {
             }
         });
         let states = states.collect();
-        let operator = ThroughPlatform::new(controller, &self.broker, &entries);
-        let (engine, rows) = self.pass(&operator, &entries, states).await?;
+        let requests = ThroughPlatform::new(controller, &self.broker, &entries);
+        let (engine, rows) = self.pass(&requests, &entries, states).await?;
         end_pass(&engine, rows, &HashSet::new(), report)?;
         let succeeded = engine.instances();
         let succeeded = succeeded.filter(|(_, state, _)| **state == State::Succeeded);
@@ -219,8 +222,8 @@ impl<'a> FleetRun<'a> {
             }
         });
         let (states, operations) = prior.unzip();
-        let operator = ThroughBroker::new(self, &members, under_way, operations);
-        let (engine, rows) = self.pass(&operator, &members.entries, states).await?;
+        let requests = ThroughBroker::new(self, &members, under_way, operations);
+        let (engine, rows) = self.pass(&requests, &members.entries, states).await?;
         end_pass(&engine, rows, upgraded, report)
     }
 

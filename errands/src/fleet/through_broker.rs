@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     broker_api::{BrokerApiRejection, LastOperationError, OperationData},
-    runner::Operator,
+    runner::Requests,
 };
 
 pub(super) struct ThroughBroker<'a> {
@@ -235,7 +235,7 @@ fn accept(request: &mut Request, operation: OperationData) -> TriggerAnswer {
     TriggerAnswer::Accepted(task)
 }
 
-impl Operator for ThroughBroker<'_> {
+impl Requests for ThroughBroker<'_> {
     async fn trigger(&self, location: Location, is_repeat: bool) -> TriggerAnswer {
         let request = &mut *self.requests[location].lock().await;
         let id = self.id(location);

@@ -16,7 +16,7 @@ use odb_rollout::{Health, Location, PollAnswer, TriggerAnswer};
 use tokio::sync::Mutex;
 
 use super::look_up::health;
-use crate::{broker_api::BrokerApi, runner::Operator};
+use crate::{broker_api::BrokerApi, runner::Requests};
 
 /// The time for a step at the Cloud Controller, including retries.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -169,7 +169,7 @@ impl Rejection {
     }
 }
 
-impl Operator for ThroughPlatform<'_> {
+impl Requests for ThroughPlatform<'_> {
     async fn trigger(&self, location: Location, _is_repeat: bool) -> TriggerAnswer {
         let id = &self.entries[location].service_instance_id;
         self.upgrade(location).await.unwrap_or_else(|rejection| {

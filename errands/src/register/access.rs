@@ -40,13 +40,14 @@ pub(super) async fn look_up(
             PlanAccess::Enable => Some((WantedVisibility::Public, "public".to_owned())),
             PlanAccess::Disable => Some((WantedVisibility::Admin, "none".to_owned())),
             PlanAccess::OrgRestricted(organizations) => {
-                let names: BTreeSet<&str> = organizations.iter().map(String::as_str).collect();
+                let mut names = BTreeSet::new();
                 let mut guids = BTreeSet::new();
-                for name in &names {
+                for name in organizations.iter().map(String::as_str) {
                     if !known.contains_key(name) {
                         known.insert(name, organization(cloud_controller, name, plan).await?);
                     }
                     guids.insert(known[name].clone());
+                    names.insert(name);
                 }
                 let words = restricted(names.into_iter().collect());
                 Some((WantedVisibility::Organizations(guids), words))

@@ -137,24 +137,20 @@ async fn attempt(
         password: config.broker_password.clone(),
     };
     let BrokerRegistration { name, url, .. } = &registration;
+    let found = find(cloud_controller, name).await?;
     let call = Call::within(IMPORT);
-    let (verb, warnings) = if let Some(broker) = find(cloud_controller, name).await? {
+    let (step, warnings) = if let Some(broker) = found {
         console.say(change(&broker, url, "updating it"));
         let update = cloud_controller.update_broker(&call, &broker.guid, &registration);
-        (
-            "update",
-            finished(cloud_controller, &call, update.await).await,
-        )
+        let ended = finished(cloud_controller, &call, update.await).await;
+        (Step::Update(name.clone()), ended)
     } else {
         console.say(format_args!("creating service broker `{name}`, at `{url}`"));
         let create = cloud_controller.create_broker(&call, &registration);
-        (
-            "create",
-            finished(cloud_controller, &call, create.await).await,
-        )
+        let ended = finished(cloud_controller, &call, create.await).await;
+        (Step::Create(name.clone()), ended)
     };
-    let warnings = warnings.with_context(|| format!("failed to {verb} service broker {name}"))?;
-    for warning in warnings {
+    for warning in warnings.context(step)? {
         console.say(format_args!("the platform warns: {}", warning.trim()));
     }
     console.say(format_args!(
@@ -176,7 +172,18 @@ async fn finished(
 
 async fn find(cloud_controller: &CloudController, name: &str) -> anyhow::Result<Option<CfBroker>> {
     let found = cloud_controller.broker_named(&request_call(), name).await;
-    found.context("failed to retrieve list of brokers")
+    found.context(Step::List)
+}
+
+/// The step of an attempt that has failed.
+#[derive(Debug, thiserror::Error)]
+enum Step {
+    #[error("failed to retrieve list of brokers")]
+    List,
+    #[error("failed to create service broker {0}")]
+    Create(String),
+    #[error("failed to update service broker {0}")]
+    Update(String),
 }
 
 /// How a broker that is there changes. `verb` says whether it does or would.
@@ -189,12 +196,20 @@ fn change(broker: &CfBroker, url: &str, verb: &str) -> String {
     }
 }
 
-/// Whether another attempt may succeed. The broker may exist now, created by another client or by a lost attempt, or be
-/// deleted meanwhile.
+/// Whether another attempt may succeed.
 fn is_transient(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<ServiceError>().is_some_and(|error| {
-        error.is_transient() || error.is_busy() || error.is_not_found() || is_name_taken(error)
-    })
+    let (Some(step), Some(error)) = (error.downcast_ref(), error.downcast_ref::<ServiceError>())
+    else {
+        return false;
+    };
+    error.is_transient()
+        || match step {
+            Step::List => false,
+            // The broker exists now, created by another client or by a lost attempt: the next attempt updates it.
+            Step::Create(_) => error.is_busy() || is_name_taken(error),
+            // Another client has deleted the broker meanwhile: the next attempt creates it.
+            Step::Update(_) => error.is_busy() || error.is_not_found(),
+        }
 }
 
 fn is_name_taken(error: &ServiceError) -> bool {

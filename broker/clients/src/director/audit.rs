@@ -45,7 +45,7 @@ pub struct AuditRecord {
 impl Director {
     /// The latest records that match a filter, 200 at most, the newest first.
     ///
-    /// A Director without an audit log returns no records, and every Director keeps only the latest of all records.
+    /// An unreadable record is left out. A Director without an audit log returns no records, and every Director keeps only the latest of all records.
     #[tracing::instrument(name = "director.audit", skip_all)]
     pub async fn audit(&self, call: &Call, filter: AuditFilter<'_>) -> Result<Vec<AuditRecord>> {
         let config_type;
@@ -67,7 +67,11 @@ impl Director {
                 ]
             }
         };
-        self.0.read(call, &["events"], &query).await
+        let records: Vec<Value> = self.0.read(call, &["events"], &query).await?;
+        let records = records.into_iter();
+        Ok(records
+            .filter_map(|record| serde_json::from_value(record).ok())
+            .collect())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, fmt};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Director;
 use crate::{connection::Connection, http::Call, service_error::Result};
@@ -81,7 +82,7 @@ struct WireInfo {
     user: Option<String>,
     user_authentication: WireAuthentication,
     #[serde(default)]
-    features: HashMap<String, WireFeature>,
+    features: HashMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -97,12 +98,6 @@ struct WireOptions {
     url: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct WireFeature {
-    #[serde(default)]
-    status: bool,
-}
-
 impl From<WireInfo> for Info {
     fn from(wire: WireInfo) -> Self {
         let WireAuthentication { kind, options } = wire.user_authentication;
@@ -112,9 +107,8 @@ impl From<WireInfo> for Info {
             _ => Authentication::Unknown(kind),
         };
         let has = |name| {
-            wire.features
-                .get(name)
-                .is_some_and(|feature| feature.status)
+            let feature: Option<&Value> = wire.features.get(name);
+            feature.is_some_and(|feature| feature["status"] == true)
         };
         Self {
             local_dns: has("local_dns"),

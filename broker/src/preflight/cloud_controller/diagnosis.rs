@@ -54,7 +54,7 @@ async fn look_into(
             None => FILE_HAS_ERRORS,
             Some(_) => "not checked, because there are no trusted authorities",
         };
-        of_uaa.not_asked(Probe::Response, why);
+        of_uaa.not_asked(Probe::Answer, why);
         return None;
     };
     let uaa_server = Server {
@@ -113,7 +113,7 @@ async fn look_at_controller(
         spelled.filter_map(|(api, all)| Some(format!("version {api}: {}", all.as_ref()?)));
     let spelled: Vec<String> = spelled.collect();
     let text = format!("Cloud Controller, {}", spelled.join(", "));
-    chart.fine(Probe::Response, answered.took, text);
+    chart.fine(Probe::Answer, answered.took, text);
     match versions.supported() {
         Ok(used) => {
             chart.fine(Probe::Version, None, format!("{used} is used"));

@@ -119,7 +119,7 @@ impl Endpoint<'_> {
                 let (code, came) = (chart.subject.unreachable(), Chain(&error).to_string());
                 let remedy = "correct `credhub.authentication.uaa.url` in CredHub's own manifest";
                 let finding = Finding::tried(code, None, "to read where its UAA is", came, remedy);
-                return chart.failed(Probe::Response, answered.took, finding);
+                return chart.failed(Probe::Answer, answered.took, finding);
             }
             Err(_) => return server.refute(answered, "CredHub", chart),
         };
@@ -137,7 +137,7 @@ impl Endpoint<'_> {
             "CredHub, whose tokens come from `{}`",
             uaa_server.authority()
         );
-        chart.fine(Probe::Response, answered.took, text);
+        chart.fine(Probe::Answer, answered.took, text);
         chart.uaa.url = Some(tokens.server());
         if uaa::look(&uaa_server, of_uaa).await.is_none() {
             chart.not_asked(Probe::Credentials, "its UAA cannot be reached");

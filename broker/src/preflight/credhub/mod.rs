@@ -97,9 +97,12 @@ pub(crate) async fn of_applications(config: &Config) -> Checked<Option<SecureBin
     };
     let pauses = ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE)
-        .with_max_times(PAUSES)
-        .with_total_delay(Some(call.deadline.remaining()));
-    let connected = attempt.retry(pauses).when(is_out_of_reach).await;
+        .with_max_times(PAUSES);
+    let connected = attempt
+        .retry(pauses)
+        .when(is_out_of_reach)
+        .adjust(|_, pause| pause.filter(|pause| *pause < call.deadline.remaining()));
+    let connected = connected.await;
     let credhub = connected.map_err(|error| {
         let found = format!("could not query the runtime CredHub at `{url}`");
         let remedy =

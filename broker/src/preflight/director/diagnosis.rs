@@ -54,7 +54,7 @@ pub(crate) async fn look(context: &Context<'_>) -> Vec<Chart> {
     let [mut chart, mut of_uaa] = subjects.map(|subject| context.chart(subject));
     look_into(context, bosh, &mut chart, &mut of_uaa).await;
     if of_uaa.rows.is_empty() {
-        of_uaa.not_asked(Probe::Response, "only the Director knows where it is");
+        of_uaa.not_asked(Probe::Answer, "only the Director knows where it is");
     }
     vec![chart, of_uaa]
 }
@@ -82,7 +82,7 @@ async fn look_into(
         }
         Err(error) => {
             let finding = of_connection(&error, &server);
-            return chart.failed(Probe::Response, answered.took, finding);
+            return chart.failed(Probe::Answer, answered.took, finding);
         }
     };
     let info = match director.info(&context.timeouts.call()).await {
@@ -93,12 +93,12 @@ async fn look_into(
         "`{}`, {}, users of kind `{}`",
         info.name, info.version, info.authentication
     );
-    chart.fine(Probe::Response, answered.took, text);
+    chart.fine(Probe::Answer, answered.took, text);
     compare_version(&info, context.offering(), chart);
     features(&info, context, chart);
     match &bosh.credentials {
         Credentials::Basic { username, .. } => {
-            of_uaa.not_asked(Probe::Response, "the Director has its own users");
+            of_uaa.not_asked(Probe::Answer, "the Director has its own users");
             let applicant = Applicant::User(username, USER_KEY);
             identity(&director, applicant, &server, chart).await?;
             let text = "a user of the Director may do everything";

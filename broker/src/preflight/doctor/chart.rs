@@ -32,7 +32,7 @@ pub(crate) enum Probe {
     Connection,
     Certificate,
     /// It answers as expected.
-    Response,
+    Answer,
     /// It is new enough.
     Version,
     /// The clock agrees with this machine's.

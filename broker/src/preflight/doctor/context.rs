@@ -82,7 +82,7 @@ impl Context<'_> {
 
     pub(crate) fn left_out(&self, subject: Subject, why: &str) -> Chart {
         let mut chart = self.chart(subject);
-        chart.not_asked(Probe::Response, why);
+        chart.not_asked(Probe::Answer, why);
         chart
     }
 

@@ -147,6 +147,6 @@ fn fold(charts: &mut Vec<Chart>) {
 fn is_of_server(probe: Probe) -> bool {
     matches!(
         probe,
-        Probe::Name | Probe::Connection | Probe::Certificate | Probe::Response
+        Probe::Name | Probe::Connection | Probe::Certificate | Probe::Answer
     )
 }

@@ -82,7 +82,7 @@ pub(crate) async fn look(server: &Server<'_>, chart: &mut Chart) -> Option<()> {
     match answered.answer.json::<Information>() {
         Ok(Information { app }) if answered.answer.status() == StatusCode::OK => {
             let text = format!("UAA {}", app.version);
-            chart.fine(Probe::Response, answered.took, text);
+            chart.fine(Probe::Answer, answered.took, text);
             Some(())
         }
         Ok(_) | Err(_) => server.refute(answered, "UAA", chart),

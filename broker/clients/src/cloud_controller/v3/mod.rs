@@ -118,7 +118,7 @@ impl Api for V3 {
                 name: plan.name,
                 unique_id: plan.broker_catalog.id,
                 is_active: plan.available.unwrap_or(true),
-                maintenance_version: plan.maintenance_info.version,
+                maintenance_version: plan.maintenance_info.and_then(|info| info.version),
             })
         });
         Ok(offered.collect())

@@ -65,8 +65,7 @@ pub(super) struct Plan {
     pub(super) guid: PlanGuid,
     pub(super) name: String,
     pub(super) available: Option<bool>,
-    #[serde(default)]
-    pub(super) maintenance_info: MaintenanceInfo,
+    pub(super) maintenance_info: Option<MaintenanceInfo>,
     pub(super) broker_catalog: Catalog,
     pub(super) relationships: OfPlan,
 }

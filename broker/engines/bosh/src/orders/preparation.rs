@@ -71,7 +71,6 @@ impl Prepared {
     }
 }
 
-#[derive(Debug)]
 pub(crate) struct Generated {
     /// It refers to secrets by their names in CredHub.
     pub(crate) manifest: ManifestText,

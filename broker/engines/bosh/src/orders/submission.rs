@@ -259,7 +259,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// How often the same work is sent when each answer is lost and no task is found.
 const SUBMISSIONS: u32 = 2;
 
-#[derive(Debug)]
 pub(crate) enum Work {
     Deploy(Generated),
     Recreate,

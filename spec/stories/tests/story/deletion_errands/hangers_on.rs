@@ -102,6 +102,33 @@ async fn a_binding_that_stays_fails_its_instance_and_names_itself() {
 }
 
 #[tokio::test]
+async fn a_binding_that_stays_busy_does_not_hide_the_others() {
+    for generation in GENERATIONS {
+        let stage = Stage::of(generation).await;
+        let guid = stage.order("db").await;
+        let (_, busy) = bound_app(&stage, &guid, stage.foundation.space()).await;
+        let free = key(&stage, &guid).await;
+        let path = generation.or(
+            format!("/v3/service_credential_bindings/{busy}"),
+            "/v2/apps/*/service_bindings/*".to_owned(),
+        );
+        let code = rejection(90008, "CF-ServiceBindingLocked");
+        stage.answers("DELETE", &path, 409, &code).await;
+
+        let run = stage.delete_all(&["--give-up-after", "2s"]).await;
+        run.expect_status(1);
+
+        let deletion = generation.or(
+            format!("DELETE /v3/service_credential_bindings/{free}"),
+            format!("DELETE /v2/service_keys/{free}"),
+        );
+        let changes = stage.changes().await;
+        let deletions = changes.iter().filter(|change| **change == deletion);
+        assert_eq!(deletions.count(), 1, "{generation:?}: {changes:#?}");
+    }
+}
+
+#[tokio::test]
 async fn routes_are_unbound() {
     for generation in GENERATIONS {
         let stage = Stage::with(generation, |broker| {

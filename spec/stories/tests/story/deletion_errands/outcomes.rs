@@ -164,28 +164,29 @@ async fn a_404_that_is_not_the_platforms_own_is_no_deletion() {
 #[tokio::test]
 async fn credentials_that_are_refused_end_the_run_early() {
     for generation in GENERATIONS {
-        let stage = Stage::of(generation).await;
-        for name in ["one", "two", "three"] {
-            stage.order(name).await;
+        for (method, path) in [
+            ("DELETE", generation.path("*")),
+            ("GET", generation.polled("*")),
+        ] {
+            let stage = Stage::of(generation).await;
+            for name in ["one", "two", "three"] {
+                let guid = stage.order(name).await;
+                stage.next_task(&guid, holds()).await;
+            }
+            let expired = rejection(1000, "CF-InvalidAuthToken");
+            stage.answers(method, &path, 401, &expired).await;
+
+            let run = stage
+                .delete_all(&["--max-in-flight", "1"])
+                .await
+                .expect_status(1);
+
+            assert_eq!(
+                run.last_text(),
+                "3 of 3 service instance(s) are not deleted: 1 failed, 2 not tried; run the errand again to delete them",
+                "{generation:?} {method}"
+            );
         }
-        stage
-            .answers(
-                "DELETE",
-                &generation.path("*"),
-                401,
-                &rejection(1000, "CF-InvalidAuthToken"),
-            )
-            .await;
-
-        let run = stage
-            .delete_all(&["--max-in-flight", "1"])
-            .await
-            .expect_status(1);
-
-        assert_eq!(
-            run.last_text(),
-            "3 of 3 service instance(s) are not deleted: 1 failed, 2 not tried; run the errand again to delete them"
-        );
     }
 }
 
