@@ -40,6 +40,11 @@ fn every_example_of_the_protocol_is_what_it_says_it_is() {
                 let call = call.unwrap_or_else(|error| panic!("{location}: {error}"));
                 assert!(matches!(call, Call::GenerateManifest(_)));
             }
+            "input dashboard-url" => {
+                let call = AdapterInput::read(text, Subcommand::DashboardUrl);
+                let call = call.unwrap_or_else(|error| panic!("{location}: {error}"));
+                assert!(matches!(call, Call::DashboardUrl(_)));
+            }
             "generated-manifest" => keeps::<GeneratedManifest>(&location, text),
             "binding" => keeps::<Binding>(&location, text),
             "dashboard-url" => keeps::<DashboardUrl>(&location, text),
@@ -59,7 +64,7 @@ fn every_example_of_the_protocol_is_what_it_says_it_is() {
             other => panic!("line {line}: `{other}` is unknown"),
         }
         let schema = match kind {
-            "input generate-manifest" => "input",
+            "input generate-manifest" | "input dashboard-url" => "input",
             "secrets" => "previous-secrets",
             kind => kind,
         };
