@@ -1,4 +1,4 @@
-//! Service adapter that deploys @NAME@: a server with a password of its own for each service instance.
+//! Service adapter that deploys @NAME@: a server with its own password for each service instance.
 
 use odb_adapter_sdk::manifest::Variable;
 use odb_adapter_sdk::parameters::NoParameters;
@@ -15,7 +15,7 @@ const PASSWORD: JobProperty = JobProperty::new("server", SERVER, "/password");
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// How many clients may be connected at a time.
+    /// The maximum number of connected clients.
     #[schemars(range(min = 1, max = 10_000))]
     max_clients: Option<u32>,
 }
@@ -24,7 +24,7 @@ struct Parameters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanProperties {
-    /// How many clients may be connected at a time, unless users choose.
+    /// The default of the users' parameter.
     #[schemars(range(min = 1, max = 10_000))]
     max_clients: Option<u32>,
 }

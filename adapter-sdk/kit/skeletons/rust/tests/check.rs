@@ -1,4 +1,4 @@
-//! The adapter keeps to the protocol: what `odb-adapter check` says, as a test.
+//! Runs `odb-adapter check` as a test.
 
 use std::path::Path;
 
