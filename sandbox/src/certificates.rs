@@ -12,9 +12,7 @@ use rcgen::{
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, SanType,
 };
 use rustls::{
-    ClientConfig, RootCertStore, ServerConfig,
-    crypto::aws_lc_rs,
-    server::{NoServerSessionStorage, danger::ClientCertVerifier},
+    ClientConfig, RootCertStore, ServerConfig, crypto::aws_lc_rs, server::NoServerSessionStorage,
     sign::CertifiedKey,
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
@@ -215,16 +213,13 @@ impl ServerCertificate {
     }
 }
 
-/// TLS for a server that lets these clients in. Every connection is a new session: a resumed one would see no
+/// TLS for a server. Every connection is a new session: a resumed one would see no
 /// certificate, right or wrong.
-pub(crate) fn server_tls(
-    presented: Presented,
-    clients: Arc<dyn ClientCertVerifier>,
-) -> Result<ServerConfig, CertificateError> {
+pub(crate) fn server_tls(presented: Presented) -> Result<ServerConfig, CertificateError> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(CertificateError::Tls)?
-        .with_client_cert_verifier(clients)
+        .with_no_client_auth()
         .with_cert_resolver(Arc::new(presented));
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;

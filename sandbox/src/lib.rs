@@ -8,7 +8,7 @@
 //! | [`faults`], [`calls`] | injected faults, and the recorded calls |
 //! | [`director`], [`cpi`] | the BOSH Director, and the processes that are its VMs |
 //! | [`uaa`] | the token servers, one beside the Director and one beside the Cloud Controller |
-//! | [`credhub`], [`instance_identity`] | a CredHub beside each of the two, and the certificates of apps |
+//! | [`credhub`] | a CredHub beside each of the two |
 //! | [`cloud_controller`] | the Cloud Controller v3 and its behaviour towards brokers |
 //! | [`control`] | the API of the sandbox itself |
 //! | [`foundation`] | all of it together: configuration, start, `foundation.json`, stop |
@@ -36,7 +36,6 @@ pub mod durations;
 pub mod faults;
 pub mod fleet;
 pub mod foundation;
-pub mod instance_identity;
 pub mod net;
 pub mod rsa_keys;
 pub mod serve;

@@ -18,7 +18,6 @@ use tokio::{runtime::Handle, task::JoinHandle};
 use crate::{
     calls::{Calls, note},
     faults::{Connection, Faults, ServerName, inject},
-    instance_identity::note_peer,
 };
 
 /// The largest body that any server of the sandbox reads.
@@ -165,7 +164,6 @@ fn faulty_server(
             }))
     })
     .on_connect(|stream, connection| {
-        note_peer(stream, connection);
         if let Some(hold) = Connection::of(stream) {
             connection.insert(hold);
         }

@@ -36,14 +36,12 @@ use crate::{
 };
 use broker_client::BrokerClient;
 use model::{OrganizationKey, SpaceKey, State};
-use settings::SharedBehaviour;
 
 pub use broker_client::BrokerClientError;
 pub use key_credentials::SERVICE_KEY_CLIENT;
-pub use model::ServiceQuota;
 pub use seed::{SeedError, SeedablePlan, SeededInstance, SeededState};
 pub use settings::ApiGeneration;
-pub use settings::{BrokerBehaviour, BrokerCertificates, InstanceRow};
+pub use settings::{BrokerBehaviour, InstanceRow};
 pub use settings::{CloudControllerSettings, KnownUser, OrganizationSettings, SpaceSettings};
 
 /// A Cloud Controller. Cloning it gives another handle on the same one.
@@ -52,10 +50,8 @@ pub struct CloudController(Arc<Inner>);
 
 struct Inner {
     settings: CloudControllerSettings,
-    behaviour: SharedBehaviour,
     state: State,
     tokens: TokenVerifier,
-    uaa: Uaa,
     credhub: CredHub,
     broker_client: BrokerClient,
     runtime: Handle,
@@ -91,9 +87,9 @@ impl CloudController {
         tls: ClientConfig,
         runtime: Handle,
     ) -> Result<Self, CloudControllerError> {
-        let behaviour = SharedBehaviour::new(settings.brokers);
-        let broker_client = BrokerClient::new(tls, behaviour.clone(), settings.info_location())
-            .map_err(CloudControllerError::BrokerClient)?;
+        let broker_client =
+            BrokerClient::new(tls, settings.brokers.timeout, settings.info_location())
+                .map_err(CloudControllerError::BrokerClient)?;
         let state = State::open(store).map_err(CloudControllerError::State)?;
         state.change(|tables| {
             settings.seed(tables);
@@ -101,10 +97,8 @@ impl CloudController {
         });
         Ok(Self(Arc::new(Inner {
             settings,
-            behaviour,
             state,
             tokens: uaa.verifier(),
-            uaa: uaa.clone(),
             credhub,
             broker_client,
             runtime,
@@ -113,14 +107,9 @@ impl CloudController {
         })))
     }
 
-    /// How it deals with brokers at the moment.
-    pub fn behaviour(&self) -> BrokerBehaviour {
-        self.0.behaviour.now()
-    }
-
-    /// Deals with brokers in another way from now on; polls and mitigations that are under way follow.
-    pub fn set_behaviour(&self, behaviour: BrokerBehaviour) {
-        self.0.behaviour.set(behaviour);
+    /// How it deals with brokers.
+    pub(crate) fn behaviour(&self) -> &BrokerBehaviour {
+        &self.0.settings.brokers
     }
 
     /// Mounts all routes.

@@ -42,9 +42,6 @@ pub(crate) enum ErrorKind {
     ServiceUnavailable,
     AlreadyBoundToRoute,
     DeprovisionFailed,
-    AppDeletionFailed,
-    SpaceDeletionFailed,
-    OrganizationDeletionFailed,
     MaintenanceInfoNotSupported,
     MaintenanceInfoNotUpdatableWhenChangingPlan,
     MaintenanceInfoConflict,
@@ -95,19 +92,6 @@ impl ErrorKind {
                 UNPROCESSABLE,
                 130_008,
                 "CF-ServiceInstanceAlreadyBoundToSameRoute",
-            ),
-            Self::AppDeletionFailed => (
-                StatusCode::BAD_GATEWAY,
-                150_009,
-                "CF-AppRecursiveDeleteFailed",
-            ),
-            Self::SpaceDeletionFailed => {
-                (StatusCode::BAD_GATEWAY, 290_008, "CF-SpaceDeletionFailed")
-            }
-            Self::OrganizationDeletionFailed => (
-                StatusCode::BAD_GATEWAY,
-                290_010,
-                "CF-OrganizationDeletionFailed",
             ),
             Self::DeprovisionFailed => (
                 StatusCode::CONFLICT,

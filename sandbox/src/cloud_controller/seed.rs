@@ -8,7 +8,7 @@ use super::{
     model::{
         BrokerKey, Instance, InstanceGuid, InstanceKey, LastOperation, MaintenanceInfo, Metadata,
         OperationKind, OperationState, Organization, OrganizationKey, PlanGuid, Space, SpaceGuid,
-        SpaceKey, Tables, UserProvidedKey,
+        SpaceKey, Tables,
     },
 };
 
@@ -158,12 +158,11 @@ fn add(tables: &mut Tables, wanted: SeededInstance) -> Result<InstanceGuid, Seed
     let Some(row) = tables.plans.get(&plan) else {
         return Err(SeedError::NoPlan(wanted.plan));
     };
-    if tables.instances.contains_key(&guid) || tables.user_provided.contains_key(&guid) {
+    if tables.instances.contains_key(&guid) {
         return Err(SeedError::GuidTaken(wanted.guid));
     }
-    let managed = InstanceKey::Name(space.clone(), wanted.name.clone());
-    let other = UserProvidedKey::Name(space.clone(), wanted.name.clone());
-    if tables.instances.has(managed) || tables.user_provided.has(other) {
+    let same = InstanceKey::Name(space.clone(), wanted.name.clone());
+    if tables.instances.has(same) {
         return Err(SeedError::NameTaken {
             space: wanted.space,
             name: wanted.name,

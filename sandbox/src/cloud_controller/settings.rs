@@ -1,22 +1,16 @@
 //! The settings of a Cloud Controller.
 //!
-//! How a Cloud Controller deals with brokers. All of it can be changed while it runs.
+//! How a Cloud Controller deals with brokers.
 //!
 //! Which generations of its API a Cloud Controller has (`spec/contracts/platform-apis.md`, "Which generations are
 //! there?").
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::model::{
-    Organization, Role, RoleKind, RoleScope, ServiceQuota, Space, Tables, User, UserName,
-};
+use super::model::{Organization, Role, RoleKind, RoleScope, Space, Tables, User, UserName};
 
 #[derive(Clone, Debug)]
 pub struct CloudControllerSettings {
@@ -46,18 +40,12 @@ pub struct OrganizationSettings {
     /// The names of the users who see it and nothing in it.
     #[serde(default)]
     pub auditors: BTreeSet<String>,
-    /// How much may be ordered in all its spaces together.
-    #[serde(default)]
-    pub quota: ServiceQuota,
     pub spaces: Vec<SpaceSettings>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct SpaceSettings {
     pub name: String,
-    /// How much may be ordered there.
-    #[serde(default)]
-    pub quota: ServiceQuota,
     /// The names of the users who may work there.
     pub developers: BTreeSet<String>,
     /// The names of the users who manage it.
@@ -101,8 +89,7 @@ impl CloudControllerSettings {
             tables.users.insert(name, user);
         }
         for wanted in &self.organizations {
-            let mut organization = Organization::new(wanted.name.clone());
-            organization.quota = wanted.quota;
+            let organization = Organization::new(wanted.name.clone());
             let guid = organization.guid.clone();
             tables.organizations.insert(guid.clone(), organization);
             let here = RoleScope::Organization(guid.clone());
@@ -120,8 +107,7 @@ impl CloudControllerSettings {
                 &here,
             );
             for wanted in &wanted.spaces {
-                let mut space = Space::new(guid.clone(), wanted.name.clone());
-                space.quota = wanted.quota;
+                let space = Space::new(guid.clone(), wanted.name.clone());
                 let here = RoleScope::Space(space.guid.clone());
                 give(tables, RoleKind::SpaceDeveloper, &wanted.developers, &here);
                 give(tables, RoleKind::SpaceManager, &wanted.managers, &here);
@@ -163,8 +149,6 @@ impl OrganizationSettings {
 pub struct BrokerBehaviour {
     /// How long to wait for an answer: to connect, and for all of it (`broker_client_timeout_seconds`).
     pub timeout: Duration,
-    /// Whether certificates of brokers are looked at (`ssl.skip_cert_verify`).
-    pub certificates: BrokerCertificates,
     /// The pause between two polls of a last operation (`broker_client_default_async_poll_interval_seconds`).
     pub polling_interval: Duration,
     /// By how much each pause is longer than the one before
@@ -176,17 +160,6 @@ pub struct BrokerBehaviour {
     pub mitigation_delay: Duration,
     /// When the row of an instance that v3 orders is there to be listed and counted.
     pub instance_row: InstanceRow,
-}
-
-/// Whether certificates of brokers are looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BrokerCertificates {
-    /// They must be trusted.
-    #[default]
-    Verified,
-    /// Any will do, as in many a foundation.
-    Ignored,
 }
 
 /// When the row of a new instance is there. A broker that counts instances while it provisions one finds it, or not
@@ -205,31 +178,12 @@ impl Default for BrokerBehaviour {
     fn default() -> Self {
         Self {
             timeout: Duration::from_mins(1),
-            certificates: BrokerCertificates::default(),
             polling_interval: Duration::from_mins(1),
             polling_factor: 1.0,
             maximum_polling_duration: Duration::from_hours(168),
             mitigation_delay: Duration::from_mins(1),
             instance_row: InstanceRow::default(),
         }
-    }
-}
-
-/// The behaviour of the moment, shared by all who follow it.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedBehaviour(Arc<RwLock<BrokerBehaviour>>);
-
-impl SharedBehaviour {
-    pub(crate) fn new(behaviour: BrokerBehaviour) -> Self {
-        Self(Arc::new(RwLock::new(behaviour)))
-    }
-
-    pub(crate) fn now(&self) -> BrokerBehaviour {
-        *self.0.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn set(&self, behaviour: BrokerBehaviour) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = behaviour;
     }
 }
 

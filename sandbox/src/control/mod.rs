@@ -37,8 +37,8 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::{
-    calls::Calls, cloud_controller::CloudController, cpi::Cpi, credhub::CredHub,
-    director::Director, faults::Faults, fleet::FleetPattern, uaa::Uaa,
+    calls::Calls, cloud_controller::CloudController, cpi::Cpi, director::Director, faults::Faults,
+    fleet::FleetPattern, uaa::Uaa,
 };
 use rejection::Rejection;
 
@@ -68,9 +68,6 @@ pub struct Controls {
     pub bosh_uaa: Uaa,
     /// The Cloud Controller's UAA, whose tokens can be withdrawn.
     pub cf_uaa: Uaa,
-    /// The Director's CredHub, unless it has none.
-    pub credhub: Option<CredHub>,
-    pub runtime_credhub: CredHub,
 }
 
 impl Control {

@@ -1,4 +1,4 @@
-//! Authenticates callers by the token of a UAA, or by the certificate of an app (`spec/contracts/platform-apis.md`,
+//! Authenticates callers by the token of a UAA (`spec/contracts/platform-apis.md`,
 //! "CredHub", "Authentication").
 //!
 //! The caller, as permissions name it (`spec/contracts/platform-apis.md`, "Authentication").
@@ -18,11 +18,9 @@ use actix_web::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use uuid::Uuid;
-use x509_parser::{certificate::X509Certificate, prelude::FromDer};
 
 use super::{CredHub, Session};
-use crate::{instance_identity::PeerCertificate, uaa::TokenError};
+use crate::uaa::TokenError;
 
 /// By so many seconds the clocks of UAA and CredHub may differ.
 const SKEW: i64 = 60;
@@ -40,12 +38,6 @@ pub(crate) enum AuthenticationRejection {
     TokenInvalid(&'static str),
     #[error("The request requires higher privileges than provided by the access token.")]
     ScopeMissing,
-    #[error(
-        "The provided authentication mechanism does not provide a valid identity. Please contact your system administrator."
-    )]
-    NotAnApp,
-    #[error("The provided certificate is not authorized to be used for client authentication.")]
-    NotForClients,
 }
 
 #[derive(Clone, Deserialize)]
@@ -74,31 +66,7 @@ fn session(request: &HttpRequest) -> Result<Session, AuthenticationRejection> {
     let credhub = request
         .app_data::<Data<CredHub>>()
         .ok_or(AuthenticationRejection::NoCredentials)?;
-    let actor = match request.conn_data::<PeerCertificate>() {
-        Some(PeerCertificate(shown)) => app(shown)?,
-        None => bearer(credhub, request)?,
-    };
-    Ok(credhub.session(actor))
-}
-
-fn app(certificate: &[u8]) -> Result<Actor, AuthenticationRejection> {
-    let (_, certificate) =
-        X509Certificate::from_der(certificate).map_err(|_| AuthenticationRejection::NotAnApp)?;
-    let mut units = certificate.subject().iter_organizational_unit();
-    let app = units
-        .find_map(|unit| app_id(unit.as_str().ok()?))
-        .ok_or(AuthenticationRejection::NotAnApp)?;
-    match certificate.extended_key_usage() {
-        Ok(Some(usage)) if usage.value.client_auth => Ok(Actor::app(app)),
-        _ => Err(AuthenticationRejection::NotForClients),
-    }
-}
-
-/// The part after `app:`, a random UUID in lower case.
-fn app_id(unit: &str) -> Option<Uuid> {
-    let text = unit.strip_prefix("app:")?;
-    let id: Uuid = text.parse().ok()?;
-    (id.get_version_num() == 4 && id.to_string() == text).then_some(id)
+    Ok(credhub.session(bearer(credhub, request)?))
 }
 
 /// The client or user that a token was given to.
@@ -145,20 +113,19 @@ fn bearer_token(request: &HttpRequest) -> Option<&str> {
 }
 
 impl AuthenticationRejection {
-    fn challenge(&self) -> Option<String> {
+    fn challenge(&self) -> String {
         const RFC: &str = r#"error_uri="https://tools.ietf.org/html/rfc6750#section-3.1""#;
         match self {
-            Self::NoCredentials => Some("Bearer".to_owned()),
-            Self::TokenExpired => Some(format!(
-                r#"Bearer error="access_token_expired", error_description="{self}""#
-            )),
-            Self::TokenInvalid(_) => Some(format!(
-                r#"Bearer error="invalid_token", error_description="{self}", {RFC}"#
-            )),
-            Self::ScopeMissing => Some(format!(
-                r#"Bearer error="insufficient_scope", error_description="{self}", {RFC}"#
-            )),
-            Self::NotAnApp | Self::NotForClients => None,
+            Self::NoCredentials => "Bearer".to_owned(),
+            Self::TokenExpired => {
+                format!(r#"Bearer error="access_token_expired", error_description="{self}""#)
+            }
+            Self::TokenInvalid(_) => {
+                format!(r#"Bearer error="invalid_token", error_description="{self}", {RFC}"#)
+            }
+            Self::ScopeMissing => {
+                format!(r#"Bearer error="insufficient_scope", error_description="{self}", {RFC}"#)
+            }
         }
     }
 }
@@ -167,19 +134,15 @@ impl ResponseError for AuthenticationRejection {
     fn status_code(&self) -> StatusCode {
         match self {
             Self::ScopeMissing => StatusCode::FORBIDDEN,
-            Self::NoCredentials
-            | Self::TokenExpired
-            | Self::TokenInvalid(_)
-            | Self::NotAnApp
-            | Self::NotForClients => StatusCode::UNAUTHORIZED,
+            Self::NoCredentials | Self::TokenExpired | Self::TokenInvalid(_) => {
+                StatusCode::UNAUTHORIZED
+            }
         }
     }
 
     fn error_response(&self) -> HttpResponse {
         let mut response = HttpResponse::build(self.status_code());
-        if let Some(challenge) = self.challenge() {
-            response.insert_header((header::WWW_AUTHENTICATE, challenge));
-        }
+        response.insert_header((header::WWW_AUTHENTICATE, self.challenge()));
         let description = self.to_string();
         let body = match self {
             Self::NoCredentials => {
@@ -192,7 +155,6 @@ impl ResponseError for AuthenticationRejection {
                 json!({"error": "invalid_token", "error_description": description})
             }
             Self::ScopeMissing => return response.finish(),
-            Self::NotAnApp | Self::NotForClients => json!({"error": description}),
         };
         response.content_type(JSON).body(body.to_string())
     }
@@ -214,10 +176,6 @@ impl Actor {
         Self(format!("uaa-user:{id}"))
     }
 
-    pub fn app(guid: Uuid) -> Self {
-        Self(format!("mtls-app:{guid}"))
-    }
-
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -232,25 +190,5 @@ impl From<String> for Actor {
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_app_is_named_by_a_random_uuid_in_small_letters() {
-        let id = "fdbeb2d4-b601-4a0d-91e8-7e38dde426f7";
-        assert_eq!(app_id(&format!("app:{id}")), id.parse().ok());
-        for unit in [
-            id.to_owned(),
-            format!("app:{}", id.to_uppercase()),
-            format!("space:{id}"),
-            "app:fdbeb2d4-b601-1a0d-91e8-7e38dde426f7".to_owned(),
-            "app:".to_owned(),
-        ] {
-            assert_eq!(app_id(&unit), None, "{unit}");
-        }
     }
 }

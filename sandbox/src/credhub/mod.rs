@@ -76,15 +76,6 @@ struct State {
 struct Behaviour {
     version: Version,
     acls: Acls,
-    writing: Writing,
-}
-
-/// Whether anything can be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
-    Allowed,
-    /// Every change is refused with 503.
-    Refused,
 }
 
 impl CredHub {
@@ -104,7 +95,6 @@ impl CredHub {
             behaviour: Behaviour {
                 version: settings.version,
                 acls: settings.acls,
-                writing: Writing::Allowed,
             },
         };
         Ok(Self {
@@ -119,21 +109,6 @@ impl CredHub {
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(web::Data::new(self.clone()));
         api::routes(app);
-    }
-
-    /// From now on it says that it has this version, and behaves so.
-    pub fn set_version(&self, version: Version) {
-        self.with(|state| state.behaviour.version = version);
-    }
-
-    /// From now on permissions matter, or do not.
-    pub fn set_acls(&self, acls: Acls) {
-        self.with(|state| state.behaviour.acls = acls);
-    }
-
-    /// Switches the read-only mode, as `POST /management` does.
-    pub fn set_writing(&self, writing: Writing) {
-        self.with(|state| state.behaviour.writing = writing);
     }
 
     pub(crate) fn session(&self, actor: Actor) -> Session {

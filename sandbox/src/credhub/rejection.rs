@@ -21,8 +21,6 @@ pub(crate) enum Rejection {
         "The request could not be completed because the CA does not exist or you do not have sufficient authorization."
     )]
     NoSuchAuthority,
-    #[error("Service Unavailable. Credhub is currently in read only mode.")]
-    ReadOnly,
 
     #[error(
         "The request could not be fulfilled because the request path or body did not meet expectation. Please check the documentation for required formatting and retry your request."
@@ -101,10 +99,6 @@ pub(crate) enum Rejection {
         "A password value must be specified for the credential. Please validate and retry your request."
     )]
     PasswordMissing,
-    #[error(
-        "At least one key value must be set. Please validate your input and retry your request."
-    )]
-    KeysMissing,
     #[error("Value exceeds the maximum size.")]
     TooLarge,
 
@@ -128,17 +122,11 @@ pub(crate) enum Rejection {
         "The credential could not be regenerated because the certificate was statically set and is not self-signed or is invalid."
     )]
     CertificateWasSet,
-    #[error("You must specify a signing CA. Please update and retry your request.")]
-    SignedByMissing,
 
     #[error(transparent)]
     Certificate(#[from] CertificateRejection),
     #[error(transparent)]
     Permission(#[from] PermissionRejection),
-    #[error(
-        "The credential '{0}' is not the expected type. A credhub-ref credential must be of type 'JSON'."
-    )]
-    NotJson(String),
 
     #[error("An application error occurred. Please contact your CredHub administrator.")]
     Internal(#[source] Box<dyn Error + Send + Sync>),
@@ -189,32 +177,6 @@ pub(crate) enum CertificateRejection {
     NotAnAuthority,
     #[error("The name given for the CA does not reference a CA type credential.")]
     NotAnAuthorityName,
-    #[error(
-        "At least one certificate attribute must be set. Please validate your input and retry your request."
-    )]
-    NothingSet,
-    #[error("You must provide a certificate.")]
-    Missing,
-    #[error(
-        "Only one of the values 'ca_name' and 'ca' may be provided. Please update and retry your request."
-    )]
-    AuthorityTwice,
-    #[error(
-        "The provided certificate value is too long. Certificate lengths must be less than 7000 characters."
-    )]
-    TooLarge,
-    #[error("The provided certificate value is not a valid X509 certificate.")]
-    Invalid,
-    #[error("The provided CA value is not a valid X509 certificate authority.")]
-    InvalidAuthority,
-    #[error("The provided certificate was not signed by the CA specified in the 'ca' property.")]
-    NotSignedByAuthority,
-    #[error(
-        "The provided certificate was not signed by the CA specified in the 'ca_name' property."
-    )]
-    NotSignedByNamed,
-    #[error("The provided certificate does not match the private key.")]
-    OtherKey,
     #[error("Private key is malformed.")]
     InvalidKey,
 }
@@ -268,7 +230,6 @@ impl Rejection {
         match self {
             Self::NoSuchCredential | Self::NoSuchAuthority => StatusCode::NOT_FOUND,
             Self::MayNotWrite => StatusCode::FORBIDDEN,
-            Self::ReadOnly => StatusCode::SERVICE_UNAVAILABLE,
             Self::TypeForSet | Self::UnreadableMember(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Permission(rejection) => rejection.status(),
@@ -291,15 +252,12 @@ impl Rejection {
             | Self::ModeAndOverwrite
             | Self::ValueMissing
             | Self::PasswordMissing
-            | Self::KeysMissing
             | Self::NoCharacters
             | Self::KeyLength
             | Self::PasswordWasSet
             | Self::UserWasSet
             | Self::CertificateWasSet
-            | Self::SignedByMissing
-            | Self::Certificate(_)
-            | Self::NotJson(_) => StatusCode::BAD_REQUEST,
+            | Self::Certificate(_) => StatusCode::BAD_REQUEST,
         }
     }
 }

@@ -64,14 +64,6 @@ impl Vault {
         Some((id, self.versions.get(&id)?))
     }
 
-    /// The newest version of every credential, in the order of their names.
-    pub(super) fn latest_of_all(&self) -> impl Iterator<Item = (Uuid, &Version)> {
-        self.names.values().filter_map(|ids| {
-            let id = *ids.last()?;
-            Some((id, self.versions.get(&id)?))
-        })
-    }
-
     /// The credentials whose names begin with this path.
     pub(super) fn below(&self, path: &str) -> Vec<Found> {
         let mut start = rooted(path).to_lowercase();

@@ -97,14 +97,8 @@ impl BoshSide {
             },
         };
         let cpi = cpi(options, addresses, store)?;
-        let director = Director::new(
-            settings,
-            uaa.configured_verifier(),
-            cpi.clone(),
-            store,
-            runtime,
-        )
-        .map_err(StartError::Store)?;
+        let director = Director::new(settings, uaa.verifier(), cpi.clone(), store, runtime)
+            .map_err(StartError::Store)?;
         let url = format!("https://{}", addresses.director());
         let access = DirectorAccess {
             url,

@@ -3,17 +3,16 @@
 use tokio::runtime::Handle;
 
 use super::{
-    credhub::{CredHubPlan, instance_identity},
+    credhub::CredHubPlan,
     description::{CloudControllerAccess, Location},
     identity::Identity,
     seed::{Side, cf_client},
     settings::CloudControllerSection,
-    up::{StartError, UpOptions},
+    up::StartError,
 };
 use crate::{
     cloud_controller::{BrokerBehaviour, CloudController, CloudControllerSettings, KnownUser},
     credhub::CredHub,
-    instance_identity::InstanceIdentity,
     store::Store,
     uaa::{Uaa, UaaRole, UaaSettings},
 };
@@ -22,14 +21,12 @@ pub(super) struct CfSide {
     pub(super) uaa: Uaa,
     pub(super) cloud_controller: CloudController,
     pub(super) credhub: CredHub,
-    pub(super) instance_identity: InstanceIdentity,
 }
 
 impl CfSide {
     /// Cloud Controller and UAA, and how to get in.
     pub(super) fn new(
         section: CloudControllerSection,
-        options: &UpOptions,
         identity: &mut Identity,
         store: &Store,
         runtime: Handle,
@@ -68,7 +65,6 @@ impl CfSide {
         };
         let uaa = Uaa::new(settings, UaaRole::CloudFoundry, store).map_err(StartError::Uaa)?;
         let (credhub, credhub_access) = plan.build(&uaa, store)?;
-        let (instance_identity, instance_identity_access) = instance_identity(store, options)?;
         let settings = CloudControllerSettings {
             users: known_users,
             url: url.clone(),
@@ -81,7 +77,6 @@ impl CfSide {
                 maximum_polling_duration: section.maximum_polling_duration,
                 mitigation_delay: section.mitigation_delay,
                 polling_factor: section.broker_polling_factor,
-                certificates: section.broker_certificates,
                 instance_row: section.instance_row,
             },
         };
@@ -101,14 +96,12 @@ impl CfSide {
             organization: location(target.organization),
             space: location(target.space),
             credhub: credhub_access,
-            instance_identity: instance_identity_access,
         };
         Ok((
             Self {
                 uaa,
                 cloud_controller,
                 credhub,
-                instance_identity,
             },
             access,
         ))

@@ -3,16 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize, Serializer};
-
 use super::{
-    description::{CredHubAccess, InstanceIdentityAccess},
-    files::{self, Readers},
+    description::CredHubAccess,
     identity::Secrets,
     seed::Side,
     settings::{AclsSection, ClientSection, CredHubSection, PermissionSection},
-    up::{StartError, UpOptions},
+    up::StartError,
 };
 use crate::{
     cloud_controller::SERVICE_KEY_CLIENT,
@@ -20,17 +16,12 @@ use crate::{
         self, ALL_OPERATIONS, Acls, Actor, CredHub, CredHubSettings, Operation, Permission,
         director_actor,
     },
-    instance_identity::{InstanceIdentity, InstanceIdentityError},
-    store::{Rows, Store},
+    store::Store,
     uaa::{Client, Uaa},
 };
 
-/// The file with the certificate of the authority of apps, in the state folder.
-pub(super) const INSTANCE_IDENTITY_CERTIFICATE: &str = "instance_identity_ca.pem";
-pub(super) const INSTANCE_IDENTITY_KEY: &str = "instance_identity_ca.key";
 const OWN_DIRECTOR_CLIENT: &str = "director_to_credhub";
 const SCOPES: [&str; 2] = ["credhub.read", "credhub.write"];
-const INSTANCE_IDENTITY_TABLE: &str = "instance_identity";
 
 /// A CredHub that is still without a UAA.
 pub(super) struct CredHubPlan {
@@ -144,48 +135,6 @@ impl PermissionSection {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct SavedInstanceIdentity {
-    certificate: String,
-    #[serde(serialize_with = "exposed")]
-    key: SecretString,
-}
-
-/// The saved authority of apps, or a new one, with its files in the state folder.
-pub(super) fn instance_identity(
-    store: &Store,
-    options: &UpOptions,
-) -> Result<(InstanceIdentity, InstanceIdentityAccess), StartError> {
-    let mut rows: Rows<(), SavedInstanceIdentity> =
-        Rows::open(store, INSTANCE_IDENTITY_TABLE).map_err(StartError::Store)?;
-    let identity = found_or_new(&mut rows).map_err(StartError::InstanceIdentity)?;
-    let access = InstanceIdentityAccess {
-        certificate: options.state.join(INSTANCE_IDENTITY_CERTIFICATE),
-        key: options.state.join(INSTANCE_IDENTITY_KEY),
-    };
-    let key = identity.key().expose_secret();
-    files::write(&access.certificate, identity.certificate(), Readers::World)
-        .and_then(|()| files::write(&access.key, key, Readers::Owner))
-        .map_err(StartError::File)?;
-    Ok((identity, access))
-}
-
-fn found_or_new(
-    rows: &mut Rows<(), SavedInstanceIdentity>,
-) -> Result<InstanceIdentity, InstanceIdentityError> {
-    if let Some(saved) = rows.get(&()) {
-        return InstanceIdentity::from_pem(saved.certificate.clone(), saved.key.clone());
-    }
-    let identity = InstanceIdentity::new()?;
-    let saved = SavedInstanceIdentity {
-        certificate: identity.certificate().to_owned(),
-        key: identity.key().clone(),
-    };
-    rows.insert((), saved);
-    rows.save();
-    Ok(identity)
-}
-
 fn everything(actor: &Actor) -> Permission {
     permission("/*", actor, &ALL_OPERATIONS)
 }
@@ -209,8 +158,4 @@ fn service_client(id: &str) -> ClientSection {
 /// The scopes for access; permissions decide the rest.
 pub(super) fn scopes() -> BTreeSet<String> {
     SCOPES.iter().map(|scope| (*scope).to_owned()).collect()
-}
-
-fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(secret.expose_secret())
 }

@@ -44,14 +44,6 @@ pub struct CredHubAccess {
     pub admin_client: ClientAccess,
 }
 
-/// The files of the authority whose certificates make apps known.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct InstanceIdentityAccess {
-    pub certificate: PathBuf,
-    /// The file with its private key. A reader of it can impersonate any app.
-    pub key: PathBuf,
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CloudControllerAccess {
     pub url: String,
@@ -63,8 +55,6 @@ pub struct CloudControllerAccess {
     pub organization: Location,
     pub space: Location,
     pub credhub: CredHubAccess,
-    /// The authority whose certificates make apps known there.
-    pub instance_identity: InstanceIdentityAccess,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -206,10 +196,6 @@ mod tests {
                 organization: location(),
                 space: location(),
                 credhub: credhub(),
-                instance_identity: InstanceIdentityAccess {
-                    certificate: PathBuf::new(),
-                    key: PathBuf::new(),
-                },
             },
             broker_address: String::new(),
         };

@@ -9,10 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    credhub::{INSTANCE_IDENTITY_CERTIFICATE, INSTANCE_IDENTITY_KEY},
-    up::DESCRIPTION_FILE,
-};
+use super::up::DESCRIPTION_FILE;
 use crate::{
     cpi::{ResidualProcessError, remove_state},
     dev_loop,
@@ -79,13 +76,11 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 /// The files of a foundation in its folder. Other files are not removed.
-const FILES: [&str; 7] = [
+const FILES: [&str; 5] = [
     "state.redb",
     "ca.pem",
     "broker.crt",
     "broker.key",
-    INSTANCE_IDENTITY_CERTIFICATE,
-    INSTANCE_IDENTITY_KEY,
     DESCRIPTION_FILE,
 ];
 const FOLDERS: [&str; 2] = ["vms", "disks"];

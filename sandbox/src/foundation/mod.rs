@@ -14,7 +14,7 @@ mod up;
 pub use built_in::BuiltInJobs;
 pub use description::{
     ClientAccess, CloudControllerAccess, CredHubAccess, Description, DescriptionError,
-    DirectorAccess, InstanceIdentityAccess, Location, UserAccess,
+    DirectorAccess, Location, UserAccess,
 };
 pub use files::FileError;
 pub(crate) use files::write_for_owner;

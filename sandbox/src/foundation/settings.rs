@@ -16,9 +16,7 @@ use serde_json::Value;
 
 use super::{built_in::FOUNDATION, credhub::scopes};
 use crate::{
-    cloud_controller::{
-        ApiGeneration, BrokerBehaviour, BrokerCertificates, InstanceRow, OrganizationSettings,
-    },
+    cloud_controller::{ApiGeneration, BrokerBehaviour, InstanceRow, OrganizationSettings},
     credhub::{Operation, VERSION},
     director::{DirectorDurations, LocalUser, UploadedRelease, UploadedStemcell, UserManagement},
     durations,
@@ -143,9 +141,6 @@ pub struct CloudControllerSection {
     /// By how much each pause between two polls is longer than the one before.
     #[serde(default = "default_polling_factor")]
     pub broker_polling_factor: f64,
-    /// Whether certificates of brokers are looked at.
-    #[serde(default)]
-    pub broker_certificates: BrokerCertificates,
     /// When the row of an instance that v3 orders is there to be counted.
     #[serde(default)]
     pub instance_row: InstanceRow,

@@ -6,11 +6,9 @@ use std::{
     net::SocketAddr,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use actix_web::web::ServiceConfig;
-use rustls::server::{WebPkiClientVerifier, danger::ClientCertVerifier};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -31,7 +29,6 @@ use crate::{
     cpi::{CatalogError, Cpi, CpiError, Processes},
     director::Director,
     faults::{Faults, ServerName},
-    instance_identity::InstanceIdentityError,
     net::{ClaimError, LoopbackNet, NetAddress},
     serve::{Passage, ServeError, Servers},
     store::{Store, StoreError},
@@ -97,8 +94,6 @@ pub enum StartError {
     Uaa(#[source] UaaError),
     #[error("could not read the job catalog")]
     Jobs(#[source] CatalogError),
-    #[error("could not set up the instance identity of apps")]
-    InstanceIdentity(#[source] InstanceIdentityError),
     #[error("could not set up the process CPI")]
     Cpi(#[source] CpiError),
     #[error("could not set up the Cloud Controller")]
@@ -168,7 +163,6 @@ impl Foundation {
         )?;
         let (cf, cf_access) = CfSide::new(
             settings.cloud_controller,
-            &options,
             &mut identity,
             store,
             runtime.clone(),
@@ -194,8 +188,6 @@ impl Foundation {
                 fleet,
                 bosh_uaa: bosh.uaa.clone(),
                 cf_uaa: cf.uaa.clone(),
-                credhub: bosh.credhub.clone(),
-                runtime_credhub: cf.credhub.clone(),
             },
         );
         let mut foundation = Self {
@@ -297,10 +289,9 @@ impl Foundation {
             })?;
         }
         let credhub = self.cf.credhub.clone();
-        let apps = self.cf.instance_identity.verifier();
-        tls.start_for(
-            apps.map_err(StartError::InstanceIdentity)?,
-            (ServerName::RuntimeCredhub, at.runtime_credhub()),
+        tls.start(
+            ServerName::RuntimeCredhub,
+            at.runtime_credhub(),
             move |app| credhub.configure(app),
         )?;
         let control = self.control.clone();
@@ -381,28 +372,17 @@ struct FaultyServers<'a> {
 }
 
 impl FaultyServers<'_> {
-    /// Starts a server that asks its clients for no certificates.
     fn start(
         &mut self,
         server: ServerName,
         address: SocketAddr,
         configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
     ) -> Result<(), StartError> {
-        let no_client_auth = WebPkiClientVerifier::no_client_auth();
-        self.start_for(no_client_auth, (server, address), configure)
-    }
-
-    fn start_for(
-        &mut self,
-        clients: Arc<dyn ClientCertVerifier>,
-        (server, address): (ServerName, SocketAddr),
-        configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
-    ) -> Result<(), StartError> {
         let name = server.title();
         let tls = self
             .authority
             .presented(server, name, address.ip(), self.faults.clone())
-            .and_then(|presented| server_tls(presented, clients))
+            .and_then(server_tls)
             .map_err(StartError::Certificates)?;
         let passage = Passage {
             server,

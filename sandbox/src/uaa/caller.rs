@@ -12,7 +12,6 @@ use actix_web::{
     },
 };
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::{
     Uaa,
@@ -21,8 +20,6 @@ use super::{
 
 pub(super) struct Caller {
     pub(super) client_id: String,
-    /// The user, when the client calls for one.
-    pub(super) user_id: Option<Uuid>,
     pub(super) scopes: BTreeSet<String>,
 }
 
@@ -43,7 +40,6 @@ impl Caller {
         let claims = uaa.validated(token, Purpose::Access)?;
         Ok(Self {
             client_id: claims.client_id,
-            user_id: claims.user.map(|user| user.user_id),
             scopes: claims.scope,
         })
     }

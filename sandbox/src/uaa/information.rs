@@ -3,8 +3,8 @@
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{
-        Method, StatusCode,
-        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+        Method,
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
     },
     web::{Data, ServiceConfig, get, resource},
 };
@@ -66,13 +66,12 @@ fn facts(uaa: &Uaa) -> Value {
 
 async fn token_key(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {
     must_be_known(&uaa, &request)?;
-    Ok(unless_known(&uaa, &request, &uaa.keys().active().jwk()))
+    Ok(json_answer(&uaa.key().jwk()))
 }
 
 async fn token_keys(uaa: Data<Uaa>, request: HttpRequest) -> actix_web::Result<HttpResponse> {
     must_be_known(&uaa, &request)?;
-    let keys: Vec<_> = uaa.keys().all().iter().map(|key| key.jwk()).collect();
-    Ok(unless_known(&uaa, &request, &json!({"keys": keys})))
+    Ok(json_answer(&json!({"keys": [uaa.key().jwk()]})))
 }
 
 /// Public, but credentials in the request must be valid.
@@ -81,19 +80,4 @@ fn must_be_known(uaa: &Uaa, request: &HttpRequest) -> Result<(), Rejection> {
         authenticated(&uaa.directory(), request, &Form::default())?;
     }
     Ok(())
-}
-
-/// The body, or no more than that it is what the caller has.
-fn unless_known(uaa: &Uaa, request: &HttpRequest, body: &Value) -> HttpResponse {
-    let tag = uaa.keys().changed().to_string();
-    let known = request.headers().get(IF_NONE_MATCH);
-    let known = known.and_then(|known| known.to_str().ok());
-    if known.is_some_and(|known| known.trim_matches('"') == tag) {
-        return HttpResponse::build(StatusCode::NOT_MODIFIED).finish();
-    }
-    let mut answer = json_answer(body);
-    if let Ok(tag) = tag.parse() {
-        answer.headers_mut().insert(ETAG, tag);
-    }
-    answer
 }

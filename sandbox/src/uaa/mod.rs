@@ -5,9 +5,8 @@
 //! | --- | --- |
 //! | `directory` | the clients and users |
 //! | `tokens` | issuing, contents and verification of tokens |
-//! | `clients`, `users` | administering clients, users and groups |
+//! | `clients` | administering clients |
 //! | `information` | public information |
-//! | `scim` | filters and pages of lists |
 //!
 //! There is one identity zone; headers that name another are ignored.
 
@@ -15,18 +14,15 @@ mod caller;
 mod clients;
 mod directory;
 mod information;
-mod scim;
 mod tokens;
-mod users;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use actix_web::web::{self, ServiceConfig};
 use secrecy::SecretString;
-use uuid::Uuid;
 
 pub use directory::{Client, DEFAULT_GROUPS, Grant, User};
 pub use tokens::{
@@ -35,7 +31,7 @@ pub use tokens::{
 
 use crate::store::{Store, StoreError};
 use directory::Directory;
-use tokens::{KeyRing, Revocations};
+use tokens::{Key, Revocations};
 
 #[derive(Debug)]
 pub struct UaaSettings {
@@ -69,10 +65,9 @@ pub struct Uaa(Arc<Inner>);
 
 struct Inner {
     url: String,
-    /// Of tokens given from now on.
-    lives: RwLock<TokenLives>,
+    lives: TokenLives,
     directory: Mutex<Directory>,
-    keys: Arc<KeyRing>,
+    key: Arc<Key>,
     revocations: Arc<Revocations>,
     verifier: TokenVerifier,
 }
@@ -96,30 +91,25 @@ impl Uaa {
             clients,
             users,
         } = settings;
-        let keys = Arc::new(KeyRing::open(store, &tables, &url).map_err(UaaError::Keys)?);
+        let key = Key::open(store, tables.keys, &url).map_err(UaaError::Keys)?;
+        let key = Arc::new(key);
         let revocations = Revocations::open(store, &tables).map_err(UaaError::Saved)?;
         let revocations = Arc::new(revocations);
         let directory = Directory::open(store, &tables, clients, users).map_err(UaaError::Saved)?;
-        let verifier = TokenVerifier::published(Arc::clone(&keys), Arc::clone(&revocations));
+        let verifier = TokenVerifier::of(Arc::clone(&key), Arc::clone(&revocations));
         Ok(Self(Arc::new(Inner {
             url,
-            lives: RwLock::new(lives),
+            lives,
             directory: Mutex::new(directory),
-            keys,
+            key,
             revocations,
             verifier,
         })))
     }
 
-    /// Checks the tokens of this UAA with the keys that it publishes at the time, as Cloud Controller and CredHub do.
+    /// Checks the tokens of this UAA.
     pub fn verifier(&self) -> TokenVerifier {
         self.0.verifier.clone()
-    }
-
-    /// Checks the tokens of this UAA with the key that signs now and no other, as the Director does, whose
-    /// configuration holds one key.
-    pub fn configured_verifier(&self) -> TokenVerifier {
-        TokenVerifier::configured(self.0.keys.active(), Arc::clone(&self.0.revocations))
     }
 
     /// The newest secret of a client; an empty one of a public client.
@@ -137,47 +127,28 @@ impl Uaa {
             .map(|user| user.password.handed_on())
     }
 
-    /// The name of the user with this id, as a Cloud Controller looks it up.
-    pub(crate) fn user_name(&self, id: &str) -> Option<String> {
-        let id: Uuid = id.parse().ok()?;
-        let directory = self.directory();
-        directory.users.get(&id).map(|user| user.name.clone())
-    }
-
     /// Mounts all routes.
     pub fn configure(&self, app: &mut ServiceConfig) {
         app.app_data(web::Data::new(self.clone()));
         tokens::routes(app);
         clients::routes(app);
-        users::routes(app);
         information::routes(app);
     }
 }
 
 impl Uaa {
-    /// Tokens given from now on live this long, but for clients that are registered with other lives.
-    pub fn set_token_lives(&self, lives: TokenLives) {
-        *self.0.lives.write().unwrap_or_else(PoisonError::into_inner) = lives;
-    }
-
     /// Makes tokens given up to now good for nothing, here and at all servers that check them, which answer as to a
     /// token whose key is gone. (What the API revokes is still good at servers that do not ask the UAA.)
     pub fn revoke_tokens(&self, tokens: &Tokens) {
         self.0.revocations.revoke(tokens);
     }
 
-    /// Makes a new key, which signs from now on. The others stay published. Returns the new key's id. Some tenths of a
-    /// second of computing.
-    pub fn rotate_key(&self) -> Result<String, KeysError> {
-        self.0.keys.rotate()
-    }
-
     fn url(&self) -> &str {
         &self.0.url
     }
 
-    fn keys(&self) -> &KeyRing {
-        &self.0.keys
+    fn key(&self) -> &Key {
+        &self.0.key
     }
 
     fn revocations(&self) -> &Revocations {
@@ -190,17 +161,15 @@ impl Uaa {
     }
 
     fn lives(&self) -> TokenLives {
-        *self.0.lives.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.lives
     }
 }
 
 struct TableNames {
     clients: &'static str,
     users: &'static str,
-    groups: &'static str,
     revocations: &'static str,
     keys: &'static str,
-    keys_changed: &'static str,
 }
 
 impl UaaRole {
@@ -209,18 +178,14 @@ impl UaaRole {
             Self::Bosh => TableNames {
                 clients: "bosh_uaa_clients",
                 users: "bosh_uaa_users",
-                groups: "bosh_uaa_groups",
                 revocations: "bosh_uaa_withdrawals",
                 keys: "bosh_uaa_keys",
-                keys_changed: "bosh_uaa_keys_changed",
             },
             Self::CloudFoundry => TableNames {
                 clients: "cf_uaa_clients",
                 users: "cf_uaa_users",
-                groups: "cf_uaa_groups",
                 revocations: "cf_uaa_withdrawals",
                 keys: "cf_uaa_keys",
-                keys_changed: "cf_uaa_keys_changed",
             },
         }
     }

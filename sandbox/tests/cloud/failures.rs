@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use odb_sandbox::{
-    cloud_controller::{BrokerBehaviour, InstanceRow, ServiceQuota},
-    store::Store,
-};
+use odb_sandbox::cloud_controller::{BrokerBehaviour, InstanceRow};
 use serde_json::{Value, json};
 
 use crate::{
@@ -308,63 +305,6 @@ async fn an_update_that_fails_keeps_the_old_plan() {
     );
     assert_eq!(shown["last_operation"]["description"], "no disks");
     assert!(broker.noted(Route::Deprovision).is_empty());
-}
-
-#[tokio::test]
-async fn polling_follows_a_change_of_behaviour() {
-    let platform = Platform::with(BrokerBehaviour {
-        polling_interval: Duration::from_millis(5),
-        ..quick()
-    })
-    .await;
-    let broker = FakeBroker::start();
-    platform.register(&broker).await;
-    broker.takes_its_time();
-    let answer = platform.orders("small", "db").await;
-    eventually("it is polled", async || {
-        broker.noted(Route::LastOperation).pop()
-    })
-    .await;
-
-    platform.set_behaviour(BrokerBehaviour {
-        maximum_polling_duration: Duration::ZERO,
-        ..quick()
-    });
-
-    let error = platform.developer.failed(&answer).await;
-    assert_eq!(error["code"], 290_006);
-}
-
-#[tokio::test]
-async fn a_quota_refuses_before_the_broker_is_asked() {
-    let quota = ServiceQuota {
-        service_instances: Some(1),
-        paid_plans: false,
-    };
-    let platform = Platform::adapted(&Store::in_memory(), |settings| {
-        settings.organizations[0].quota = quota;
-    })
-    .await;
-    let broker = FakeBroker::start();
-    platform.register(&broker).await;
-
-    let paid = platform.orders("large", "paid").await;
-    platform.instance("small", "first").await;
-    let second = platform.orders("small", "second").await;
-    assert_eq!(
-        paid.rejection(),
-        (
-            422,
-            10008,
-            "CF-UnprocessableEntity",
-            "The service instance cannot be created because paid service plans are not allowed."
-        )
-    );
-    assert_eq!(
-        (second.rejection().0, second.rejection().3),
-        (422, "You have exceeded your organization's services limit.")
-    );
-    assert_eq!(broker.noted(Route::Provision).len(), 1);
 }
 
 #[tokio::test]

@@ -5,8 +5,6 @@
 mod bindings;
 mod broker;
 mod brokers;
-mod command_line;
-mod deletions;
 mod failures;
 mod foundation;
 mod instances;

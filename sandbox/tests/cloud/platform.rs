@@ -296,11 +296,6 @@ impl Platform {
         answer.body["guid"].as_str().unwrap().to_owned()
     }
 
-    /// Sets how the Cloud Controller treats brokers from now on.
-    pub(crate) fn set_behaviour(&self, behaviour: BrokerBehaviour) {
-        self.controller.set_behaviour(behaviour);
-    }
-
     pub(crate) async fn stop(&self) {
         self.controller.shut_down().await;
     }

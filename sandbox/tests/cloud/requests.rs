@@ -218,13 +218,6 @@ async fn annotations_with_a_prefix_reach_the_broker() {
     let (platform, broker) = Platform::with_broker().await;
     let annotations =
         json!({"metadata": {"annotations": {"acme.example/cost": "42", "private": "x"}}});
-    for path in [
-        format!("/v3/organizations/{}", platform.organization),
-        format!("/v3/spaces/{}", platform.space),
-    ] {
-        let answer = platform.admin.patch(&path, &annotations).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-    }
     let mut order = platform.order("small", "db").await;
     order["metadata"] = annotations["metadata"].clone();
 
@@ -235,17 +228,10 @@ async fn annotations_with_a_prefix_reach_the_broker() {
     platform.developer.completed(&answer).await;
 
     let context = broker.noted(Route::Provision).remove(0).body["context"].clone();
-    for member in [
-        "organization_annotations",
-        "space_annotations",
-        "instance_annotations",
-    ] {
-        assert_eq!(
-            context[member],
-            json!({"acme.example/cost": "42"}),
-            "{member}"
-        );
-    }
+    assert_eq!(
+        context["instance_annotations"],
+        json!({"acme.example/cost": "42"})
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Instances in several spaces, and instances that no broker knows of.
+//! Instances in several spaces.
 
 use serde_json::{Value, json};
 
@@ -159,33 +159,6 @@ async fn an_instance_that_is_no_longer_shared_is_unbound_from_the_apps_there() {
 }
 
 #[tokio::test]
-async fn a_space_is_deleted_once_instances_shared_into_it_are_unbound() {
-    let shared = Shared::start().await;
-    let admin = &shared.platform.admin;
-    let space = elsewhere(&shared.platform).await;
-    let space = format!("/v3/spaces/{space}");
-    let out_of_order = json!({"description": "out of order"});
-    shared.broker.answers(Route::Unbind, 500, out_of_order);
-
-    let accepted = admin.delete(&space).await;
-    let error = admin.failed(&accepted).await;
-    shared.broker.answers(Route::Unbind, 200, json!({}));
-    let accepted = admin.delete(&space).await;
-    admin.completed(&accepted).await;
-
-    let detail = error["detail"].as_str().unwrap();
-    let start = "Deletion of space elsewhere failed because one or more resources within could not be deleted.\n\n\
-                 \tUnshare of service instance failed because one or more bindings could not be deleted.\n\n \
-                 \tService broker failed to delete service binding for instance db: ";
-    assert!(detail.starts_with(start), "{detail}");
-    assert_eq!(admin.get(&space).await.status, 404);
-    assert_eq!(admin.get(&shared.bound_there).await.status, 404);
-    // Where it is at home it stays as it is.
-    assert_eq!(admin.get(&shared.bound_here).await.status, 200);
-    assert!(shared.broker.noted(Route::Deprovision).is_empty());
-}
-
-#[tokio::test]
 async fn an_instance_stays_shared_when_its_broker_refuses_to_unbind() {
     let shared = Shared::start().await;
     let reported = json!({"description": "out of order"});
@@ -253,92 +226,4 @@ async fn a_shared_instance_is_deleted_with_its_shares_and_the_bindings_there() {
     assert_eq!(shared.broker.noted(Route::Unbind).len(), 2);
     assert_eq!(shared.broker.noted(Route::Deprovision).len(), 1);
     assert_eq!(shared.seen_there(&shared.instance).await, 404);
-}
-
-#[tokio::test]
-async fn a_user_provided_instance_is_there_at_once_and_shows_what_was_written_into_it() {
-    let platform = Platform::start().await;
-    let order = json!({
-        "type": "user-provided", "name": "legacy", "credentials": {"uri": "db://x"},
-        "syslog_drain_url": "syslog://logs", "relationships": {"space": {"data": {"guid": platform.space}}},
-    });
-    let user = &platform.developer;
-
-    let made = user.post("/v3/service_instances", &order).await;
-    assert_eq!(made.status, 201, "{}", made.body);
-    let path = format!(
-        "/v3/service_instances/{}",
-        made.body["guid"].as_str().unwrap()
-    );
-    assert_eq!(made.body["type"], "user-provided");
-    assert!(made.body["relationships"].get("service_plan").is_none());
-    let again = user.post("/v3/service_instances", &order).await;
-    assert_eq!(
-        again.rejection().3,
-        "The service instance name is taken: legacy"
-    );
-    let secret = user.get(&format!("{path}/credentials")).await;
-    assert_eq!(secret.body, json!({"uri": "db://x"}));
-    let changed = user.patch(&path, &json!({"tags": ["old"]})).await;
-    assert_eq!(changed.body["tags"], json!(["old"]));
-    let of_kind = user.get("/v3/service_instances?type=managed").await;
-    assert_eq!(of_kind.body["resources"], json!([]));
-
-    let app =
-        json!({"name": "web", "relationships": {"space": {"data": {"guid": platform.space}}}});
-    let app = user.post("/v3/apps", &app).await.body["guid"].clone();
-    let binding = json!({"type": "app", "relationships": {
-        "app": {"data": {"guid": app}}, "service_instance": {"data": {"guid": made.body["guid"]}},
-    }});
-    let bound = user.post("/v3/service_credential_bindings", &binding).await;
-    assert_eq!(bound.status, 201, "{}", bound.body);
-    let details = format!(
-        "/v3/service_credential_bindings/{}/details",
-        bound.body["guid"].as_str().unwrap()
-    );
-    let details = user.get(&details).await.body;
-    assert_eq!(
-        details,
-        json!({"credentials": {"uri": "db://x"}, "syslog_drain_url": "syslog://logs"})
-    );
-    assert_eq!(user.delete(&path).await.status, 204);
-    assert_eq!(user.get(&path).await.status, 404);
-}
-
-#[tokio::test]
-async fn a_route_is_bound_to_a_user_provided_route_service() {
-    let platform = Platform::start().await;
-    let user = &platform.developer;
-    let domains = user.get("/v3/domains").await;
-    let space = json!({"data": {"guid": platform.space}});
-    let route = json!({"host": "www", "relationships": {
-        "space": space, "domain": {"data": {"guid": domains.body["resources"][0]["guid"]}},
-    }});
-    let route = user.post("/v3/routes", &route).await;
-    assert_eq!(route.status, 201, "{}", route.body);
-    let service = json!({
-        "type": "user-provided", "name": "proxy", "route_service_url": "https://proxy.example",
-        "relationships": {"space": space},
-    });
-    let service = user.post("/v3/service_instances", &service).await;
-    let binding = json!({"relationships": {
-        "route": {"data": {"guid": route.body["guid"]}}, "service_instance": {"data": {"guid": service.body["guid"]}},
-    }});
-
-    let bound = user.post("/v3/service_route_bindings", &binding).await;
-    assert_eq!(bound.status, 201, "{}", bound.body);
-    assert_eq!(bound.body["route_service_url"], "https://proxy.example");
-    let again = user.post("/v3/service_route_bindings", &binding).await;
-    assert_eq!((again.rejection().0, again.rejection().1), (422, 130_008));
-    let query = format!(
-        "/v3/service_route_bindings?include=route&service_instance_guids={}",
-        service.body["guid"].as_str().unwrap()
-    );
-    let listed = user.get(&query).await;
-    assert_eq!(listed.body["included"]["routes"][0]["host"], "www");
-    let path = format!(
-        "/v3/service_route_bindings/{}",
-        bound.body["guid"].as_str().unwrap()
-    );
-    assert_eq!(user.delete(&path).await.status, 204);
 }

@@ -29,7 +29,7 @@ pub(crate) const COMMAND_LINES: [CommandLine; 4] = [
     CommandLine {
         program: "credhub",
         working: CREDHUB,
-        others: &[],
+        others: CREDHUB_OTHERS,
     },
     CommandLine {
         program: "uaa",
@@ -57,90 +57,14 @@ const CF: &[Command] = &[
     ("logout", &[]),
     ("orgs", &["cc GET /v3/organizations"]),
     (
-        "org",
-        &[
-            "cc GET /v3/organizations",
-            "cc GET /v3/organizations/g/domains",
-            "cc GET /v3/organization_quotas/g",
-            "cc GET /v3/spaces",
-            "cc GET /v3/organizations/g/relationships/default_isolation_segment",
-            "cc GET /v3/isolation_segments",
-        ],
-    ),
-    (
         "create-org",
         &["cc POST /v3/organizations", "cc POST /v3/roles"],
     ),
-    (
-        "rename-org",
-        &["cc GET /v3/organizations", "cc PATCH /v3/organizations/g"],
-    ),
-    (
-        "delete-org",
-        &[
-            "cc GET /v3/organizations",
-            "cc DELETE /v3/organizations/g",
-            "cc GET /v3/jobs/g",
-        ],
-    ),
     ("spaces", &["cc GET /v3/spaces"]),
-    (
-        "space",
-        &[
-            "cc GET /v3/organizations/g",
-            "cc GET /v3/spaces",
-            "cc GET /v3/apps",
-            "cc GET /v3/service_instances",
-            "cc GET /v3/spaces/g/relationships/isolation_segment",
-            "cc GET /v3/organizations/g/relationships/default_isolation_segment",
-            "cc GET /v3/spaces/g/running_security_groups",
-            "cc GET /v3/spaces/g/staging_security_groups",
-        ],
-    ),
     ("create-space", &["cc POST /v3/spaces", "cc POST /v3/roles"]),
-    (
-        "rename-space",
-        &["cc GET /v3/spaces", "cc PATCH /v3/spaces/g"],
-    ),
-    (
-        "delete-space",
-        &[
-            "cc GET /v3/organizations",
-            "cc GET /v3/spaces",
-            "cc DELETE /v3/spaces/g",
-            "cc GET /v3/jobs/g",
-        ],
-    ),
-    (
-        "create-user",
-        &[
-            "cf-uaa GET /Users",
-            "cf-uaa POST /Users",
-            "cc POST /v3/users",
-        ],
-    ),
-    (
-        "delete-user",
-        &[
-            "cf-uaa GET /Users",
-            "cc DELETE /v3/users/g",
-            "cc GET /v3/jobs/g",
-            "cf-uaa DELETE /Users/g",
-        ],
-    ),
-    ("passwd", &["cf-uaa PUT /Users/g/password"]),
     (
         "set-org-role",
         &["cc GET /v3/organizations", "cc POST /v3/roles"],
-    ),
-    (
-        "unset-org-role",
-        &[
-            "cc GET /v3/organizations",
-            "cc GET /v3/users",
-            "cc GET /v3/roles",
-            "cc DELETE /v3/roles/g",
-        ],
     ),
     (
         "set-space-role",
@@ -151,33 +75,6 @@ const CF: &[Command] = &[
         ],
     ),
     (
-        "unset-space-role",
-        &[
-            "cc GET /v3/organizations",
-            "cc GET /v3/spaces",
-            "cc GET /v3/users",
-            "cc GET /v3/roles",
-            "cc DELETE /v3/roles/g",
-        ],
-    ),
-    (
-        "org-users",
-        &["cc GET /v3/organizations", "cc GET /v3/roles"],
-    ),
-    ("space-users", &["cc GET /v3/spaces", "cc GET /v3/roles"]),
-    ("org-quotas", &["cc GET /v3/organization_quotas"]),
-    ("org-quota", &["cc GET /v3/organization_quotas"]),
-    ("domains", &["cc GET /v3/organizations/g/domains"]),
-    (
-        "routes",
-        &[
-            "cc GET /v3/routes",
-            "cc GET /v3/apps",
-            "cc GET /v3/spaces",
-            "cc GET /v3/service_route_bindings",
-        ],
-    ),
-    (
         "create-route",
         &[
             "cc GET /v3/domains",
@@ -185,37 +82,7 @@ const CF: &[Command] = &[
             "cc POST /v3/routes",
         ],
     ),
-    (
-        "apps",
-        &[
-            "cc GET /v3/apps",
-            "cc GET /v3/processes",
-            "cc GET /v3/processes/g/stats",
-            "cc GET /v3/routes",
-        ],
-    ),
-    (
-        "app",
-        &[
-            "cc GET /v3/apps",
-            "cc GET /v3/apps/g/processes",
-            "cc GET /v3/processes/g/sidecars",
-            "cc GET /v3/processes/g/stats",
-            "cc GET /v3/apps/g/routes",
-            "cc GET /v3/apps/g/droplets/current",
-            "cc GET /v3/deployments",
-        ],
-    ),
     ("create-app", &["cc POST /v3/apps"]),
-    (
-        "delete",
-        &[
-            "cc GET /v3/apps",
-            "cc DELETE /v3/apps/g",
-            "cc GET /v3/jobs/g",
-        ],
-    ),
-    ("env", &["cc GET /v3/apps", "cc GET /v3/apps/g/env"]),
     ("feature-flags", &["cc GET /v3/feature_flags"]),
     (
         "feature-flag",
@@ -370,17 +237,6 @@ const CF: &[Command] = &[
         ],
     ),
     (
-        "create-user-provided-service",
-        &["cc POST /v3/service_instances"],
-    ),
-    (
-        "update-user-provided-service",
-        &[
-            "cc GET /v3/service_instances",
-            "cc PATCH /v3/service_instances/g",
-        ],
-    ),
-    (
         "bind-service",
         &[
             "cc GET /v3/service_instances",
@@ -455,40 +311,19 @@ const CF: &[Command] = &[
 ];
 
 const CF_OTHERS: &[Command] = &[
+    ("push", &["cc POST /v3/packages"]),
+    ("app", &["cc GET /v3/apps/g/processes"]),
+    ("apps", &["cc GET /v3/processes"]),
+    ("delete", &["cc DELETE /v3/apps/g"]),
+    ("env", &["cc GET /v3/apps/g/env"]),
+    ("create-user", &["cf-uaa POST /Users"]),
+    ("delete-org", &["cc DELETE /v3/organizations/g"]),
+    ("delete-space", &["cc DELETE /v3/spaces/g"]),
+    ("org", &["cc GET /v3/organizations/g/domains"]),
+    ("space", &["cc GET /v3/spaces/g/running_security_groups"]),
     (
-        "push",
-        &[
-            "cc POST /v3/spaces/g/actions/apply_manifest",
-            "cc POST /v3/packages",
-        ],
-    ),
-    ("start", &["cc POST /v3/apps/g/actions/start"]),
-    ("stop", &["cc POST /v3/apps/g/actions/stop"]),
-    ("restart", &["cc POST /v3/apps/g/actions/restart"]),
-    ("restage", &["cc GET /v3/packages"]),
-    ("scale", &["cc POST /v3/apps/g/processes/web/actions/scale"]),
-    ("set-env", &["cc PATCH /v3/apps/g/environment_variables"]),
-    ("unset-env", &["cc PATCH /v3/apps/g/environment_variables"]),
-    ("events", &["cc GET /v3/audit_events"]),
-    ("run-task", &["cc POST /v3/apps/g/tasks"]),
-    ("tasks", &["cc GET /v3/apps/g/tasks"]),
-    ("map-route", &["cc POST /v3/routes/g/destinations"]),
-    ("unmap-route", &["cc GET /v3/routes/g/destinations"]),
-    ("delete-route", &["cc DELETE /v3/routes/g"]),
-    ("create-shared-domain", &["cc POST /v3/domains"]),
-    ("buildpacks", &["cc GET /v3/buildpacks"]),
-    ("stacks", &["cc GET /v3/stacks"]),
-    ("create-org-quota", &["cc POST /v3/organization_quotas"]),
-    (
-        "set-org-quota",
-        &["cc POST /v3/organization_quotas/g/relationships/organizations"],
-    ),
-    ("space-quotas", &["cc GET /v3/space_quotas"]),
-    ("create-space-quota", &["cc POST /v3/space_quotas"]),
-    ("security-groups", &["cc GET /v3/security_groups"]),
-    (
-        "create-isolation-segment",
-        &["cc POST /v3/isolation_segments"],
+        "create-user-provided-service",
+        &["cc GET /v3/service_instances/g/credentials"],
     ),
 ];
 
@@ -636,14 +471,6 @@ const CREDHUB: &[Command] = &[
     ("set", &["credhub PUT /api/v1/data"]),
     ("generate", &["credhub POST /api/v1/data"]),
     ("regenerate", &["credhub POST /api/v1/regenerate"]),
-    ("bulk-regenerate", &["credhub POST /api/v1/bulk-regenerate"]),
-    (
-        "export",
-        &[
-            "credhub GET /api/v1/data",
-            "credhub GET /api/v1/certificates/",
-        ],
-    ),
     ("delete", &["credhub DELETE /api/v1/data"]),
     ("import", &["credhub PUT /api/v1/data"]),
     ("interpolate", &["credhub GET /api/v1/data"]),
@@ -663,6 +490,11 @@ const CREDHUB: &[Command] = &[
             "credhub DELETE /api/v2/permissions/g",
         ],
     ),
+];
+
+const CREDHUB_OTHERS: &[Command] = &[
+    ("bulk-regenerate", &["credhub POST /api/v1/bulk-regenerate"]),
+    ("export", &["credhub GET /api/v1/certificates/"]),
 ];
 
 const UAA: &[Command] = &[
@@ -691,54 +523,12 @@ const UAA: &[Command] = &[
     ),
     ("delete-client", &["cf-uaa DELETE /oauth/clients/c"]),
     ("set-client-secret", &["cf-uaa PUT /oauth/clients/c/secret"]),
-    ("create-user", &["cf-uaa POST /Users"]),
-    ("get-user", &["cf-uaa GET /Users"]),
-    ("list-users", &["cf-uaa GET /Users"]),
-    ("update-user", &["cf-uaa GET /Users", "cf-uaa PUT /Users/g"]),
-    (
-        "delete-user",
-        &["cf-uaa GET /Users", "cf-uaa DELETE /Users/g"],
-    ),
-    (
-        "activate-user",
-        &["cf-uaa GET /Users", "cf-uaa PATCH /Users/g"],
-    ),
-    (
-        "deactivate-user",
-        &["cf-uaa GET /Users", "cf-uaa PATCH /Users/g"],
-    ),
-    (
-        "unlock-user",
-        &["cf-uaa GET /Users", "cf-uaa PATCH /Users/g/status"],
-    ),
-    ("create-group", &["cf-uaa POST /Groups"]),
-    ("get-group", &["cf-uaa GET /Groups"]),
-    ("list-groups", &["cf-uaa GET /Groups"]),
-    (
-        "add-member",
-        &[
-            "cf-uaa GET /Groups",
-            "cf-uaa GET /Users",
-            "cf-uaa POST /Groups/g/members",
-        ],
-    ),
-    (
-        "remove-member",
-        &[
-            "cf-uaa GET /Groups",
-            "cf-uaa GET /Users",
-            "cf-uaa DELETE /Groups/g/members/m",
-        ],
-    ),
 ];
 
 const UAA_OTHERS: &[Command] = &[
+    ("create-user", &["cf-uaa POST /Users"]),
+    ("create-group", &["cf-uaa POST /Groups"]),
     ("userinfo", &["cf-uaa GET /userinfo"]),
     ("get-authcode-token", &["cf-uaa GET /oauth/authorize"]),
     ("get-implicit-token", &["cf-uaa GET /oauth/authorize"]),
-    ("map-group", &["cf-uaa POST /Groups/External"]),
-    (
-        "unmap-group",
-        &["cf-uaa DELETE /Groups/External/groupId/g/externalGroup/e/origin/o"],
-    ),
 ];

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use odb_sandbox::foundation::{ClientAccess, CloudControllerAccess, DirectorAccess};
+use odb_sandbox::foundation::{CloudControllerAccess, DirectorAccess};
 use reqwest::{Method, RequestBuilder, StatusCode, header::HeaderMap};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, pem::PemObject};
@@ -53,29 +53,14 @@ impl Client {
 
     /// A token of the Director's administrator.
     pub(crate) async fn token(&self, director: &DirectorAccess) -> String {
-        let answer = self.grant(director).await;
-        answer["access_token"].as_str().unwrap().to_owned()
-    }
-
-    /// The token answer of the Director's UAA for its administrator.
-    pub(crate) async fn grant(&self, director: &DirectorAccess) -> Value {
-        self.client_grant(&director.uaa_url, &director.admin_client)
-            .await
-    }
-
-    /// A token of a client.
-    pub(crate) async fn client_token(&self, uaa_url: &str, client: &ClientAccess) -> String {
-        let answer = self.client_grant(uaa_url, client).await;
-        answer["access_token"].as_str().unwrap().to_owned()
-    }
-
-    async fn client_grant(&self, uaa_url: &str, client: &ClientAccess) -> Value {
+        let client = &director.admin_client;
         let request = self
-            .request(Method::POST, &format!("{uaa_url}/oauth/token"))
+            .request(Method::POST, &format!("{}/oauth/token", director.uaa_url))
             .basic_auth(&client.id, Some(client.secret.expose_secret()))
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body("grant_type=client_credentials");
-        send(request).await.unwrap().json()
+        let answer = send(request).await.unwrap().json();
+        answer["access_token"].as_str().unwrap().to_owned()
     }
 
     /// A token of the Cloud Controller's administrator.

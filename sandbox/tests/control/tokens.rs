@@ -1,4 +1,4 @@
-//! Tokens that are withdrawn, and those that do not live long.
+//! Tokens that are withdrawn.
 
 use reqwest::{Method, StatusCode};
 
@@ -24,23 +24,6 @@ async fn tokens_that_are_withdrawn_open_nothing_and_new_ones_do() {
     assert_eq!(status(&sandbox, &before).await, StatusCode::UNAUTHORIZED);
     let after = client.token(director).await;
     assert_eq!(status(&sandbox, &after).await, StatusCode::OK);
-}
-
-#[tokio::test]
-async fn tokens_live_as_long_as_was_set() {
-    let sandbox = Sandbox::start().await;
-    let client = sandbox.client();
-    let lives = r#"{"access": "7s", "refresh": "1h"}"#;
-    let request = client
-        .request(Method::PUT, &sandbox.control("/tokens/bosh-uaa/lives"))
-        .header("Content-Type", "application/json")
-        .body(lives);
-    assert_eq!(send(request).await.unwrap().status, StatusCode::OK);
-
-    let reported = client.grant(&sandbox.description().director).await;
-
-    let seconds = reported["expires_in"].as_u64().unwrap();
-    assert!((6..=7).contains(&seconds), "{reported}");
 }
 
 #[tokio::test]

@@ -1,11 +1,7 @@
-//! Authentication by tokens and by certificates.
+//! Authentication by tokens.
 
-use rcgen::{
-    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair,
-};
 use secrecy::ExposeSecret;
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::foundation::Platform;
 
@@ -78,78 +74,5 @@ async fn a_token_of_the_other_uaa_is_not_accepted() {
     assert_eq!(
         unauthenticated_client.get("/version").await.rejection(),
         (401, "invalid_token".to_owned())
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_app_is_known_by_its_certificate_at_the_credhub_of_apps_alone() {
-    let platform = Platform::start().await;
-    let (app, unauthenticated_client) = (Uuid::new_v4(), Uuid::new_v4());
-    let broker = platform.broker(&platform.runtime()).await;
-    broker
-        .set("/c/s/i/b/credentials", "json", json!({"uri": "redis://"}))
-        .await;
-    let permission = json!({"path": "/c/s/i/b/credentials", "actor": format!("mtls-app:{app}"), "operations": ["read"]});
-    assert_eq!(
-        broker.post("/api/v2/permissions", &permission).await.status,
-        201
-    );
-
-    let path = "/api/v1/data?current=true&name=/c/s/i/b/credentials";
-    let read = platform.app(app).get(path).await.ok();
-    assert_eq!(read["data"][0]["value"], json!({"uri": "redis://"}));
-    assert_eq!(
-        platform.app(unauthenticated_client).get(path).await.status,
-        404
-    );
-    let set = json!({"name": "/c/x", "type": "value", "value": "v"});
-    assert_eq!(
-        platform.app(app).put("/api/v1/data", &set).await.status,
-        403
-    );
-}
-
-/// A certificate of the authority of apps, for whom and for what a test wants.
-fn certificate(platform: &Platform, unit: &str, usage: &[ExtendedKeyUsagePurpose]) -> String {
-    let files = &platform
-        .foundation
-        .description()
-        .cloud_controller
-        .instance_identity;
-    let key = KeyPair::from_pem(&std::fs::read_to_string(&files.key).unwrap()).unwrap();
-    let mut authority = CertificateParams::default();
-    authority.distinguished_name = DistinguishedName::new();
-    authority
-        .distinguished_name
-        .push(DnType::CommonName, "instanceIdentityCA");
-    let mut params = CertificateParams::default();
-    params
-        .distinguished_name
-        .push(DnType::OrganizationalUnitName, unit);
-    params.extended_key_usages = usage.to_vec();
-    let own = KeyPair::generate().unwrap();
-    let issuer = Issuer::from_params(&authority, &key);
-    let signed = params.signed_by(&own, &issuer).unwrap();
-    format!("{}{}", signed.pem(), own.serialize_pem())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_that_names_no_app_or_is_for_no_client_is_refused() {
-    let platform = Platform::start().await;
-    let app = format!("app:{}", Uuid::new_v4());
-    let client = [ExtendedKeyUsagePurpose::ClientAuth];
-    let version = async |unit: &str, usage: &[ExtendedKeyUsagePurpose]| {
-        let shown = certificate(&platform, unit, usage);
-        platform.bearer_of(&shown).get("/version").await
-    };
-    assert_eq!(version(&app, &client).await.status, 200);
-    assert_eq!(version("space:x", &client).await.rejection(), (401, "The provided authentication mechanism does not provide a valid identity. Please contact your system administrator.".to_owned()));
-    assert_eq!(
-        version(&app, &[]).await.rejection(),
-        (
-            401,
-            "The provided certificate is not authorized to be used for client authentication."
-                .to_owned()
-        )
     );
 }

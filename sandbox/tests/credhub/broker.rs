@@ -94,17 +94,6 @@ async fn credentials_of_bindings_are_stored_shared_and_rolled_back() {
         409,
         "a repeated bind"
     );
-    let services = json!({"redis": [{"name": "r", "credentials": {"credhub-ref": path}}]});
-    let resolved = platform
-        .app(app)
-        .post("/api/v1/interpolate", &services)
-        .await
-        .ok();
-    assert_eq!(
-        resolved["redis"][0]["credentials"],
-        json!({"uri": "redis://"})
-    );
-
     assert_eq!(
         api.delete(&format!("/api/v1/data?name={path}"))
             .await

@@ -43,16 +43,6 @@ async fn the_commands_of_the_cli_work() {
         "get --id"
     );
 
-    let parameters = json!({"common_name": "cli", "self_sign": true});
-    let made = api.generate("/cli/cert", "certificate", parameters).await;
-    let found = api.get("/api/v1/certificates/?name=/cli/cert").await.ok();
-    assert_eq!(
-        found["certificates"][0]["versions"][0]["id"], made["id"],
-        "export"
-    );
-    let all = api.get("/api/v1/certificates/").await.ok();
-    assert_eq!(all, found, "bulk-regenerate");
-
     let query = "/api/v2/permissions?actor=uaa-client:x&path=/cli/*";
     assert_eq!(
         api.get(query).await.status,

@@ -5,14 +5,12 @@ use std::{path::Path, time::Duration};
 use odb_sandbox::{
     cpi::Processes,
     foundation::{CredHubAccess, Foundation, FoundationSettings, Persistence, UpOptions},
-    instance_identity::InstanceIdentity,
 };
-use reqwest::{Certificate, Identity, RequestBuilder};
+use reqwest::{Certificate, RequestBuilder};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tempfile::TempDir;
 use url::form_urlencoded;
-use uuid::Uuid;
 
 use crate::client::Api;
 
@@ -127,43 +125,16 @@ impl Platform {
 
     /// A caller without credentials.
     pub(crate) fn no_user(&self, access: &CredHubAccess) -> Api {
-        Api::new(self.http(None), &access.url)
+        Api::new(self.http(), &access.url)
     }
 
-    /// An app, known by its certificate.
-    pub(crate) fn app(&self, app: Uuid) -> Api {
-        let files = &self
-            .foundation
-            .description()
-            .cloud_controller
-            .instance_identity;
-        let read = |file: &Path| std::fs::read_to_string(file).unwrap();
-        let authority =
-            InstanceIdentity::from_pem(read(&files.certificate), read(&files.key).into()).unwrap();
-        let shown = authority.app(app).unwrap();
-        self.bearer_of(&format!(
-            "{}{}",
-            shown.certificate,
-            shown.key.expose_secret()
-        ))
-    }
-
-    /// A caller with this certificate at the CredHub of apps.
-    pub(crate) fn bearer_of(&self, certificate_and_key: &str) -> Api {
-        let identity = Identity::from_pem(certificate_and_key.as_bytes()).unwrap();
-        Api::new(self.http(Some(identity)), &self.runtime().url)
-    }
-
-    fn http(&self, identity: Option<Identity>) -> reqwest::Client {
+    fn http(&self) -> reqwest::Client {
         let authority = std::fs::read(&self.foundation.description().ca_certificate).unwrap();
-        let builder = reqwest::Client::builder()
+        reqwest::Client::builder()
             .tls_certs_only([Certificate::from_pem(&authority).unwrap()])
             .no_proxy()
-            .timeout(TIMEOUT);
-        let builder = match identity {
-            None => builder,
-            Some(identity) => builder.identity(identity),
-        };
-        builder.build().unwrap()
+            .timeout(TIMEOUT)
+            .build()
+            .unwrap()
     }
 }

@@ -90,7 +90,6 @@ async fn what_cannot_be_generated_is_refused_with_its_reason() {
     let (_platform, api) = admin().await;
     for (name, kind, value) in [
         ("/set/password", "password", json!("p")),
-        ("/set/user", "user", json!({"password": "p"})),
         ("/set/value", "value", json!("v")),
     ] {
         api.set(name, kind, value).await;
@@ -190,11 +189,6 @@ async fn what_cannot_be_generated_is_refused_with_its_reason() {
             json!({"name": "/set/password", "regenerate": true}),
             400,
             "password could not be regenerated",
-        ),
-        (
-            json!({"name": "/set/user", "regenerate": true}),
-            400,
-            "user could not be regenerated",
         ),
         (
             json!({"name": "/set/value", "regenerate": true}),

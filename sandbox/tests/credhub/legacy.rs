@@ -39,9 +39,4 @@ async fn before_version_2_values_stay_unless_reported_and_creators_have_all_righ
         201
     );
     assert_eq!(api.delete("/api/v1/data?name=/new/pw").await.status, 204);
-    let admin = platform.admin(&access).await;
-    admin.set("/new/pw", "value", json!("again")).await;
-    let gone = "/api/v1/permissions?credential_name=/new/pw&actor=uaa-client:x";
-    let gone = admin.delete(gone).await;
-    assert_eq!(gone.status, 404, "permissions went with the credential");
 }

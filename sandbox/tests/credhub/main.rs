@@ -11,7 +11,6 @@ mod data;
 mod director;
 mod foundation;
 mod generate;
-mod interpolate;
 mod legacy;
 mod permissions;
 mod state;

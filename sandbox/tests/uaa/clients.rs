@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::server::{ADMIN, Response, Server};
+use crate::server::{ADMIN, Server};
 
 fn instance(id: &str) -> Value {
     json!({
@@ -197,84 +197,6 @@ async fn broken_rules_are_refused() {
         exists.text,
         r#"{"error":"invalid_client","error_description":"Client already exists: odb"}"#
     );
-}
-
-#[tokio::test]
-async fn a_list_is_filtered_sorted_and_cut_into_pages() {
-    let server = Server::start();
-    let admin = admin(&server).await;
-    for id in ["i-1", "i-2", "i-3"] {
-        server
-            .send(Method::POST, "/oauth/clients", &admin, &instance(id))
-            .await;
-    }
-    let list = async |query: &[(&str, &str)]| {
-        let request = server.request(Method::GET, "/oauth/clients");
-        let mut url = url::form_urlencoded::Serializer::new(String::new());
-        url.extend_pairs(query);
-        let (client, request) = request.build_split();
-        let mut request = request.unwrap();
-        request.url_mut().set_query(Some(&url.finish()));
-        let request = reqwest::RequestBuilder::from_parts(client, request);
-        Response::to(request.bearer_auth(&admin)).await
-    };
-    let ids = |answer: &Response| -> Vec<String> {
-        let clients = answer.body["resources"].as_array().unwrap();
-        clients
-            .iter()
-            .map(|client| client["client_id"].as_str().unwrap().to_owned())
-            .collect()
-    };
-
-    let one = list(&[("filter", r#"name eq "cache" and client_id eq "i-2""#)]).await;
-    let none = list(&[("filter", r#"client_id eq "i-9""#)]).await;
-    let page = list(&[
-        ("filter", r#"name eq "cache""#),
-        ("sortOrder", "descending"),
-        ("startIndex", "2"),
-        ("count", "1"),
-    ])
-    .await;
-    let names = list(&[
-        ("filter", r#"client_id eq "i-1""#),
-        ("attributes", "client_id,name"),
-    ])
-    .await;
-    let bad = list(&[("filter", "client_id is nice")]).await;
-
-    assert_eq!(
-        one.keys(),
-        [
-            "resources",
-            "startIndex",
-            "itemsPerPage",
-            "totalResults",
-            "schemas"
-        ]
-    );
-    assert_eq!(ids(&one), ["i-2"]);
-    assert_eq!(
-        one.body["schemas"],
-        json!(["http://cloudfoundry.org/schema/scim/oauth-clients-1.0"])
-    );
-    assert_eq!(
-        (none.status.as_u16(), &none.body["totalResults"], ids(&none)),
-        (200, &json!(0), vec![])
-    );
-    assert_eq!(ids(&page), ["i-2"]);
-    assert_eq!(
-        (
-            &page.body["startIndex"],
-            &page.body["itemsPerPage"],
-            &page.body["totalResults"]
-        ),
-        (&json!(2), &json!(1), &json!(3))
-    );
-    assert_eq!(
-        names.body["resources"],
-        json!([{"client_id": "i-1", "name": "cache"}])
-    );
-    assert_eq!(bad.status, 400);
 }
 
 #[tokio::test]

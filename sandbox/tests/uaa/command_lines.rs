@@ -140,23 +140,3 @@ async fn cf_auth_with_a_wrong_password_is_reported_so_in_the_words_that_it_looks
     );
     assert_eq!(answer.status, 401);
 }
-
-#[tokio::test]
-async fn cf_create_user_makes_a_user_who_can_log_in() {
-    let server = Server::start();
-    let admin = server.log_in("operator", "password").await.access_token();
-    let body = json!({
-        "userName": "jane", "password": "p", "origin": "",
-        "name": {"familyName": "jane", "givenName": "jane"}, "emails": [{"value": "jane", "primary": true}],
-    });
-
-    let made = uaa(&server, Method::POST, "/Users", &admin).body(body.to_string());
-    let made = Response::to(made).await;
-    let found = "/Users?attributes=id,userName&filter=userName+eq+%22jane%22";
-    let found = Response::to(uaa(&server, Method::GET, found, &admin)).await;
-
-    assert_eq!(made.status, 201);
-    let expected = json!([{"id": made.body["id"], "userName": "jane"}]);
-    assert_eq!(found.body["resources"], expected);
-    assert_eq!(server.log_in("jane", "p").await.status, 200);
-}

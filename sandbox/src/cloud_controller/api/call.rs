@@ -21,8 +21,7 @@ use crate::cloud_controller::{
     CloudController,
     broker_client::Identity,
     model::{
-        Job, JobGuid, JobOperation, JobResource, JobState, LastOperation, SpaceGuid, Tables, User,
-        UserName,
+        Job, JobGuid, JobOperation, JobResource, LastOperation, SpaceGuid, Tables, User, UserName,
     },
     rejection::{ErrorKind, Rejection},
     work::Operation,
@@ -270,12 +269,6 @@ impl Call {
         HttpResponse::Accepted()
             .insert_header((LOCATION, job))
             .finish()
-    }
-
-    pub(super) fn deleted(&self, tables: &mut Tables, kind: JobOperation) -> HttpResponse {
-        let mut job = Job::new(kind, JobResource::Gone);
-        job.becomes(JobState::Complete);
-        self.accepted(&tables.add_job(job))
     }
 
     /// The operation of a row whose last operation has just been set.

@@ -20,17 +20,13 @@ use crate::cloud_controller::{
     v2::V2_VERSION,
 };
 
-const RESOURCES: [&str; 20] = [
+const RESOURCES: [&str; 15] = [
     "apps",
-    "deployments",
     "domains",
     "feature_flags",
     "info",
-    "isolation_segments",
     "jobs",
-    "organization_quotas",
     "organizations",
-    "processes",
     "roles",
     "routes",
     "service_brokers",
@@ -40,7 +36,6 @@ const RESOURCES: [&str; 20] = [
     "service_plans",
     "service_route_bindings",
     "spaces",
-    "users",
 ];
 
 pub(super) fn routes(app: &mut ServiceConfig) {

@@ -5,7 +5,7 @@ use crate::cloud_controller::{
     broker_client::Target,
     model::{
         BindingKind, Feature, Instance, InstanceGuid, InstanceKey, OperationKind, OperationState,
-        Plan, PlanGuid, SpaceGuid, Tables, UserProvidedKey, Visibility,
+        Plan, PlanGuid, SpaceGuid, Tables, Visibility,
     },
     rejection::{ErrorKind, Rejection},
     work::Change,
@@ -55,20 +55,15 @@ pub(super) fn must_be_usable(
     }
 }
 
-/// Makes sure that no instance of either kind has a name in a space, but for one that may keep it.
+/// Makes sure that no instance has a name in a space, but for one that may keep it.
 pub(super) fn must_be_free(
     tables: &Tables,
     space: &SpaceGuid,
     name: &str,
     but_for: Option<&InstanceGuid>,
 ) -> Result<(), Rejection> {
-    let managed = InstanceKey::Name(space.clone(), name.to_owned());
-    let other = UserProvidedKey::Name(space.clone(), name.to_owned());
-    let mut holders = tables
-        .instances
-        .with(managed)
-        .map(|row| &row.guid)
-        .chain(tables.user_provided.with(other).map(|row| &row.guid));
+    let key = InstanceKey::Name(space.clone(), name.to_owned());
+    let mut holders = tables.instances.with(key).map(|row| &row.guid);
     if holders.any(|guid| Some(guid) != but_for) {
         return Err(Rejection::unprocessable(format!(
             "The service instance name is taken: {name}"

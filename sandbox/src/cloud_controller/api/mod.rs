@@ -27,7 +27,6 @@ mod service_offerings;
 mod service_plans;
 mod shared_spaces;
 mod spaces;
-mod users;
 
 use actix_web::{
     Error, HttpMessage, HttpResponse,
@@ -44,7 +43,6 @@ use super::{
     model::Job,
     rejection::{ErrorKind, JSON, Rejection},
 };
-use organizations::Quota;
 
 pub(super) use call::{Call, Caller, View};
 pub(super) use instance_rules::{effective, needs_broker};
@@ -59,9 +57,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .wrap(from_fn(with_request_id))
         .configure(discovery::routes)
         .configure(organizations::routes)
-        .configure(resource::reads::<Quota>)
         .configure(spaces::routes)
-        .configure(users::routes)
         .configure(roles::routes)
         .configure(feature_flags::routes)
         .configure(apps::routes)

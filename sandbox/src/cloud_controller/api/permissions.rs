@@ -80,11 +80,6 @@ impl Permissions {
             || self.has(space, RoleKind::SpaceDeveloper)
     }
 
-    /// The environment of apps is for those who see credentials, and for supporters, who see it without them.
-    pub(crate) fn sees_environment(&self, space: &SpaceGuid) -> bool {
-        self.sees_secrets(space) || self.has(space, RoleKind::SpaceSupporter)
-    }
-
     /// Plans of an organization are for all who have a role in it.
     pub(crate) fn sees_plan(&self, plan: &Plan) -> bool {
         self.sees_everything()

@@ -22,7 +22,7 @@ use crate::cloud_controller::{
     CloudController,
     model::{
         App, Binding, Broker, Instance, Job, LastOperation, Metadata, Offering, Organization, Plan,
-        Role, Route, Space, User, UserProvidedInstance,
+        Role, Route, Space,
     },
     rejection::Rejection,
 };
@@ -116,22 +116,6 @@ pub(super) async fn one<R: Resource>(request: HttpRequest) -> Answer {
         let presented = R::presented(view, &row);
         Ok(ok(&included::<R>(view, &query, &[row]).beside(presented)))
     })
-}
-
-/// A list that is always empty here.
-pub(super) async fn nothing(request: HttpRequest) -> Answer {
-    let call = Call::of(&request)?;
-    let query = Query::without_filters(&request);
-    call.read(|view| Ok(ok(&query.page::<&App>(view, Vec::new()).0)))
-}
-
-/// The same for a part of a resource that the caller sees.
-pub(super) async fn nothing_of<R: Resource>(request: HttpRequest) -> Answer {
-    Call::of(&request)?.read(|view| {
-        let guid = request.match_info().get("guid").unwrap_or_default();
-        view.visible::<R>(guid).map(drop)
-    })?;
-    nothing(request).await
 }
 
 fn reader<R: Resource>(request: &HttpRequest) -> Result<Call, Rejection> {
@@ -260,13 +244,11 @@ listed! {
     Offering { updated_at, |row| &row.name }
     Plan { updated_at, |row| &row.name }
     Instance { updated_at, |row| &row.name }
-    UserProvidedInstance { updated_at, |row| &row.name }
     // App bindings need not have a name.
     Binding { updated_at, |row| row.name.as_deref().unwrap_or_default() }
     Job { updated_at, |_| "" }
     Role { created_at, |_| "" }
     Route { created_at, |_| "" }
-    User { created_at, |row| row.name.as_str() }
 }
 
 impl View<'_> {

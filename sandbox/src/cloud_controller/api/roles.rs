@@ -1,6 +1,6 @@
 //! Roles: what users may do in organizations and spaces (v3 API, "Roles").
 
-use actix_web::web::{ServiceConfig, delete, post};
+use actix_web::web::{ServiceConfig, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -9,23 +9,19 @@ use super::{
     call::{Call, View},
     message::Relation,
     organizations::ordered_organization,
-    query::Query,
-    resource::{Included, Resource, reads, relation},
+    resource::{Resource, relation},
     spaces::ordered_space,
-    users::ORIGIN,
 };
 use crate::cloud_controller::{
-    model::{
-        JobOperation, Organization, Role, RoleKey, RoleKind, RoleScope, Space, SpaceGuid, SpaceKey,
-        Tables, User, UserName,
-    },
+    model::{Role, RoleKey, RoleKind, RoleScope, Tables, User, UserName},
     rejection::Rejection,
 };
 
+/// The identity provider of all users.
+const ORIGIN: &str = "uaa";
+
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.configure(reads::<Role>)
-        .route("/v3/roles", post().to(create))
-        .route("/v3/roles/{guid}", delete().to(remove));
+    app.route("/v3/roles", post().to(create));
 }
 
 impl Resource for Role {
@@ -33,14 +29,6 @@ impl Resource for Role {
     const KIND: &'static str = "Role";
     const PATH: &'static str = "/v3/roles";
     const NAMED: bool = false;
-    const FILTERS: &'static [&'static str] =
-        &["organization_guids", "space_guids", "user_guids", "types"];
-    const INCLUDES: &'static [(&'static str, &'static str)] = &[
-        ("user", "users"),
-        ("space", "spaces"),
-        ("organization", "organizations"),
-    ];
-
     fn all<'a>(view: &View<'a>) -> Vec<&'a Self> {
         view.tables.roles.values().collect()
     }
@@ -52,19 +40,9 @@ impl Resource for Role {
         }
     }
 
-    fn admits(view: &View<'_>, query: &Query, row: &&Self) -> bool {
-        let (organization, space) = match &row.location {
-            RoleScope::Organization(guid) => (Some(guid.as_str()), None),
-            RoleScope::Space(guid) => (None, Some(guid.as_str())),
-        };
-        query.admits("types", row.kind.name())
-            && query.admits("user_guids", view.tables.user_guid(&row.user))
-            && query.admits_any("organization_guids", organization.into_iter())
-            && query.admits_any("space_guids", space.into_iter())
-    }
-
     fn body(view: &View<'_>, row: &&Self) -> Value {
-        let user = view.tables.user_guid(&row.user);
+        let user = view.tables.users.get(&row.user);
+        let user = user.map_or("", |user| user.guid.as_str());
         let mut links = json!({"user": view.link(format_args!("/v3/users/{user}"))});
         let nowhere = json!({"data": null});
         let (space, organization) = match &row.location {
@@ -82,26 +60,6 @@ impl Resource for Role {
             "relationships": {"user": relation(user), "space": space, "organization": organization},
             "links": links,
         })
-    }
-
-    fn include(view: &View<'_>, query: &Query, row: &&Self, beside: &mut Included) {
-        let user = view.tables.users.get(&row.user);
-        if let Some(user) = user.filter(|_| query.includes("user")) {
-            beside.add::<User>(view, user);
-        }
-        match &row.location {
-            RoleScope::Space(guid) if query.includes("space") => {
-                if let Some(space) = view.tables.spaces.get(guid) {
-                    beside.add::<Space>(view, space);
-                }
-            }
-            RoleScope::Organization(guid) if query.includes("organization") => {
-                if let Some(organization) = view.tables.organizations.get(guid) {
-                    beside.add::<Organization>(view, organization);
-                }
-            }
-            RoleScope::Space(_) | RoleScope::Organization(_) => {}
-        }
     }
 }
 
@@ -237,31 +195,4 @@ fn must_be_new(tables: &Tables, role: &Role) -> Result<(), Rejection> {
         role.kind.name(),
         name.map_or("", String::as_str)
     )))
-}
-
-async fn remove(call: Call) -> Answer {
-    call.change(|tables| {
-        let view = call.view(tables);
-        let role = view.visible::<Role>(call.guid())?.clone();
-        match &role.location {
-            RoleScope::Space(space) => view.permissions.must_manage(tables, space)?,
-            RoleScope::Organization(organization) => {
-                view.permissions.must_manage_organization(tables, organization)?;
-                let in_its_spaces = |space: &SpaceGuid| {
-                    let mut roles = tables.roles.with(RoleKey::Space(space.clone()));
-                    roles.any(|other| other.user == role.user)
-                };
-                let mut spaces = tables.spaces.with(SpaceKey::Organization(organization.clone()));
-                if role.kind == RoleKind::OrganizationUser
-                    && spaces.any(|space| in_its_spaces(&space.guid))
-                {
-                    return Err(Rejection::unprocessable(
-                        "Cannot delete organization_user role while user has roles in spaces in that organization.",
-                    ));
-                }
-            }
-        }
-        tables.roles.remove(&role.guid);
-        Ok(call.deleted(tables, JobOperation::DeleteRole))
-    })
 }

@@ -1,9 +1,6 @@
 //! Domains and routes: made and listed, so that there is something to bind route services to. No request takes them.
 
-use actix_web::{
-    HttpRequest,
-    web::{ServiceConfig, get, post},
-};
+use actix_web::web::{ServiceConfig, get, post};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,13 +9,12 @@ use super::{
     Answer,
     call::{Call, View},
     message::Relation,
-    ok,
     query::Query,
-    resource::{Listed, Resource, list, listed, no_metadata, relation},
+    resource::{Listed, Resource, list, no_metadata, relation},
     spaces::ordered_space,
 };
 use crate::cloud_controller::{
-    model::{BindingKey, Organization, Route, RouteGuid, SHARED_DOMAIN},
+    model::{BindingKey, Route, RouteGuid, SHARED_DOMAIN},
     rejection::Rejection,
 };
 
@@ -79,15 +75,6 @@ impl Resource for Domain {
             "links": {"route_reservations": view.link(reservations)},
         })
     }
-}
-
-pub(super) async fn domains_of(request: HttpRequest) -> Answer {
-    let call = Call::of(&request)?;
-    let query = Query::of_list::<Domain>(&request)?;
-    call.read(|view| {
-        view.visible::<Organization>(call.guid())?;
-        Ok(ok(&listed::<Domain>(view, &query, vec![Domain])))
-    })
 }
 
 impl Resource for Route {

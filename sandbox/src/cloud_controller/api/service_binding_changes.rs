@@ -4,16 +4,14 @@
 use actix_web::HttpResponse;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Answer,
     call::{Call, View},
-    message::{Relation, checked_metadata, checked_name},
-    no_content,
+    message::{Relation, checked_name},
     resource::Resource,
     service_bindings::{CredentialBinding, RouteBinding, must_write},
-    service_instances::ServiceInstance,
 };
 use crate::cloud_controller::{
     model::{
@@ -51,31 +49,22 @@ struct Relationships {
     app: Option<Relation>,
 }
 
-enum Ordered {
-    Begun(Operation, BindingGuid),
-    /// It is there already.
-    Made(HttpResponse),
-}
-
 struct NewBinding {
     instance: InstanceGuid,
     kind: BindingKind,
     name: Option<String>,
     metadata: MetadataChange,
-    /// The details of a user-provided instance. Others come from the broker.
-    details: Option<Map<String, Value>>,
 }
 
 pub(super) async fn create(call: Call) -> Answer {
     let wanted: Create = call.message()?;
-    let metadata = checked_metadata(wanted.metadata)?;
+    let metadata = wanted.metadata;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
     let (kind, relationships) = (wanted.kind, wanted.relationships);
-    let has_parameters = wanted.parameters.is_some();
     let ordered = call.change(|tables| {
         let view = call.view(tables);
         let guid = &relationships.service_instance.data.guid;
-        let instance = view.visible::<ServiceInstance>(guid).map_err(|_| {
+        let instance = view.visible::<Instance>(guid).map_err(|_| {
             Rejection::unprocessable(format!("The service instance could not be found: '{guid}'"))
         })?;
         let refuse = |detail: &str| Err(Rejection::unprocessable(detail));
@@ -84,63 +73,29 @@ pub(super) async fn create(call: Call) -> Answer {
             (Kind::Key, None) => return refuse("Name can't be blank"),
             (Kind::Key, Some(_)) => return refuse("Relationships Unknown field(s): 'app'"),
             (Kind::App, None) => return refuse("Relationships App can't be blank"),
-            (Kind::App, Some(app)) => {
-                BindingKind::App(bound_app(&view, instance, &app.data.guid)?)
-            }
+            (Kind::App, Some(app)) => BindingKind::App(bound_app(&view, instance, &app.data.guid)?),
         };
-        let details = match instance {
-            ServiceInstance::Managed(instance) => {
-                if kind == BindingKind::Key {
-                    view.permissions.must_write(tables, &instance.space)?;
-                }
-                must_be_bindable(tables, instance)?;
-                None
-            }
-            ServiceInstance::UserProvided(_) if kind == BindingKind::Key => {
-                return refuse(
-                    "Service credential bindings of type 'key' are not supported for user-provided service instances.",
-                );
-            }
-            ServiceInstance::UserProvided(_) if has_parameters => {
-                return refuse(
-                    "Binding parameters are not supported for user-provided service instances",
-                );
-            }
-            ServiceInstance::UserProvided(instance) => {
-                let mut details = Map::new();
-                details.insert("credentials".to_owned(), json!(instance.credentials));
-                if let Some(url) = &instance.syslog_drain_url {
-                    details.insert("syslog_drain_url".to_owned(), json!(url));
-                }
-                Some(details)
-            }
-        };
-        let instance = instance.instance_guid().clone();
+        if kind == BindingKind::Key {
+            view.permissions.must_write(tables, &instance.space)?;
+        }
+        must_be_bindable(tables, instance)?;
+        let instance = instance.guid.clone();
         make_room(tables, &instance, &kind, name.as_deref())?;
         let new = NewBinding {
             instance,
             kind,
             name,
             metadata,
-            details,
         };
-        call.ordered::<CredentialBinding>(tables, new)
+        Ok(call.ordered(tables, new))
     })?;
     Ok(call.answered(ordered, wanted.parameters))
 }
 
 impl Call {
-    /// Adds the row of a binding. It is made if its details are known; otherwise the broker is to be asked.
-    fn ordered<R: Resource>(
-        &self,
-        tables: &mut Tables,
-        new: NewBinding,
-    ) -> Result<Ordered, Rejection> {
-        let state = match new.details {
-            Some(_) => OperationState::Succeeded,
-            None => OperationState::Initial,
-        };
-        let last_operation = tables.operation(OperationKind::Create, state);
+    /// Adds the row of a binding. The broker is to be asked.
+    fn ordered(&self, tables: &mut Tables, new: NewBinding) -> (Operation, BindingGuid) {
+        let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
         let job = new.kind.creation();
         let now = Timestamp::now();
         let binding = Binding {
@@ -148,7 +103,7 @@ impl Call {
             instance: new.instance,
             name: new.name,
             kind: new.kind,
-            details: new.details,
+            details: None,
             metadata: Metadata::from(&new.metadata),
             last_operation: last_operation.clone(),
             created_at: now,
@@ -156,23 +111,18 @@ impl Call {
         };
         let guid = binding.guid.clone();
         tables.bindings.insert(guid.clone(), binding);
-        if state == OperationState::Succeeded {
-            return Ok(Ordered::Made(self.created::<R>(tables, guid.as_str())?));
-        }
         let resource = JobResource::Binding(guid.clone());
-        let operation = self.begun(tables, job, resource, &last_operation);
-        Ok(Ordered::Begun(operation, guid))
+        (self.begun(tables, job, resource, &last_operation), guid)
     }
 
-    fn answered(&self, ordered: Ordered, parameters: Option<Map<String, Value>>) -> HttpResponse {
-        match ordered {
-            Ordered::Made(answer) => answer,
-            Ordered::Begun(operation, guid) => {
-                let answer = self.accepted(&operation.job);
-                operation.bind(guid, parameters);
-                answer
-            }
-        }
+    fn answered(
+        &self,
+        (operation, guid): (Operation, BindingGuid),
+        parameters: Option<Map<String, Value>>,
+    ) -> HttpResponse {
+        let answer = self.accepted(&operation.job);
+        operation.bind(guid, parameters);
+        answer
     }
 }
 
@@ -200,16 +150,12 @@ fn must_be_bindable(tables: &Tables, instance: &Instance) -> Result<(), Rejectio
 }
 
 /// The app, if the caller may bind it to the instance.
-fn bound_app(
-    view: &View<'_>,
-    instance: ServiceInstance<'_>,
-    guid: &str,
-) -> Result<AppGuid, Rejection> {
+fn bound_app(view: &View<'_>, instance: &Instance, guid: &str) -> Result<AppGuid, Rejection> {
     let app = view
         .visible::<App>(guid)
         .map_err(|_| Rejection::unprocessable(format!("The app could not be found: '{guid}'")))?;
     view.permissions.must_operate(view.tables, &app.space)?;
-    let mut spaces = instance.shared_spaces().chain([instance.space()]);
+    let mut spaces = instance.shared_spaces.iter().chain([&instance.space]);
     if !spaces.any(|space| *space == app.space) {
         return Err(Rejection::unprocessable(
             "The service instance and the app are in different spaces",
@@ -286,59 +232,43 @@ struct RouteRelationships {
 
 pub(super) async fn create_route_binding(call: Call) -> Answer {
     let wanted: CreateRouteBinding = call.message()?;
-    let metadata = checked_metadata(wanted.metadata)?;
+    let metadata = wanted.metadata;
     let relationships = wanted.relationships;
     let ordered = call.change(|tables| {
         let view = call.view(tables);
         let guid = &relationships.service_instance.data.guid;
-        let instance = view.visible::<ServiceInstance>(guid).map_err(|_| {
+        let instance = view.visible::<Instance>(guid).map_err(|_| {
             Rejection::unprocessable(format!("The service instance could not be found: {guid}"))
         })?;
-        view.permissions.must_write(tables, instance.space())?;
+        view.permissions.must_write(tables, &instance.space)?;
         let guid = &relationships.route.data.guid;
         let route = view.visible::<Route>(guid).map_err(|_| {
             Rejection::unprocessable(format!("The route could not be found: {guid}"))
         })?;
-        if route.space != *instance.space() {
+        if route.space != instance.space {
             return Err(Rejection::unprocessable(
                 "The service instance and the route are in different spaces.",
             ));
         }
-        let details = match instance {
-            ServiceInstance::Managed(instance) => {
-                let plan = tables.plan_of(instance);
-                let offering = plan.and_then(|plan| tables.offering_of(plan));
-                if !offering.is_some_and(Offering::forwards_routes) {
-                    return Err(does_not_support_routes());
-                }
-                must_be_bindable(tables, instance)?;
-                None
-            }
-            ServiceInstance::UserProvided(instance) => {
-                let url = instance.route_service_url.clone();
-                let url = url.ok_or_else(does_not_support_routes)?;
-                Some(Map::from_iter([(
-                    "route_service_url".to_owned(),
-                    url.into(),
-                )]))
-            }
-        };
-        let (instance, route) = (instance.instance_guid().clone(), route.guid.clone());
+        let plan = tables.plan_of(instance);
+        let offering = plan.and_then(|plan| tables.offering_of(plan));
+        if !offering.is_some_and(Offering::forwards_routes) {
+            return Err(Rejection::unprocessable(
+                "This service instance does not support route binding.",
+            ));
+        }
+        must_be_bindable(tables, instance)?;
+        let (instance, route) = (instance.guid.clone(), route.guid.clone());
         must_be_unbound(tables, &instance, &route)?;
         let new = NewBinding {
             instance,
             kind: BindingKind::Route(route),
             name: None,
             metadata,
-            details,
         };
-        call.ordered::<RouteBinding>(tables, new)
+        Ok(call.ordered(tables, new))
     })?;
     Ok(call.answered(ordered, wanted.parameters))
-}
-
-fn does_not_support_routes() -> Rejection {
-    Rejection::unprocessable("This service instance does not support route binding.")
 }
 
 /// A route is bound to one instance, and once. A binding whose creation failed makes way.
@@ -387,9 +317,9 @@ pub(super) async fn remove_route_binding(call: Call) -> Answer {
 }
 
 impl Call {
-    /// Begins to delete a binding. One of a user-provided instance is gone at once.
+    /// Begins to delete a binding.
     fn unbind(&self, find: impl FnOnce(&View<'_>) -> Result<BindingGuid, Rejection>) -> Answer {
-        let begun = self.change(|tables| {
+        let (operation, guid) = self.change(|tables| {
             let guid = find(&self.view(tables))?;
             let binding = tables.bindings.get(&guid);
             let binding = binding.ok_or_else(|| Rejection::no_such(CredentialBinding::KIND))?;
@@ -399,11 +329,8 @@ impl Call {
                 ));
             }
             let job = binding.kind.deletion();
-            let Some(instance) = tables.instances.get(&binding.instance) else {
-                tables.bindings.remove(&guid);
-                return Ok(None);
-            };
-            if instance.last_operation.is_running() {
+            let instance = tables.instances.get(&binding.instance);
+            if instance.is_some_and(|instance| instance.last_operation.is_running()) {
                 return Err(Rejection::unprocessable(
                     "There is an operation in progress for the service instance.",
                 ));
@@ -412,14 +339,8 @@ impl Call {
             let last_operation =
                 tables.operation(OperationKind::Delete, OperationState::InProgress);
             let resource = JobResource::Binding(guid.clone());
-            Ok(Some((
-                self.begun(tables, job, resource, &last_operation),
-                guid,
-            )))
+            Ok((self.begun(tables, job, resource, &last_operation), guid))
         })?;
-        let Some((operation, guid)) = begun else {
-            return Ok(no_content());
-        };
         let answer = self.accepted(&operation.job);
         operation.unbind(guid);
         Ok(answer)

@@ -13,11 +13,12 @@ use super::{
     query::Query,
     resource::{Included, Resource, last_operation, reads, relation},
     service_binding_changes::{create, create_route_binding, remove, remove_route_binding},
-    service_instances::ServiceInstance,
 };
 use crate::cloud_controller::{
     broker_client::Target,
-    model::{App, AppGuid, Binding, BindingKey, BindingKind, InstanceGuid, Route, Tables},
+    model::{
+        App, AppGuid, Binding, BindingKey, BindingKind, Instance, InstanceGuid, Route, Tables,
+    },
     rejection::{ErrorKind, Rejection},
 };
 
@@ -192,24 +193,21 @@ fn common<R: Resource>(view: &View<'_>, row: &Binding) -> Value {
 }
 
 fn include_instance(view: &View<'_>, query: &Query, row: &Binding, beside: &mut Included) {
-    let instance = ServiceInstance::of(view.tables, row.instance.as_str());
+    let instance = view.tables.instances.get(&row.instance);
     if let Some(instance) = instance.filter(|_| query.includes("service_instance")) {
-        beside.add::<ServiceInstance>(view, instance);
+        beside.add::<Instance>(view, instance);
     }
 }
 
-/// The filters by instance, and by its plan and offering, which user-provided instances do not have.
+/// The filters by instance, and by its plan and offering.
 fn admits_instance(tables: &Tables, query: &Query, row: &Binding) -> bool {
-    let Some(instance) = ServiceInstance::of(tables, row.instance.as_str()) else {
+    let Some(instance) = tables.instances.get(&row.instance) else {
         return false;
     };
-    let plan = match instance {
-        ServiceInstance::Managed(instance) => tables.plan_of(instance),
-        ServiceInstance::UserProvided(_) => None,
-    };
+    let plan = tables.plan_of(instance);
     let offering = plan.and_then(|plan| tables.offering_of(plan));
     query.admits("service_instance_guids", row.instance.as_str())
-        && query.admits("service_instance_names", instance.instance_name())
+        && query.admits("service_instance_names", &instance.name)
         && query.admits_any(
             "service_plan_guids",
             plan.iter().map(|row| row.guid.as_str()),

@@ -10,7 +10,7 @@ use url::Url;
 use super::{
     Answer,
     call::{Call, View},
-    message::{Relation, checked_metadata, checked_name},
+    message::{Relation, checked_name},
     query::Query,
     resource::{Resource, reads},
 };
@@ -111,7 +111,7 @@ struct Credentials {
 async fn create(call: Call) -> Answer {
     call.caller.must_be_admin()?;
     let wanted: Create = call.message()?;
-    let change = checked_metadata(wanted.metadata)?;
+    let change = wanted.metadata;
     if wanted.relationships.space.is_some() {
         return Err(Rejection::unprocessable(
             "Space-scoped brokers are not supported by this Cloud Controller",
@@ -141,7 +141,7 @@ async fn create(call: Call) -> Answer {
 async fn update(call: Call) -> Answer {
     call.caller.must_be_admin()?;
     let wanted: Update = call.message()?;
-    let change = checked_metadata(wanted.metadata)?;
+    let change = wanted.metadata;
     let name = wanted.name.as_deref().map(checked_name).transpose()?;
     let url = wanted.url.map(checked_url).transpose()?;
     let reads_catalog = url.is_some() || wanted.authentication.is_some();

@@ -8,35 +8,28 @@ use super::{
     Answer,
     call::Call,
     instance_rules::{
-        checked_tags, effective, free_name, must_be_free, must_be_usable, needs_broker,
-        orderable_space, ordered_plan,
+        checked_tags, effective, free_name, must_be_usable, needs_broker, orderable_space,
+        ordered_plan,
     },
-    message::{Relation, checked_metadata, checked_name},
+    message::{Relation, checked_name},
     no_content,
-    service_instances::{ServiceInstance, missing},
+    service_instances::missing,
     service_offerings::purges,
 };
 use crate::cloud_controller::{
     model::{
         Broker, Instance, InstanceGuid, JobOperation, JobResource, Metadata, MetadataChange,
-        OperationKind, OperationState, PlanGuid, Tables, UserProvidedInstance,
+        OperationKind, OperationState, PlanGuid, Tables,
     },
     rejection::{ErrorKind, Rejection},
     settings::InstanceRow,
-    work::{Change, NewInstance, Operation, must_have_room},
+    work::{Change, NewInstance, Operation},
 };
 
 #[derive(Deserialize)]
-struct Order {
-    #[serde(rename = "type")]
-    kind: Kind,
-}
-
-#[derive(Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
     Managed,
-    UserProvided,
 }
 
 #[derive(Deserialize)]
@@ -61,22 +54,13 @@ struct Relationships {
 }
 
 pub(super) async fn create(call: Call) -> Answer {
-    let order: Order = call.message()?;
-    match order.kind {
-        Kind::UserProvided => call.create_user_provided(),
-        Kind::Managed => call.create_managed(),
-    }
-}
-
-impl Call {
-    fn create_managed(self) -> Answer {
-        let wanted: Create = self.message()?;
-        let metadata = checked_metadata(wanted.metadata)?;
-        let name = checked_name(&wanted.name)?;
-        let tags = checked_tags(wanted.tags)?;
-        let relationships = wanted.relationships;
-        let (operation, new, orphan) = self.change(|tables| {
-            let view = self.view(tables);
+    let wanted: Create = call.message()?;
+    let metadata = wanted.metadata;
+    let name = checked_name(&wanted.name)?;
+    let tags = checked_tags(wanted.tags)?;
+    let relationships = wanted.relationships;
+    let (operation, new, orphan) = call.change(|tables| {
+            let view = call.view(tables);
             let space = orderable_space(&view, &relationships.space.data.guid)?;
             let plan = ordered_plan(&view, &relationships.service_plan.data.guid)?;
             must_be_usable(tables, plan, &space)?;
@@ -86,7 +70,6 @@ impl Call {
                      service broker.",
                 ));
             }
-            must_have_room(tables, &space, plan).map_err(Rejection::unprocessable)?;
             let (plan, maintenance_info) = (plan.guid.clone(), plan.maintenance_info.clone());
             let orphan = free_name(tables, &space, &name)?;
             let last_operation = tables.operation(OperationKind::Create, OperationState::Initial);
@@ -107,7 +90,7 @@ impl Call {
                 updated_at: now,
             };
             let resource = JobResource::Instance(instance.guid.clone());
-            let new = match self.controller.behaviour().instance_row {
+            let new = match call.controller.behaviour().instance_row {
                 InstanceRow::BeforeCall => {
                     let guid = instance.guid.clone();
                     tables.instances.insert(guid.clone(), instance);
@@ -116,16 +99,15 @@ impl Call {
                 InstanceRow::AfterCall => NewInstance::StoredWhenAnswered(Box::new(instance)),
             };
             let job = JobOperation::CreateInstance;
-            Ok((self.begun(tables, job, resource, &last_operation), new, orphan))
+            Ok((call.begun(tables, job, resource, &last_operation), new, orphan))
         })?;
-        if let Some(orphan) = orphan {
-            self.controller
-                .mitigate(orphan, self.caller.identity.request.clone());
-        }
-        let answer = self.accepted(&operation.job);
-        operation.provision(new, wanted.parameters);
-        Ok(answer)
+    if let Some(orphan) = orphan {
+        call.controller
+            .mitigate(orphan, call.caller.identity.request.clone());
     }
+    let answer = call.accepted(&operation.job);
+    operation.provision(new, wanted.parameters);
+    Ok(answer)
 }
 
 #[derive(Deserialize)]
@@ -172,7 +154,7 @@ impl Update {
                 .service_plan
                 .map(|relation| PlanGuid::given(&relation.data.guid)),
             maintenance_version: self.maintenance_info.map(|info| info.version),
-            metadata: checked_metadata(self.metadata)?,
+            metadata: self.metadata,
         })
     }
 }
@@ -180,16 +162,9 @@ impl Update {
 pub(super) async fn update(call: Call) -> Answer {
     let begun = call.change(|tables| {
         let view = call.view(tables);
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
-        view.permissions.must_write(tables, instance.space())?;
-        let instance = match instance {
-            ServiceInstance::Managed(instance) => instance.clone(),
-            ServiceInstance::UserProvided(instance) => {
-                let instance = instance.clone();
-                call.update_user_provided(tables, instance)?;
-                return Ok(None);
-            }
-        };
+        let instance = view.visible::<Instance>(call.guid())?;
+        view.permissions.must_write(tables, &instance.space)?;
+        let instance = instance.clone();
         let wanted: Update = call.message()?;
         let is_metadata_only = wanted.is_metadata_only();
         let change = effective(&view, &instance, wanted.change()?)?;
@@ -225,7 +200,7 @@ pub(super) async fn update(call: Call) -> Answer {
             .controller
             .0
             .state
-            .read(|tables| call.shown::<ServiceInstance>(tables, call.guid()));
+            .read(|tables| call.shown::<Instance>(tables, call.guid()));
     };
     let answer = call.accepted(&operation.job);
     operation.update(guid, change);
@@ -265,23 +240,16 @@ pub(super) async fn remove(call: Call) -> Answer {
     let purge = purges(&call.request)?;
     let begun = call.change(|tables| {
         let view = call.view(tables);
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
-        view.permissions.must_write(tables, instance.space())?;
-        let guid = instance.instance_guid().clone();
-        let last = match instance {
-            ServiceInstance::Managed(instance) if !purge => &instance.last_operation,
-            ServiceInstance::Managed(_) => {
-                // The broker is not called, so this is for those who answer for the broker.
-                call.caller.must_be_admin()?;
-                tables.forget_instance(&guid);
-                return Ok(None);
-            }
-            ServiceInstance::UserProvided(_) => {
-                tables.forget_instance(&guid);
-                return Ok(None);
-            }
-        };
-        if last.prevents_delete() {
+        let instance = view.visible::<Instance>(call.guid())?;
+        view.permissions.must_write(tables, &instance.space)?;
+        let guid = instance.guid.clone();
+        if purge {
+            // The broker is not called, so this is for those who answer for the broker.
+            call.caller.must_be_admin()?;
+            tables.forget_instance(&guid);
+            return Ok(None);
+        }
+        if instance.last_operation.prevents_delete() {
             return Err(Rejection::unprocessable(
                 "There is an operation in progress for the service instance.",
             ));
@@ -294,107 +262,4 @@ pub(super) async fn remove(call: Call) -> Answer {
     let answer = call.accepted(&operation.job);
     operation.deprovision(guid);
     Ok(answer)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CreateUserProvided {
-    #[serde(rename = "type")]
-    _kind: String,
-    name: String,
-    #[serde(default)]
-    tags: Vec<String>,
-    #[serde(default)]
-    credentials: Map<String, Value>,
-    syslog_drain_url: Option<String>,
-    route_service_url: Option<String>,
-    relationships: UserProvidedRelationships,
-    #[serde(default)]
-    metadata: MetadataChange,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UserProvidedRelationships {
-    space: Relation,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UpdateUserProvided {
-    name: Option<String>,
-    tags: Option<Vec<String>>,
-    credentials: Option<Map<String, Value>>,
-    syslog_drain_url: Option<String>,
-    route_service_url: Option<String>,
-    #[serde(default)]
-    metadata: MetadataChange,
-}
-
-/// User-provided instances are made, changed and deleted at once, for no broker knows of them.
-impl Call {
-    fn create_user_provided(&self) -> Answer {
-        let wanted: CreateUserProvided = self.message()?;
-        let change = checked_metadata(wanted.metadata)?;
-        let name = checked_name(&wanted.name)?;
-        let tags = checked_tags(wanted.tags)?;
-        let route_service_url = wanted.route_service_url.map(checked_route_service_url);
-        let route_service_url = route_service_url.transpose()?;
-        self.change(|tables| {
-            let space = orderable_space(&self.view(tables), &wanted.relationships.space.data.guid)?;
-            must_be_free(tables, &space, &name, None)?;
-            let mut last_operation =
-                tables.operation(OperationKind::Create, OperationState::Succeeded);
-            last_operation.description = Some("Operation succeeded".to_owned());
-            let now = Timestamp::now();
-            let instance = UserProvidedInstance {
-                guid: InstanceGuid::random(),
-                space,
-                name,
-                tags,
-                credentials: wanted.credentials,
-                syslog_drain_url: wanted.syslog_drain_url,
-                route_service_url,
-                metadata: Metadata::from(&change),
-                last_operation,
-                created_at: now,
-                updated_at: now,
-            };
-            let guid = instance.guid.clone();
-            tables.user_provided.insert(guid.clone(), instance);
-            self.created::<ServiceInstance>(tables, guid.as_str())
-        })
-    }
-
-    fn update_user_provided(
-        &self,
-        tables: &mut Tables,
-        mut row: UserProvidedInstance,
-    ) -> Result<(), Rejection> {
-        let wanted: UpdateUserProvided = self.message()?;
-        row.metadata.apply(&checked_metadata(wanted.metadata)?);
-        if let Some(name) = &wanted.name {
-            row.name = checked_name(name)?;
-            must_be_free(tables, &row.space, &row.name, Some(&row.guid))?;
-        }
-        row.tags = wanted.tags.map_or(Ok(row.tags), checked_tags)?;
-        row.credentials = wanted.credentials.unwrap_or(row.credentials);
-        row.syslog_drain_url = wanted.syslog_drain_url.or(row.syslog_drain_url);
-        let route_service_url = wanted.route_service_url.map(checked_route_service_url);
-        row.route_service_url = route_service_url.transpose()?.or(row.route_service_url);
-        row.last_operation = tables.operation(OperationKind::Update, OperationState::Succeeded);
-        row.last_operation.description = Some("Operation succeeded".to_owned());
-        row.updated_at = Timestamp::now();
-        tables.user_provided.insert(row.guid.clone(), row);
-        Ok(())
-    }
-}
-
-fn checked_route_service_url(url: String) -> Result<String, Rejection> {
-    let parsed = url::Url::parse(&url);
-    if parsed.is_ok_and(|url| url.scheme() == "https" && url.has_host()) {
-        Ok(url)
-    } else {
-        Err(Rejection::unprocessable("Route service url must be https"))
-    }
 }

@@ -16,12 +16,11 @@ use super::{
     permissions::Permissions,
     query::Query,
     resource::{Fields, Included, Resource, included},
-    service_instances::{OF_ORGANIZATION, OF_SPACE, ServiceInstance, include_space, missing},
+    service_instances::{OF_ORGANIZATION, OF_SPACE, include_space, missing},
 };
 use crate::cloud_controller::{
     model::{
-        Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid, Tables,
-        UserProvidedKey, Visibility,
+        Instance, InstanceKey, OperationKind, OperationState, Space, SpaceGuid, Tables, Visibility,
     },
     rejection::{ErrorKind, Rejection},
 };
@@ -63,9 +62,10 @@ async fn list(request: HttpRequest) -> Answer {
     let call = Call::of(&request)?;
     let query = Query::of_one::<Share>(&request)?;
     call.read(|view| {
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let instance = view.visible::<Instance>(call.guid())?;
         let spaces = instance
-            .shared_spaces()
+            .shared_spaces
+            .iter()
             .filter_map(|guid| view.tables.spaces.get(guid));
         let spaces: Vec<_> = spaces.collect();
         let included = included::<Share>(view, &query, &spaces);
@@ -75,8 +75,8 @@ async fn list(request: HttpRequest) -> Answer {
 
 async fn usage_summary(call: Call) -> Answer {
     call.read(|view| {
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
-        let guid = instance.instance_guid();
+        let instance = view.visible::<Instance>(call.guid())?;
+        let guid = &instance.guid;
         let usage = |space: &SpaceGuid| {
             let bound = view.tables.bound_apps(guid, space).count();
             json!({"space": {"guid": space}, "bound_app_count": bound})
@@ -84,7 +84,7 @@ async fn usage_summary(call: Call) -> Answer {
         let path = format!("/v3/service_instances/{guid}");
         let shares = format!("{path}/relationships/shared_spaces");
         Ok(ok(&json!({
-            "usage_summary": instance.shared_spaces().map(usage).collect::<Value>(),
+            "usage_summary": instance.shared_spaces.iter().map(usage).collect::<Value>(),
             "links": {
                 "self": view.link(format_args!("{shares}/usage_summary")),
                 "shared_spaces": view.link(&shares),
@@ -104,12 +104,7 @@ async fn share(call: Call) -> Answer {
     call.change(|tables| {
         tables.must_be_enabled("service_instance_sharing")?;
         let view = call.view(tables);
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
-        let ServiceInstance::Managed(instance) = instance else {
-            return Err(Rejection::unprocessable(
-                "User-provided services cannot be shared.",
-            ));
-        };
+        let instance = view.visible::<Instance>(call.guid())?;
         view.permissions.must_write(tables, &instance.space)?;
         let spaces = reachable(tables, &view.permissions, &instance.name, &wanted)?;
         must_be_shareable(tables, instance, &spaces)?;
@@ -118,7 +113,7 @@ async fn share(call: Call) -> Answer {
             row.shared_spaces.extend(wanted);
         }
         let view = call.view(tables);
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
+        let instance = view.visible::<Instance>(call.guid())?;
         Ok(ok(&shares(&view, instance)))
     })
 }
@@ -209,9 +204,8 @@ fn must_be_shareable(
                 space.name
             ));
         }
-        let managed = InstanceKey::Name(space.guid.clone(), name.clone());
-        let other = UserProvidedKey::Name(space.guid.clone(), name.clone());
-        if tables.instances.has(managed) || tables.user_provided.has(other) {
+        let same = InstanceKey::Name(space.guid.clone(), name.clone());
+        if tables.instances.has(same) {
             return refuse(format!(
                 "A service instance called {name} already exists in {}.",
                 space.name
@@ -246,10 +240,7 @@ fn must_be_shareable(
 async fn unshare(call: Call) -> Answer {
     let space = SpaceGuid::given(call.part("space"));
     let guid = call.read(|view| {
-        let instance = view.visible::<ServiceInstance>(call.guid())?;
-        let ServiceInstance::Managed(instance) = instance else {
-            return Err(missing());
-        };
+        let instance = view.visible::<Instance>(call.guid())?;
         view.permissions.must_write(view.tables, &instance.space)?;
         if !view.tables.spaces.contains_key(&space) {
             return Err(Rejection::unprocessable(format!(
@@ -275,11 +266,13 @@ async fn unshare(call: Call) -> Answer {
     }
 }
 
-fn shares(view: &View<'_>, instance: ServiceInstance<'_>) -> Value {
-    let guid = instance.instance_guid();
-    let path = format!("/v3/service_instances/{guid}/relationships/shared_spaces");
+fn shares(view: &View<'_>, instance: &Instance) -> Value {
+    let path = format!(
+        "/v3/service_instances/{}/relationships/shared_spaces",
+        instance.guid
+    );
     json!({
-        "data": instance.shared_spaces().map(|space| json!({"guid": space})).collect::<Value>(),
+        "data": instance.shared_spaces.iter().map(|space| json!({"guid": space})).collect::<Value>(),
         "links": {"self": view.link(path)},
     })
 }

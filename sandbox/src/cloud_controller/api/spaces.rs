@@ -1,41 +1,25 @@
 //! Spaces.
 
-use actix_web::web::{ServiceConfig, delete, get, patch, post};
-use jiff::Timestamp;
+use actix_web::web::{ServiceConfig, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Answer,
     call::{Call, View},
-    message::{Relation, checked_metadata, checked_name},
-    organizations::{ordered_organization, unassigned},
+    message::{Relation, checked_name},
+    organizations::ordered_organization,
     query::Query,
-    resource::{Included, Resource, nothing_of, reads, relation},
+    resource::{Included, Resource, reads, relation},
 };
 use crate::cloud_controller::{
-    model::{
-        Job, JobOperation, JobResource, MetadataChange, Organization, OrganizationGuid, Space,
-        SpaceGuid, SpaceKey, Tables,
-    },
+    model::{MetadataChange, Organization, OrganizationGuid, Space, SpaceGuid, SpaceKey, Tables},
     rejection::Rejection,
 };
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    let one = "/v3/spaces/{guid}";
-    let segment = "/v3/spaces/{guid}/relationships/isolation_segment";
-    // Apps never run, so no security group restricts what they reach.
-    let (running, staging) = (
-        "/v3/spaces/{guid}/running_security_groups",
-        "/v3/spaces/{guid}/staging_security_groups",
-    );
     app.configure(reads::<Space>)
-        .route("/v3/spaces", post().to(create))
-        .route(one, patch().to(update))
-        .route(one, delete().to(remove))
-        .route(segment, get().to(unassigned::<Space>))
-        .route(running, get().to(nothing_of::<Space>))
-        .route(staging, get().to(nothing_of::<Space>));
+        .route("/v3/spaces", post().to(create));
 }
 
 impl Resource for Space {
@@ -102,7 +86,7 @@ struct Relationships {
 
 async fn create(call: Call) -> Answer {
     let wanted: Create = call.message()?;
-    let change = checked_metadata(wanted.metadata)?;
+    let change = wanted.metadata;
     let name = checked_name(&wanted.name)?;
     call.change(|tables| {
         let view = call.view(tables);
@@ -117,51 +101,6 @@ async fn create(call: Call) -> Answer {
         tables.spaces.insert(guid.clone(), space);
         call.created::<Space>(tables, guid.as_str())
     })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Update {
-    name: Option<String>,
-    #[serde(default)]
-    metadata: MetadataChange,
-}
-
-async fn update(call: Call) -> Answer {
-    let wanted: Update = call.message()?;
-    let change = checked_metadata(wanted.metadata)?;
-    let name = wanted.name.as_deref().map(checked_name).transpose()?;
-    call.change(|tables| {
-        let view = call.view(tables);
-        let space = view.visible::<Space>(call.guid())?;
-        let guid = space.guid.clone();
-        view.permissions.must_manage(tables, &guid)?;
-        if let Some(name) = name.as_ref().filter(|name| **name != space.name) {
-            must_be_free(tables, &space.organization, name)?;
-        }
-        if let Some(row) = tables.spaces.get_mut(&guid) {
-            row.name = name.unwrap_or_else(|| row.name.clone());
-            row.metadata.apply(&change);
-            row.updated_at = Timestamp::now();
-        }
-        call.shown::<Space>(tables, guid.as_str())
-    })
-}
-
-async fn remove(call: Call) -> Answer {
-    let (job, guid) = call.change(|tables| {
-        let view = call.view(tables);
-        let space = view.visible::<Space>(call.guid())?;
-        let guid = space.guid.clone();
-        view.permissions
-            .must_manage_organization(tables, &space.organization)?;
-        let job = Job::new(JobOperation::DeleteSpace, JobResource::Gone);
-        Ok::<_, Rejection>((tables.add_job(job), guid))
-    })?;
-    let answer = call.accepted(&job);
-    call.controller
-        .delete_space(job, guid, call.caller.identity);
-    Ok(answer)
 }
 
 /// The space of an order, if the caller sees it.

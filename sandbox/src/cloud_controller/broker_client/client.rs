@@ -2,6 +2,8 @@
 //!
 //! Request bodies, with their members in the order in which a Cloud Controller writes them.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use rustls::ClientConfig;
 use serde::Serialize;
@@ -12,10 +14,7 @@ use super::{
     catalog::{Catalog, CatalogFailure},
     exchange::{BrokerClientError, Exchanges, RawAnswer, Request, Silence},
 };
-use crate::cloud_controller::{
-    model::{BindingGuid, BrokerAddress, InstanceGuid, MaintenanceInfo},
-    settings::SharedBehaviour,
-};
+use crate::cloud_controller::model::{BindingGuid, BrokerAddress, InstanceGuid, MaintenanceInfo};
 
 const ASYNCHRONOUS: (&str, &str) = ("accepts_incomplete", "true");
 
@@ -51,10 +50,10 @@ impl BrokerClient {
     /// A client that trusts what `tls` trusts and also supports plain HTTP. Brokers receive `info_location`.
     pub(crate) fn new(
         tls: ClientConfig,
-        behaviour: SharedBehaviour,
+        timeout: Duration,
         info_location: String,
     ) -> Result<Self, BrokerClientError> {
-        Exchanges::new(tls, behaviour, info_location).map(Self)
+        Exchanges::new(tls, timeout, info_location).map(Self)
     }
 
     /// Reads the catalog without validating it.

@@ -1,21 +1,14 @@
 //! One request to a broker and its answer (`spec/contracts/platform-apis.md`, "CC → broker: requests").
 //!
 //! An answer as it came, or that none came.
-//!
-//! TLS without verification of the server's certificate.
 
-use std::{error::Error, io, sync::Arc, time::Duration};
+use std::{error::Error, io, time::Duration};
 
 use actix_web::http::StatusCode;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::StreamExt;
 use reqwest::{Client, Method, RequestBuilder, Response, redirect};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
-};
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::ClientConfig;
 use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -23,21 +16,17 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{client::Identity, failure::Exchange};
-use crate::cloud_controller::{
-    model::BrokerAddress,
-    settings::{BrokerCertificates, SharedBehaviour},
-};
+use crate::cloud_controller::model::BrokerAddress;
 
 const API_VERSION: &str = "2.15";
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
 const REDIRECTS: usize = 10;
 
-/// Sends requests, each as the behaviour of the moment has it.
+/// Sends requests to brokers.
 #[derive(Clone)]
 pub(super) struct Exchanges {
-    verifying: Client,
-    trusting_any_certificate: Client,
-    behaviour: SharedBehaviour,
+    client: Client,
+    timeout: Duration,
     info_location: String,
 }
 
@@ -55,13 +44,12 @@ pub(super) struct Request<'a, B> {
 impl Exchanges {
     pub(super) fn new(
         tls: ClientConfig,
-        behaviour: SharedBehaviour,
+        timeout: Duration,
         info_location: String,
     ) -> Result<Self, BrokerClientError> {
         Ok(Self {
-            trusting_any_certificate: client(trusting_any_certificate(tls.clone()))?,
-            verifying: client(tls)?,
-            behaviour,
+            client: client(tls)?,
+            timeout,
             info_location,
         })
     }
@@ -79,14 +67,10 @@ impl Exchanges {
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(request.query);
         }
-        let behaviour = self.behaviour.now();
-        let client = match behaviour.certificates {
-            BrokerCertificates::Verified => &self.verifying,
-            BrokerCertificates::Ignored => &self.trusting_any_certificate,
-        };
-        let mut sent = client
+        let mut sent = self
+            .client
             .request(request.method.clone(), url.clone())
-            .timeout(behaviour.timeout)
+            .timeout(self.timeout)
             .basic_auth(&broker.username, Some(broker.password.expose_secret()));
         sent = self.with_headers(sent, identity);
         if let Some(body) = request.body {
@@ -233,53 +217,5 @@ impl RawAnswer {
             other => other.to_string(),
         };
         Some(format!("Service broker error: {description}"))
-    }
-}
-
-/// The same settings, but any certificate will do.
-pub(super) fn trusting_any_certificate(mut tls: ClientConfig) -> ClientConfig {
-    let verifier = AnyCertificate(tls.crypto_provider().clone());
-    tls.dangerous().set_certificate_verifier(Arc::new(verifier));
-    tls
-}
-
-/// Takes every certificate whose holder has its key.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _certificate: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -38,22 +38,6 @@ pub(crate) struct BrokerMetadata {
     pub(crate) attributes: Map<String, Value>,
 }
 
-/// A service instance that a user described. No broker knows of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct UserProvidedInstance {
-    pub(crate) guid: InstanceGuid,
-    pub(crate) space: SpaceGuid,
-    pub(crate) name: String,
-    pub(crate) tags: Vec<String>,
-    pub(crate) credentials: Map<String, Value>,
-    pub(crate) syslog_drain_url: Option<String>,
-    pub(crate) route_service_url: Option<String>,
-    pub(crate) metadata: Metadata,
-    pub(crate) last_operation: LastOperation,
-    pub(crate) created_at: Timestamp,
-    pub(crate) updated_at: Timestamp,
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Binding {
     pub(crate) guid: BindingGuid,
@@ -124,23 +108,6 @@ impl Keyed for Instance {
         own.into_iter()
             .chain(shared.map(InstanceKey::SharedInto))
             .collect()
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum UserProvidedKey {
-    Space(SpaceGuid),
-    Name(SpaceGuid, String),
-}
-
-impl Keyed for UserProvidedInstance {
-    type Key = UserProvidedKey;
-
-    fn keys(&self) -> Vec<UserProvidedKey> {
-        vec![
-            UserProvidedKey::Space(self.space.clone()),
-            UserProvidedKey::Name(self.space.clone(), self.name.clone()),
-        ]
     }
 }
 

@@ -56,16 +56,6 @@ pub(crate) enum JobOperation {
     CreateRouteBinding,
     #[serde(rename = "service_route_bindings.delete")]
     DeleteRouteBinding,
-    #[serde(rename = "organization.delete")]
-    DeleteOrganization,
-    #[serde(rename = "space.delete")]
-    DeleteSpace,
-    #[serde(rename = "app.delete")]
-    DeleteApp,
-    #[serde(rename = "role.delete")]
-    DeleteRole,
-    #[serde(rename = "user.delete")]
-    DeleteUser,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -11,8 +11,7 @@ mod tables;
 
 pub(crate) use indexed::{Indexed, Keyed};
 pub(crate) use instance::{
-    Binding, BindingKey, BindingKind, BrokerMetadata, Instance, InstanceKey, UserProvidedInstance,
-    UserProvidedKey,
+    Binding, BindingKey, BindingKind, BrokerMetadata, Instance, InstanceKey,
 };
 pub(crate) use job::{Job, JobOperation, JobResource, JobState};
 pub(crate) use job::{LastOperation, OperationKind, OperationState};
@@ -22,10 +21,9 @@ pub(crate) use metadata::{
     PlanGuid, RoleGuid, RouteGuid, SpaceGuid,
 };
 pub(crate) use metadata::{Metadata, MetadataChange};
-pub use organization::ServiceQuota;
 pub(crate) use organization::{
-    App, AppKey, Organization, OrganizationKey, OrganizationStatus, Route, RouteKey, SHARED_DOMAIN,
-    Space, SpaceKey,
+    App, AppKey, Organization, OrganizationKey, OrganizationStatus, Route, SHARED_DOMAIN, Space,
+    SpaceKey,
 };
 pub(crate) use service::{Broker, BrokerAddress, BrokerKey, BrokerState};
 pub(crate) use service::{

@@ -1,6 +1,4 @@
 //! Organizations, spaces, apps and routes: as much of them as service instances need.
-//!
-//! How much may be ordered.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,9 +10,6 @@ pub(crate) struct Organization {
     pub(crate) guid: OrganizationGuid,
     pub(crate) name: String,
     pub(crate) status: OrganizationStatus,
-    /// The quota for all of its spaces together.
-    #[serde(default)]
-    pub(crate) quota: ServiceQuota,
     pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
@@ -32,8 +27,6 @@ pub(crate) struct Space {
     pub(crate) guid: SpaceGuid,
     pub(crate) organization: OrganizationGuid,
     pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) quota: ServiceQuota,
     pub(crate) metadata: Metadata,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
@@ -70,7 +63,6 @@ impl Organization {
             guid: OrganizationGuid::random(),
             name,
             status: OrganizationStatus::Active,
-            quota: ServiceQuota::default(),
             metadata: Metadata::default(),
             created_at: now,
             updated_at: now,
@@ -85,7 +77,6 @@ impl Space {
             guid: SpaceGuid::random(),
             organization,
             name,
-            quota: ServiceQuota::default(),
             metadata: Metadata::default(),
             created_at: now,
             updated_at: now,
@@ -150,31 +141,5 @@ impl Keyed for Route {
 
     fn keys(&self) -> Vec<RouteKey> {
         vec![RouteKey::Space(self.space.clone())]
-    }
-}
-
-/// How many service instances there may be, and of which plans (`total_services`, `non_basic_services_allowed`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ServiceQuota {
-    /// How many at most. Without it there is no limit.
-    pub service_instances: Option<usize>,
-    /// Whether plans that cost something may be ordered.
-    pub paid_plans: bool,
-}
-
-impl Default for ServiceQuota {
-    fn default() -> Self {
-        Self {
-            service_instances: None,
-            paid_plans: true,
-        }
-    }
-}
-
-impl ServiceQuota {
-    /// Whether there is no room for one more beside those that are there.
-    pub(crate) fn is_full(&self, there: impl FnOnce() -> usize) -> bool {
-        self.service_instances.is_some_and(|limit| there() >= limit)
     }
 }

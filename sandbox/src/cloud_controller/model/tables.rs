@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    App, AppGuid, AppKey, Binding, BindingGuid, BindingKey, Broker, BrokerGuid, BrokerState,
-    Feature, Indexed, Instance, InstanceGuid, InstanceKey, Job, JobGuid, JobOperation, JobResource,
+    App, AppGuid, Binding, BindingGuid, BindingKey, Broker, BrokerGuid, BrokerState, Feature,
+    Indexed, Instance, InstanceGuid, InstanceKey, Job, JobGuid, JobOperation, JobResource,
     JobState, LastOperation, Offering, OfferingGuid, OfferingKey, OperationKind, OperationState,
-    Organization, OrganizationGuid, Plan, PlanGuid, PlanKey, Role, RoleGuid, RoleKey, Route,
-    RouteGuid, RouteKey, Space, SpaceGuid, User, UserName, UserProvidedInstance,
+    Organization, OrganizationGuid, Plan, PlanGuid, PlanKey, Role, RoleGuid, Route, RouteGuid,
+    Space, SpaceGuid, User, UserName,
 };
 use crate::{
     cloud_controller::rejection::ErrorKind,
@@ -39,7 +39,6 @@ pub(crate) struct Tables {
     pub(crate) offerings: Indexed<OfferingGuid, Offering>,
     pub(crate) plans: Indexed<PlanGuid, Plan>,
     pub(crate) instances: Indexed<InstanceGuid, Instance>,
-    pub(crate) user_provided: Indexed<InstanceGuid, UserProvidedInstance>,
     pub(crate) bindings: Indexed<BindingGuid, Binding>,
     pub(crate) jobs: Indexed<JobGuid, Job>,
     /// Feature flags that differ from their default.
@@ -83,7 +82,6 @@ impl Tables {
             offerings: Indexed::open(store, "cloud_controller.service_offerings")?,
             plans: Indexed::open(store, "cloud_controller.service_plans")?,
             instances: Indexed::open(store, "cloud_controller.service_instances")?,
-            user_provided: Indexed::open(store, "cloud_controller.user_provided_instances")?,
             bindings: Indexed::open(store, "cloud_controller.service_bindings")?,
             jobs: Indexed::open(store, "cloud_controller.jobs")?,
             feature_flags: Rows::open(store, "cloud_controller.feature_flags")?,
@@ -102,7 +100,6 @@ impl Tables {
         self.offerings.save();
         self.plans.save();
         self.instances.save();
-        self.user_provided.save();
         self.bindings.save();
         self.jobs.save();
         self.feature_flags.save();
@@ -209,11 +206,8 @@ impl Tables {
         match &binding.kind {
             super::BindingKind::App(app) => self.apps.get(app).map(|app| &app.space),
             super::BindingKind::Key | super::BindingKind::Route(_) => {
-                let managed = self.instances.get(&binding.instance);
-                managed.map(|instance| &instance.space).or_else(|| {
-                    let user_provided = self.user_provided.get(&binding.instance);
-                    user_provided.map(|instance| &instance.space)
-                })
+                let instance = self.instances.get(&binding.instance);
+                instance.map(|instance| &instance.space)
             }
         }
     }
@@ -259,27 +253,11 @@ impl Tables {
         self.offerings.remove(offering);
     }
 
-    /// Removes an instance, whichever kind it is of, with its bindings.
+    /// Removes an instance with its bindings.
     pub(crate) fn forget_instance(&mut self, instance: &InstanceGuid) {
         self.bindings
             .remove_with(&BindingKey::Instance(instance.clone()));
         self.instances.remove(instance);
-        self.user_provided.remove(instance);
-    }
-
-    /// Removes a space with the apps, routes and roles in it. There must be no service instances.
-    pub(crate) fn forget_space(&mut self, space: &SpaceGuid) {
-        self.apps.remove_with(&AppKey::Space(space.clone()));
-        self.routes.remove_with(&RouteKey::Space(space.clone()));
-        self.roles.remove_with(&RoleKey::Space(space.clone()));
-        self.spaces.remove(space);
-    }
-
-    /// Removes an organization and the roles in it. There must be no spaces.
-    pub(crate) fn forget_organization(&mut self, organization: &OrganizationGuid) {
-        self.roles
-            .remove_with(&RoleKey::Organization(organization.clone()));
-        self.organizations.remove(organization);
     }
 }
 

@@ -3,67 +3,16 @@
 
 use super::{
     FirstAnswer, Operation,
-    deletion::in_progress,
     operation::{Failure, Overtaken},
     orders::Dependencies,
     polling::{Accepted, Asker, GoneMeans, PollEnd},
     unbind::StillBound,
 };
 use crate::cloud_controller::{
-    CloudController,
-    broker_client::{AcceptsIncomplete, Answer, BrokerError, BrokerFailure, Identity},
-    model::{
-        BindingGuid, BindingKind, InstanceGuid, Job, JobOperation, JobResource, OperationKind,
-        OperationState, Tables,
-    },
+    broker_client::{AcceptsIncomplete, Answer, BrokerError, BrokerFailure},
+    model::{BindingGuid, BindingKind, InstanceGuid, OperationKind, OperationState, Tables},
     rejection::ErrorKind,
 };
-
-impl CloudController {
-    /// Deletes an instance because its space is deleted, up to one answer of the broker; polling continues in the
-    /// background. An instance without a broker is deleted immediately. Otherwise returns why the instance still
-    /// exists.
-    pub(super) async fn deprovision_first(
-        &self,
-        guid: &InstanceGuid,
-        identity: &Identity,
-    ) -> Result<(), String> {
-        let begun = self.0.state.change(|tables| {
-            let Some(instance) = tables.instances.get(guid) else {
-                tables.forget_instance(guid);
-                return Ok(None);
-            };
-            let (last, name) = (&instance.last_operation, instance.name.clone());
-            // A create that the broker is at can be given up.
-            if last.is_running() && !last.is(OperationKind::Create, OperationState::InProgress) {
-                return Err(in_progress(&name));
-            }
-            let delete = tables.operation(OperationKind::Delete, OperationState::InProgress);
-            let resource = JobResource::Instance(guid.clone());
-            let operation = Operation {
-                controller: self.clone(),
-                job: tables.add_job(Job::new(JobOperation::DeleteInstance, resource.clone())),
-                resource,
-                id: delete.id,
-                identity: identity.clone(),
-            };
-            Ok(Some((operation, name)))
-        })?;
-        let Some((operation, name)) = begun else {
-            return Ok(());
-        };
-        if let Err(reasons) = operation.delete_bindings(guid).await {
-            return Err(operation.bindings_left(guid, &reasons));
-        }
-        let answer = operation.deprovision_and_wait(guid.clone(), AcceptsIncomplete::Asynchronous);
-        match answer.await {
-            // Without an answer the instance was gone before the broker was asked.
-            Some(FirstAnswer::Done) | None => Ok(()),
-            Some(FirstAnswer::Begun) => Err(in_progress(&name)),
-            Some(FirstAnswer::Refused(failure)) => Err(refused(&name, &failure).description),
-        }
-    }
-}
 
 impl Operation {
     pub(crate) fn deprovision(self, instance: InstanceGuid) {
@@ -71,9 +20,7 @@ impl Operation {
         controller.start(async move {
             match self.delete_bindings(&instance).await {
                 Ok(()) => self.run_deprovision(&instance, Asker::job()).await,
-                Err(reasons) => {
-                    self.bindings_left(&instance, &reasons);
-                }
+                Err(reasons) => self.bindings_left(&instance, &reasons),
             }
         });
     }
@@ -139,8 +86,8 @@ impl Operation {
         }
     }
 
-    /// Ends badly because bindings are still there; returns the reason that the user gets.
-    fn bindings_left(&self, guid: &InstanceGuid, reasons: &[String]) -> String {
+    /// Ends badly because bindings are still there.
+    fn bindings_left(&self, guid: &InstanceGuid, reasons: &[String]) {
         let name = self
             .controller
             .0
@@ -154,9 +101,8 @@ impl Operation {
         );
         self.delete_failed(Failure {
             description: detail.clone(),
-            error: ErrorKind::DeprovisionFailed.with(detail.clone()),
+            error: ErrorKind::DeprovisionFailed.with(detail),
         });
-        detail
     }
 
     /// An operation that the broker is at, such as a create, stays the instance's last one.
@@ -217,7 +163,7 @@ impl Operation {
 /// What a broker's error at a delete means.
 fn refused(name: &str, failure: &BrokerFailure) -> Failure {
     if failure.kind == BrokerError::Concurrency {
-        let detail = in_progress(name);
+        let detail = format!("An operation for service instance {name} is in progress.");
         return Failure {
             error: ErrorKind::AsyncInstanceOperationInProgress.with(detail.clone()),
             description: detail,

@@ -5,14 +5,12 @@
 //! | --- | --- |
 //! | `operation`, `polling` | the common parts of all operations on instances and bindings |
 //! | `provision`, `update`, `deprovision`, `bind`, `unbind` | one operation each; unsharing an instance from a space |
-//! | `deletion` | deleting spaces and organizations |
-//! | `orders` | the contents of requests to brokers; read requests that a user waits for; the quotas of organizations and spaces |
+//! | `orders` | the contents of requests to brokers; read requests that a user waits for |
 //! | `mitigation` | deleting orphans |
 //! | `brokers` | catalogs |
 
 mod bind;
 mod brokers;
-mod deletion;
 mod deprovision;
 mod mitigation;
 mod operation;
@@ -25,7 +23,6 @@ mod update;
 use super::CloudController;
 
 pub(crate) use operation::Operation;
-pub(crate) use orders::must_have_room;
 pub(crate) use polling::FirstAnswer;
 pub(crate) use provision::NewInstance;
 pub(crate) use update::Change;

@@ -177,12 +177,7 @@ fn verb(operation: JobOperation) -> &'static str {
         | JobOperation::DeleteBinding
         | JobOperation::DeleteKey
         | JobOperation::DeleteRouteBinding
-        | JobOperation::DeleteBroker
-        | JobOperation::DeleteOrganization
-        | JobOperation::DeleteSpace
-        | JobOperation::DeleteApp
-        | JobOperation::DeleteRole
-        | JobOperation::DeleteUser => "delete",
+        | JobOperation::DeleteBroker => "delete",
         JobOperation::UpdateInstance
         | JobOperation::UpdateBroker
         | JobOperation::SynchronizeCatalog => "update",

@@ -1,10 +1,8 @@
 //! `/api/v1/data`: get, find, delete.
-//!
-//! `POST /api/v1/interpolate`.
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    web::{Bytes, Path, Query},
+    web::{Path, Query},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +10,8 @@ use serde_json::{Value, json};
 use super::view::{self, Occasion};
 use crate::credhub::{
     CredentialName, Rejection, Session,
-    operations::{FoundName, Names, Versions},
+    operations::{Names, Versions},
+    vault::Found,
 };
 
 #[derive(Debug, Deserialize)]
@@ -23,8 +22,6 @@ pub(super) struct Parameters {
     name_like: Option<String>,
     versions: Option<String>,
     current: Option<String>,
-    #[serde(rename = "expires-within-days")]
-    expires_within_days: Option<String>,
 }
 
 pub(super) async fn get_or_find(
@@ -37,7 +34,6 @@ pub(super) async fn get_or_find(
         name_like,
         versions,
         current,
-        expires_within_days,
     } = parameters.into_inner();
     let names = match (path, name_like) {
         (Some(path), _) => Some(Names::Below(path)),
@@ -45,12 +41,7 @@ pub(super) async fn get_or_find(
         (None, None) => None,
     };
     if let Some(names) = names {
-        let within = expires_within_days.filter(|days| !days.is_empty());
-        let within = within
-            .map(|days| days.parse::<i64>())
-            .transpose()
-            .map_err(|_| Rejection::QueryParameterInvalid("expires-within-days"))?;
-        let found = session.find(&names, within);
+        let found = session.find(&names);
         let shown: Vec<Value> = found.iter().map(found_name).collect();
         return Ok(view::ok(&json!({"credentials": shown})));
     }
@@ -103,19 +94,9 @@ fn wanted(versions: Option<&str>, current: Option<&str>) -> Result<Versions, Rej
     }
 }
 
-fn found_name(name: &FoundName) -> Value {
-    let mut shown = json!({
-        "version_created_at": view::seconds(name.found.created_at),
-        "name": name.found.name,
-    });
-    if let Some(expiry_date) = name.expiry_date {
-        shown["expiry_date"] = json!(view::seconds(expiry_date));
-    }
-    shown
-}
-
-pub(super) async fn interpolate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
-    let mut services: Value = serde_json::from_slice(&body).map_err(|_| Rejection::Malformed)?;
-    session.interpolate(&mut services)?;
-    Ok(view::ok(&services))
+fn found_name(found: &Found) -> Value {
+    json!({
+        "version_created_at": view::seconds(found.created_at),
+        "name": found.name,
+    })
 }

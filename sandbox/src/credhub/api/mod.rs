@@ -2,15 +2,12 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`information`] | public information, and the read-only mode |
+//! | [`information`] | public information |
 //! | [`data`] | `/api/v1/data`: get, find, delete |
 //! | [`set`] | `/api/v1/data`: set; generate and regenerate |
-//! | [`certificates`] | `/api/v1/certificates` |
 //! | [`permissions_v1`], [`permissions_v2`] | permissions by credential, and by path and actor |
-//! | [`data`] | `/api/v1/interpolate` |
 //! | [`view`] | the form of answers |
 
-mod certificates;
 mod data;
 mod information;
 mod permissions_v1;
@@ -19,16 +16,13 @@ mod set;
 mod view;
 
 use actix_web::{
-    Error, HttpResponse, ResponseError,
-    body::{BoxBody, MessageBody},
-    dev::{ServiceRequest, ServiceResponse},
-    http::{Method, StatusCode},
-    middleware::{Next, from_fn},
-    web::{self, Data, ServiceConfig},
+    HttpResponse, ResponseError,
+    http::StatusCode,
+    web::{self, ServiceConfig},
 };
 use serde_json::json;
 
-use super::{CredHub, Rejection, Session, Writing};
+use super::{Rejection, Session};
 
 const JSON: &str = "application/json;charset=UTF-8";
 
@@ -37,7 +31,6 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     information::routes(app);
     app.service(
         web::scope("/api")
-            .wrap(from_fn(guard))
             .configure(|api| {
                 api.service(
                     web::resource(with_and_without_slash("/v1/data"))
@@ -48,16 +41,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
                         .default_service(web::to(no_method)),
                 );
                 api.service(resource("/v1/data/{id}", web::get().to(data::version)));
-                api.service(resource(
-                    "/v1/interpolate",
-                    web::post().to(data::interpolate),
-                ));
                 api.service(resource("/v1/regenerate", web::post().to(set::regenerate)));
-                api.service(resource(
-                    "/v1/bulk-regenerate",
-                    web::post().to(set::bulk_regenerate),
-                ));
-                certificates::routes(api);
                 permissions_v1::routes(api);
                 permissions_v2::routes(api);
             })
@@ -81,23 +65,6 @@ fn with_and_without_slash(path: &str) -> [String; 2] {
 /// Methods that a real server does not handle.
 async fn no_method(_: Session) -> HttpResponse {
     HttpResponse::NotFound().finish()
-}
-
-/// Rejects changes in read-only mode, after authentication.
-async fn guard(
-    mut request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    let changes =
-        request.method() != Method::GET && !request.path().starts_with("/api/v1/interpolate");
-    let writing = request
-        .app_data::<Data<CredHub>>()
-        .map(|credhub| credhub.behaviour().writing);
-    if changes && writing == Some(Writing::Refused) {
-        request.extract::<Session>().await?;
-        return Err(Rejection::ReadOnly.into());
-    }
-    Ok(next.call(request).await?.map_into_boxed_body())
 }
 
 impl ResponseError for Rejection {

@@ -2,27 +2,19 @@
 
 use actix_web::{
     HttpResponse,
-    web::{self, Bytes, Query, ServiceConfig},
+    web::{self, Bytes, ServiceConfig},
 };
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::{data::required, no_method, permissions_v2::operations, with_and_without_slash};
+use super::{no_method, permissions_v2::operations, with_and_without_slash};
 use crate::credhub::{
     Actor, CredentialName, Rejection, Session, credential::Members, rejection::PermissionRejection,
 };
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Parameters {
-    credential_name: Option<String>,
-    actor: Option<String>,
-}
 
 pub(super) fn routes(api: &mut ServiceConfig) {
     api.service(
         web::resource(with_and_without_slash("/v1/permissions"))
             .route(web::post().to(grant))
-            .route(web::delete().to(revoke))
             .default_service(web::to(no_method)),
     );
 }
@@ -55,18 +47,4 @@ async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection>
     }
     session.grant_more(&name, granted)?;
     Ok(HttpResponse::Created().finish())
-}
-
-async fn revoke(
-    session: Session,
-    parameters: Query<Parameters>,
-) -> Result<HttpResponse, Rejection> {
-    let Parameters {
-        credential_name,
-        actor,
-    } = parameters.into_inner();
-    let name = CredentialName::sought(&required(credential_name, "credential_name")?);
-    let actor = Actor::from(required(actor, "actor")?);
-    session.revoke_by_name(&name, &actor)?;
-    Ok(HttpResponse::NoContent().finish())
 }

@@ -37,9 +37,7 @@ pub(super) fn routes(api: &mut ServiceConfig) {
     .service(
         web::resource(with_and_without_slash("/v2/permissions/{id}"))
             .guard(actix_web::guard::fn_guard(is_modern))
-            .route(web::get().to(get))
             .route(web::put().to(replace))
-            .route(web::patch().to(change))
             .route(web::delete().to(revoke))
             .default_service(web::to(no_method)),
     );
@@ -65,11 +63,6 @@ async fn grant(session: Session, body: Bytes) -> Result<HttpResponse, Rejection>
         .json(shown(&granted)))
 }
 
-async fn get(session: Session, id: Path<String>) -> Result<HttpResponse, Rejection> {
-    let id = id.parse().map_err(|_| PermissionRejection::NotFound)?;
-    Ok(view::ok(&shown(&session.permission(id)?)))
-}
-
 async fn replace(
     session: Session,
     id: Path<String>,
@@ -81,22 +74,7 @@ async fn replace(
         operations,
     } = permission(&body)?;
     let id = permission_id(&id)?;
-    let changed = session.change_permission(id, Some((path, actor)), operations)?;
-    Ok(view::ok(&shown(&changed)))
-}
-
-async fn change(
-    session: Session,
-    id: Path<String>,
-    body: Bytes,
-) -> Result<HttpResponse, Rejection> {
-    let mut members = Members::read(&body)?;
-    let operations = operations(members.take("operations"))?;
-    if let Some(unknown) = members.unknown() {
-        return Err(Rejection::UnreadableMember(unknown));
-    }
-    let id = permission_id(&id)?;
-    let changed = session.change_permission(id, None, operations)?;
+    let changed = session.change_permission(id, (path, actor), operations)?;
     Ok(view::ok(&shown(&changed)))
 }
 

@@ -6,16 +6,14 @@ use actix_web::{
     HttpResponse,
     web::{Bytes, Data},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::view::{self, Occasion};
 use crate::credhub::{
     CredHub, CredentialName, Mode, Rejection, Session,
-    credential::{CertificateSecret, CredentialType, KeyPairSecret, Members, Origin, Secret},
+    credential::{CredentialType, Members, Secret},
     generate::recipe,
     operations::{Generation, IfPresent, Setting},
-    rejection::CertificateRejection,
-    user_hash,
 };
 
 pub(super) async fn set(
@@ -70,10 +68,11 @@ fn secret(kind: CredentialType, value: Value) -> Result<Secret, Rejection> {
             parameters: None,
         }),
         CredentialType::Json => Ok(Secret::Json { value }),
-        CredentialType::User => user(value),
-        CredentialType::Certificate => certificate(value).map(Secret::Certificate),
-        CredentialType::Ssh => keys(value).map(Secret::Ssh),
-        CredentialType::Rsa => keys(value).map(Secret::Rsa),
+        // These are only generated here.
+        CredentialType::User
+        | CredentialType::Certificate
+        | CredentialType::Ssh
+        | CredentialType::Rsa => Err(Rejection::TypeForSet),
     }
 }
 
@@ -83,64 +82,6 @@ fn text(value: Value, missing: Rejection) -> Result<String, Rejection> {
         Value::String(text) => Ok(text),
         _ => Err(Rejection::Malformed),
     }
-}
-
-fn user(value: Value) -> Result<Secret, Rejection> {
-    let mut members = Members::of(Some(value))?;
-    let username = members.text("username")?;
-    let password = members.filled_text("password")?;
-    // Values that were read from an answer may be set again.
-    members.take("password_hash");
-    unread(&members)?;
-    Ok(Secret::User {
-        username,
-        password: password.ok_or(Rejection::PasswordMissing)?,
-        salt: user_hash::salt(),
-        parameters: None,
-    })
-}
-
-fn keys(value: Value) -> Result<KeyPairSecret, Rejection> {
-    let mut members = Members::of(Some(value))?;
-    let keys = KeyPairSecret {
-        public_key: members.filled_text("public_key")?,
-        private_key: members.filled_text("private_key")?,
-    };
-    members.take("public_key_fingerprint");
-    unread(&members)?;
-    if keys.public_key.is_none() && keys.private_key.is_none() {
-        return Err(Rejection::KeysMissing);
-    }
-    Ok(keys)
-}
-
-pub(super) fn certificate(value: Value) -> Result<CertificateSecret, Rejection> {
-    let mut members = Members::of(Some(value))?;
-    let ca = members.filled_text("ca")?;
-    let ca_name = members.filled_text("ca_name")?;
-    let certificate = members.filled_text("certificate")?;
-    let private_key = members.filled_text("private_key")?;
-    unread(&members)?;
-    let Some(certificate) = certificate else {
-        return Err(if ca.is_none() && private_key.is_none() {
-            CertificateRejection::NothingSet.into()
-        } else {
-            CertificateRejection::Missing.into()
-        });
-    };
-    Ok(CertificateSecret {
-        ca,
-        certificate,
-        private_key,
-        ca_name: ca_name.map(|name| CredentialName::sought(&name)),
-        origin: Origin::Set,
-    })
-}
-
-fn unread(members: &Members) -> Result<(), Rejection> {
-    members
-        .unknown()
-        .map_or(Ok(()), |name| Err(Rejection::UnreadableMember(name)))
 }
 
 pub(super) async fn generate(session: Session, body: Bytes) -> Result<HttpResponse, Rejection> {
@@ -178,19 +119,6 @@ async fn regenerated(session: Session, mut members: Members) -> Result<HttpRespo
     let name = CredentialName::sought(&name);
     let stored = session.regenerate(&name, metadata).await?;
     Ok(view::ok(&view::credential(&stored, Occasion::Made)))
-}
-
-pub(super) async fn bulk_regenerate(
-    session: Session,
-    body: Bytes,
-) -> Result<HttpResponse, Rejection> {
-    let mut members = Members::read(&body)?;
-    let authority = members.filled_text("signed_by")?;
-    members.end()?;
-    let authority = authority.ok_or(Rejection::SignedByMissing)?;
-    let authority = CredentialName::sought(&authority);
-    let regenerated = session.regenerate_signed_by(&authority).await?;
-    Ok(view::ok(&json!({"regenerated_credentials": regenerated})))
 }
 
 fn mode(members: &mut Members) -> Result<Mode, Rejection> {

@@ -49,20 +49,6 @@ pub(super) fn credential(stored: &Stored, occasion: Occasion) -> Value {
     Value::Object(shown)
 }
 
-/// A version of a certificate without its secrets.
-pub(super) fn certificate_version(stored: &Stored) -> Option<Value> {
-    let certificate = stored.version.secret.as_certificate()?;
-    let facts = Facts::of(certificate);
-    Some(json!({
-        "id": stored.id,
-        "transitional": false,
-        "generated": facts.generated,
-        "certificate_authority": facts.is_ca,
-        "self_signed": facts.self_signed,
-        "expiry_date": facts.expiry_date,
-    }))
-}
-
 pub(super) fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -12,6 +12,6 @@ mod signing;
 
 pub(super) use self::{
     parameters::{CertificateParameters, ExtendedKeyUse, KeyUse, Subject},
-    reading::{ReadCertificate, is_key_of},
+    reading::ReadCertificate,
     signing::{Signer, self_signed, signed},
 };

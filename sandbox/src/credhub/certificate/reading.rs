@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, net::IpAddr};
 
 use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use jiff::Timestamp;
-use rcgen::{DistinguishedName, DnType, DnValue, KeyPair, PublicKeyData};
+use rcgen::{DistinguishedName, DnType, DnValue};
 use x509_parser::{
     asn1_rs::{Any, Tag},
     certificate::X509Certificate,
@@ -65,13 +65,6 @@ impl ReadCertificate {
         };
         verified().is_some()
     }
-}
-
-/// Whether this private key belongs to this certificate; nothing when it is no key.
-pub(in crate::credhub) fn is_key_of(certificate: &ReadCertificate, key_pem: &str) -> Option<bool> {
-    let key = KeyPair::from_pem(key_pem).ok()?;
-    let (_, certificate) = X509Certificate::from_der(&certificate.der).ok()?;
-    Some(certificate.public_key().raw == key.subject_public_key_info())
 }
 
 fn algorithm(certificate: &X509Certificate<'_>) -> Option<&'static dyn VerificationAlgorithm> {
@@ -288,10 +281,6 @@ mod tests {
         assert_eq!(read_leaf.parameters.days, 30);
         assert!(read_leaf.is_signed_by(&read_root) && !read_root.is_signed_by(&read_leaf));
         assert_eq!(leaf.ca.as_deref(), Some(root.certificate.as_str()));
-        let key = |secret: &CertificateSecret| secret.private_key.clone().unwrap();
-        assert_eq!(is_key_of(&read_leaf, &key(&leaf)), Some(true));
-        assert_eq!(is_key_of(&read_leaf, &key(&root)), Some(false));
-        assert_eq!(is_key_of(&read_leaf, "no key"), None);
         assert!(Signer::new(&CredentialName::sought("/leaf"), &leaf).is_err());
     }
 }

@@ -1,17 +1,12 @@
 //! Generate and regenerate.
-//!
-//! Which certificates there are, and who signs whom.
-
-use std::collections::BTreeSet;
 
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::{Session, Stored};
 use crate::credhub::{
     State,
     certificate::Signer,
-    credential::{CertificateSecret, CredentialType, Secret, Version},
+    credential::{CertificateSecret, Secret, Version},
     generate::{Mode, Recipe, recipe},
     name::CredentialName,
     permissions::Operation,
@@ -93,28 +88,6 @@ impl Session {
         .await
     }
 
-    /// Regenerates everything that an authority has signed, recursively. Returns the names.
-    pub(in crate::credhub) async fn regenerate_signed_by(
-        &self,
-        authority: &CredentialName,
-    ) -> Result<BTreeSet<CredentialName>, Rejection> {
-        let names = self.credhub.with(|state| {
-            self.authorize(state, authority, Operation::Read)?;
-            let names = signed_by(state, authority);
-            for name in &names {
-                self.authorize(state, name, Operation::Write)?;
-            }
-            Ok::<_, Rejection>(names)
-        })?;
-        let mut regenerated = BTreeSet::new();
-        // Authorities come before what they sign.
-        for name in names {
-            self.regenerate(&name, None).await?;
-            regenerated.insert(name);
-        }
-        Ok(regenerated)
-    }
-
     fn decision(&self, state: &State, generation: &Generation) -> Result<Decision, Rejection> {
         let Generation {
             name, recipe, mode, ..
@@ -180,90 +153,4 @@ fn has_new_authority(state: &State, present: &Version) -> bool {
     };
     authority(state, name)
         .is_ok_and(|authority| certificate.ca.as_ref() != Some(&authority.certificate))
-}
-
-/// The certificates below an authority; each authority before what it signs.
-fn signed_by(state: &State, authority: &CredentialName) -> Vec<CredentialName> {
-    let mut names = Vec::new();
-    let mut waiting = vec![authority.key()];
-    let mut seen = BTreeSet::from([authority.key()]);
-    while let Some(signer) = waiting.pop() {
-        for (_, version) in state.vault.latest_of_all() {
-            let ca_name = version
-                .secret
-                .as_certificate()
-                .and_then(|certificate| certificate.ca_name.as_ref());
-            let key = version.name.key();
-            if ca_name.is_some_and(|name| name.key() == signer) && seen.insert(key.clone()) {
-                names.push(version.name.clone());
-                waiting.push(key);
-            }
-        }
-    }
-    names
-}
-
-/// A certificate without its secrets.
-pub(in crate::credhub) struct CertificateSummary {
-    pub(in crate::credhub) id: Uuid,
-    pub(in crate::credhub) name: CredentialName,
-    /// The newest first.
-    pub(in crate::credhub) versions: Vec<Stored>,
-    pub(in crate::credhub) signed_by: Option<CredentialName>,
-    pub(in crate::credhub) signs: Vec<CredentialName>,
-}
-
-impl Session {
-    /// All certificates that the actor may read.
-    pub(in crate::credhub) fn certificates(&self) -> Vec<CertificateSummary> {
-        self.credhub.with(|state| {
-            let names: Vec<CredentialName> = state
-                .vault
-                .latest_of_all()
-                .filter(|(_, version)| version.secret.kind() == CredentialType::Certificate)
-                .map(|(_, version)| version.name.clone())
-                .collect();
-            let readable = names
-                .iter()
-                .filter(|name| self.is_allowed(state, name.as_str(), Operation::Read));
-            readable.filter_map(|name| summary(state, name)).collect()
-        })
-    }
-
-    pub(in crate::credhub) fn certificate(
-        &self,
-        name: &CredentialName,
-    ) -> Result<CertificateSummary, Rejection> {
-        self.credhub.with(|state| {
-            self.authorize(state, name, Operation::Read)?;
-            summary(state, name).ok_or(Rejection::NoSuchCredential)
-        })
-    }
-}
-
-fn summary(state: &State, name: &CredentialName) -> Option<CertificateSummary> {
-    let versions: Vec<Stored> = state.vault.all(name).into_iter().map(Stored::of).collect();
-    let latest = versions.first()?;
-    let certificate = latest.version.secret.as_certificate()?;
-    let key = name.key();
-    let is_signed = |ca_name: &CredentialName| ca_name.key() == key;
-    let signs = state
-        .vault
-        .latest_of_all()
-        .filter(|(_, version)| version.name.key() != key)
-        .filter(|(_, version)| {
-            let certificate = version.secret.as_certificate();
-            certificate
-                .and_then(|certificate| certificate.ca_name.as_ref())
-                .is_some_and(is_signed)
-        })
-        .map(|(_, version)| version.name.clone())
-        .collect();
-    Some(CertificateSummary {
-        id: latest.version.credential,
-        name: latest.version.name.clone(),
-        signed_by: certificate.ca_name.clone(),
-        signs,
-        versions,
-    })
 }

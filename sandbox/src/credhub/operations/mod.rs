@@ -4,10 +4,8 @@
 //! | --- | --- |
 //! | [`read`] | values and names |
 //! | [`write`] | set, delete |
-//! | [`generate`] | generate, regenerate, alone or in bulk |
-//! | [`generate`] | list certificates |
+//! | [`generate`] | generate, regenerate |
 //! | [`permissions`] | permissions |
-//! | [`read`] | the services of an app, with their references resolved |
 
 mod generate;
 mod permissions;
@@ -18,9 +16,8 @@ use uuid::Uuid;
 
 pub(crate) use self::generate::Generation;
 pub(super) use self::{
-    generate::CertificateSummary,
     permissions::Granted,
-    read::{FoundName, Names, Versions},
+    read::{Names, Versions},
     write::{IfPresent, Setting},
 };
 use super::{

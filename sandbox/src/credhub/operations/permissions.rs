@@ -60,22 +60,6 @@ impl Session {
         })
     }
 
-    pub(in crate::credhub) fn permission(&self, id: Uuid) -> Result<Granted, Rejection> {
-        self.credhub.with(|state| {
-            let permission = state
-                .permissions
-                .get(id)
-                .ok_or(Rejection::NoSuchCredential)?;
-            if !self.is_allowed(state, permission.path.as_str(), Operation::ReadAcl) {
-                return Err(Rejection::NoSuchCredential);
-            }
-            Ok(Granted {
-                id,
-                permission: permission.clone(),
-            })
-        })
-    }
-
     pub(in crate::credhub) fn find_permission(
         &self,
         path: &PermissionPath,
@@ -94,18 +78,16 @@ impl Session {
         })
     }
 
-    /// Replaces the operations of a permission. Path and actor, if given, must be its own.
+    /// Replaces the operations of a permission. Path and actor must be its own.
     pub(in crate::credhub) fn change_permission(
         &self,
         id: Uuid,
-        path_and_actor: Option<(PermissionPath, Actor)>,
+        (path, actor): (PermissionPath, Actor),
         operations: BTreeSet<Operation>,
     ) -> Result<Granted, Rejection> {
         self.credhub.with(|state| {
             let present = self.changeable(state, id)?;
-            if let Some((path, actor)) = path_and_actor
-                && (path != present.path || actor != present.actor)
-            {
+            if path != present.path || actor != present.actor {
                 return Err(PermissionRejection::OtherPathOrActor.into());
             }
             state.permissions.replace_operations(id, operations.clone());
@@ -122,21 +104,6 @@ impl Session {
             let permission = self.changeable(state, id)?;
             state.permissions.remove(id);
             Ok(Granted { id, permission })
-        })
-    }
-
-    /// Takes away what an actor may do with exactly this credential.
-    pub(in crate::credhub) fn revoke_by_name(
-        &self,
-        name: &CredentialName,
-        actor: &Actor,
-    ) -> Result<(), Rejection> {
-        self.credhub.with(|state| {
-            self.may_grant(state, name.as_str(), actor)?;
-            let found = state.permissions.find(actor, &name.into());
-            let id = found.map(|(id, _)| id).ok_or(Rejection::NoSuchCredential)?;
-            state.permissions.remove(id);
-            Ok(())
         })
     }
 

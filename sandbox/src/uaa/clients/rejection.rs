@@ -3,10 +3,7 @@
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use serde_json::json;
 
-use crate::uaa::{
-    caller::{Denied, json_answer_with},
-    scim::RefusedQuery,
-};
+use crate::uaa::caller::{Denied, json_answer_with};
 
 /// Why a request about clients is refused.
 #[derive(Debug, thiserror::Error)]
@@ -21,8 +18,6 @@ pub(super) enum ClientRejection {
     Invalid(String),
     #[error("The client id ({named}) does not match the URL ({addressed})")]
     OtherClient { named: String, addressed: String },
-    #[error(transparent)]
-    Query(#[from] RefusedQuery),
     #[error("The request body is no valid JSON for this request")]
     Unreadable,
 }
@@ -33,7 +28,7 @@ impl ResponseError for ClientRejection {
             Self::Denied(denied) => denied.status_code(),
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Exists(_) => StatusCode::CONFLICT,
-            Self::Invalid(_) | Self::OtherClient { .. } | Self::Query(_) | Self::Unreadable => {
+            Self::Invalid(_) | Self::OtherClient { .. } | Self::Unreadable => {
                 StatusCode::BAD_REQUEST
             }
         }
@@ -45,7 +40,6 @@ impl ResponseError for ClientRejection {
             // A real UAA says nothing at all.
             Self::NotFound(_) => return HttpResponse::NotFound().finish(),
             Self::Exists(_) | Self::Invalid(_) | Self::OtherClient { .. } => "invalid_client",
-            Self::Query(_) => "unknown_error",
             Self::Unreadable => "invalid_request",
         };
         let body = json!({"error": code, "error_description": self.to_string()});

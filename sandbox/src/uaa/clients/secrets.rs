@@ -76,7 +76,6 @@ fn may_change(
     let refused = |text: &str| Err(ClientRejection::Invalid(text.to_owned()));
     let shown = change.old_secret.as_ref();
     match () {
-        () if caller.user_id.is_some() => refused("Only a client can change client secret"),
         () if caller.has_any(ADMIN) => Ok(()),
         () if caller.client_id != client.id => {
             refused("Bad request. Not permitted to change another client's secret")

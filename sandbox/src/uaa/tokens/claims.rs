@@ -17,6 +17,9 @@ use crate::uaa::{
     directory::{Account, Grant, Registration, StoredSecret},
 };
 
+/// The identity provider of all users: the UAA itself.
+const ORIGIN: &str = "uaa";
+
 /// The claims of an access token, and of a refresh token too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::uaa) struct Claims {
@@ -73,9 +76,9 @@ impl Claims {
         let common = Self::common(uaa_url, client, Some(user), scopes, lives);
         let user_claims = UserClaims {
             user_id: user.id,
-            origin: user.origin.clone(),
+            origin: ORIGIN.to_owned(),
             user_name: user.name.clone(),
-            email: user.email.clone(),
+            email: user.name.clone(),
             auth_time: common.iat,
         };
         Self {
@@ -211,7 +214,7 @@ fn recognition(
     ];
     let user_id = user.map(|user| user.id.to_string());
     if let (Some(user), Some(id)) = (user, &user_id) {
-        parts.extend([id.as_str(), user.password.expose(), &user.email, &user.name]);
+        parts.extend([id.as_str(), user.password.expose(), &user.name]);
     }
     let mut digest = Context::new(&SHA256);
     for part in parts {

@@ -121,10 +121,6 @@ fn form_decoded(part: &str) -> Option<String> {
 pub(in crate::uaa) enum Rejection {
     #[error("Bad credentials")]
     BadCredentials,
-    #[error("Your account has been locked because of too many failed attempts to login.")]
-    Locked,
-    #[error("Account not verified")]
-    NotVerified,
     #[error(
         "The origin provided in the login_hint does not match an active Identity Provider, that supports password grant."
     )]
@@ -175,8 +171,6 @@ impl Rejection {
             | Self::UnknownOrigin
             | Self::GrantNotRegistered(_)
             | Self::OtherClient => "invalid_client",
-            Self::Locked => "unauthorized",
-            Self::NotVerified => "access_denied",
             Self::GrantMissing | Self::ParameterMissing(_) => "invalid_request",
             Self::GrantUnknown(_) => "unsupported_grant_type",
             Self::ScopeNotAllowed { .. } | Self::ScopeNotNarrowed { .. } => "invalid_scope",
@@ -190,7 +184,7 @@ impl Rejection {
     /// The `WWW-Authenticate` header, if there is one.
     fn challenge(&self) -> Option<String> {
         let realm = match self {
-            Self::BadCredentials | Self::UnknownOrigin | Self::Locked => {
+            Self::BadCredentials | Self::UnknownOrigin => {
                 r#"Basic realm="UAA/client", error="unauthorized""#
             }
             _ => return None,
@@ -204,12 +198,10 @@ impl ResponseError for Rejection {
         match self {
             Self::BadCredentials
             | Self::UnknownOrigin
-            | Self::Locked
             | Self::GrantNotRegistered(_)
             | Self::OtherClient
             | Self::NoScopeLeft
             | Self::BadRefreshToken(_) => StatusCode::UNAUTHORIZED,
-            Self::NotVerified => StatusCode::FORBIDDEN,
             Self::GrantMissing
             | Self::ParameterMissing(_)
             | Self::GrantUnknown(_)

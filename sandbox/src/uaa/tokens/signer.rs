@@ -49,15 +49,11 @@ pub enum SignerError {
 impl Signer {
     /// A signer with a new 2048-bit key, for the UAA at this URL.
     pub fn generate(uaa_url: &str) -> Result<Self, SignerError> {
-        Self::generate_with_id(uaa_url, FIRST_KEY.to_owned())
-    }
-
-    pub(in crate::uaa) fn generate_with_id(uaa_url: &str, id: String) -> Result<Self, SignerError> {
         let private = rsa_keys::private_key().map_err(SignerError::Key)?;
         let private = private.secret_pkcs8_der();
         let pair = KeyPair::from_pkcs8(private).map_err(|_| SignerError::Generate)?;
         let private_pem = pem("PRIVATE KEY", private).into();
-        Self::new(uaa_url, id, &pair, private_pem)
+        Self::new(uaa_url, FIRST_KEY.to_owned(), &pair, private_pem)
     }
 
     pub(in crate::uaa) fn kept(

@@ -2,30 +2,25 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, errors::ErrorKind};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, errors::ErrorKind};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{
-    key_ring::{Key, KeyRing},
-    revocations::Revocations,
-};
+use super::{key::Key, revocations::Revocations};
 
 /// Checks the signature and the life of tokens of one UAA (`spec/contracts/platform-apis.md`, "JWT").
 #[derive(Clone)]
 pub struct TokenVerifier {
-    keys: Keys,
+    key: Verifying,
     revocations: Option<Arc<Revocations>>,
 }
 
 #[derive(Clone)]
-enum Keys {
-    /// One key, that of a configuration: the Director's way.
+enum Verifying {
+    /// The key of a configuration.
     Configured(Arc<VerifyingKey>),
-    /// One key of a UAA, likewise.
-    ConfiguredOf(Arc<Key>),
-    /// Those that the UAA publishes at the time: the way of Cloud Controller and CredHub.
-    Published(Arc<KeyRing>),
+    /// The key of a UAA.
+    Of(Arc<Key>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,22 +70,14 @@ impl TokenVerifier {
     pub fn from_rsa_public_pem(pem: &str) -> Result<Self, InvalidKey> {
         let key = VerifyingKey::from_rsa_public_pem(pem)?;
         Ok(Self {
-            keys: Keys::Configured(Arc::new(key)),
+            key: Verifying::Configured(Arc::new(key)),
             revocations: None,
         })
     }
 
-    pub(in crate::uaa) fn configured(key: Arc<Key>, revocations: Arc<Revocations>) -> Self {
+    pub(in crate::uaa) fn of(key: Arc<Key>, revocations: Arc<Revocations>) -> Self {
         Self {
-            keys: Keys::ConfiguredOf(key),
-            revocations: Some(revocations),
-        }
-    }
-
-    /// A verifier that takes every key that a UAA publishes, at the time when it does.
-    pub(in crate::uaa) fn published(keys: Arc<KeyRing>, revocations: Arc<Revocations>) -> Self {
-        Self {
-            keys: Keys::Published(keys),
+            key: Verifying::Of(key),
             revocations: Some(revocations),
         }
     }
@@ -147,17 +134,9 @@ impl TokenVerifier {
     }
 
     fn read<C: DeserializeOwned + Clone>(&self, token: &str, life: Life) -> Result<C, TokenError> {
-        match &self.keys {
-            Keys::Configured(key) => key.claims(token, life),
-            Keys::ConfiguredOf(key) => key.verifying().claims(token, life),
-            Keys::Published(keys) => {
-                let header = decode_header(token).map_err(|_| TokenError::Malformed)?;
-                let key = match header.kid {
-                    Some(id) => keys.key(&id).ok_or(TokenError::BadSignature)?,
-                    None => keys.active(),
-                };
-                key.verifying().claims(token, life)
-            }
+        match &self.key {
+            Verifying::Configured(key) => key.claims(token, life),
+            Verifying::Of(key) => key.verifying().claims(token, life),
         }
     }
 

@@ -30,16 +30,6 @@ async fn targets_are_found_by_name_and_listed() {
         ],
     )
     .await;
-    user.plays(
-        "cf org, cf space",
-        [
-            get("/v3/organizations/{org}/domains").reads("/pagination/total_results", 1),
-            get("/v3/apps?space_guids={space}").reads("/resources", json!([])),
-            get("/v3/service_instances?space_guids={space}").reads("/resources", json!([])),
-            get("/v3/spaces/{space}/relationships/isolation_segment").reads("/data", Value::Null),
-        ],
-    )
-    .await;
 }
 
 #[tokio::test]
