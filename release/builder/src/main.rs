@@ -49,6 +49,9 @@ enum Command {
     Stage(StageArguments),
     /// Create a tarball from a release folder
     Build(BuildArguments),
+    /// End the commands of a builder that was killed. It starts this itself.
+    #[command(hide = true)]
+    Watchdog,
 }
 
 #[derive(Debug, Args)]
@@ -94,6 +97,10 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Stage(arguments) => run_stage(arguments),
         Command::Build(arguments) => run_build(arguments),
+        Command::Watchdog => {
+            odb_process::watch(io::stdin().lock());
+            Ok(())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -111,6 +118,8 @@ fn run_stage(arguments: StageArguments) -> anyhow::Result<()> {
         (None, Some(rust_toolchain)) => Kind::Source(rust_toolchain),
         (None, None) => anyhow::bail!("neither `--binaries` nor `--rust-toolchain` is given"),
     };
+    // Commands run in process groups of their own, which Ctrl-C does not reach.
+    odb_process::start_watchdog(&["watchdog"]).context("the watchdog cannot be started")?;
     if let Some(digest) = stage(&arguments.project, &kind, &arguments.into)? {
         writeln!(io::stdout(), "Rust toolchain {digest}")?;
     }

@@ -27,7 +27,7 @@ pub(super) fn stage(binaries: &Path, sources: &Path) -> anyhow::Result<()> {
             let mut strip = Command::new("strip");
             strip.arg("--strip-all").arg("-o").arg(&stripped).arg(&path);
             run(strip, "install Debian's `binutils`", STRIPPING)?;
-            check(&stripped).map_err(|error| anyhow!("`{}` {error}", path.display()))?;
+            check(&stripped).map_err(|error| anyhow!("`{}` {error:#}", path.display()))?;
         }
     }
     Ok(())

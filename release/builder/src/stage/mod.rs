@@ -21,7 +21,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use odb_process::{Capture, ChildProcess, Outcome, ProcessError, Sink, TooMuch};
+use odb_process::{Capture, ChildProcess, Orphans, Outcome, ProcessError, Sink, TooMuch};
 use walkdir::WalkDir;
 
 use crate::contents::Digest;
@@ -133,7 +133,9 @@ pub(crate) fn run(
 
     let program = command.get_program().to_string_lossy().into_owned();
     let mut output = Capture::at_most(LONGEST_OUTPUT);
-    let ended = ChildProcess::new(command, Instant::now() + time).run(&mut output, &mut Stderr);
+    let ended = ChildProcess::new(command, Instant::now() + time)
+        .with_orphans(Orphans::Adopted)
+        .run(&mut output, &mut Stderr);
     let ended = ended.map_err(|error| {
         let text = match error {
             ProcessError::Start(_) => format!("`{program}` cannot be started; {remedy}"),
