@@ -53,7 +53,7 @@ pub(crate) fn trust_of(
 ) -> anyhow::Result<Trust> {
     match (authorities, verification) {
         (_, Verification::Off) => {
-            console.say(format_args!(
+            console.log(format_args!(
                 "certificates are not verified: anyone between this program and {server} can read its credentials; configure `{key}` instead"
             ));
             Trust::unverified()
@@ -71,7 +71,7 @@ impl Observer for RequestLog {
     fn depart(&self, departure: &Departure<'_>) {
         if departure.service == Service::CloudController {
             let Departure { method, url, .. } = departure;
-            self.0.say(format_args!("{method} {url}"));
+            self.0.log(format_args!("{method} {url}"));
         }
     }
 
@@ -79,8 +79,8 @@ impl Observer for RequestLog {
         match event {
             TokenEvent::Wanted => self
                 .0
-                .say("no valid UAA token found in cache, obtaining a new one"),
-            TokenEvent::Obtained { life } => self.0.say(format_args!(
+                .log("no valid UAA token found in cache, obtaining a new one"),
+            TokenEvent::Obtained { life } => self.0.log(format_args!(
                 "obtained UAA token, expires in {} seconds",
                 life.as_secs()
             )),

@@ -66,7 +66,7 @@ impl DeregisterBroker {
         dependencies
             .unless_stopped(deregister(&cloud_controller, &name, console))
             .await??;
-        console.say("FINISHED DEREGISTER BROKER");
+        console.log("FINISHED DEREGISTER BROKER");
         Ok(ExitStatus::Success)
     }
 }
@@ -105,7 +105,7 @@ pub(crate) async fn deregister(
     let call = Call::within(REQUEST);
     let broker = cloud_controller.broker_named(&call, name).await;
     let Some(broker) = broker.context("failed to retrieve list of brokers")? else {
-        console.say(format_args!("No service broker found with name: {name}"));
+        console.log(format_args!("No service broker found with name: {name}"));
         return Ok(());
     };
     let attempt = async || Ok(delete(cloud_controller, &broker, console).await?);
@@ -138,7 +138,7 @@ async fn delete(
     let call = Call::within(DELETION);
     let accepted = cloud_controller.delete_broker(&call, &broker.guid).await?;
     for warning in cloud_controller.finished(&call, accepted).await? {
-        console.say(format_args!("the platform warns: {}", warning.trim()));
+        console.log(format_args!("the platform warns: {}", warning.trim()));
     }
     Ok(())
 }

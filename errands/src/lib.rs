@@ -10,20 +10,18 @@
 //! | `fleet` | one operation on every service instance: upgrade or recreate |
 //! | `register`, `deregister` | registering the broker at the platform, and unregistering it |
 //! | `delete_all`, `purge` | deleting a complete fleet |
-//! | `cancel`, `operation`, `metrics`, `orphans`, `post_start` | one errand each |
-//! | `broker_api`, `catalog`, `cloud_controller` | the clients of the broker and the Cloud Controller |
+//! | `operation` | showing and cancelling the operation on one service instance |
+//! | `metrics`, `orphans`, `post_start` | one errand each |
+//! | `broker_api`, `cloud_controller` | the clients of the broker and the Cloud Controller |
 //! | `runner` | carries out what the rollout engine decides |
 //! | `report` | the outcome of each instance, as a table and as JSON |
-//! | `progress`, `console`, `confirmation` | messages, progress and prompts |
+//! | `console` | messages, progress and prompts |
 //! | `waiting` | waiting and retries |
 //! | `process` | what an errand gets from its process, signals, and its exit status |
 
 mod broker_api;
-mod cancel;
-mod catalog;
 mod cloud_controller;
 mod command_line;
-mod confirmation;
 mod console;
 mod delete_all;
 mod deregister;
@@ -33,7 +31,6 @@ mod operation;
 mod orphans;
 mod post_start;
 mod process;
-mod progress;
 mod purge;
 mod register;
 mod report;
@@ -44,5 +41,5 @@ pub use command_line::CommandLine;
 pub use console::{Console, Screen};
 pub use process::{ExitStatus, run};
 
+use console::{confirmation, progress::Progress};
 use process::Dependencies;
-use progress::Progress;

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Err(error) => Err(error.into()),
     };
     let status = status.unwrap_or_else(|error| {
-        console.say(Chain(error.as_ref()));
+        console.log(Chain(error.as_ref()));
         ExitStatus::Failure
     });
     status.into()

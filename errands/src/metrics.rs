@@ -84,7 +84,7 @@ impl CollectServiceMetrics {
         .context("error collecting metrics")?;
         let metrics = tokio::time::timeout(DEADLINE, broker.metrics());
         let Ok(metrics) = dependencies.unless_stopped(metrics).await? else {
-            dependencies.console.say(format_args!(
+            dependencies.console.log(format_args!(
                 "error collecting metrics: the broker has not answered for {} s; try again later",
                 DEADLINE.as_secs()
             ));
@@ -96,7 +96,7 @@ impl CollectServiceMetrics {
                 Ok(ExitStatus::Success)
             }
             Err(error) if is_transient(&error) => {
-                dependencies.console.say(format_args!(
+                dependencies.console.log(format_args!(
                     "error collecting metrics: {}; try again later",
                     Chain(&error)
                 ));

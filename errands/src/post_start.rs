@@ -10,7 +10,7 @@ use odb_redaction::Chain;
 use secrecy::SecretString;
 use tokio::time::sleep;
 
-use crate::{Dependencies, ExitStatus, catalog::CatalogRequest};
+use crate::{Dependencies, ExitStatus, broker_api::catalog::CatalogRequest};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -45,7 +45,7 @@ pub(crate) struct BrokerPostStart {
 impl BrokerPostStart {
     pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let console = &dependencies.console;
-        console.say(format_args!(
+        console.log(format_args!(
             "Waiting up to {} seconds for the broker to serve its catalog",
             self.timeout
         ));
@@ -66,7 +66,7 @@ impl BrokerPostStart {
         dependencies
             .unless_stopped(catalog.wait(deadline, dependencies))
             .await??;
-        console.say("Broker post-start check successful");
+        console.log("Broker post-start check successful");
         Ok(ExitStatus::Success)
     }
 
@@ -134,7 +134,7 @@ impl Catalog {
                 ),
                 Err(error) => format!("error performing request: {}", Chain(&error)),
             };
-            dependencies.console.say(&last);
+            dependencies.console.log(&last);
             sleep(PAUSE.min(deadline.remaining())).await;
         }
         bail!("Broker post-start check failed: {last}")

@@ -92,7 +92,7 @@ pub async fn run(call: CommandLine, console: &Console) -> anyhow::Result<ExitSta
         };
         match signals.receive(signal, Instant::now()) {
             Reaction::Stop => {
-                console.say("Interrupted: finishing the current step; press Ctrl-C again to abort");
+                console.log("Interrupted: finishing the current step; press Ctrl-C again to abort");
                 dependencies.stopping.cancel();
             }
             Reaction::Abort => anyhow::bail!("Aborted by a second signal"),

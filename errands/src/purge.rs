@@ -82,16 +82,16 @@ async fn purge(fleet: &Fleet<'_>, broker_name: &str, report: &mut Report) -> any
             Some(chosen) => agreed = Some(chosen.len()),
         }
     }
-    console.say("Disabling service access for all plans");
+    console.log("Disabling service access for all plans");
     for plan in &plans {
         dependencies
             .unless_stopped(close(&fleet.controller, plan, console))
             .await??;
     }
-    console.say("Deleting all service instances");
+    console.log("Deleting all service instances");
     fleet.say_configuration();
     fleet.delete_all(&plans, agreed, report).await?;
-    console.say("Deregistering service brokers");
+    console.log("Deregistering service brokers");
     let deregistration = deregister(&fleet.controller, broker_name, console);
     dependencies.unless_stopped(deregistration).await??;
     fleet.say_finished("FINISHED PURGE INSTANCES AND DEREGISTER BROKER", report);
@@ -108,7 +108,7 @@ async fn close(
     let visibility = controller.plan_visibility(&call, &plan.guid).await;
     match visibility.with_context(failed)? {
         PlanVisibility::Space => {
-            console.say(format_args!(
+            console.log(format_args!(
                 "plan `{}` belongs to a space, whose members may order it until the broker is deleted",
                 plan.name
             ));
@@ -119,7 +119,7 @@ async fn close(
                 .iter()
                 .map(|(guid, name)| name.as_deref().unwrap_or(guid.as_str()))
                 .collect();
-            console.say(format_args!(
+            console.log(format_args!(
                 "plan `{}` is disabled for the organizations: {}",
                 plan.name,
                 names.join(", ")

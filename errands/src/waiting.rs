@@ -69,7 +69,7 @@ pub(crate) async fn retry<T>(
         if !is_transient(&error) || end.remaining() <= pause {
             return Err(error);
         }
-        console.say(format_args!(
+        console.log(format_args!(
             "{}; retrying in {} s",
             Chain(error.as_ref()),
             pause.as_secs()

@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | `routes` | the requests with their answers |
 //! | `rejection` | what a rejection of the broker means |
+//! | `catalog` | the catalog, as the platform reads it |
 
+pub(crate) mod catalog;
 mod rejection;
 mod routes;
 

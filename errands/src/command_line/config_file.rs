@@ -39,7 +39,7 @@ pub(crate) fn load<T>(
     match read(&file) {
         Ok(loaded) => {
             for warning in &loaded.warnings {
-                console.say(warning);
+                console.log(warning);
             }
             Ok(loaded.config)
         }
@@ -63,13 +63,13 @@ fn prefixed(prefix: Option<&str>, cause: &str) -> String {
 /// A single error is reported as the cause; several errors get a line each before it.
 fn all_errors(invalid: &InvalidConfig, console: &Console) -> String {
     for warning in &invalid.warnings {
-        console.say(warning);
+        console.log(warning);
     }
     match invalid.findings.as_slice() {
         [finding] => finding.to_string(),
         findings => {
             for finding in findings {
-                console.say(finding);
+                console.log(finding);
             }
             format!("the configuration has {} errors", findings.len())
         }

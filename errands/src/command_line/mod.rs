@@ -25,12 +25,11 @@ use odb_api_types::management::RunKind;
 
 use crate::{
     Dependencies, ExitStatus,
-    cancel::CancelOperation,
     delete_all::DeleteAllServiceInstances,
     deregister::DeregisterBroker,
     fleet::{FleetFlags, operate},
     metrics::CollectServiceMetrics,
-    operation::ShowOperation,
+    operation::{CancelOperation, ShowOperation},
     orphans::OrphanDeployments,
     post_start::BrokerPostStart,
     purge::DeleteAllAndDeregister,
@@ -70,7 +69,7 @@ enum Errand {
     /// Exit status: 0 every instance is done (instances that are gone or have no deployment do not count); 1 an
     /// instance is not, and the last line has the reason; 2 usage error.
     #[command(
-        after_help = "Examples:\n  odb-errand recreate-all-service-instances --config upgrade.yml --dry-run\n  odb-errand recreate-all-service-instances --config upgrade.yml --max-failures 2%\n  odb-errand recreate-all-service-instances --config upgrade.yml --continue --retry-failed"
+        after_help = "Examples:\n  odb-errand recreate-all-service-instances --config errands.yml --dry-run\n  odb-errand recreate-all-service-instances --config errands.yml --max-failures 2%\n  odb-errand recreate-all-service-instances --config errands.yml --continue --retry-failed"
     )]
     RecreateAllServiceInstances(FleetFlags),
     RegisterBroker(RegisterBroker),

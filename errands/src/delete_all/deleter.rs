@@ -452,7 +452,7 @@ impl<'a> Deleter<'a> {
     }
 
     pub(super) fn say(&self, text: impl Display) {
-        self.dependencies.console.say(text);
+        self.dependencies.console.log(text);
     }
 }
 

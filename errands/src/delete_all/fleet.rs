@@ -298,7 +298,7 @@ impl Fleet<'_> {
     }
 
     fn say(&self, text: impl std::fmt::Display) {
-        self.dependencies.console.say(text);
+        self.dependencies.console.log(text);
     }
 }
 

@@ -58,7 +58,7 @@ impl FleetRun<'_> {
         listing: Listing,
         report: &mut Report,
     ) -> anyhow::Result<Members> {
-        self.console.say(format_args!(
+        self.console.log(format_args!(
             "STARTING OPERATION with {} concurrent workers",
             self.file.max_in_flight
         ));
@@ -70,7 +70,7 @@ impl FleetRun<'_> {
                     entries: listed.into_iter().map(entry_of).collect(),
                     has_inventory: false,
                 };
-                self.say_listed(&members);
+                self.log_listed(&members);
                 Ok(members)
             }
             members => members,
@@ -133,14 +133,14 @@ impl FleetRun<'_> {
             entries,
             has_inventory: true,
         };
-        self.say_listed(&members);
+        self.log_listed(&members);
         Ok(members)
     }
 
     /// The results that an earlier pass recorded for them are out of date.
     fn report_gone(&self, missing: &[&str], report: &mut Report) {
         for id in missing {
-            self.console.say(format_args!(
+            self.console.log(format_args!(
                 "[{id}] deleted in the meantime, or never created"
             ));
             if let Ok(id) = InstanceId::try_from((*id).to_owned()) {
@@ -150,11 +150,11 @@ impl FleetRun<'_> {
     }
 
     /// Logs the instances to process (`spec/contracts/errands.md` §4.6). The Go errand names every instance of a fleet.
-    fn say_listed(&self, members: &Members) {
+    fn log_listed(&self, members: &Members) {
         let entries = &members.entries;
         self.console
-            .say(format_args!("Service Instances: {}", named(entries)));
-        self.console.say(format_args!(
+            .log(format_args!("Service Instances: {}", named(entries)));
+        self.console.log(format_args!(
             "Total Service Instances found: {}",
             entries.len()
         ));

@@ -10,7 +10,7 @@ use odb_rollout::{Canaries, CanarySelection, Command, Engine, Location, State};
 
 use super::{listing, run::FleetRun};
 use crate::{
-    progress::Progress,
+    Progress,
     report::{Outcome, Row},
     runner::{self, Requests},
 };
@@ -37,7 +37,7 @@ impl FleetRun<'_> {
         let mut tasks: HashMap<Location, u64> = HashMap::new();
         let observe = |command| match command {
             Command::Show(text) => progress.event(&text),
-            Command::Log(text) => self.console.say(text),
+            Command::Log(text) => self.console.log(text),
             Command::Changed(location, State::Accepted(Some(task))) => {
                 tasks.insert(location, task);
             }
@@ -49,7 +49,7 @@ impl FleetRun<'_> {
         let settings = self.settings();
         let engine = runner::run(requests, settings, instances, canaries, stopping, observe).await;
         drop(progress);
-        self.console.say(&engine.result().summary);
+        self.console.log(&engine.result().summary);
         let rows = entries.iter().enumerate();
         let rows = rows
             .zip(engine.instances())

@@ -46,7 +46,7 @@ impl RunUnderWay {
         };
         if !fleet.run.continues {
             if new.is_part {
-                console.say(
+                console.log(
                     "This run covers a part of the fleet: it is not recorded and cannot be continued",
                 );
                 return Ok(new);
@@ -54,7 +54,7 @@ impl RunUnderWay {
             if let Ok(Some(LatestRun { run, .. })) = latest(broker, new.operation).await
                 && run.outcome.is_none()
             {
-                console.say(format_args!(
+                console.log(format_args!(
                     "The run that began at {} ({} ago) has not ended: it was interrupted, or another process continues it. This run replaces it; use `--continue` to continue it instead",
                     run.began,
                     age(run.began, Timestamp::now())
@@ -66,23 +66,23 @@ impl RunUnderWay {
         let Some(LatestRun { run, is_current }) =
             latest.filter(|latest| latest.run.outcome != Some(RunOutcome::Succeeded))
         else {
-            console.say("No run to continue: this is a new run");
+            console.log("No run to continue: this is a new run");
             return Ok(new.recorded(broker, console).await);
         };
         let age = age(run.began, Timestamp::now());
         if !is_current {
-            console.say(format_args!(
+            console.log(format_args!(
                 "The run that began at {} ({age} ago) is not continued, because the catalog has changed: this is a new run",
                 run.began
             ));
             return Ok(new.recorded(broker, console).await);
         }
-        console.say(format_args!(
+        console.log(format_args!(
             "Continuing the run that began at {} ({age} ago)",
             run.began
         ));
         if new.is_part {
-            console.say("Only a part of the run is continued: the run itself does not end with it");
+            console.log("Only a part of the run is continued: the run itself does not end with it");
         }
         Ok(Self {
             run: Some(run),
@@ -100,7 +100,7 @@ impl RunUnderWay {
             Ok(run) => Some(run),
             Err(error) if error.is_unknown_route() => None,
             Err(error) => {
-                console.say(format_args!(
+                console.log(format_args!(
                     "If this run is interrupted it cannot be continued: {}",
                     Chain(&error)
                 ));
@@ -119,7 +119,7 @@ impl RunUnderWay {
         let ended = EndRun { outcome };
         let ended: Result<Run, _> = fleet.broker.send_json(Method::PATCH, &path, &ended).await;
         if let Err(error) = ended {
-            fleet.console.say(format_args!(
+            fleet.console.log(format_args!(
                 "Could not record the end of the run: {}",
                 Chain(&error)
             ));

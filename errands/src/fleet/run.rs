@@ -117,7 +117,7 @@ impl<'a> FleetRun<'a> {
         if self.operation == RunKind::Upgrade {
             match self.dependencies.unless_stopped(self.platform()).await? {
                 Ok(Some(controller)) => {
-                    self.console.say("Upgrading all instances via CF");
+                    self.console.log("Upgrading all instances via CF");
                     upgraded = self
                         .platform_pass(&controller, under_way, listing, report)
                         .await?;
@@ -125,18 +125,18 @@ impl<'a> FleetRun<'a> {
                 }
                 Ok(None) => {}
                 Err(cause) => {
-                    self.console.say(&cause);
+                    self.console.log(&cause);
                     report.note("platform_pass_left_out", cause.as_str());
                     left_out = Some(cause);
                 }
             }
-            self.console.say("Upgrading all instances via BOSH");
+            self.console.log("Upgrading all instances via BOSH");
         }
         let ended = self
             .broker_pass(under_way, listing, &upgraded, report)
             .await;
         if let Some(cause) = left_out {
-            self.console.say(format_args!(
+            self.console.log(format_args!(
                 "{cause}. It does not receive the upgrades of this run"
             ));
         }
@@ -244,7 +244,7 @@ impl<'a> FleetRun<'a> {
     }
 
     async fn dry_run(&self, report: &mut Report) -> anyhow::Result<()> {
-        self.console.say("DRY RUN: nothing is changed");
+        self.console.log("DRY RUN: nothing is changed");
         let Members { entries, .. } = self.inventory(Listing::First, report).await?;
         let forecasts = match self.operation {
             RunKind::Upgrade => {
@@ -255,7 +255,7 @@ impl<'a> FleetRun<'a> {
         };
         let changes = FleetChanges::of(&forecasts);
         for line in changes.text().lines() {
-            self.console.say(line);
+            self.console.log(line);
         }
         report.note("dry_run", true);
         report.note("changes", changes.changes());

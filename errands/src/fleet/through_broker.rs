@@ -250,7 +250,7 @@ impl Requests for ThroughBroker<'_> {
                 ));
             }
             Err(error) => {
-                self.fleet.console.say(format_args!(
+                self.fleet.console.log(format_args!(
                     "[{id}] Failed to get refreshed list of instances. Continuing with previously fetched info. ({error})"
                 ));
                 is_known = false;

@@ -79,7 +79,7 @@ impl Deletion {
         let (chosen, missing) = self.request.named(all);
         for instance in missing {
             let name = format!("service-instance_{instance}");
-            console.say(format_args!("{name}: skipped: {NO_ORPHAN}"));
+            console.log(format_args!("{name}: skipped: {NO_ORPHAN}"));
             tally.left.push(Left::new(name, NO_ORPHAN.to_owned()));
         }
         let mut orphans = Vec::new();
@@ -93,7 +93,7 @@ impl Deletion {
             }
         }
         if orphans.is_empty() {
-            console.say("nothing to delete");
+            console.log("nothing to delete");
             return tally.close(dependencies);
         }
         self.require_known_offering(&orphans)?;
@@ -106,7 +106,7 @@ impl Deletion {
             let outcome = match dependencies.unless_stopped(self.end(&orphan)).await {
                 Ok(outcome) => outcome,
                 Err(stopped) => {
-                    console.say(format_args!(
+                    console.log(format_args!(
                         "{name}: its deletion may continue; run this errand again to see its end"
                     ));
                     drop(progress);
@@ -121,11 +121,11 @@ impl Deletion {
                     tally.deleted.push(name);
                 }
                 Outcome::Left(cause) => {
-                    console.say(format_args!("{name}: skipped: {cause}"));
+                    console.log(format_args!("{name}: skipped: {cause}"));
                     tally.left.push(Left::new(name, cause));
                 }
                 Outcome::Failed(cause) => {
-                    console.say(format_args!("{name}: not deleted: {cause}"));
+                    console.log(format_args!("{name}: not deleted: {cause}"));
                     tally.failed.push(Left::new(name, cause));
                 }
             }
@@ -253,7 +253,7 @@ impl Tally {
     }
 
     fn print(&self, dependencies: &Dependencies) {
-        dependencies.console.say(format_args!(
+        dependencies.console.log(format_args!(
             "deleted: {}, failed: {}, skipped: {}",
             self.deleted.len(),
             self.failed.len(),

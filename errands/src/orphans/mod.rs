@@ -132,7 +132,7 @@ impl OrphanDeployments {
         let (orphans, missing) = self.named(explained(dependencies, broker).await?);
         for instance in missing {
             let console = &dependencies.console;
-            console.say(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
+            console.log(format_args!("service-instance_{instance}: {NO_ORPHAN}"));
         }
         match self.output {
             Output::Json => dependencies.print(&line(&orphans))?,
@@ -175,7 +175,7 @@ async fn explained(
 
 fn status(dependencies: &Dependencies, are_there: bool) -> ExitStatus {
     if are_there {
-        dependencies.console.say(DETECTED);
+        dependencies.console.log(DETECTED);
         ExitStatus::Special
     } else {
         ExitStatus::Success

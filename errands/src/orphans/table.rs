@@ -18,7 +18,7 @@ pub(super) fn show(dependencies: &Dependencies, orphans: &[OrphanDeployment]) {
     }
     dependencies
         .console
-        .say(format_args!("{} orphans:", orphans.len()));
+        .log(format_args!("{} orphans:", orphans.len()));
     for line in lines(orphans) {
         dependencies.console.screen().line(&line);
     }

@@ -110,14 +110,14 @@ pub(super) async fn settle(
     let mut settled = Settled::default();
     for Wanted { plan: name, access } in wanted {
         let Some((visibility, then)) = access else {
-            console.say(format_args!(
+            console.log(format_args!(
                 "plan `{name}`: access is unchanged: it is managed by hand (`manual`)"
             ));
             settled.left += 1;
             continue;
         };
         let Some(plan) = find(name, offered) else {
-            console.say(format_args!(
+            console.log(format_args!(
                 "plan `{name}`: the platform does not have it yet; access would be {then}"
             ));
             continue;
@@ -133,7 +133,7 @@ pub(super) async fn settle(
         let mut before = before.await.with_context(failed)?;
         if visibility.is(&before) {
             settled.left += 1;
-            console.say(if is_dry {
+            console.log(if is_dry {
                 format!("plan `{name}`: access is already {then}")
             } else {
                 format!("plan `{name}`: access is {then}, as before")
@@ -143,7 +143,7 @@ pub(super) async fn settle(
         name_organizations(cloud_controller, &mut before).await;
         let before = in_words(&before);
         if is_dry {
-            console.say(format_args!(
+            console.log(format_args!(
                 "plan `{name}`: access is {before}, would be {then}"
             ));
             continue;
@@ -153,7 +153,7 @@ pub(super) async fn settle(
             .await
             .with_context(failed)?;
         settled.changed += 1;
-        console.say(format_args!(
+        console.log(format_args!(
             "plan `{name}`: access was {before}, is now {then}"
         ));
     }

@@ -9,7 +9,7 @@ use odb_config::errands;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use crate::{Console, catalog::CatalogRequest, cloud_controller::trust_of};
+use crate::{Console, broker_api::catalog::CatalogRequest, cloud_controller::trust_of};
 
 const REQUEST: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ pub(super) async fn wait(
     let request = match request(config, console) {
         Ok(request) => request,
         Err(error) => {
-            console.say(format_args!("the catalog is not checked: {error:#}"));
+            console.log(format_args!("the catalog is not checked: {error:#}"));
             return Ok(());
         }
     };
@@ -53,7 +53,7 @@ pub(super) async fn wait(
         let call = Call::until(end.max(Deadline::after(REQUEST)));
         let why = match request.send(&call).await {
             Ok(answer) if answer.status() == StatusCode::OK => {
-                console.say(format_args!("the broker serves its catalog at `{url}`"));
+                console.log(format_args!("the broker serves its catalog at `{url}`"));
                 return match answer.json().ok() {
                     Some(catalog) => check(&catalog, config),
                     None => Ok(()),
@@ -64,7 +64,7 @@ pub(super) async fn wait(
             ),
             Err(error @ TransportError::Handshake { .. }) => {
                 let error = anyhow::Error::from(error);
-                console.say(format_args!(
+                console.log(format_args!(
                     "warning: at `{url}` {error:#}; continuing, because the platform may get another answer"
                 ));
                 return Ok(());
@@ -73,7 +73,7 @@ pub(super) async fn wait(
             Err(error) => format!("{:#}", anyhow::Error::from(error)),
         };
         if end.remaining() <= PAUSE {
-            console.say(format_args!(
+            console.log(format_args!(
                 "warning: no catalog at `{url}` within {} s ({why}); continuing, because the platform may reach it",
                 timeout.as_secs()
             ));
@@ -81,7 +81,7 @@ pub(super) async fn wait(
         }
         if !is_waiting {
             is_waiting = true;
-            console.say(format_args!(
+            console.log(format_args!(
                 "waiting for the broker to serve its catalog at `{url}` ({why})"
             ));
         }

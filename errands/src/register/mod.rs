@@ -97,7 +97,7 @@ async fn register(
     let (name, url) = (&config.broker_name, config.broker_url.as_written());
     let broker = if is_dry {
         let broker = find(cloud_controller, name).await?;
-        console.say(match &broker {
+        console.log(match &broker {
             Some(broker) => change(broker, url, "it would be updated"),
             None => format!("service broker `{name}` would be created, at `{url}`"),
         });
@@ -112,9 +112,9 @@ async fn register(
     };
     let settled = access::settle(cloud_controller, &wanted, &plans, is_dry, console).await?;
     if is_dry {
-        console.say("nothing was changed");
+        console.log("nothing was changed");
     } else {
-        console.say(format_args!(
+        console.log(format_args!(
             "FINISHED REGISTER BROKER: `{name}` is registered; access of {} changed, of {} unchanged",
             counted(settled.changed),
             counted(settled.left)
@@ -140,20 +140,20 @@ async fn attempt(
     let found = find(cloud_controller, name).await?;
     let call = Call::within(IMPORT);
     let (step, warnings) = if let Some(broker) = found {
-        console.say(change(&broker, url, "updating it"));
+        console.log(change(&broker, url, "updating it"));
         let update = cloud_controller.update_broker(&call, &broker.guid, &registration);
         let ended = finished(cloud_controller, &call, update.await).await;
         (Step::Update(name.clone()), ended)
     } else {
-        console.say(format_args!("creating service broker `{name}`, at `{url}`"));
+        console.log(format_args!("creating service broker `{name}`, at `{url}`"));
         let create = cloud_controller.create_broker(&call, &registration);
         let ended = finished(cloud_controller, &call, create.await).await;
         (Step::Create(name.clone()), ended)
     };
     for warning in warnings.context(step)? {
-        console.say(format_args!("the platform warns: {}", warning.trim()));
+        console.log(format_args!("the platform warns: {}", warning.trim()));
     }
-    console.say(format_args!(
+    console.log(format_args!(
         "service broker `{name}` is registered, and its catalog has been read"
     ));
     let broker = find(cloud_controller, name).await?;

@@ -117,9 +117,9 @@ fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
     let terminal = Terminal::default();
     let console = console(&terminal, true);
     let progress = Progress::begin(&console, "upgrading", 4, 0);
-    console.say("[instance-1] Result: operation accepted");
+    console.log("[instance-1] Result: operation accepted");
     progress.event("instance-1: deploying");
-    console.say("[instance-2] Result: operation accepted");
+    console.log("[instance-2] Result: operation accepted");
 
     insta::assert_snapshot!(terminal.text(), @r"
     [upgrade-all-service-instances] TIME [instance-1] Result: operation accepted
@@ -128,7 +128,7 @@ fn a_terminal_has_lines_above_a_bar_and_never_in_it() {
     ");
 
     drop(progress);
-    console.say("FINISHED");
+    console.log("FINISHED");
     insta::assert_snapshot!(terminal.text(), @r"
     [upgrade-all-service-instances] TIME [instance-1] Result: operation accepted
     [upgrade-all-service-instances] TIME [instance-2] Result: operation accepted

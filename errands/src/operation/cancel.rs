@@ -1,23 +1,15 @@
 //! `cancel-operation`: cancels the operation in progress on a service instance.
 
-use std::{iter, path::PathBuf, time::Duration};
-
 use anyhow::{Context, bail};
 use clap::Args;
-use odb_api_types::{
-    ids::InstanceId,
-    management::{OperationState, OperationStatus},
-};
+use odb_api_types::management::{OperationState, OperationStatus};
 
+use super::{OfInstance, follow, is_same};
 use crate::{
     Dependencies, ExitStatus,
     broker_api::{BrokerApi, BrokerApiRejection},
     console::harmless,
-    operation::{instance_id, is_same},
-    waiting::follow,
 };
-
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Cancel the operation in progress on a service instance, and wait for its end
 ///
@@ -31,12 +23,8 @@ const PAUSE: Duration = Duration::from_secs(1);
     after_help = "Examples:\n  odb-errand cancel-operation --config errands.yml --instance 5f3c1a2e"
 )]
 pub(crate) struct CancelOperation {
-    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`.
-    #[arg(long, alias = "configPath", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Id of the service instance (`cf service NAME --guid`).
-    #[arg(long, value_name = "ID", value_parser = instance_id)]
-    instance: InstanceId,
+    #[command(flatten)]
+    of: OfInstance,
     /// Do not wait for the end.
     #[arg(long)]
     no_wait: bool,
@@ -44,7 +32,7 @@ pub(crate) struct CancelOperation {
 
 impl CancelOperation {
     pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
-        let broker = BrokerApi::load(self.config.as_deref(), dependencies)?;
+        let broker = self.of.broker(dependencies)?;
         let work = self.cancel(dependencies, &broker);
         dependencies.unless_stopped(work).await?
     }
@@ -54,16 +42,9 @@ impl CancelOperation {
         dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
-        let (console, instance) = (&dependencies.console, &self.instance);
+        let (console, instance) = (&dependencies.console, &self.of.instance);
         let failed = || format!("the operation on service instance {instance} was not cancelled");
-        let before = match broker.operation(instance).await {
-            Err(error) if error.is_unknown_route() => {
-                return Err(anyhow::Error::new(error).context(
-                    "the broker cannot cancel operations: it is older than this errand, or a Go broker",
-                ));
-            }
-            before => before.with_context(failed)?,
-        };
+        let before = self.of.operation(broker, "cannot cancel", failed).await?;
         if before.state != OperationState::InProgress {
             bail!(
                 "{}: no operation in progress. Last: {}",
@@ -75,16 +56,16 @@ impl CancelOperation {
             .cancel_operation(instance)
             .await
             .with_context(failed)?;
-        console.say(format_args!("cancelling: {}", before.description));
+        console.log(format_args!("cancelling: {}", before.description));
         if let Some(warning) = warning {
-            console.say(format_args!("{}", harmless(&warning)));
+            console.log(format_args!("{}", harmless(&warning)));
         }
         if self.no_wait {
             return Ok(ExitStatus::Success);
         }
         match self.end(broker, &before).await? {
-            Some(end) => console.say(format_args!("ended: {}", end.description)),
-            None => console.say("ended: the service instance does not exist"),
+            Some(end) => console.log(format_args!("ended: {}", end.description)),
+            None => console.log("ended: the service instance does not exist"),
         }
         Ok(ExitStatus::Success)
     }
@@ -95,7 +76,7 @@ impl CancelOperation {
         broker: &BrokerApi,
         before: &OperationStatus,
     ) -> anyhow::Result<Option<OperationStatus>> {
-        let look = async || match broker.operation(&self.instance).await {
+        let look = async || match broker.operation(&self.of.instance).await {
             Ok(found) => {
                 let goes_on = is_same(&found, before) && found.state == OperationState::InProgress;
                 Ok((!goes_on).then_some(Some(found)))
@@ -103,12 +84,7 @@ impl CancelOperation {
             Err(error) if error.is_gone() => Ok(Some(None)),
             Err(error) => Err(error),
         };
-        follow(
-            iter::repeat(PAUSE),
-            look,
-            BrokerApiRejection::is_transient_or_restart,
-        )
-        .await
-        .context("the operation is being cancelled; its end is not yet known")
+        let end = follow(look).await;
+        end.context("the operation is being cancelled; its end is not yet known")
     }
 }

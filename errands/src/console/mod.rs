@@ -1,4 +1,13 @@
 //! The messages of an errand on stderr, which lines and a progress bar share.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | here | lines |
+//! | `progress` | how far an errand has come |
+//! | `confirmation` | prompts |
+
+pub(crate) mod confirmation;
+pub(crate) mod progress;
 
 use std::{
     fmt::{self, Display, Write as _},
@@ -39,7 +48,7 @@ impl Console {
     }
 
     /// Writes a line. A text of several lines stays one.
-    pub fn say(&self, text: impl Display) {
+    pub fn log(&self, text: impl Display) {
         let line = self.line(Timestamp::now(), &text.to_string());
         self.screen.line(&line);
     }

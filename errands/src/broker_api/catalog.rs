@@ -8,7 +8,7 @@ use odb_clients::http::{
 };
 use secrecy::SecretString;
 
-use crate::broker_api::API_VERSION;
+use super::API_VERSION;
 
 /// `GET /v2/catalog`, without repetitions.
 pub(crate) struct CatalogRequest {

@@ -10,7 +10,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::{Console, console::harmless};
+use super::{Console, harmless};
 
 /// The progress bar with its texts: `upgrading ━━━╸ 12/1000 · 3.1/min · about 5 h left · name of the last one`, cut to
 /// the width of the terminal.
@@ -52,7 +52,7 @@ impl Progress {
                 let text = harmless(text).replace('\n', " ");
                 bar.set_message(format!(" · {text}"));
             }
-            None => self.console.say(text),
+            None => self.console.log(text),
         }
     }
 

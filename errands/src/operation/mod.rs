@@ -2,8 +2,11 @@
 //!
 //! | file | contents |
 //! | --- | --- |
+//! | here | the operation shown, and what it shares with its cancellation |
+//! | `cancel` | `cancel-operation` |
 //! | `text` | an operation as text |
 
+mod cancel;
 mod text;
 
 use std::{iter, path::PathBuf, time::Duration};
@@ -15,12 +18,14 @@ use odb_api_types::{
     kind::OperationKind,
     management::{OperationState, OperationStatus, StageState},
 };
+use odb_clients::ServiceError;
 
 use crate::{
     Dependencies, ExitStatus, Progress,
     broker_api::{BrokerApi, BrokerApiRejection},
-    waiting::follow,
+    waiting,
 };
+pub(crate) use cancel::CancelOperation;
 
 /// The pause between two polls. The broker answers from memory.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -37,18 +42,25 @@ const PAUSE: Duration = Duration::from_secs(1);
     after_help = "Examples:\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --follow\n  odb-errand operation --config errands.yml --instance 5f3c1a2e --output json"
 )]
 pub(crate) struct ShowOperation {
-    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`.
-    #[arg(long, alias = "configPath", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Id of the service instance (`cf service NAME --guid`).
-    #[arg(long, value_name = "ID", value_parser = instance_id)]
-    instance: InstanceId,
+    #[command(flatten)]
+    of: OfInstance,
     /// Follow the operation until it ends.
     #[arg(long)]
     follow: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     output: Form,
+}
+
+/// The service instance, and the broker that has it.
+#[derive(Debug, Args)]
+struct OfInstance {
+    /// Path of a configuration with a section `broker_api`, such as that of `orphan-deployments`.
+    #[arg(long, alias = "configPath", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Id of the service instance (`cf service NAME --guid`).
+    #[arg(long, value_name = "ID", value_parser = instance_id)]
+    instance: InstanceId,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -70,7 +82,7 @@ enum Seen {
 
 impl ShowOperation {
     pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
-        let broker = BrokerApi::load(self.config.as_deref(), dependencies)?;
+        let broker = self.of.broker(dependencies)?;
         dependencies
             .unless_stopped(self.show(dependencies, &broker))
             .await?
@@ -81,19 +93,9 @@ impl ShowOperation {
         dependencies: &Dependencies,
         broker: &BrokerApi,
     ) -> anyhow::Result<ExitStatus> {
-        let first = match broker.operation(&self.instance).await {
-            Err(error) if error.is_unknown_route() => {
-                return Err(anyhow::Error::new(error).context(
-                    "the broker does not show operations: it is older than this errand, or a Go broker",
-                ));
-            }
-            reported => reported.with_context(|| {
-                format!(
-                    "the operation on service instance {} is unknown",
-                    self.instance
-                )
-            })?,
-        };
+        let instance = &self.of.instance;
+        let unknown = || format!("the operation on service instance {instance} is unknown");
+        let first = self.of.operation(broker, "does not show", unknown).await?;
         let seen = if self.follow && first.state == OperationState::InProgress {
             self.follow(dependencies, broker, first).await?
         } else {
@@ -110,11 +112,11 @@ impl ShowOperation {
                 })
             }
             Seen::Gone => {
-                console.say("ended: the service instance does not exist");
+                console.log("ended: the service instance does not exist");
                 Ok(ExitStatus::Success)
             }
             Seen::Followed(later) => {
-                console.say("another operation has followed it; its own outcome is unknown");
+                console.log("another operation has followed it; its own outcome is unknown");
                 self.print(dependencies, &later)?;
                 Ok(ExitStatus::Failure)
             }
@@ -133,7 +135,7 @@ impl ShowOperation {
             latest: String::new(),
         };
         steps.show(&first);
-        let look = async || match broker.operation(&self.instance).await {
+        let look = async || match broker.operation(&self.of.instance).await {
             Ok(next) if !is_same(&next, &first) => Ok(Some(Seen::Followed(next))),
             Ok(next) => {
                 steps.show(&next);
@@ -144,13 +146,8 @@ impl ShowOperation {
             }
             Err(error) => Err(error),
         };
-        follow(
-            iter::repeat(PAUSE),
-            look,
-            BrokerApiRejection::is_transient_or_restart,
-        )
-        .await
-        .context("the operation continues; its outcome is unknown")
+        let seen = follow(look).await;
+        seen.context("the operation continues; its outcome is unknown")
     }
 
     fn print(&self, dependencies: &Dependencies, reported: &OperationStatus) -> anyhow::Result<()> {
@@ -185,7 +182,41 @@ impl Steps {
     }
 }
 
-pub(crate) fn is_same(reported: &OperationStatus, first: &OperationStatus) -> bool {
+impl OfInstance {
+    fn broker(&self, dependencies: &Dependencies) -> anyhow::Result<BrokerApi> {
+        BrokerApi::load(self.config.as_deref(), dependencies)
+    }
+
+    /// The latest operation, or, of a broker without such operations, that it `cannot` do this.
+    async fn operation(
+        &self,
+        broker: &BrokerApi,
+        cannot: &str,
+        failed: impl FnOnce() -> String,
+    ) -> anyhow::Result<OperationStatus> {
+        let reported = broker.operation(&self.instance).await;
+        reported.map_err(|error| {
+            let context = if error.is_unknown_route() {
+                format!(
+                    "the broker {cannot} operations: it is older than this errand, or a Go broker"
+                )
+            } else {
+                failed()
+            };
+            anyhow::Error::new(error).context(context)
+        })
+    }
+}
+
+/// Polls an operation until `look` returns its end.
+async fn follow<T>(
+    look: impl AsyncFnMut() -> Result<Option<T>, ServiceError>,
+) -> Result<T, ServiceError> {
+    let is_transient = BrokerApiRejection::is_transient_or_restart;
+    waiting::follow(iter::repeat(PAUSE), look, is_transient).await
+}
+
+fn is_same(reported: &OperationStatus, first: &OperationStatus) -> bool {
     (reported.kind, &reported.request) == (first.kind, &first.request)
 }
 
