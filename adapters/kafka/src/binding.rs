@@ -1,3 +1,4 @@
+use anyhow::Context as _;
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::protocol::{Binding, BoshVms, CreateBinding, DeleteBinding};
 use serde_json::json;
@@ -6,23 +7,9 @@ use crate::manifest::{KAFKA, ZOOKEEPER};
 use crate::note;
 use crate::parameters::BindingParameters;
 use crate::topic_commands::{TopicCommands, TopicError};
-use crate::topic_name::{InvalidTopicName, TopicName};
+use crate::topic_name::TopicName;
 
 const PORT: u16 = 9092;
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BindingError {
-    #[error("instance group `{group}` has no address")]
-    NoAddress { group: &'static str },
-    #[error("the id of the binding cannot be the name of a topic")]
-    IdIsNoTopic(#[source] InvalidTopicName),
-    #[error("topic `{topic}` could not be removed again and stays")]
-    LeftBehind {
-        topic: TopicName,
-        #[source]
-        source: TopicError,
-    },
-}
 
 /// Answers `create-binding`: a topic with the binding's id as its name, and one more that the user names. If the second
 /// one cannot be created, the first is removed again.
@@ -74,16 +61,16 @@ pub(crate) fn delete(commands: &TopicCommands, call: DeleteBinding) -> Result<()
     }
 }
 
-fn topic_of_binding(binding_id: String) -> Result<TopicName, BindingError> {
-    TopicName::try_from(binding_id).map_err(BindingError::IdIsNoTopic)
+fn topic_of_binding(binding_id: String) -> anyhow::Result<TopicName> {
+    TopicName::try_from(binding_id).context("the id of the binding cannot be the name of a topic")
 }
 
 /// Every address of a group that must have one.
-fn addresses<'v>(vms: &'v BoshVms, group: &'static str) -> Result<&'v [String], BindingError> {
+fn addresses<'v>(vms: &'v BoshVms, group: &str) -> anyhow::Result<&'v [String]> {
     vms.get(group)
         .map(Vec::as_slice)
         .filter(|addresses| !addresses.is_empty())
-        .ok_or(BindingError::NoAddress { group })
+        .with_context(|| format!("instance group `{group}` has no address"))
 }
 
 /// The topic that the user named could not be made: the binding's own must not stay behind.
@@ -95,10 +82,10 @@ fn rolled_back(
 ) -> AdapterError {
     match commands.delete(zookeeper, topic) {
         Ok(()) | Err(TopicError::NotFound { .. }) => {}
-        Err(source) => note(&BindingError::LeftBehind {
-            topic: topic.clone(),
-            source,
-        }),
+        Err(error) => {
+            let stays = format!("topic `{topic}` could not be removed again and stays");
+            note(&anyhow::Error::new(error).context(stays));
+        }
     }
     match &cause {
         TopicError::Exists { topic } => AdapterError::for_user(format!(

@@ -14,7 +14,6 @@ mod parameters;
 mod topic_commands;
 mod topic_name;
 
-use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -61,11 +60,6 @@ impl Adapter for KafkaAdapter {
 }
 
 /// Writes a message to the operator that does not end the call. A failure to write is ignored.
-fn note(message: &dyn Error) {
-    let cause = message.source().map(|cause| format!(": {cause}"));
-    let _ = writeln!(
-        std::io::stderr(),
-        "[kafka-service-adapter] {message}{}",
-        cause.unwrap_or_default()
-    );
+fn note(message: &anyhow::Error) {
+    let _ = writeln!(std::io::stderr(), "[kafka-service-adapter] {message:#}");
 }

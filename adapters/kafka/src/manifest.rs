@@ -1,10 +1,12 @@
 //! The manifest, and what is refused because it cannot work or would lose data.
 
-use std::error::Error;
 use std::ops::RangeInclusive;
 
+use anyhow::{Context as _, anyhow, bail};
 use odb_adapter_sdk::manifest::{JobProperty, Manifest, ManifestBuilder, StemcellChoice, Update};
-use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest, MaxInFlight, Plan};
+use odb_adapter_sdk::protocol::{
+    GenerateManifest, GeneratedManifest, MaxInFlight, Plan, PlanInstanceGroup,
+};
 use odb_adapter_sdk::release_version::{ReleaseVersionError, VersionOrder, check_minimum};
 use odb_adapter_sdk::{AdapterError, first_of};
 use serde::Deserialize;
@@ -31,32 +33,20 @@ const fn of_kafka(pointer: &'static str) -> JobProperty<'static> {
     JobProperty::new(KAFKA, KAFKA, pointer)
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "instance group `{name}` of the plan is not deployed: there are `{KAFKA}`, `{ZOOKEEPER}` and `{SMOKE_TESTS}`"
-)]
-struct NotDeployed<'p> {
-    name: &'p str,
-}
-
 /// How many brokers keep a copy of a topic, from any source, within the bounds of the parameter.
 #[derive(Deserialize)]
 #[serde(try_from = "u32")]
 struct ReplicationFactor(u32);
 
-#[derive(Debug, thiserror::Error)]
-#[error("a replication factor is from {} to {}", .0.start(), .0.end())]
-struct OutOfRange(RangeInclusive<u32>);
-
 impl TryFrom<u32> for ReplicationFactor {
-    type Error = OutOfRange;
+    type Error = String;
 
-    fn try_from(factor: u32) -> Result<Self, OutOfRange> {
+    fn try_from(factor: u32) -> Result<Self, String> {
         if REPLICATION_FACTORS.contains(&factor) {
-            Ok(Self(factor))
-        } else {
-            Err(OutOfRange(REPLICATION_FACTORS))
+            return Ok(Self(factor));
         }
+        let (least, most) = REPLICATION_FACTORS.into_inner();
+        Err(format!("a replication factor is from {least} to {most}"))
     }
 }
 
@@ -80,7 +70,7 @@ fn manifest(
     parameters: &InstanceParameters,
     plan: &PlanProperties,
     previous: Option<&Manifest>,
-) -> Result<Manifest, Box<dyn Error + Send + Sync>> {
+) -> anyhow::Result<Manifest> {
     let auto_create_topics = first_of(parameters.auto_create_topics)
         .then_deployed(previous, AUTO_CREATE_TOPICS)?
         .then_plan(plan.auto_create_topics)
@@ -124,54 +114,37 @@ fn default_update() -> Update {
 fn note_unknown_groups(plan: &Plan) {
     let names = plan.instance_groups.iter().map(|group| &group.name);
     for name in names.filter(|name| ![KAFKA, ZOOKEEPER, SMOKE_TESTS].contains(&name.as_str())) {
-        note(&NotDeployed { name });
+        note(&anyhow!(
+            "instance group `{name}` of the plan is not deployed: there are `{KAFKA}`, `{ZOOKEEPER}` and `{SMOKE_TESTS}`"
+        ));
     }
 }
 
 /// The first version of the service release whose templates know what this adapter writes.
 const MINIMUM_RELEASE: &str = "0.16.0";
 
-/// Errors that operators must fix.
-#[derive(Debug, thiserror::Error)]
-enum RequirementError {
-    #[error("the plan has no instance group `{name}`")]
-    NoInstanceGroup { name: &'static str },
-    #[error(
-        "instance group `{KAFKA}` of the plan has {count} networks; it must have exactly one, on which brokers are reached"
-    )]
-    Networks { count: usize },
-    #[error(
-        "instance group `{group}` has {planned} instances in the plan and {deployed} in the deployment; data of the removed instances would be lost"
-    )]
-    WouldLoseData {
-        group: &'static str,
-        planned: u32,
-        deployed: u32,
-    },
-}
-
 /// Refuses what cannot work, or would lose data.
 fn check(call: &GenerateManifest, previous: Option<&Manifest>) -> Result<(), AdapterError> {
     keeps_size(call, previous)?;
     for name in [KAFKA, ZOOKEEPER] {
-        if call.plan.instance_group(name).is_none() {
-            let error = RequirementError::NoInstanceGroup { name };
-            return Err(AdapterError::misconfigured(error));
-        }
+        group(&call.plan, name).map_err(AdapterError::misconfigured)?;
     }
     release_is_new_enough(call)
 }
 
+fn group<'p>(plan: &'p Plan, name: &str) -> anyhow::Result<&'p PlanInstanceGroup> {
+    let group = plan.instance_group(name);
+    group.with_context(|| format!("the plan has no instance group `{name}`"))
+}
+
 /// The network whose address brokers advertise.
-fn network(plan: &Plan) -> Result<&str, RequirementError> {
-    let group = plan
-        .instance_group(KAFKA)
-        .ok_or(RequirementError::NoInstanceGroup { name: KAFKA })?;
-    match group.networks.as_slice() {
+fn network(plan: &Plan) -> anyhow::Result<&str> {
+    match group(plan, KAFKA)?.networks.as_slice() {
         [network] => Ok(network),
-        networks => Err(RequirementError::Networks {
-            count: networks.len(),
-        }),
+        networks => bail!(
+            "instance group `{KAFKA}` of the plan has {} networks; it must have exactly one, on which brokers are reached",
+            networks.len()
+        ),
     }
 }
 
@@ -196,13 +169,9 @@ fn keeps_size(call: &GenerateManifest, previous: Option<&Manifest>) -> Result<()
             && planned < deployed.instances
         {
             let deployed = deployed.instances;
-            return Err(AdapterError::misconfigured(
-                RequirementError::WouldLoseData {
-                    group,
-                    planned,
-                    deployed,
-                },
-            ));
+            return Err(AdapterError::misconfigured(format!(
+                "instance group `{group}` has {planned} instances in the plan and {deployed} in the deployment; data of the removed instances would be lost"
+            )));
         }
     }
     Ok(())
@@ -212,7 +181,7 @@ fn release_is_new_enough(call: &GenerateManifest) -> Result<(), AdapterError> {
     let releases = &call.service_deployment.releases;
     match check_minimum(KAFKA, releases, MINIMUM_RELEASE, VersionOrder::Semantic) {
         Err(error @ ReleaseVersionError::NotAVersion { .. }) => {
-            note(&error);
+            note(&error.into());
             Ok(())
         }
         Err(error @ ReleaseVersionError::TooOld { .. }) => Err(AdapterError::for_user(format!(

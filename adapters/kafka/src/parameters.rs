@@ -1,5 +1,6 @@
 //! What operators and users may choose, and the same for catalogs.
 
+use anyhow::Context as _;
 use odb_adapter_sdk::protocol::{
     GeneratePlanSchemas, ParametersSchema, PlanSchemas, ServiceBindingSchemas,
     ServiceInstanceSchemas,
@@ -43,20 +44,12 @@ pub(crate) struct PlanProperties {
     pub(crate) schema_to_return: Option<String>,
 }
 
-#[derive(Debug, thiserror::Error)]
-enum PlanSchemasError {
-    #[error("no schemas: plan property `service_adapter_fails` is set")]
-    AskedToFail,
-    #[error("plan property `schema_to_return` is not JSON")]
-    NotJson(#[source] json::Error),
-}
-
 /// Answers `generate-plan-schemas`: the schemas of the parameters, or the plan's replacement.
 pub(crate) fn plan_schemas(call: &GeneratePlanSchemas) -> Result<PlanSchemas, AdapterError> {
     let properties: PlanProperties = call.plan.properties_as()?;
     if properties.service_adapter_fails == Some(true) {
         // The original prints a text, which platforms under test look for.
-        let error = PlanSchemasError::AskedToFail;
+        let error = "no schemas: plan property `service_adapter_fails` is set";
         return Err(AdapterError::for_user(format!("{error}.")).caused_by(error));
     }
     let Some(text) = properties.schema_to_return else {
@@ -66,7 +59,7 @@ pub(crate) fn plan_schemas(call: &GeneratePlanSchemas) -> Result<PlanSchemas, Ad
             BindingParameters,
         >());
     };
-    let schema = json::from_str(&text).map_err(PlanSchemasError::NotJson)?;
+    let schema = json::from_str(&text).context("plan property `schema_to_return` is not JSON")?;
     let schema = ParametersSchema::new(schema);
     Ok(PlanSchemas {
         service_instance: ServiceInstanceSchemas {

@@ -1,11 +1,12 @@
 //! The programs that create and delete topics, and how they are run.
 
+use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
-use std::{env, fmt, io};
 
+use anyhow::{Context as _, anyhow, bail};
 use odb_process::{Capture, ChildProcess, Outcome, ProcessError};
 
 use crate::topic_name::TopicName;
@@ -39,50 +40,18 @@ pub(crate) struct TopicCommands {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("environment variable `{LIMIT_VARIABLE}` must be a whole number from 1 to {LONGEST_LIMIT}")]
-pub(crate) struct InvalidLimit;
-
-#[derive(Debug, thiserror::Error)]
 pub(crate) enum TopicError {
     #[error("topic `{topic}` exists")]
     Exists { topic: TopicName },
     #[error("topic `{topic}` does not exist")]
     NotFound { topic: TopicName },
-    #[error("could not {action} topic `{topic}`: `{}` ended with {status}; {said}", program.display())]
-    Failed {
-        action: Action,
-        topic: TopicName,
-        program: PathBuf,
-        status: std::process::ExitStatus,
-        said: String,
-    },
-    #[error("it is not known whether topic `{topic}` is there after an attempt to {action} it")]
-    Unknown {
-        action: Action,
-        topic: TopicName,
-        #[source]
-        source: ChildProcessError,
-    },
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Action {
-    Create,
-    Delete,
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Create => "create",
-            Self::Delete => "delete",
-        })
-    }
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
 }
 
 impl TopicCommands {
     /// Those that the environment names, else those of the service release.
-    pub(crate) fn from_environment() -> Result<Self, InvalidLimit> {
+    pub(crate) fn from_environment() -> anyhow::Result<Self> {
         let named = |value: Option<OsString>, default: &str| {
             value
                 .filter(|value| !value.is_empty())
@@ -96,7 +65,7 @@ impl TopicCommands {
     }
 
     pub(crate) fn create(&self, zookeeper: &str, topic: &TopicName) -> Result<(), TopicError> {
-        self.run(Action::Create, zookeeper, topic, |stderr| {
+        self.run("create", &self.creator, zookeeper, topic, |stderr| {
             stderr.contains(EXISTS).then(|| TopicError::Exists {
                 topic: topic.clone(),
             })
@@ -105,7 +74,7 @@ impl TopicCommands {
 
     pub(crate) fn delete(&self, zookeeper: &str, topic: &TopicName) -> Result<(), TopicError> {
         let missing = format!("Topic {topic} does not exist on ZK path");
-        self.run(Action::Delete, zookeeper, topic, |stderr| {
+        self.run("delete", &self.deleter, zookeeper, topic, |stderr| {
             stderr.contains(&missing).then(|| TopicError::NotFound {
                 topic: topic.clone(),
             })
@@ -114,38 +83,31 @@ impl TopicCommands {
 
     fn run(
         &self,
-        action: Action,
+        action: &str,
+        program: &Path,
         zookeeper: &str,
         topic: &TopicName,
         known_failure: impl FnOnce(&str) -> Option<TopicError>,
     ) -> Result<(), TopicError> {
-        let program = match action {
-            Action::Create => &self.creator,
-            Action::Delete => &self.deleter,
-        };
-        let ended = run(program, &[zookeeper, topic.as_str()], self.limit).map_err(|source| {
-            TopicError::Unknown {
-                action,
-                topic: topic.clone(),
-                source,
-            }
+        let ended = run(program, &[zookeeper, topic.as_str()], self.limit).with_context(|| {
+            format!(
+                "it is not known whether topic `{topic}` is there after an attempt to {action} it"
+            )
         })?;
         if ended.status.success() {
             return Ok(());
         }
-        Err(
-            known_failure(&ended.stderr).unwrap_or_else(|| TopicError::Failed {
-                action,
-                topic: topic.clone(),
-                program: program.clone(),
-                status: ended.status,
-                said: said(&ended),
-            }),
-        )
+        Err(known_failure(&ended.stderr).unwrap_or_else(|| {
+            let (program, status, said) = (program.display(), ended.status, said(&ended));
+            let error = anyhow!(
+                "could not {action} topic `{topic}`: `{program}` ended with {status}; {said}"
+            );
+            error.into()
+        }))
     }
 }
 
-fn limit(value: Option<OsString>) -> Result<Duration, InvalidLimit> {
+fn limit(value: Option<OsString>) -> anyhow::Result<Duration> {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
         return Ok(DEFAULT_LIMIT);
     };
@@ -153,7 +115,9 @@ fn limit(value: Option<OsString>) -> Result<Duration, InvalidLimit> {
     seconds
         .filter(|seconds| (1..=LONGEST_LIMIT).contains(seconds))
         .map(Duration::from_secs)
-        .ok_or(InvalidLimit)
+        .with_context(|| {
+            format!("environment variable `{LIMIT_VARIABLE}` must be a whole number from 1 to {LONGEST_LIMIT}")
+        })
 }
 
 /// The end of the command's output, which has the reason.
@@ -180,36 +144,14 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ChildProcessError {
-    #[error("could not start `{}`", program.display())]
-    NotStarted {
-        program: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` had not ended after {} s and was killed", program.display(), limit.as_secs())]
-    Hung { program: PathBuf, limit: Duration },
-    #[error("could not follow `{}`", program.display())]
-    Lost {
-        program: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-}
-
 /// Runs a program to its end, or kills it when `limit` has passed. Nothing that it started in its process group
 /// outlives the call.
-pub(crate) fn run(
-    program: &Path,
-    arguments: &[&str],
-    limit: Duration,
-) -> Result<Ended, ChildProcessError> {
+pub(crate) fn run(program: &Path, arguments: &[&str], limit: Duration) -> anyhow::Result<Ended> {
     let mut command = Command::new(program);
     command.args(arguments);
     let (mut stdout, mut stderr) = (Capture::first(KEPT), Capture::first(KEPT));
     let ended = ChildProcess::new(command, Instant::now() + limit).run(&mut stdout, &mut stderr);
-    let program = program.to_owned();
+    let program = program.display();
     match ended.map(|ended| ended.outcome) {
         Ok(Outcome::Exited(status)) => Ok(Ended {
             status,
@@ -217,9 +159,16 @@ pub(crate) fn run(
             stderr: stderr.into_text(),
         }),
         // Output does not end it, and no caller cancels it, so it was the time limit.
-        Ok(_) => Err(ChildProcessError::Hung { program, limit }),
-        Err(ProcessError::Start(source)) => Err(ChildProcessError::NotStarted { program, source }),
-        Err(ProcessError::Follow(source)) => Err(ChildProcessError::Lost { program, source }),
+        Ok(_) => bail!(
+            "`{program}` had not ended after {} s and was killed",
+            limit.as_secs()
+        ),
+        Err(ProcessError::Start(error)) => {
+            Err(error).with_context(|| format!("could not start `{program}`"))
+        }
+        Err(ProcessError::Follow(error)) => {
+            Err(error).with_context(|| format!("could not follow `{program}`"))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use anyhow::{Context as _, bail};
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::protocol::{Binding, BoshVms, CreateBinding, DeleteBinding, Secrets};
 use serde_json::{Map, Value, json};
@@ -8,18 +9,6 @@ use crate::configuration::Configuration;
 use crate::deployed::Deployed;
 
 const PORT: u16 = 6379;
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BindingError {
-    #[error("expected one instance group `{group}` with one address, found {found}")]
-    Topology { group: String, found: String },
-    #[error("the manifest has no password")]
-    NoPassword,
-    #[error("manifest property `redis.{property}` is not a reference to a secret")]
-    NotAReference { property: &'static str },
-    #[error("the secret of manifest property `redis.{property}` is not known")]
-    UnknownSecret { property: &'static str },
-}
 
 /// Answers `create-binding`: one password for all applications, from the manifest.
 pub(crate) fn create(
@@ -34,7 +23,9 @@ pub(crate) fn create(
     let group = &configuration.redis_instance_group_name;
     let host = only_address(group, &call.bosh_vms)?;
     let deployed = Deployed::new(call.deployed()?, group);
-    let password = deployed.text("password").ok_or(BindingError::NoPassword)?;
+    let password = deployed
+        .text("password")
+        .context("the manifest has no password")?;
     let resolved =
         Resolved::of(&deployed, call.secrets.as_ref()).map_err(AdapterError::misconfigured)?;
     Ok(Binding::with_credentials(json!({
@@ -58,7 +49,7 @@ pub(crate) fn delete(call: &DeleteBinding) {
 }
 
 /// The address of the group's one instance. Errands may have VMs of their own while they run.
-fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingError> {
+fn only_address<'v>(group: &str, vms: &'v BoshVms) -> anyhow::Result<&'v str> {
     if let Some([address]) = vms.get(group).map(Vec::as_slice) {
         return Ok(address);
     }
@@ -71,10 +62,7 @@ fn only_address<'v>(group: &str, vms: &'v BoshVms) -> Result<&'v str, BindingErr
     } else {
         found.join(", ")
     };
-    Err(BindingError::Topology {
-        group: group.to_owned(),
-        found,
-    })
+    bail!("expected one instance group `{group}` with one address, found {found}")
 }
 
 /// Values of the secrets that the manifest refers to; none at all without secure manifests.
@@ -84,7 +72,7 @@ struct Resolved {
 
 impl Resolved {
     /// Looks up every secret that the adapter writes into manifests; each must be known.
-    fn of(deployed: &Deployed, secrets: Option<&Secrets>) -> Result<Self, BindingError> {
+    fn of(deployed: &Deployed, secrets: Option<&Secrets>) -> anyhow::Result<Self> {
         const ALWAYS: [&str; 5] = [
             "generated_secret",
             "odb_managed_secret",
@@ -101,11 +89,15 @@ impl Resolved {
             let reference = deployed
                 .text(property)
                 .filter(|text| text.starts_with("((") && text.ends_with("))"))
-                .ok_or(BindingError::NotAReference { property })?;
+                .with_context(|| {
+                    format!("manifest property `redis.{property}` is not a reference to a secret")
+                })?;
             let value = secrets
                 .expose(reference)
                 .filter(|value| !value.is_empty())
-                .ok_or(BindingError::UnknownSecret { property })?;
+                .with_context(|| {
+                    format!("the secret of manifest property `redis.{property}` is not known")
+                })?;
             by_name.insert(property.to_owned(), value.into());
         }
         Ok(Self { by_name })

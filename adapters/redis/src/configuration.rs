@@ -1,7 +1,7 @@
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use anyhow::Context as _;
 use odb_adapter_sdk::yaml;
 use serde::Deserialize;
 
@@ -33,54 +33,21 @@ impl Default for Configuration {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigurationError {
-    #[error("could not read `{}`", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` is not a valid configuration", path.display())]
-    NotValid {
-        path: PathBuf,
-        #[source]
-        source: yaml::Error,
-    },
-}
-
 impl Configuration {
     /// Reads the file that the environment names, which must be there, or the one of the BOSH job,
     /// without which the defaults hold: a broker hands hardly any environment on, and the defaults
     /// are all that many need.
-    pub(crate) fn load() -> Result<Self, ConfigurationError> {
-        match named_path() {
-            Some(path) => Self::read(path.as_ref()),
-            None => match Self::read(Path::new(DEFAULT_PATH)) {
-                Err(ConfigurationError::Unreadable { source, .. })
-                    if source.kind() == io::ErrorKind::NotFound =>
-                {
-                    Ok(Self::default())
-                }
-                outcome => outcome,
-            },
-        }
-    }
-
-    fn read(path: &Path) -> Result<Self, ConfigurationError> {
-        let text = fs::read_to_string(path).map_err(|source| ConfigurationError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        let configuration: Option<Self> =
-            yaml::from_str(&text).map_err(|source| ConfigurationError::NotValid {
-                path: path.to_owned(),
-                source,
-            })?;
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let named = env::var_os(PATH_VARIABLE).map(PathBuf::from);
+        let path = named.as_deref().unwrap_or(Path::new(DEFAULT_PATH));
+        let text = match fs::read_to_string(path) {
+            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            read => read.with_context(|| format!("could not read `{}`", path.display()))?,
+        };
+        let configuration: Option<Self> = yaml::from_str(&text)
+            .with_context(|| format!("`{}` is not a valid configuration", path.display()))?;
         Ok(configuration.unwrap_or_default())
     }
-}
-
-fn named_path() -> Option<OsString> {
-    env::var_os(PATH_VARIABLE)
 }

@@ -32,12 +32,7 @@ fn main() -> ExitCode {
     match Configuration::load() {
         Ok(configuration) => run(&RedisAdapter { configuration }),
         Err(error) => {
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-            let _ = writeln!(
-                std::io::stderr(),
-                "[redis-service-adapter] {error}{}",
-                cause.unwrap_or_default()
-            );
+            let _ = writeln!(std::io::stderr(), "[redis-service-adapter] {error:#}");
             ExitCode::FAILURE
         }
     }

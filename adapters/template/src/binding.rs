@@ -1,5 +1,6 @@
 //! Answers `create-binding`, `delete-binding` and `dashboard-url`.
 
+use anyhow::Context as _;
 use odb_adapter_sdk::protocol::{
     Binding, CreateBinding, DashboardUrl, DeleteBinding, GenerateDashboardUrl,
 };
@@ -8,7 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::folder::{BINDING, DASHBOARD, Folder, UNBINDING};
 use crate::near::NearNames;
-use crate::needs::Caused;
 use crate::template::SecretFacts;
 use crate::{context, needs, values};
 
@@ -40,10 +40,7 @@ pub(crate) fn create(folder: &Folder, call: &CreateBinding) -> Result<Binding, A
         )));
     }
     let text = Value::Object(members).to_string();
-    Ok(json::from_str(&text).map_err(|source| Caused {
-        message: format!("`{BINDING}` renders no binding"),
-        source: source.into(),
-    })?)
+    Ok(json::from_str(&text).with_context(|| format!("`{BINDING}` renders no binding"))?)
 }
 
 /// Deletes nothing, as a template can reach nothing; it may refuse.

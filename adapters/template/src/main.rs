@@ -28,12 +28,12 @@ mod values;
 
 use std::borrow::Cow;
 use std::env;
-use std::error::Error;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use odb_adapter_sdk::protocol::Subcommand;
 use odb_adapter_sdk::runner::run_with_arguments;
 
@@ -41,31 +41,17 @@ use crate::adapter::TemplateAdapter;
 use crate::folder::{DESCRIPTION, Folder};
 
 fn main() -> ExitCode {
-    let invocation = match Invocation::find() {
-        Ok(invocation) => invocation,
-        Err(error) => return failed(&error),
-    };
-    match Folder::load(&invocation.folder) {
-        Ok(folder) => run_with_arguments(&TemplateAdapter::new(folder), &invocation.arguments),
-        Err(error) => failed(&error),
+    let loaded = Invocation::find()
+        .and_then(|invocation| Ok((Folder::load(&invocation.folder)?, invocation.arguments)));
+    match loaded {
+        Ok((folder, arguments)) => run_with_arguments(&TemplateAdapter::new(folder), &arguments),
+        Err(error) => {
+            // For the operator, in one line. A failure to write is ignored.
+            let text = format!("{error:#}").replace('\n', " ");
+            let _ = writeln!(std::io::stderr(), "[template-service-adapter] {text}");
+            ExitCode::FAILURE
+        }
     }
-}
-
-/// Reports to the operator, in one line, why the adapter cannot be loaded.
-fn failed(error: &dyn Error) -> ExitCode {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    // A failure to write is ignored.
-    let _ = writeln!(
-        std::io::stderr(),
-        "[template-service-adapter] {}",
-        text.replace('\n', " ")
-    );
-    ExitCode::FAILURE
 }
 
 /// Names the folder, where the arguments do not.
@@ -81,18 +67,15 @@ struct Invocation {
     arguments: Vec<String>,
 }
 
-/// There is no folder.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "no folder with an `{DESCRIPTION}`: name it by the first argument or by `{FOLDER_VARIABLE}`, put the executable beside it, or put it at `{DEFAULT_FOLDER}`"
-)]
-struct NoFolder;
-
 impl Invocation {
-    fn find() -> Result<Self, NoFolder> {
+    fn find() -> anyhow::Result<Self> {
         let arguments: Vec<OsString> = env::args_os().collect();
         let named = env::var_os(FOLDER_VARIABLE);
-        Self::of(&arguments, named.as_deref().map(Path::new)).ok_or(NoFolder)
+        Self::of(&arguments, named.as_deref().map(Path::new)).with_context(|| {
+            format!(
+                "no folder with an `{DESCRIPTION}`: name it by the first argument or by `{FOLDER_VARIABLE}`, put the executable beside it, or put it at `{DEFAULT_FOLDER}`"
+            )
+        })
     }
 
     /// The first argument if it is a folder or a file; the folder that the environment names; the

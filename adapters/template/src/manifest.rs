@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use anyhow::Context as _;
 use odb_adapter_sdk::manifest::Manifest;
 use odb_adapter_sdk::protocol::{GenerateManifest, GeneratedManifest, ManifestText};
 use odb_adapter_sdk::{AdapterError, json, yaml};
@@ -10,7 +11,6 @@ use serde_json::{Map, Value};
 
 use crate::folder::{Folder, MANIFEST, Storage, item};
 use crate::manifest_check::{self, Made};
-use crate::needs::Caused;
 use crate::secrets::{self, Before};
 use crate::template::SecretFacts;
 use crate::{context, needs, values};
@@ -58,10 +58,9 @@ pub(crate) fn generate(
     let document = folder
         .made(folder.engine.yaml(MANIFEST, &context))?
         .ok_or_else(|| AdapterError::for_operator(format!("`{MANIFEST}` renders nothing")))?;
-    let manifest: Manifest = serde_json::from_value(document.clone()).map_err(|error| Caused {
-        message: format!("`{MANIFEST}` renders no BOSH manifest"),
-        source: json::Error::from(error).into(),
-    })?;
+    let manifest: Manifest = serde_json::from_value(document.clone())
+        .map_err(json::Error::from)
+        .with_context(|| format!("`{MANIFEST}` renders no BOSH manifest"))?;
     let text = ManifestText::try_from(&manifest)?;
     manifest_check::check(&Made {
         call,

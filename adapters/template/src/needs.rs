@@ -1,7 +1,5 @@
 //! What is refused: plans, releases and stemcells that do not fit the service, and references in what users send.
 
-use std::error::Error;
-
 use odb_adapter_sdk::AdapterError;
 use odb_adapter_sdk::manifest::{JobReleaseError, Manifest, find_release_for_job};
 use odb_adapter_sdk::parameters::Draft4Schema;
@@ -216,14 +214,6 @@ impl Folder {
     pub(crate) fn unfit(&self, error: DoesNotFit) -> AdapterError {
         with_user_message(error.0, self.description.user_message.as_deref())
     }
-}
-
-/// A message for the operator, with its cause.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(crate) struct Caused {
-    pub(crate) message: String,
-    pub(crate) source: Box<dyn Error + Send + Sync>,
 }
 
 fn with_user_message(message: String, user_message: Option<&str>) -> AdapterError {

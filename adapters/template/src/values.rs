@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Context as _;
 use odb_adapter_sdk::AdapterError;
 use serde_json::{Map, Value};
 
 use crate::folder::{Folder, KeptValue, item};
-use crate::needs::Caused;
-use crate::path::{ManifestPath, NotAPath, first_found};
+use crate::path::{ManifestPath, first_found};
 
 /// The value of each setting; those without a source are left out.
 pub(crate) fn decide(
@@ -52,12 +52,9 @@ pub(crate) fn locations(
         .map(|number| {
             let key = item(&format!("{key}[{number}]"));
             match folder.engine.value(&key, context)? {
-                Some(Value::String(text)) => {
-                    Ok(text.parse().map_err(|source: NotAPath| Caused {
-                        message: format!("`{key}` is not a path in a manifest"),
-                        source: source.into(),
-                    })?)
-                }
+                Some(Value::String(text)) => Ok(text
+                    .parse::<ManifestPath>()
+                    .with_context(|| format!("`{key}` is not a path in a manifest"))?),
                 _ => Err(AdapterError::for_operator(format!(
                     "`{key}` must render a text"
                 ))),

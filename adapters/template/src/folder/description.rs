@@ -5,7 +5,7 @@ use odb_adapter_sdk::yaml;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{DESCRIPTION, FolderError};
+use super::DESCRIPTION;
 use crate::near::NearNames;
 
 /// `adapter.yml`: what the folder declares about the service besides its templates (`docs/authors/templates.md`).
@@ -193,7 +193,7 @@ impl From<OneOrMany> for Locations {
 }
 
 impl Description {
-    pub(crate) fn read(text: &str) -> Result<Self, FolderError> {
+    pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
         let description: Option<Self> = yaml::from_str(text).map_err(|error| wrong(&error))?;
         Ok(description.unwrap_or_default())
     }
@@ -213,7 +213,7 @@ impl Description {
 }
 
 /// The error of an unknown key names the most similar key first.
-fn wrong(error: &yaml::Error) -> FolderError {
+fn wrong(error: &yaml::Error) -> anyhow::Error {
     let message = error
         .message()
         .strip_prefix("unknown field `")
@@ -226,10 +226,8 @@ fn wrong(error: &yaml::Error) -> FolderError {
         (Some(line), Some(column)) => format!("{DESCRIPTION}:{line}:{column}"),
         _ => DESCRIPTION.to_owned(),
     };
-    FolderError::Description {
-        location,
-        message: message.unwrap_or_else(|| error.message().to_owned()),
-    }
+    let message = message.as_deref().unwrap_or(error.message());
+    anyhow::anyhow!("{location}: {message}")
 }
 
 #[cfg(test)]

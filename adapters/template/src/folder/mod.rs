@@ -14,11 +14,10 @@ mod schemas;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::fs;
+use std::path::Path;
 
-use odb_adapter_sdk::parameters::UnusableSchema;
-use odb_adapter_sdk::{json, yaml};
+use anyhow::{Context as _, bail, ensure};
 use serde_json::{Map, Value};
 
 pub(crate) use self::description::{
@@ -27,7 +26,7 @@ pub(crate) use self::description::{
 pub(crate) use self::schemas::Schemas;
 
 use crate::near::NearNames;
-use crate::template::{Engine, KnownNames, Template, TemplateError, TemplateKind};
+use crate::template::{Engine, KnownNames, Template, TemplateKind};
 
 pub(crate) const DESCRIPTION: &str = "adapter.yml";
 pub(crate) const MANIFEST: &str = "manifest.yml.tera";
@@ -50,96 +49,19 @@ pub(crate) struct Folder {
     pub(crate) engine: Engine,
 }
 
-/// Why a folder is no adapter. No message holds a value.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FolderError {
-    #[error("could not read `{}`", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` is longer than {LONGEST_FILE} bytes", path.display())]
-    TooLong { path: PathBuf },
-    #[error("`{}` has no `{MANIFEST}`", folder.display())]
-    NoManifest { folder: PathBuf },
-    #[error("`{name}` is not rendered and not included; {near}")]
-    Unused { name: String, near: NearNames },
-    #[error(
-        "`{DESCRIPTION}`: secrets `{first}` and `{second}` have one name for the broker; give one of them another `name`"
-    )]
-    EqualSecretNames { first: String, second: String },
-    #[error("{location}: {message}")]
-    Description { location: String, message: String },
-    #[error("could not read the settings `{}`", path.display())]
-    SettingsUnreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}` is not a valid configuration: it must be a map of settings", path.display())]
-    SettingsNotYaml {
-        path: PathBuf,
-        #[source]
-        source: yaml::Error,
-    },
-    #[error("`{}` is not a valid configuration: unknown setting `{name}`; {near}", path.display())]
-    UnknownSetting {
-        path: PathBuf,
-        name: String,
-        near: NearNames,
-    },
-    #[error("`{}` is not a valid configuration: setting `{name}` must be {expected}", path.display())]
-    SettingOfAnotherType {
-        path: PathBuf,
-        name: String,
-        expected: &'static str,
-    },
-    #[error("`{}` is not a known schema; {near}", path.display())]
-    UnknownSchema { path: PathBuf, near: NearNames },
-    #[error("`{}` is not read: schemas are read from `{}`", path.display(), folder.display())]
-    MisplacedSchema { path: PathBuf, folder: PathBuf },
-    #[error("the schema of `{name}` is not JSON")]
-    SchemaNotJson {
-        name: String,
-        #[source]
-        source: json::Error,
-    },
-    #[error(transparent)]
-    UnusableSchema(#[from] UnusableSchema),
-    #[error(
-        "{DESCRIPTION}: `values.{value}.parameter`: `{parameter}` is not in `schemas/{file}`; {near}"
-    )]
-    NoParameter {
-        value: String,
-        parameter: String,
-        file: &'static str,
-        near: NearNames,
-    },
-    #[error("{DESCRIPTION}: `values.{value}.default` does not fit `{name}` of `schemas/{file}`")]
-    Default {
-        value: String,
-        name: String,
-        file: &'static str,
-    },
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-}
-
 /// Longest file that is read, in bytes.
 const LONGEST_FILE: u64 = 1024 * 1024;
 
 const DEEPEST: usize = 4;
 
 impl Folder {
-    /// Reads and checks a complete folder, so that an error is reported at every call.
-    pub(crate) fn load(folder: &Path) -> Result<Self, FolderError> {
+    /// Reads and checks a complete folder, so that an error is reported at every call. No error holds a value.
+    pub(crate) fn load(folder: &Path) -> anyhow::Result<Self> {
         let description = Description::read(&read(&folder.join(DESCRIPTION))?)?;
         if let Some((first, second)) = description.equal_secret_names() {
-            return Err(FolderError::EqualSecretNames {
-                first: first.to_owned(),
-                second: second.to_owned(),
-            });
+            bail!(
+                "`{DESCRIPTION}`: secrets `{first}` and `{second}` have one name for the broker; give one of them another `name`"
+            );
         }
         let settings = settings::load(&description.settings, description.settings_file.as_deref())?;
         let schemas = Schemas::load(folder)?;
@@ -172,11 +94,11 @@ impl Folder {
             &known::in_locations(&settings),
         ));
         let engine = Engine::load(templates)?;
-        if !engine.has(MANIFEST) {
-            return Err(FolderError::NoManifest {
-                folder: folder.to_owned(),
-            });
-        }
+        ensure!(
+            engine.has(MANIFEST),
+            "`{}` has no `{MANIFEST}`",
+            folder.display()
+        );
         let rendered: Vec<&str> = [MANIFEST, BINDING, UNBINDING, DASHBOARD]
             .into_iter()
             .chain(CONFIGS.map(|(_, config)| config))
@@ -186,10 +108,8 @@ impl Folder {
             is_at_the_top && !rendered.contains(name)
         });
         if let Some(name) = unused {
-            return Err(FolderError::Unused {
-                name: name.to_owned(),
-                near: NearNames::to(name, rendered),
-            });
+            let near = NearNames::to(name, rendered);
+            bail!("`{name}` is not rendered and not included; {near}");
         }
         Ok(Self {
             description,
@@ -262,12 +182,12 @@ fn in_description(
 }
 
 /// The templates of a folder, by their path in it.
-fn files(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
+fn files(folder: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(folder.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(unreadable(&folder))? {
-            let entry = entry.map_err(unreadable(&folder))?;
+        for entry in fs::read_dir(&folder).with_context(unreadable(&folder))? {
+            let entry = entry.with_context(unreadable(&folder))?;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             let path = entry.path();
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
@@ -286,17 +206,16 @@ fn files(folder: &Path) -> Result<BTreeMap<String, String>, FolderError> {
     Ok(found)
 }
 
-fn read(path: &Path) -> Result<String, FolderError> {
-    let length = fs::metadata(path).map_err(unreadable(path))?.len();
-    if length > LONGEST_FILE {
-        return Err(FolderError::TooLong {
-            path: path.to_owned(),
-        });
-    }
-    fs::read_to_string(path).map_err(unreadable(path))
+fn read(path: &Path) -> anyhow::Result<String> {
+    let length = fs::metadata(path).with_context(unreadable(path))?.len();
+    ensure!(
+        length <= LONGEST_FILE,
+        "`{}` is longer than {LONGEST_FILE} bytes",
+        path.display()
+    );
+    fs::read_to_string(path).with_context(unreadable(path))
 }
 
-fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
-    let path = path.to_owned();
-    |source| FolderError::Unreadable { path, source }
+fn unreadable(path: &Path) -> impl Fn() -> String {
+    move || format!("could not read `{}`", path.display())
 }

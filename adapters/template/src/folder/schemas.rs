@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use anyhow::{Context as _, bail, ensure};
 use odb_adapter_sdk::json;
 use odb_adapter_sdk::parameters::Draft4Schema;
 use serde_json::{Map, Value, json};
 
 use super::description::{Description, KeptValue};
-use super::{FolderError, unreadable};
+use super::{DESCRIPTION, unreadable};
 use crate::near::NearNames;
 use crate::template::Shape;
 
@@ -35,27 +36,31 @@ pub(crate) struct Schemas {
 }
 
 impl Schemas {
-    pub(super) fn load(adapter: &Path) -> Result<Self, FolderError> {
+    pub(super) fn load(adapter: &Path) -> anyhow::Result<Self> {
         let folder = adapter.join("schemas");
-        if let Some(path) = misplaced(adapter, &folder).map_err(unreadable(adapter))? {
-            return Err(FolderError::MisplacedSchema { path, folder });
+        if let Some(path) = misplaced(adapter, &folder).with_context(unreadable(adapter))? {
+            bail!(
+                "`{}` is not read: schemas are read from `{}`",
+                path.display(),
+                folder.display()
+            );
         }
         if folder.exists() {
-            for entry in fs::read_dir(&folder).map_err(unreadable(&folder))? {
-                let path = entry.map_err(unreadable(&folder))?.path();
+            for entry in fs::read_dir(&folder).with_context(unreadable(&folder))? {
+                let path = entry.with_context(unreadable(&folder))?.path();
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let is_json = path.extension().is_some_and(|end| end == "json");
                 if is_json && !name.starts_with('.') && !NAMES.contains(&&*name) {
                     let near = NearNames::to(&name, NAMES);
-                    return Err(FolderError::UnknownSchema { path, near });
+                    bail!("`{}` is not a known schema; {near}", path.display());
                 }
             }
         }
-        let read_file = |name: &str| -> Result<Option<Draft4Schema>, FolderError> {
+        let read_file = |name: &str| -> anyhow::Result<Option<Draft4Schema>> {
             let path = folder.join(name);
             let text = match fs::read_to_string(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                outcome => outcome.map_err(unreadable(&path))?,
+                outcome => outcome.with_context(unreadable(&path))?,
             };
             read(&path.display().to_string(), &text).map(Some)
         };
@@ -72,7 +77,7 @@ impl Schemas {
     }
 
     /// Checks that users can send the parameters that values come from, and that the schemas accept the defaults.
-    pub(super) fn check_values(&self, description: &Description) -> Result<(), FolderError> {
+    pub(super) fn check_values(&self, description: &Description) -> anyhow::Result<()> {
         for (name, value) in &description.values {
             self.check_parameter(name, value)?;
             self.check_default(name, value)?;
@@ -80,7 +85,7 @@ impl Schemas {
         Ok(())
     }
 
-    fn check_parameter(&self, name: &str, value: &KeptValue) -> Result<(), FolderError> {
+    fn check_parameter(&self, name: &str, value: &KeptValue) -> anyhow::Result<()> {
         let Some(parameter) = &value.parameter else {
             return Ok(());
         };
@@ -90,18 +95,16 @@ impl Schemas {
             if let Shape::Closed(names) = shape(schema)
                 && !names.contains_key(parameter)
             {
-                return Err(FolderError::NoParameter {
-                    value: name.to_owned(),
-                    parameter: parameter.clone(),
-                    file,
-                    near: NearNames::to(parameter, names.keys()),
-                });
+                let near = NearNames::to(parameter, names.keys());
+                bail!(
+                    "{DESCRIPTION}: `values.{name}.parameter`: `{parameter}` is not in `schemas/{file}`; {near}"
+                );
             }
         }
         Ok(())
     }
 
-    fn check_default(&self, name: &str, value: &KeptValue) -> Result<(), FolderError> {
+    fn check_default(&self, name: &str, value: &KeptValue) -> anyhow::Result<()> {
         let Some(default) = &value.default else {
             return Ok(());
         };
@@ -110,26 +113,20 @@ impl Schemas {
             (CREATE, Some(&self.create), &value.parameter),
             (PLAN_PROPERTIES, plan_properties, property),
         ] {
-            if let (Some(schema), Some(member)) = (schema, member)
-                && !takes_member(schema, member, default)
-            {
-                return Err(FolderError::Default {
-                    value: name.to_owned(),
-                    name: member.clone(),
-                    file,
-                });
+            if let (Some(schema), Some(member)) = (schema, member) {
+                ensure!(
+                    takes_member(schema, member, default),
+                    "{DESCRIPTION}: `values.{name}.default` does not fit `{member}` of `schemas/{file}`"
+                );
             }
         }
         Ok(())
     }
 }
 
-fn read(name: &str, text: &str) -> Result<Draft4Schema, FolderError> {
+fn read(name: &str, text: &str) -> anyhow::Result<Draft4Schema> {
     let mut document: Value =
-        json::from_str(text).map_err(|source| FolderError::SchemaNotJson {
-            name: name.to_owned(),
-            source,
-        })?;
+        json::from_str(text).with_context(|| format!("the schema of `{name}` is not JSON"))?;
     if let Value::Object(members) = &mut document {
         members.entry("$schema").or_insert_with(|| DIALECT.into());
     }

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use anyhow::{Context as _, bail, ensure};
 use odb_adapter_sdk::yaml;
 use serde_json::{Map, Value};
 
-use super::FolderError;
 use crate::near::NearNames;
 use crate::template::kind;
 
@@ -16,7 +16,7 @@ const FILE_VARIABLE: &str = "SERVICE_ADAPTER_SETTINGS";
 pub(super) fn load(
     defaults: &Map<String, Value>,
     file: Option<&Path>,
-) -> Result<Map<String, Value>, FolderError> {
+) -> anyhow::Result<Map<String, Value>> {
     let named = env::var_os(FILE_VARIABLE).map(PathBuf::from);
     let Some(path) = named.as_deref().or(file) else {
         return Ok(defaults.clone());
@@ -26,10 +26,9 @@ pub(super) fn load(
         Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
             Ok(defaults.clone())
         }
-        Err(source) => Err(FolderError::SettingsUnreadable {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(error) => {
+            Err(error).with_context(|| format!("could not read the settings `{}`", path.display()))
+        }
     }
 }
 
@@ -37,30 +36,22 @@ fn overridden(
     defaults: &Map<String, Value>,
     path: &Path,
     text: &str,
-) -> Result<Map<String, Value>, FolderError> {
+) -> anyhow::Result<Map<String, Value>> {
+    let invalid = format!("`{}` is not a valid configuration", path.display());
     let chosen: Option<Map<String, Value>> =
-        yaml::from_str(text).map_err(|source| FolderError::SettingsNotYaml {
-            path: path.to_owned(),
-            source,
-        })?;
+        yaml::from_str(text).with_context(|| format!("{invalid}: it must be a map of settings"))?;
     let mut settings = defaults.clone();
     for (name, value) in chosen.unwrap_or_default() {
         let Some(default) = settings.get_mut(&name) else {
-            return Err(FolderError::UnknownSetting {
-                path: path.to_owned(),
-                near: NearNames::to(&name, defaults.keys()),
-                name,
-            });
+            let near = NearNames::to(&name, defaults.keys());
+            bail!("{invalid}: unknown setting `{name}`; {near}");
         };
         // A default of null says nothing of the type.
-        let is_right = default.is_null() || kind(default) == kind(&value);
-        if !is_right {
-            return Err(FolderError::SettingOfAnotherType {
-                path: path.to_owned(),
-                name,
-                expected: kind(default),
-            });
-        }
+        ensure!(
+            default.is_null() || kind(default) == kind(&value),
+            "{invalid}: setting `{name}` must be {}",
+            kind(default)
+        );
         *default = value;
     }
     Ok(settings)

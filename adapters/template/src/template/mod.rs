@@ -24,7 +24,6 @@ pub(crate) use self::functions::{
 };
 pub(crate) use self::names::{KnownNames, Shape};
 pub(crate) use self::session::{SecretFacts, Stop};
-pub(crate) use self::source::TemplateError;
 pub(crate) use self::stand_in::kind;
 
 #[cfg(test)]
