@@ -1,6 +1,5 @@
 //! The command line of `odb-adapter`. Each subcommand declares its own arguments.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -10,7 +9,6 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::check::command::{self as check, CheckArguments};
-use crate::error::Chain;
 use crate::new::{self, NewArguments};
 use crate::run::{self, RunArguments};
 
@@ -60,8 +58,8 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints why a command could not be carried out, and gives its exit status. A failure to print is ignored.
-pub(crate) fn failed(start: &str, error: &dyn Error) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{start}: {}", Chain(error));
+pub(crate) fn failed(start: &str, error: &anyhow::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{start}: {error:#}");
     ExitCode::from(2)
 }
 

@@ -13,11 +13,9 @@
 mod broker;
 pub mod check;
 mod command_line;
-mod error;
 pub mod inputs;
 mod new;
 pub mod process;
 mod run;
 
 pub use command_line::main;
-pub use error::KitError;

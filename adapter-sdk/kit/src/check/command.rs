@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 
 use super::{Check, Report};
 use crate::command_line::failed;
-use crate::error::KitError;
 use crate::inputs::{Inputs, Sources};
 use crate::process::Program;
 
@@ -59,7 +58,7 @@ pub(crate) fn execute(arguments: &CheckArguments) -> ExitCode {
     }
 }
 
-fn check(arguments: &CheckArguments) -> Result<Report, KitError> {
+fn check(arguments: &CheckArguments) -> anyhow::Result<Report> {
     let program = Program::at(&arguments.adapter)?;
     let sources = Sources {
         file: arguments.inputs.clone(),

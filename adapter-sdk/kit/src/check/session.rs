@@ -11,7 +11,6 @@ use super::report::{Area, AreaReport, Finding};
 use super::request::{AdapterRequest, Shape};
 use super::rules::{self, Rule};
 use super::secrets::KnownSecrets;
-use crate::error::Chain;
 use crate::inputs::Inputs;
 use crate::process::{AdapterProcess, End, ProcessCall, Program};
 
@@ -193,7 +192,7 @@ impl<'i> Session<'i> {
         let ended = match self.process.run(&call) {
             Ok(ended) => ended,
             Err(error) => {
-                self.find(&rules::CANNOT_START, "", Chain(&error).to_string(), None);
+                self.find(&rules::CANNOT_START, "", format!("{error:#}"), None);
                 return None;
             }
         };

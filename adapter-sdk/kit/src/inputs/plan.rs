@@ -1,8 +1,7 @@
+use anyhow::anyhow;
 use odb_adapter_sdk::protocol::{Plan, PlanInstanceGroup};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-use crate::error::KitError;
 
 /// A plan, as adapters get it, and its name, which they do not get.
 #[derive(Debug, Clone)]
@@ -31,16 +30,16 @@ pub(super) struct CatalogPlan {
 }
 
 impl NamedPlan {
-    pub(super) fn of_document(name: String, document: &Value) -> Result<Self, KitError> {
+    pub(super) fn of_document(name: String, document: &Value) -> anyhow::Result<Self> {
         match serde_path_to_error::deserialize(document) {
             Ok(plan) => Ok(Self { name, plan }),
             Err(error) => {
                 let location = at(error.path());
                 // Without values: properties may be secret.
                 let error = odb_adapter_sdk::json::Error::from(error.into_inner());
-                Err(KitError::new(format!(
+                Err(anyhow!(
                     "plan `{name}` is not one that a broker passes to adapters: {error}{location}"
-                )))
+                ))
             }
         }
     }
@@ -52,7 +51,7 @@ impl CatalogPlan {
     pub(super) fn for_adapters(
         self,
         global_properties: &Map<String, Value>,
-    ) -> Result<NamedPlan, KitError> {
+    ) -> anyhow::Result<NamedPlan> {
         let mut properties = global_properties.clone();
         properties.extend(self.properties.unwrap_or_default());
         let errands = enabled_errands(self.lifecycle_errands.unwrap_or_default());

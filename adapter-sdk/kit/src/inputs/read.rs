@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context as _, anyhow, bail};
 use odb_adapter_sdk::protocol::Plan;
 use odb_adapter_sdk::yaml;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,6 @@ use super::file::{
 };
 use super::plan::{CatalogPlan, NamedPlan, at};
 use super::{FILE_NAME, Forms, Inputs};
-use crate::error::KitError;
 
 /// How far above an executable its package may be: Cargo's are two folders deep.
 const FOLDERS: usize = 3;
@@ -53,12 +53,12 @@ pub(crate) fn near(adapter: &Path) -> Option<PathBuf> {
 
 impl Inputs {
     /// The inputs of the file in an adapter's folder, beside it or in one of the folders above it.
-    pub fn beside(adapter: &Path) -> Result<Self, KitError> {
+    pub fn beside(adapter: &Path) -> anyhow::Result<Self> {
         Self::of(adapter, &Sources::default())
     }
 
     /// The inputs of a file.
-    pub fn read(file: &Path) -> Result<Self, KitError> {
+    pub fn read(file: &Path) -> anyhow::Result<Self> {
         let sources = Sources {
             file: Some(file.to_owned()),
             ..Sources::default()
@@ -67,7 +67,7 @@ impl Inputs {
     }
 
     /// The inputs for an adapter from these sources.
-    pub fn of(adapter: &Path, sources: &Sources) -> Result<Self, KitError> {
+    pub fn of(adapter: &Path, sources: &Sources) -> anyhow::Result<Self> {
         let path = sources.file.clone().or_else(|| near(adapter));
         let file: InputsFile = match &path {
             Some(path) => read::<Option<InputsFile>>(path, "a file of inputs")?.unwrap_or_default(),
@@ -88,10 +88,10 @@ impl Inputs {
             stemcells,
         } = software(sources, file.service_deployment, broker_software)?;
         if let Some((plan, key)) = unknown_key(&file.plans) {
-            return Err(KitError::new(format!(
+            bail!(
                 "`{}` gives plan `{plan}` the key `{key}`; the keys are `name`, `properties`, `lifecycle_errands`, `instance_groups`, `update`",
                 named.display()
-            )));
+            );
         }
         let plans = for_adapters(&named, file.plans, &file.global_properties)?;
         let inputs = Self {
@@ -133,7 +133,7 @@ impl Inputs {
     }
 
     /// Keeps only these plans, if any is named, and removes the cases that need other plans.
-    fn with_plans_of(mut self, chosen: &[PathBuf]) -> Result<Self, KitError> {
+    fn with_plans_of(mut self, chosen: &[PathBuf]) -> anyhow::Result<Self> {
         if !chosen.is_empty() {
             let chosen = chosen.iter().map(|chosen| self.chosen_plan(chosen));
             let chosen: Vec<NamedPlan> = chosen.collect::<Result<_, _>>()?;
@@ -157,28 +157,28 @@ impl Inputs {
         Ok(self)
     }
 
-    fn chosen_plan(&self, chosen: &Path) -> Result<NamedPlan, KitError> {
+    fn chosen_plan(&self, chosen: &Path) -> anyhow::Result<NamedPlan> {
         if let Some(plan) = chosen.to_str().and_then(|name| self.plan(name)) {
             return Ok(plan.clone());
         }
         if chosen.is_file() || self.plans.is_empty() {
             return plan_of_file(chosen);
         }
-        Err(KitError::new(format!(
+        Err(anyhow!(
             "unknown plan `{}`: no file has this name; available in the inputs: {}",
             chosen.display(),
             self.plan_names()
-        )))
+        ))
     }
 
-    fn checked(self, path: &Path) -> Result<Self, KitError> {
+    fn checked(self, path: &Path) -> anyhow::Result<Self> {
         match self.unknown_plan() {
             None => Ok(self),
-            Some(name) => Err(KitError::new(format!(
+            Some(name) => Err(anyhow!(
                 "unknown plan `{name}` in `{}`; available: {}",
                 path.display(),
                 self.plan_names()
-            ))),
+            )),
         }
     }
 
@@ -202,7 +202,7 @@ struct Broker {
 }
 
 impl Broker {
-    fn read(path: &Path) -> Result<Self, KitError> {
+    fn read(path: &Path) -> anyhow::Result<Self> {
         let config: BrokerConfig = read(path, "a broker's configuration")?;
         let global = config.service_catalog.global_properties.unwrap_or_default();
         Ok(Self {
@@ -217,7 +217,7 @@ fn software(
     sources: &Sources,
     keys: Option<DeploymentKeys>,
     broker: Option<Software>,
-) -> Result<Software, KitError> {
+) -> anyhow::Result<Software> {
     if let Some(path) = &sources.service_deployment {
         return read(path, "a service deployment");
     }
@@ -227,15 +227,14 @@ fn software(
     })
 }
 
-fn missing(missing: &str, option: &str) -> KitError {
-    KitError::new(format!(
+fn missing(missing: &str, option: &str) -> anyhow::Error {
+    anyhow!(
         "{missing} for the adapter's requests are missing; write them into `{FILE_NAME}` beside the adapter, or give {option}"
-    ))
+    )
 }
 
-fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, KitError> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| KitError::of_file("could not read", path, error))?;
+fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> anyhow::Result<T> {
+    let text = fs::read_to_string(path).with_context(unreadable(path))?;
     let mut location = String::new();
     let read = yaml::with_deserializer(&text, |document| {
         serde_path_to_error::deserialize(document).map_err(|error| {
@@ -243,10 +242,7 @@ fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, K
             error.into_inner()
         })
     });
-    read.map_err(|error| {
-        let path = path.display();
-        KitError::because(format!("`{path}` is not {expected}{location}"), error)
-    })
+    read.with_context(|| format!("`{}` is not {expected}{location}", path.display()))
 }
 
 /// A key that plans of the check's own file do not have, and its plan.
@@ -261,38 +257,42 @@ fn for_adapters(
     path: &Path,
     plans: Vec<CatalogPlan>,
     global: &Map<String, Value>,
-) -> Result<Vec<NamedPlan>, KitError> {
+) -> anyhow::Result<Vec<NamedPlan>> {
     let plans = plans.into_iter().map(|plan| plan.for_adapters(global));
-    plans.collect::<Result<_, _>>().map_err(unusable(path))
+    plans.collect::<Result<_, _>>().with_context(unusable(path))
 }
 
-fn plan_of_file(path: &Path) -> Result<NamedPlan, KitError> {
+fn plan_of_file(path: &Path) -> anyhow::Result<NamedPlan> {
     let plan: Plan = read(path, "a plan")?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    NamedPlan::of_document(name.into_owned(), &json!(plan)).map_err(unusable(path))
+    NamedPlan::of_document(name.into_owned(), &json!(plan)).with_context(unusable(path))
 }
 
-fn unusable(path: &Path) -> impl FnOnce(KitError) -> KitError {
-    let message = format!("`{}` has a plan that cannot be used", path.display());
-    |error| KitError::because(message, error)
+fn unreadable(path: &Path) -> impl Fn() -> String {
+    move || format!("could not read `{}`", path.display())
+}
+
+fn unusable(path: &Path) -> impl Fn() -> String {
+    move || format!("`{}` has a plan that cannot be used", path.display())
 }
 
 fn environment(
     folder: &Path,
     variables: BTreeMap<String, Variable>,
-) -> Result<BTreeMap<String, OsString>, KitError> {
-    let value = |variable| match variable {
-        Variable::Text(text) => Ok(text.into()),
-        Variable::Flag(flag) => Ok(flag.to_string().into()),
-        Variable::Number(number) => Ok(number.to_string().into()),
-        // The adapter runs in another folder.
-        Variable::File(variable) => {
-            let path = folder.join(variable.file);
-            match fs::canonicalize(&path) {
-                Ok(path) => Ok(path.into()),
-                Err(error) => Err(KitError::of_file("could not read", &path, error)),
+) -> anyhow::Result<BTreeMap<String, OsString>> {
+    let value = |variable| -> anyhow::Result<OsString> {
+        Ok(match variable {
+            Variable::Text(text) => text.into(),
+            Variable::Flag(flag) => flag.to_string().into(),
+            Variable::Number(number) => number.to_string().into(),
+            // The adapter runs in another folder.
+            Variable::File(variable) => {
+                let path = folder.join(variable.file);
+                fs::canonicalize(&path)
+                    .with_context(unreadable(&path))?
+                    .into()
             }
-        }
+        })
     };
     variables
         .into_iter()
@@ -304,15 +304,15 @@ fn deadline(
     path: &Path,
     given: Option<Duration>,
     seconds: Option<u64>,
-) -> Result<Duration, KitError> {
+) -> anyhow::Result<Duration> {
     match (given, seconds) {
         (Some(given), _) => Ok(given),
         (None, None) => Ok(DEADLINE),
         (None, Some(seconds @ 1..=LONGEST_DEADLINE)) => Ok(Duration::from_secs(seconds)),
-        (None, Some(seconds)) => Err(KitError::new(format!(
+        (None, Some(seconds)) => Err(anyhow!(
             "`{}` gives {seconds} seconds for a call; give from 1 to {LONGEST_DEADLINE}",
             path.display()
-        ))),
+        )),
     }
 }
 

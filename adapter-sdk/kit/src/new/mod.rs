@@ -17,13 +17,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use self::name::AdapterName;
 use self::sdk::Sdk;
 use self::skeleton::{File, Placeholders};
 use crate::command_line::failed;
-use crate::error::KitError;
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArguments {
@@ -64,7 +64,7 @@ fn how_to_go_on(arguments: &NewArguments, name: &AdapterName) -> String {
 }
 
 /// Creates the folder with all files. On an error nothing remains.
-fn make(arguments: &NewArguments) -> Result<AdapterName, KitError> {
+fn make(arguments: &NewArguments) -> anyhow::Result<AdapterName> {
     let sdk = match (&arguments.sdk, arguments.template) {
         (_, true) => None,
         (Some(folder), false) => Some(Sdk::at(folder)?),
@@ -72,15 +72,17 @@ fn make(arguments: &NewArguments) -> Result<AdapterName, KitError> {
     };
     let folder = &arguments.folder;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let name: AdapterName = name
-        .parse()
-        .map_err(|error| KitError::because("the folder cannot be that of an adapter", error))?;
-    fs::create_dir(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => KitError::new(format!(
-            "`{}` already exists; choose another name, or remove it first",
-            folder.display()
-        )),
-        _ => KitError::of_file("could not make the folder", folder, error),
+    let name = name
+        .parse::<AdapterName>()
+        .context("the folder cannot be that of an adapter")?;
+    fs::create_dir(folder).map_err(|error| {
+        let folder = folder.display();
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                anyhow!("`{folder}` already exists; choose another name, or remove it first")
+            }
+            _ => anyhow::Error::new(error).context(format!("could not make the folder `{folder}`")),
+        }
     })?;
     fill(folder, &name, sdk.as_ref()).inspect_err(|_| {
         // The original error is reported, not one of this clean-up.
@@ -89,22 +91,22 @@ fn make(arguments: &NewArguments) -> Result<AdapterName, KitError> {
     Ok(name)
 }
 
-fn fill(folder: &Path, name: &AdapterName, sdk: Option<&Sdk>) -> Result<(), KitError> {
+fn fill(folder: &Path, name: &AdapterName, sdk: Option<&Sdk>) -> anyhow::Result<()> {
     let placeholders = Placeholders::new(name, sdk);
     let of_the_language = match sdk {
         Some(_) => skeleton::RUST,
         None => skeleton::TEMPLATES,
     };
-    let not_written = |path: &Path, error| KitError::of_file("could not write", path, error);
+    let not_written = |path: &Path| format!("could not write `{}`", path.display());
     for file in skeleton::SHARED.iter().chain(of_the_language) {
         let path = folder.join(placeholders.fill(file.path));
         let written = write(&path, file, &placeholders.fill(file.text));
-        written.map_err(|error| not_written(&path, error))?;
+        written.with_context(|| not_written(&path))?;
     }
     // An adapter is built with the versions of crates that its SDK is tested with.
     if let Some(lock) = sdk.and_then(Sdk::lock) {
         let path = folder.join("Cargo.lock");
-        fs::copy(lock, &path).map_err(|error| not_written(&path, error))?;
+        fs::copy(lock, &path).with_context(|| not_written(&path))?;
     }
     Ok(())
 }

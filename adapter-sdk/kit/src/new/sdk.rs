@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::error::KitError;
+use anyhow::{Context as _, bail};
 
 /// The folder with the SDK in a checkout, for adapters that use it.
 pub(super) struct Sdk {
@@ -10,28 +10,28 @@ pub(super) struct Sdk {
 }
 
 impl Sdk {
-    pub(super) fn at(folder: &Path) -> Result<Self, KitError> {
+    pub(super) fn at(folder: &Path) -> anyhow::Result<Self> {
         let canonical = folder.canonicalize().ok();
         let Some(folder) = canonical.filter(|folder| is_the_sdk(folder)) else {
-            return Err(KitError::new(format!(
+            bail!(
                 "`{}` is not the SDK: it has no Cargo.toml of `odb-adapter-sdk`",
                 folder.display()
-            )));
+            );
         };
         let is_text = folder
             .to_str()
             .is_some_and(|text| !text.contains(['"', '\\']) && !text.contains(char::is_control));
         if !is_text {
-            return Err(KitError::new(format!(
+            bail!(
                 "`{}` has characters that are not allowed in Cargo.toml",
                 folder.display()
-            )));
+            );
         }
         Ok(Self { folder })
     }
 
     /// The SDK of the checkout in which this executable was built.
-    pub(super) fn of_this_checkout() -> Result<Self, KitError> {
+    pub(super) fn of_this_checkout() -> anyhow::Result<Self> {
         let executable = env::current_exe().and_then(fs::canonicalize).ok();
         let ancestors = executable
             .iter()
@@ -39,11 +39,9 @@ impl Sdk {
         let folder = ancestors
             .map(|ancestor| ancestor.join("adapter-sdk"))
             .find(|folder| is_the_sdk(folder))
-            .ok_or_else(|| {
-                KitError::new(
-                    "this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk",
-                )
-            })?;
+            .context(
+                "this executable is in no checkout with an `adapter-sdk`; name its folder with --sdk",
+            )?;
         Self::at(&folder)
     }
 

@@ -15,8 +15,6 @@ use odb_process::{Capture, ChildProcess, Orphans, Outcome, ProcessError, is_inhe
 
 pub use program::Program;
 
-use crate::error::KitError;
-
 /// The longest answer that the broker takes unless its configuration says otherwise, in bytes.
 const LONGEST_STDOUT: usize = 8 * 1024 * 1024;
 
@@ -96,7 +94,7 @@ impl ProcessCall {
 
 impl AdapterProcess {
     /// Runs the adapter once, as a broker does: in `/`, as the leader of its own process group.
-    pub(crate) fn run(&self, call: &ProcessCall) -> Result<Ended, KitError> {
+    pub(crate) fn run(&self, call: &ProcessCall) -> anyhow::Result<Ended> {
         let program = &self.program;
         let mut command = Command::new(program.executable());
         command
@@ -131,9 +129,9 @@ impl AdapterProcess {
                 ended.left_behind = outcome.left_behind;
                 ended.left_input_unread = outcome.left_input_unread;
             }
-            Err(ProcessError::Start(source)) => {
-                let failure = "could not start";
-                return Err(KitError::of_file(failure, program.executable(), source));
+            Err(ProcessError::Start(error)) => {
+                let failure = format!("could not start `{}`", program.executable().display());
+                return Err(anyhow::Error::new(error).context(failure));
             }
             Err(ProcessError::Follow(_)) => {}
         }

@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::error::KitError;
+use anyhow::{Context as _, bail, ensure};
 
 const TEMPLATE_FILE: &str = "adapter.yml";
 
@@ -23,19 +23,19 @@ pub struct Program {
 
 impl Program {
     /// The adapter at a path: an executable file, or a folder of templates.
-    pub fn at(path: &Path) -> Result<Self, KitError> {
-        let unreadable = |source| KitError::of_file("could not access", path, source);
-        let absolute = fs::canonicalize(path).map_err(unreadable)?;
+    pub fn at(path: &Path) -> anyhow::Result<Self> {
+        let unreadable = || format!("could not access `{}`", path.display());
+        let absolute = fs::canonicalize(path).with_context(unreadable)?;
         if absolute.is_dir() {
             return Self::of_folder(path, absolute);
         }
         // Called by the given name, because an adapter may read its own name.
-        let executable = std::path::absolute(path).map_err(unreadable)?;
+        let executable = std::path::absolute(path).with_context(unreadable)?;
         if !is_executable(&executable) {
-            return Err(KitError::new(format!(
+            bail!(
                 "`{}` is not executable; make it so with `chmod +x`",
                 path.display()
-            )));
+            );
         }
         Ok(Self {
             executable,
@@ -43,24 +43,25 @@ impl Program {
         })
     }
 
-    fn of_folder(given: &Path, folder: PathBuf) -> Result<Self, KitError> {
+    fn of_folder(given: &Path, folder: PathBuf) -> anyhow::Result<Self> {
         let meant = given.join(FOLDER_OF_NEW);
         if !folder.join(TEMPLATE_FILE).is_file() {
-            return Err(KitError::new(if meant.join(TEMPLATE_FILE).is_file() {
-                let (given, meant) = (given.display(), meant.display());
-                format!("folder `{given}` has no `{TEMPLATE_FILE}`; did you mean `{meant}`?")
-            } else {
-                let folder = folder.display();
-                format!(
-                    "folder `{folder}` has no `{TEMPLATE_FILE}`, so it is not a template adapter"
-                )
-            }));
+            ensure!(
+                !meant.join(TEMPLATE_FILE).is_file(),
+                "folder `{}` has no `{TEMPLATE_FILE}`; did you mean `{}`?",
+                given.display(),
+                meant.display()
+            );
+            bail!(
+                "folder `{}` has no `{TEMPLATE_FILE}`, so it is not a template adapter",
+                folder.display()
+            );
         }
-        let executable = template_adapter().ok_or_else(|| {
-            KitError::new(format!(
+        let executable = template_adapter().with_context(|| {
+            format!(
                 "`{}` is a folder of templates, and `{TEMPLATE_ADAPTER}` is neither beside this executable nor in a folder of PATH",
                 folder.display()
-            ))
+            )
         })?;
         Ok(Self {
             executable,

@@ -1,3 +1,4 @@
+use anyhow::{Context as _, ensure};
 use odb_adapter_sdk::protocol::{ExitCode, GeneratedManifest, ManifestText, Subcommand};
 use odb_adapter_sdk::{json, yaml};
 use serde::Serialize;
@@ -24,44 +25,26 @@ pub(super) enum Answer {
     Nothing,
 }
 
-/// Why stdout is no answer.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NoAnswer {
-    #[error("stdout is empty")]
-    Empty,
-    #[error("stdout is not UTF-8")]
-    NotText,
-    #[error("stdout is not the one JSON value that it should be")]
-    NotJson(#[source] json::Error),
-    #[error("the manifest is not YAML")]
-    NotYaml(#[source] yaml::Error),
-    #[error("the manifest is not a map")]
-    NoMap,
-}
-
 impl Answer {
-    pub(super) fn of(subcommand: Subcommand, form: Form, ended: &Ended) -> Result<Self, NoAnswer> {
+    /// The answer, or why stdout is none.
+    pub(super) fn of(subcommand: Subcommand, form: Form, ended: &Ended) -> anyhow::Result<Self> {
+        const NOT_JSON: &str = "stdout is not the one JSON value that it should be";
         if subcommand == Subcommand::DeleteBinding {
             return Ok(Self::Nothing);
         }
-        let text = str::from_utf8(&ended.stdout).map_err(|_| NoAnswer::NotText)?;
-        if text.trim().is_empty() {
-            return Err(NoAnswer::Empty);
-        }
+        let text = str::from_utf8(&ended.stdout).ok();
+        let text = text.context("stdout is not UTF-8")?;
+        ensure!(!text.trim().is_empty(), "stdout is empty");
         if subcommand != Subcommand::GenerateManifest {
-            return json::from_str(text)
-                .map(Self::Document)
-                .map_err(NoAnswer::NotJson);
+            return json::from_str(text).map(Self::Document).context(NOT_JSON);
         }
         let generated = match form {
-            Form::Stdin => json::from_str(text).map_err(NoAnswer::NotJson)?,
+            Form::Stdin => json::from_str(text).context(NOT_JSON)?,
             Form::Arguments => GeneratedManifest::from_text(ManifestText::from(text)),
         };
         let document: Value =
-            yaml::from_str(generated.manifest.as_str()).map_err(NoAnswer::NotYaml)?;
-        if !document.is_object() {
-            return Err(NoAnswer::NoMap);
-        }
+            yaml::from_str(generated.manifest.as_str()).context("the manifest is not YAML")?;
+        ensure!(document.is_object(), "the manifest is not a map");
         Ok(Self::Manifest {
             generated: Box::new(generated),
             document,

@@ -1,27 +1,23 @@
+use anyhow::{anyhow, bail};
 use odb_adapter_sdk::protocol::Subcommand;
 
 use super::{Operation, RunArguments};
-use crate::error::KitError;
 
 /// Rejects options that the subcommand does not use.
-pub(super) fn refuse(arguments: &RunArguments) -> Result<(), KitError> {
+pub(super) fn refuse(arguments: &RunArguments) -> anyhow::Result<()> {
     let subcommand = arguments.subcommand;
     for (option, is_given, used_by) in options(arguments) {
         if is_given && arguments.document.is_some() {
-            return Err(KitError::new(format!(
-                "`{option}` has no effect with `--document`, which is the complete request"
-            )));
+            bail!("`{option}` has no effect with `--document`, which is the complete request");
         }
         if is_given && !used_by.contains(&subcommand) {
-            return Err(KitError::new(format!(
-                "`{option}` has no effect with `{subcommand}`"
-            )));
+            bail!("`{option}` has no effect with `{subcommand}`");
         }
     }
     match without_previous_manifest(arguments) {
-        Some(option) => Err(KitError::new(format!(
+        Some(option) => Err(anyhow!(
             "`{option}` needs the manifest that is deployed: give it with `--previous-manifest`"
-        ))),
+        )),
         None => Ok(()),
     }
 }

@@ -41,12 +41,12 @@ impl Masking {
     }
 
     pub(super) fn learn_all_of(&mut self, document: &Value) {
-        each(document, &mut |value| {
-            if let Value::String(text) = value {
-                self.learn([text.as_str()]);
-            }
-            value.clone()
-        });
+        match document {
+            Value::String(text) => self.learn([text.as_str()]),
+            Value::Array(members) => members.iter().for_each(|one| self.learn_all_of(one)),
+            Value::Object(members) => members.values().for_each(|one| self.learn_all_of(one)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     pub(super) fn text(&mut self, text: &str) -> String {

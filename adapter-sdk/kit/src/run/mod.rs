@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use odb_adapter_sdk::protocol::Subcommand;
@@ -31,7 +32,6 @@ use self::masking::Masking;
 use self::report::Report;
 use self::request::Request;
 use crate::command_line::failed;
-use crate::error::KitError;
 use crate::inputs::{Inputs, Sources, near};
 use crate::process::{AdapterProcess, Program};
 
@@ -170,7 +170,7 @@ fn subcommands() -> impl TypedValueParser<Value = Subcommand> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Subcommand>())
 }
 
-fn ask(arguments: &RunArguments) -> Result<Report, KitError> {
+fn ask(arguments: &RunArguments) -> anyhow::Result<Report> {
     // Without an adapter, errors in inputs do not matter.
     let program = Program::at(&arguments.adapter)?;
     idle::refuse(arguments)?;
@@ -196,7 +196,7 @@ fn ask(arguments: &RunArguments) -> Result<Report, KitError> {
 }
 
 /// A given document replaces the inputs, but the environment of existing inputs still applies.
-fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, KitError> {
+fn inputs(arguments: &RunArguments) -> anyhow::Result<Option<Inputs>> {
     let plan_file = arguments.plan.as_ref().map(PathBuf::from);
     let file = arguments.inputs.clone();
     let sources = Sources {
@@ -216,11 +216,11 @@ fn inputs(arguments: &RunArguments) -> Result<Option<Inputs>, KitError> {
 }
 
 /// For its owner alone, since manifests may hold passwords.
-fn save(file: &Path, manifest: &str) -> Result<(), KitError> {
+fn save(file: &Path, manifest: &str) -> anyhow::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options
         .open(file)
         .and_then(|mut file| file.write_all(manifest.as_bytes()))
-        .map_err(|error| KitError::of_file("could not write", file, error))
+        .with_context(|| format!("could not write `{}`", file.display()))
 }

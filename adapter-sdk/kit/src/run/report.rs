@@ -6,11 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::answer::{self, Answer, Explanation, Form, NoAnswer, objection};
+use super::answer::{self, Answer, Explanation, Form, objection};
 use super::masking::Masking;
 use super::request::{Request, deployable};
 use crate::check::difference::manifest_differences;
-use crate::error::Chain;
 use crate::process::{End, Ended};
 
 #[derive(Serialize)]
@@ -188,9 +187,12 @@ fn as_yaml(document: &Value) -> String {
     yaml::to_string(document).unwrap_or_else(|_| document.to_string())
 }
 
-fn explained(request: &Request, understood: Result<&Answer, &NoAnswer>) -> (Explanation, bool) {
+fn explained(
+    request: &Request,
+    understood: Result<&Answer, &anyhow::Error>,
+) -> (Explanation, bool) {
     let why = match understood {
-        Err(error) => Some(Chain(error).to_string()),
+        Err(error) => Some(format!("{error:#}")),
         Ok(Answer::Manifest { document, .. }) => {
             let deployment = request.deployment.as_ref();
             deployment

@@ -3,6 +3,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
+use anyhow::{Context as _, anyhow};
 use odb_adapter_sdk::protocol::{
     AdapterArguments, AdapterInput, Call, CreateBinding, GenerateDashboardUrl, GenerateManifest,
     GeneratePlanSchemas, ManifestText, Plan, RequestParameters, Secrets, Subcommand, UaaClient,
@@ -14,7 +15,6 @@ use serde_json::{Map, Value};
 use super::answer::{Answer, Form};
 use super::{Operation, RunArguments};
 use crate::broker::{Platform, deployed, made_up_vms, secrets_folder};
-use crate::error::KitError;
 use crate::inputs::Inputs;
 use crate::process::{AdapterProcess, ProcessCall};
 
@@ -47,18 +47,16 @@ impl Request {
         arguments: &RunArguments,
         inputs: Option<&Inputs>,
         adapter: &AdapterProcess,
-    ) -> Result<Self, KitError> {
+    ) -> anyhow::Result<Self> {
         let subcommand = arguments.subcommand;
         if let Some(file) = &arguments.document {
             return Self::of_document(subcommand, &read(file)?);
         }
         let prompt = Prompt {
             arguments,
-            inputs: inputs.ok_or_else(|| {
-                KitError::new(
-                    "no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs",
-                )
-            })?,
+            inputs: inputs.context(
+                "no inputs: write an `adapter-check.yml` beside the adapter, or name one with --inputs",
+            )?,
             adapter,
         };
         let call = match subcommand {
@@ -95,14 +93,11 @@ impl Request {
     }
 
     /// Reads a document that may violate the protocol, as far as it can be understood.
-    fn of_document(subcommand: Subcommand, document: &str) -> Result<Self, KitError> {
+    fn of_document(subcommand: Subcommand, document: &str) -> anyhow::Result<Self> {
         Ok(if document.trim_start().starts_with('[') {
-            let list: Vec<String> = json::from_str(document).map_err(|error| {
-                let message = format!(
-                    "the document is not the input of `{subcommand}` in the argument form: a JSON list of strings"
-                );
-                KitError::because(message, error)
-            })?;
+            let list: Vec<String> = json::from_str(document).with_context(|| format!(
+                "the document is not the input of `{subcommand}` in the argument form: a JSON list of strings"
+            ))?;
             let call = Call::from_arguments(subcommand, &list).ok();
             let process = ProcessCall::arguments(subcommand, list);
             Self::of(subcommand, Form::Arguments, process, call.as_ref())
@@ -172,7 +167,7 @@ struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    fn generate_manifest(&self) -> Result<GenerateManifest, KitError> {
+    fn generate_manifest(&self) -> anyhow::Result<GenerateManifest> {
         let arguments = self.arguments;
         let previous = arguments.previous_manifest.as_deref();
         let previous = previous.map(read).transpose()?;
@@ -207,7 +202,7 @@ impl Prompt<'_> {
         Ok(call)
     }
 
-    fn binding(&self, request: RequestParameters) -> Result<CreateBinding, KitError> {
+    fn binding(&self, request: RequestParameters) -> anyhow::Result<CreateBinding> {
         let (manifest, secrets) = self.deployed()?;
         let vms = match &self.arguments.bosh_vms {
             Some(text) => given("the addresses of VMs", text)?,
@@ -222,7 +217,7 @@ impl Prompt<'_> {
     }
 
     /// The manifest that was given, else the one that the adapter makes for an order of the plan.
-    fn deployed(&self) -> Result<(ManifestText, Secrets), KitError> {
+    fn deployed(&self) -> anyhow::Result<(ManifestText, Secrets)> {
         if let Some(file) = &self.arguments.manifest {
             return Ok(deployable(&read(file)?, &Map::new(), ""));
         }
@@ -234,8 +229,7 @@ impl Prompt<'_> {
         let document = AdapterInput::generate_manifest(&order).to_json();
         let call = ProcessCall::document(subcommand, document);
         let ended = self.adapter.run(&call);
-        let ended = ended
-            .map_err(|error| KitError::because("could not ask for the manifest first", error))?;
+        let ended = ended.context("could not ask for the manifest first")?;
         let why = if ended.is_success() {
             match Answer::of(subcommand, Form::Stdin, &ended) {
                 Ok(Answer::Manifest { generated, .. }) => {
@@ -248,19 +242,19 @@ impl Prompt<'_> {
         } else {
             ended.end.to_string()
         };
-        Err(KitError::new(format!(
+        Err(anyhow!(
             "no manifest to continue with: the adapter {why}; run `generate-manifest`, or pass a manifest with --manifest"
-        )))
+        ))
     }
 
-    fn plan(&self) -> Result<Plan, KitError> {
+    fn plan(&self) -> anyhow::Result<Plan> {
         match &self.arguments.plan {
             Some(plan) => self.plan_called(plan),
             None => Ok(self.inputs.first_plan().plan.clone()),
         }
     }
 
-    fn plan_called(&self, name: &str) -> Result<Plan, KitError> {
+    fn plan_called(&self, name: &str) -> anyhow::Result<Plan> {
         if let Some(named) = self.inputs.plan(name) {
             return Ok(named.plan.clone());
         }
@@ -268,24 +262,23 @@ impl Prompt<'_> {
         if file.is_file() {
             return parsed(&format!("the plan in `{name}`"), &read(file)?);
         }
-        Err(KitError::new(format!(
+        Err(anyhow!(
             "unknown plan `{name}`: no file has this name; available in the inputs: {}",
             self.inputs.plan_names()
-        )))
+        ))
     }
 
-    fn parameters(&self) -> Result<Map<String, Value>, KitError> {
+    fn parameters(&self) -> anyhow::Result<Map<String, Value>> {
         match &self.arguments.parameters {
             None => Ok(Map::new()),
-            Some(text) => json::from_str(&text_or_file(text)?).map_err(|error| {
-                let hint = file_hint(text);
-                KitError::because(format!("the parameters are not a JSON object{hint}"), error)
+            Some(text) => json::from_str(&text_or_file(text)?).with_context(|| {
+                format!("the parameters are not a JSON object{}", file_hint(text))
             }),
         }
     }
 
     /// Those that were given, over those that were made up.
-    fn secrets(&self, made_up: Secrets) -> Result<Secrets, KitError> {
+    fn secrets(&self, made_up: Secrets) -> anyhow::Result<Secrets> {
         let mut secrets = made_up;
         if let Some(file) = &self.arguments.secrets {
             let what = format!("the secrets in `{}`", file.display());
@@ -299,11 +292,9 @@ impl Prompt<'_> {
 }
 
 /// JSON or YAML, or the name of a file with it after an @.
-fn given<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, KitError> {
-    yaml::from_str(&text_or_file(text)?).map_err(|error| {
-        let hint = file_hint(text);
-        KitError::because(format!("{what} cannot be read{hint}"), error)
-    })
+fn given<T: DeserializeOwned>(what: &str, text: &str) -> anyhow::Result<T> {
+    yaml::from_str(&text_or_file(text)?)
+        .with_context(|| format!("{what} cannot be read{}", file_hint(text)))
 }
 
 /// How to pass a file, if the text is neither a file argument nor a JSON object. The text may be a secret unless it
@@ -320,17 +311,17 @@ fn file_hint(text: &str) -> String {
 }
 
 /// YAML, of which JSON is a part.
-fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, KitError> {
-    yaml::from_str(text).map_err(|error| KitError::because(format!("{what} cannot be read"), error))
+fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> anyhow::Result<T> {
+    yaml::from_str(text).with_context(|| format!("{what} cannot be read"))
 }
 
-fn text_or_file(text: &str) -> Result<String, KitError> {
+fn text_or_file(text: &str) -> anyhow::Result<String> {
     match text.strip_prefix('@') {
         Some(file) => read(Path::new(file)),
         None => Ok(text.to_owned()),
     }
 }
 
-fn read(file: &Path) -> Result<String, KitError> {
-    fs::read_to_string(file).map_err(|error| KitError::of_file("could not read", file, error))
+fn read(file: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(file).with_context(|| format!("could not read `{}`", file.display()))
 }

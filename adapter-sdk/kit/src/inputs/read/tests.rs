@@ -3,7 +3,7 @@ use super::*;
 const DEPLOYMENT: &str = "service_deployment: {releases: [], stemcells: []}\n";
 const CATALOG: &str = "service_catalog:\n  plans:\n  - name: small\n    instance_groups: ";
 
-fn inputs_of_broker(groups: &str) -> Result<Inputs, KitError> {
+fn inputs_of_broker(groups: &str) -> anyhow::Result<Inputs> {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("broker.yml");
     fs::write(&config, format!("{DEPLOYMENT}{CATALOG}{groups}\n")).unwrap();
