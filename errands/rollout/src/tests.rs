@@ -522,6 +522,18 @@ fn when_the_operator_wants_an_end_nothing_is_begun_and_what_goes_on_is_reported(
 }
 
 #[test]
+fn a_stopped_run_does_not_wait_for_the_answer_to_a_poll() {
+    let mut pass = Pass::begin(settings(1), untouched(1), None);
+    pass.accept(0);
+    assert_eq!(pass.asked, [Command::Poll(0)]);
+
+    pass.handle(Event::Stop);
+
+    assert!(pass.engine.is_over());
+    assert_eq!(pass.engine.result().tally.in_progress, 1);
+}
+
+#[test]
 fn a_stopped_run_repeats_no_request_while_it_waits_for_the_answer_to_another() {
     let mut pass = Pass::begin(settings(2), untouched(2), None);
     pass.answer(0, TriggerAnswer::Later(POLL_PAUSE));

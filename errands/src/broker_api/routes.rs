@@ -218,3 +218,20 @@ impl LastOperationError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::http::{Service, UnreadableAnswer};
+
+    use super::*;
+
+    #[test]
+    fn a_page_in_place_of_an_answer_is_transient_and_an_unknown_state_is_not() {
+        let source = UnreadableAnswer::NotJson { line: 1, column: 0 };
+        let kind = FailureKind::NotUnderstood { source };
+        let page = ServiceError::new(Service::BrokerManagementApi, Method::GET, "/x", kind);
+
+        assert!(LastOperationError::from(page).is_transient());
+        assert!(!LastOperationError::UnknownState("paused".to_owned()).is_transient());
+    }
+}

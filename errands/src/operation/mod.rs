@@ -80,6 +80,46 @@ enum Seen {
     Followed(OperationStatus),
 }
 
+impl Seen {
+    /// The end of the followed operation, if the next answer shows one.
+    fn after(
+        first: &OperationStatus,
+        next: Result<OperationStatus, ServiceError>,
+    ) -> Result<Option<Self>, ServiceError> {
+        match next {
+            Ok(next) if !is_same(&next, first) => Ok(Some(Self::Followed(next))),
+            Ok(next) => {
+                Ok((next.state != OperationState::InProgress).then_some(Self::Reported(next)))
+            }
+            Err(error) if error.is_gone() && first.kind.is_some_and(OperationKind::deletes) => {
+                Ok(Some(Self::Gone))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn summary(&self) -> (Option<&'static str>, ExitStatus) {
+        match self {
+            Self::Reported(reported) => (
+                None,
+                match reported.state {
+                    OperationState::Succeeded => ExitStatus::Success,
+                    OperationState::Failed => ExitStatus::Failure,
+                    OperationState::InProgress => ExitStatus::Special,
+                },
+            ),
+            Self::Gone => (
+                Some("ended: the service instance does not exist"),
+                ExitStatus::Success,
+            ),
+            Self::Followed(_) => (
+                Some("another operation has followed it; its own outcome is unknown"),
+                ExitStatus::Failure,
+            ),
+        }
+    }
+}
+
 impl ShowOperation {
     pub(crate) async fn run(self, dependencies: &Dependencies) -> anyhow::Result<ExitStatus> {
         let broker = self.of.broker(dependencies)?;
@@ -101,26 +141,14 @@ impl ShowOperation {
         } else {
             Seen::Reported(first)
         };
-        let console = &dependencies.console;
-        match seen {
-            Seen::Reported(reported) => {
-                self.print(dependencies, &reported)?;
-                Ok(match reported.state {
-                    OperationState::Succeeded => ExitStatus::Success,
-                    OperationState::Failed => ExitStatus::Failure,
-                    OperationState::InProgress => ExitStatus::Special,
-                })
-            }
-            Seen::Gone => {
-                console.log("ended: the service instance does not exist");
-                Ok(ExitStatus::Success)
-            }
-            Seen::Followed(later) => {
-                console.log("another operation has followed it; its own outcome is unknown");
-                self.print(dependencies, &later)?;
-                Ok(ExitStatus::Failure)
-            }
+        let (text, status) = seen.summary();
+        if let Some(text) = text {
+            dependencies.console.log(text);
         }
+        if let Seen::Reported(reported) | Seen::Followed(reported) = &seen {
+            self.print(dependencies, reported)?;
+        }
+        Ok(status)
     }
 
     async fn follow(
@@ -135,16 +163,14 @@ impl ShowOperation {
             latest: String::new(),
         };
         steps.show(&first);
-        let look = async || match broker.operation(&self.of.instance).await {
-            Ok(next) if !is_same(&next, &first) => Ok(Some(Seen::Followed(next))),
-            Ok(next) => {
-                steps.show(&next);
-                Ok((next.state != OperationState::InProgress).then_some(Seen::Reported(next)))
+        let look = async || {
+            let next = broker.operation(&self.of.instance).await;
+            if let Ok(next) = &next
+                && is_same(next, &first)
+            {
+                steps.show(next);
             }
-            Err(error) if error.is_gone() && first.kind.is_some_and(OperationKind::deletes) => {
-                Ok(Some(Seen::Gone))
-            }
-            Err(error) => Err(error),
+            Seen::after(&first, next)
         };
         let seen = follow(look).await;
         seen.context("the operation continues; its outcome is unknown")
@@ -222,4 +248,72 @@ fn is_same(reported: &OperationStatus, first: &OperationStatus) -> bool {
 
 pub(crate) fn instance_id(text: &str) -> Result<InstanceId, String> {
     InstanceId::try_from(text.to_owned()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::{
+        FailureKind, Service,
+        http::{Method, StatusCode},
+    };
+
+    use super::*;
+
+    fn status(kind: OperationKind, state: OperationState) -> OperationStatus {
+        OperationStatus {
+            service_instance_id: "i".to_owned().try_into().unwrap(),
+            kind: Some(kind),
+            state,
+            cancelled: false,
+            began: None,
+            request: None,
+            description: String::new(),
+            token: None,
+            stages: Vec::new(),
+        }
+    }
+
+    fn gone() -> ServiceError {
+        let kind = FailureKind::Refused {
+            status: StatusCode::GONE,
+            code: None,
+            name: String::new(),
+            description: String::new(),
+        };
+        ServiceError::new(Service::BrokerManagementApi, Method::GET, "/x", kind)
+    }
+
+    #[test]
+    fn the_end_of_a_followed_operation_has_a_text_and_an_exit_status() {
+        use OperationKind::{Delete, Update};
+        use OperationState::{Failed, InProgress, Succeeded};
+
+        let absent = "ended: the service instance does not exist";
+        let replaced = "another operation has followed it; its own outcome is unknown";
+        for (first, next, expected) in [
+            (Delete, Err(gone()), (Some(absent), ExitStatus::Success)),
+            (
+                Delete,
+                Ok(status(Delete, Failed)),
+                (None, ExitStatus::Failure),
+            ),
+            (
+                Update,
+                Ok(status(Update, Succeeded)),
+                (None, ExitStatus::Success),
+            ),
+            (
+                Update,
+                Ok(status(Delete, InProgress)),
+                (Some(replaced), ExitStatus::Failure),
+            ),
+        ] {
+            let seen = Seen::after(&status(first, InProgress), next);
+            assert_eq!(seen.unwrap().unwrap().summary(), expected);
+        }
+        let first = status(Update, InProgress);
+        assert!(Seen::after(&first, Err(gone())).is_err());
+        let next = Ok(status(Update, InProgress));
+        assert!(Seen::after(&first, next).unwrap().is_none());
+    }
 }

@@ -96,7 +96,7 @@ impl Deletion {
             console.log("nothing to delete");
             return tally.close(dependencies);
         }
-        self.require_known_offering(&orphans)?;
+        require_known_offering(&orphans, self.request.offering_is_gone)?;
         table::show(dependencies, &orphans);
         self.confirm(dependencies, orphans.len()).await?;
         let progress = Progress::begin(console, "deleting", orphans.len(), 0);
@@ -144,24 +144,10 @@ impl Deletion {
         }
     }
 
-    fn require_known_offering(&self, orphans: &[OrphanDeployment]) -> anyhow::Result<()> {
-        let is_unknown =
-            |orphan: &OrphanDeployment| orphan.reason == OrphanReason::OfferingUnknownToPlatform;
-        if !self.request.offering_is_gone && orphans.iter().any(is_unknown) {
-            bail!(
-                "nothing was deleted: the platform has no plan of the offering, so every deployment looks like an orphan. Is the broker registered on this foundation? If the offering no longer exists, use --offering-is-gone"
-            );
-        }
-        Ok(())
-    }
-
     /// Succeeds if the number of `--confirm` is theirs, or if the user types it.
     async fn confirm(&self, dependencies: &Dependencies, there: usize) -> anyhow::Result<()> {
         match self.request.confirm {
-            Some(said) if said == there => return Ok(()),
-            Some(said) => bail!(
-                "nothing was deleted: {there} deployments would be deleted, not {said}; list them with --explain"
-            ),
+            Some(said) => return require_count(there, said),
             None if Audience::of_this_process() != Audience::Person => bail!(
                 "nothing was deleted: confirm {there} deletions with --confirm {there}; list them with --explain"
             ),
@@ -271,10 +257,80 @@ impl Left {
     }
 }
 
+fn require_known_offering(
+    orphans: &[OrphanDeployment],
+    offering_is_gone: bool,
+) -> anyhow::Result<()> {
+    let is_unknown =
+        |orphan: &OrphanDeployment| orphan.reason == OrphanReason::OfferingUnknownToPlatform;
+    if !offering_is_gone && orphans.iter().any(is_unknown) {
+        bail!(
+            "nothing was deleted: the platform has no plan of the offering, so every deployment looks like an orphan. Is the broker registered on this foundation? If the offering no longer exists, use --offering-is-gone"
+        );
+    }
+    Ok(())
+}
+
+fn require_count(there: usize, said: usize) -> anyhow::Result<()> {
+    if said != there {
+        bail!(
+            "nothing was deleted: {there} deployments would be deleted, not {said}; list them with --explain"
+        );
+    }
+    Ok(())
+}
+
 fn activity(orphan: &OrphanDeployment) -> &'static str {
     if orphan.reason == OrphanReason::BeingDeleted {
         "is already being deleted, waiting for its end"
     } else {
         "deleting"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn orphan(reason: OrphanReason) -> OrphanDeployment {
+        OrphanDeployment {
+            deployment_name: "service-instance_i".to_owned(),
+            service_instance_id: "i".to_owned().try_into().unwrap(),
+            owner: Owner::ThisBroker,
+            reason,
+            since: None,
+            age_seconds: None,
+            last_operation: None,
+            plan_id: None,
+        }
+    }
+
+    #[test]
+    fn nothing_is_deleted_while_the_platform_has_no_plan_unless_the_offering_is_gone() {
+        let purged = orphan(OrphanReason::PurgedInPlatform);
+        let unknown = orphan(OrphanReason::OfferingUnknownToPlatform);
+        let orphans = [purged.clone(), unknown];
+
+        assert!(require_known_offering(&[purged], false).is_ok());
+        assert!(require_known_offering(&orphans, true).is_ok());
+        assert_eq!(
+            require_known_offering(&orphans, false)
+                .unwrap_err()
+                .to_string(),
+            "nothing was deleted: the platform has no plan of the offering, so every deployment looks like an orphan. Is the broker registered on this foundation? If the offering no longer exists, use --offering-is-gone"
+        );
+    }
+
+    #[test]
+    fn only_the_number_of_the_orphans_confirms_their_deletion() {
+        assert!(require_count(2, 2).is_ok());
+        for said in [0, 1, 3] {
+            assert_eq!(
+                require_count(2, said).unwrap_err().to_string(),
+                format!(
+                    "nothing was deleted: 2 deployments would be deleted, not {said}; list them with --explain"
+                )
+            );
+        }
     }
 }
