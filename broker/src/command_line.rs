@@ -322,14 +322,27 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_path_is_refused() {
+    fn a_usage_error_has_status_2_and_a_hint_to_help() {
         for words in [
             &["-configFilePath"][..],
             &["serve"],
+            &["check"],
+            &["doctor"],
             &[],
+            &["conquer"],
             &["-configFile", "b.yml"],
+            &["check", "--config", "b.yml", "--format", "poem"],
+            &["check", "--config", "b.yml", "--elsewhere", "--online"],
+            &["schema", "b.yml"],
+            &["doctor", "--config", "b.yml", "--timeout", "0"],
+            &["doctor", "--config", "b.yml", "--format", "xml"],
         ] {
-            assert!(parse(words).is_err(), "{words:?}");
+            let error = parse(words).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{words:?}");
+            assert!(error.to_string().contains("--help"), "{words:?}: {error}");
+        }
+        for words in [&["--help"][..], &["serve", "--help"], &["check", "--help"]] {
+            assert_eq!(parse(words).unwrap_err().exit_code(), 0, "{words:?}");
         }
     }
 }

@@ -65,7 +65,8 @@ impl Run {
 
     pub(super) fn error_context(&self, audience: Audience, kind: RequestKind) -> ErrorContext {
         ErrorContext {
-            app: self.app.clone(),
+            service: self.app.operations.offering().name.clone(),
+            error_detail: self.app.broker.error_detail,
             request: self.request_context.request.clone(),
             audience,
             kind,

@@ -285,4 +285,40 @@ mod tests {
             "{reported}"
         );
     }
+
+    #[test]
+    fn a_file_that_is_missing_or_the_wrong_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let right = files(folder.path(), 2999, None);
+        let missing = folder.path().join("missing");
+        let path = |file: &Path| file.display().to_string();
+        for (certificate, key, expected) in [
+            (
+                &missing,
+                &right.key,
+                format!("could not read `{}`", path(&missing)),
+            ),
+            (
+                &right.certificate,
+                &missing,
+                format!("could not read `{}`", path(&missing)),
+            ),
+            (
+                &right.key,
+                &right.key,
+                format!("`{}` has no usable PEM block", path(&right.key)),
+            ),
+            (
+                &right.certificate,
+                &right.certificate,
+                format!("`{}` has no usable PEM block", path(&right.certificate)),
+            ),
+        ] {
+            let files = TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            };
+            assert_eq!(load_tls(&files).unwrap_err().to_string(), expected);
+        }
+    }
 }

@@ -39,6 +39,13 @@ pub(crate) fn of(
         Arc::new(source) as Arc<dyn InstanceSource>
     });
     let api = api.map(|api| Arc::new(api) as Arc<dyn InstanceSource>);
+    chosen(cloud_controller, api)
+}
+
+fn chosen(
+    cloud_controller: Option<Arc<dyn InstanceSource>>,
+    api: Option<Arc<dyn InstanceSource>>,
+) -> InstanceSources {
     InstanceSources {
         counts: cloud_controller.clone().or_else(|| api.clone()),
         lists: api.or(cloud_controller),
@@ -138,4 +145,34 @@ async fn look_into(api: &odb_config::ServiceInstancesApi, chart: &mut Chart) -> 
     let text = format!("{} service instances", instances.len());
     chart.fine(Probe::List, took, text);
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::http::Trust;
+
+    use super::*;
+
+    fn source(host: &str) -> Arc<dyn InstanceSource> {
+        let url = format!("http://{host}/");
+        let (trust, password) = (Trust::unverified().unwrap(), "p".into());
+        let api = ServiceInstancesApi::connect(&url, &trust, "u", &password, Limits::default());
+        Arc::new(api.unwrap())
+    }
+
+    #[test]
+    fn the_api_has_the_lists_and_the_cloud_controller_the_counts() {
+        let (cf, api) = (source("cf"), source("api"));
+        for (given_cf, given_api, counts, lists) in [
+            (Some(&cf), Some(&api), &cf, &api),
+            (Some(&cf), None, &cf, &cf),
+            (None, Some(&api), &api, &api),
+        ] {
+            let found = chosen(given_cf.cloned(), given_api.cloned());
+            assert!(Arc::ptr_eq(&found.counts.unwrap(), counts));
+            assert!(Arc::ptr_eq(&found.lists.unwrap(), lists));
+        }
+        let none = chosen(None, None);
+        assert!(none.counts.is_none() && none.lists.is_none());
+    }
 }

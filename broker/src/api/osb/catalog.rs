@@ -68,19 +68,41 @@ fn is_known(request: &HttpRequest, tag: &EntityTag) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::body::{BodySize, MessageBody};
+    use actix_web::{
+        body::{BodySize, MessageBody},
+        test::TestRequest,
+    };
 
     use super::*;
 
     #[tokio::test]
     async fn every_answer_shares_the_bytes_that_were_made_once() {
         let made = Data::new(Catalog::new(r#"{"services":[]}"#.to_owned()));
-        let request = actix_web::test::TestRequest::get().to_http_request();
+        let request = TestRequest::get().to_http_request();
         for _ in 0..2 {
             let answer = catalog(made.clone(), request.clone()).await;
             assert_eq!(answer.body().size(), BodySize::Sized(15));
             let body = answer.into_body().try_into_bytes().unwrap();
             assert_eq!(body.as_ptr(), made.body.as_ptr());
+        }
+    }
+
+    #[test]
+    fn a_known_version_is_recognized_in_every_form_and_by_the_next_process() {
+        let tag = tag("a");
+        assert_eq!(tag, super::tag("a"));
+        assert_ne!(tag, super::tag("b"));
+        assert!(!tag.weak);
+        let is_known = |header: &str| {
+            let request = TestRequest::get().insert_header(("If-None-Match", header));
+            is_known(&request.to_http_request(), &tag)
+        };
+        let weak = format!("W/{tag}");
+        for known in ["*", &tag.to_string(), &weak, &format!("\"other\", {weak}")] {
+            assert!(is_known(known), "{known}");
+        }
+        for unknown in ["\"other\"", "other", ""] {
+            assert!(!is_known(unknown), "{unknown}");
         }
     }
 }

@@ -219,13 +219,7 @@ pub(super) async fn last_operation(
         },
     );
     match latest.await? {
-        LastOperation::Known(operation, ask_again) => {
-            let mut response = HttpResponse::Ok();
-            if operation.is_in_progress() {
-                response.insert_header((header::RETRY_AFTER, whole_seconds(ask_again)));
-            }
-            Ok(response.json(Status::from(operation)))
-        }
+        LastOperation::Known(operation, ask_again) => Ok(reported(operation, ask_again)),
         LastOperation::Gone => Err(ApiError::new(
             StatusCode::GONE,
             Code::NotFound,
@@ -237,6 +231,14 @@ pub(super) async fn last_operation(
             "The service instance does not exist.",
         )),
     }
+}
+
+fn reported(operation: OperationView, ask_again: Duration) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    if operation.is_in_progress() {
+        response.insert_header((header::RETRY_AFTER, whole_seconds(ask_again)));
+    }
+    response.json(Status::from(operation))
 }
 
 pub(super) fn required(value: Option<String>, name: &str) -> Result<String, ApiError> {
@@ -307,4 +309,62 @@ impl From<OperationView> for Status {
 
 fn whole_seconds(pause: Duration) -> u64 {
     pause.as_secs() + u64::from(pause.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::body::MessageBody;
+
+    use super::*;
+
+    #[test]
+    fn a_poll_returns_when_to_ask_again_or_what_a_failure_has_left() {
+        use OperationKind::{Create, Delete, ForceDelete, Recreate, Update, Upgrade};
+        use OperationState::{Failed, InProgress, Succeeded};
+
+        let (intact, damaged) = (Some(Condition::Intact), Some(Condition::Damaged));
+        for (kind, state, condition, again, flags) in [
+            (Create, InProgress, None, Some("3"), [None, None]),
+            (Update, InProgress, damaged, Some("3"), [None, None]),
+            (Create, Succeeded, None, None, [None, None]),
+            (Update, Succeeded, intact, None, [None, None]),
+            (Create, Failed, damaged, None, [None, None]),
+            (Recreate, Failed, damaged, None, [None, None]),
+            (Update, Failed, intact, None, [Some(true), Some(true)]),
+            (Upgrade, Failed, damaged, None, [Some(false), Some(true)]),
+            (Update, Failed, None, None, [None, Some(true)]),
+            (Delete, Failed, intact, None, [Some(true), None]),
+            (ForceDelete, Failed, damaged, None, [Some(false), None]),
+        ] {
+            let operation = OperationView {
+                condition,
+                ..OperationView::new(Some(kind), state, "text".to_owned())
+            };
+
+            let response = reported(operation, Duration::from_millis(2001));
+
+            let header = response.headers().get(header::RETRY_AFTER);
+            let header = header.map(|seconds| seconds.to_str().unwrap());
+            assert_eq!(header, again, "{kind} {state:?}");
+            let mut expected = json!({ "state": state, "description": "text" });
+            for (name, flag) in ["instance_usable", "update_repeatable"]
+                .into_iter()
+                .zip(flags)
+            {
+                if let Some(flag) = flag {
+                    expected[name] = flag.into();
+                }
+            }
+            let body = response.into_body().try_into_bytes().unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body, expected, "{kind} {state:?} {condition:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_second_is_a_whole_one() {
+        for (milliseconds, seconds) in [(1, 1), (1000, 1), (1001, 2), (5000, 5)] {
+            assert_eq!(whole_seconds(Duration::from_millis(milliseconds)), seconds);
+        }
+    }
 }

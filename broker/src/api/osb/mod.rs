@@ -97,3 +97,29 @@ fn check_version(headers: &HeaderMap) -> Result<(), &'static str> {
         Err(WRONG)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn any_minor_version_of_2_is_supported() {
+        let check = |version: &'static str| {
+            let request = TestRequest::get().insert_header(("x-broker-api-version", version));
+            check_version(request.to_http_request().headers())
+        };
+        for version in ["2.0", "2.13", "2.17", "2.99"] {
+            assert_eq!(check(version), Ok(()), "{version}");
+        }
+        let wrong = "The header X-Broker-API-Version has to be 2 followed by a minor version, such as 2.17.";
+        for version in ["3.0", "2", "two", "", "2.", ".17", "2.x", "12.1"] {
+            assert_eq!(check(version), Err(wrong), "{version}");
+        }
+        assert_eq!(
+            check_version(&HeaderMap::new()),
+            Err("The header X-Broker-API-Version is missing; this broker supports versions 2.x.")
+        );
+    }
+}

@@ -5,12 +5,13 @@ mod instance;
 
 use std::error::Error;
 
-use actix_web::{ResponseError, http::StatusCode, web::Data};
+use actix_web::{ResponseError, http::StatusCode};
 use odb_api_types::{
     code::Code,
     ids::{InstanceId, RequestId},
     kind::OperationKind,
 };
+use odb_config::ErrorDetail;
 use odb_core::{
     offering::CatalogError,
     operations::{Cut, Refused},
@@ -18,7 +19,7 @@ use odb_core::{
 };
 use odb_redaction::Chain;
 
-use super::{AppState, error::ApiError};
+use super::error::ApiError;
 use instance::of_journal;
 
 #[derive(Clone, Debug)]
@@ -51,7 +52,8 @@ pub(super) enum RequestKind {
 
 #[derive(Clone, Debug)]
 pub(super) struct ErrorContext {
-    pub(super) app: Data<AppState>,
+    pub(super) service: String,
+    pub(super) error_detail: ErrorDetail,
     pub(super) request: RequestId,
     pub(super) audience: Audience,
     pub(super) kind: RequestKind,
@@ -289,18 +291,13 @@ impl ErrorContext {
             }
             Audience::User(instance) => {
                 let message = UserMessage {
-                    service: &self.app.operations.offering().name,
+                    service: &self.service,
                     instance,
                     request,
                     reference: None,
                     operation: self.kind.operation(),
                 };
-                with_cause(
-                    message.to_string(),
-                    IN_ANSWER,
-                    cause,
-                    self.app.broker.error_detail,
-                )
+                with_cause(message.to_string(), IN_ANSWER, cause, self.error_detail)
             }
         };
         server_error(code, text)
@@ -373,9 +370,64 @@ fn not_found(text: &str) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header;
+    use actix_web::{body::MessageBody, http::header};
+    use odb_api_types::ids::PlanId;
+    use odb_core::engine::{EngineError, EngineErrorKind};
+    use serde_json::json;
 
     use super::*;
+
+    fn context(kind: RequestKind) -> ErrorContext {
+        ErrorContext {
+            service: "redis".to_owned(),
+            error_detail: ErrorDetail::Hidden,
+            request: RequestId::random(),
+            audience: Audience::Operator,
+            kind,
+        }
+    }
+
+    #[test]
+    fn each_kind_of_request_has_its_own_answer() {
+        let engine = |kind| Refused::Instance(EngineError::from(kind));
+        let director = || engine(EngineErrorKind::Unavailable(Code::Director));
+        let plan = || {
+            let plan = PlanId::unknown();
+            Refused::Catalog(CatalogError::UnknownPlan { plan })
+        };
+        let no_plan = "plan_id missing: give it in the body of the request.";
+        let no_director = "It is not known which deployments are orphans: the Director does not list its deployments. The broker's log has the reason.";
+        for (kind, refused, status, code, description) in [
+            (RequestKind::Rollout, plan(), 500, "ODB-2004", Some(no_plan)),
+            (
+                RequestKind::Rollout,
+                engine(EngineErrorKind::NotFound),
+                410,
+                "ODB-2009",
+                None,
+            ),
+            (RequestKind::StatusAlone, director(), 500, "ODB-4001", None),
+            (
+                RequestKind::Orphans,
+                director(),
+                500,
+                "ODB-4001",
+                Some(no_director),
+            ),
+        ] {
+            let error = context(kind).refuse(refused);
+            assert_eq!(error.code.to_string(), code, "{kind:?}");
+            let response = error.error_response();
+            assert_eq!(response.status(), status, "{kind:?}");
+            let body = response.into_body().try_into_bytes().unwrap();
+            let expected = match description {
+                Some(text) => json!({ "description": text }).to_string(),
+                None if status == 410 => "{}".to_owned(),
+                None => String::new(),
+            };
+            assert_eq!(body, expected, "{kind:?}");
+        }
+    }
 
     #[test]
     fn a_count_that_keeps_changing_is_worth_another_try() {
