@@ -207,6 +207,18 @@ fn a_rendered_file_with_nulls_everywhere_is_accepted() {
     assert!(!loaded.config.offering.has_quotas());
 }
 
+#[test]
+fn bindings_are_retrievable_with_a_runtime_credhub_only() {
+    let source = minimal().replace(
+        "service_catalog:\n",
+        "service_catalog:\n  bindings_retrievable: true\n",
+    );
+    let reported = findings(&source);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    let expected = "`service_catalog.bindings_retrievable` is true; metadata of bindings is stored in the runtime CredHub: configure `credhub`, or remove this key";
+    assert!(reported[0].ends_with(expected), "{reported:?}");
+}
+
 /// A configuration with secure manifests.
 fn with_secure_manifests() -> String {
     with_section(

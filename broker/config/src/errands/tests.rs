@@ -130,7 +130,18 @@ fn what_a_run_may_do_beyond_the_go_errands_has_a_section_of_its_own() {
 fn a_section_that_says_what_cannot_be_is_refused_as_a_whole() {
     let more =
         "run: {continue: perhaps, max_failures: many, wave: 0, health_timeout: -1, plans: small}\n";
-    assert_eq!(errors(fleet(&format!("{FLEET_WITHOUT_CF}{more}"))).len(), 5);
+    let reported = errors(fleet(&format!("{FLEET_WITHOUT_CF}{more}")));
+    assert_eq!(reported.len(), 5);
+    let budget = "`run.max_failures` is `many`; give a number of instances such as `5`, or a percentage from `0%` to `100%`";
+    assert!(
+        reported.iter().any(|error| error.ends_with(budget)),
+        "{reported:#?}"
+    );
+
+    let source = FLEET_WITHOUT_CF.replace("max_in_flight: 2\n", "");
+    let missing =
+        "c.yml:2:1: `max_in_flight` is missing; the max in flight must be greater than zero";
+    assert_eq!(errors(fleet(&source)), [missing]);
 }
 
 #[test]

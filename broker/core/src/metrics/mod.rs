@@ -349,6 +349,8 @@ impl Maker {
 
 #[cfg(test)]
 mod tests {
+    use odb_clients::http::StatusCode;
+
     use super::*;
 
     #[test]
@@ -386,6 +388,37 @@ mod tests {
                 .lines()
                 .find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
             assert!(value.is_some_and(|value| value > 0.0), "{name}\n{text}");
+        }
+    }
+
+    #[test]
+    fn each_attempt_at_a_call_is_counted_by_its_status_and_a_repeated_one_as_retry() {
+        let metrics = Metrics::new();
+        let unavailable = AttemptOutcome::Answered(StatusCode::SERVICE_UNAVAILABLE);
+        let fine = AttemptOutcome::Answered(StatusCode::OK);
+        for (outcome, is_repeated) in [
+            (unavailable, true),
+            (AttemptOutcome::Failed, true),
+            (fine, false),
+        ] {
+            metrics.observe(&Attempt {
+                service: Service::Director,
+                outcome,
+                taken: Duration::ZERO,
+                is_repeated,
+            });
+        }
+
+        let text = metrics.text();
+
+        for line in [
+            "odb_upstream_calls_total{status=\"5xx\",upstream=\"director\"} 1",
+            "odb_upstream_calls_total{status=\"none\",upstream=\"director\"} 1",
+            "odb_upstream_calls_total{status=\"2xx\",upstream=\"director\"} 1",
+            "odb_upstream_call_retries_total{upstream=\"director\"} 2",
+            "odb_upstream_call_retries_total{upstream=\"uaa\"} 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
     }
 }

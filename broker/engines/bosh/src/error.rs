@@ -302,3 +302,72 @@ fn kind_of_failed_adapter(
         _ => EngineErrorKind::Internal(Code::AdapterFailed),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_dashboard_has_a_message_for_the_user_of_a_creation_only() {
+        let message = EngineErrorKind::UserMessage("no such size".to_owned());
+        let internal = EngineErrorKind::Internal(Code::AdapterFailed);
+        for (call, code, of_update, of_creation) in [
+            (
+                Subcommand::DashboardUrl,
+                ExitCode::Failure,
+                &internal,
+                &message,
+            ),
+            (
+                Subcommand::DashboardUrl,
+                ExitCode::Other(7),
+                &internal,
+                &message,
+            ),
+            (
+                Subcommand::DashboardUrl,
+                ExitCode::BindingExists,
+                &internal,
+                &internal,
+            ),
+            (
+                Subcommand::GenerateManifest,
+                ExitCode::Failure,
+                &message,
+                &message,
+            ),
+            (
+                Subcommand::GenerateManifest,
+                ExitCode::Other(7),
+                &message,
+                &message,
+            ),
+            (
+                Subcommand::GenerateManifest,
+                ExitCode::BindingExists,
+                &internal,
+                &internal,
+            ),
+        ] {
+            let failed = || {
+                Error::Adapter(AdapterError::Failed {
+                    call,
+                    code,
+                    status: "exit status: 1".to_owned(),
+                    for_user: Some("no such size".to_owned()),
+                    last_words: None,
+                })
+            };
+            assert_eq!(
+                EngineError::from(failed()).kind(),
+                of_update,
+                "{call} {code:?}"
+            );
+            assert_eq!(
+                failed().of_creation().kind(),
+                of_creation,
+                "{call} {code:?}"
+            );
+        }
+    }
+}

@@ -489,6 +489,7 @@ mod tests {
             let error = named_location(&parameters(given)).unwrap_err();
             let expected = format!("the filter has no `{missing}`");
             assert!(error.to_string().starts_with(&expected), "{error}");
+            assert_eq!(SourceError::from(error).code().to_string(), "ODB-2003");
         }
         let error = named_location(&parameters(&[org, ("plan", "p"), space])).unwrap_err();
         assert!(error.to_string().contains("`plan`"), "{error}");

@@ -345,3 +345,26 @@ impl From<ServiceError> for SourceError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use odb_clients::http::Method;
+
+    use super::*;
+
+    #[test]
+    fn an_untrusted_api_is_reported_with_the_key_to_change() {
+        let kind = FailureKind::OutOfTime { sent: false };
+        let call = ServiceError::new(Service::ServiceInstancesApi, Method::GET, "/", kind);
+
+        let error = SourceError::UnknownAuthority(call);
+
+        assert_eq!(error.code().to_string(), "ODB-4005");
+        assert_eq!(error.code_of_count().to_string(), "ODB-4005");
+        assert_eq!(
+            error.to_string(),
+            "could not ask the service instances API for the service instances; is the authority that signed its certificate in \
+             `service_instances_api.root_ca_cert`?"
+        );
+    }
+}

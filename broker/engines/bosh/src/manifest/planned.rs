@@ -219,7 +219,7 @@ mod tests {
     use jiff::Timestamp;
     use odb_api_types::kind::OperationKind;
     use odb_clients::director::ConfigId;
-    use serde_json::Map;
+    use serde_json::{Map, json};
 
     use super::*;
     use crate::records::{
@@ -268,6 +268,16 @@ update: {canaries: 1, max_in_flight: 1}
         configs: &[(&str, &str)],
         client: PlannedClient,
     ) -> (bool, bool) {
+        let foreseen = foreseen(current, manifest, configs, client);
+        (foreseen.needs_deploy, foreseen.changes.is_empty())
+    }
+
+    fn foreseen(
+        current: &AtRest,
+        manifest: &str,
+        configs: &[(&str, &str)],
+        client: PlannedClient,
+    ) -> Foreseen {
         let written = configs
             .iter()
             .map(|(kind, content)| ((*kind).to_owned(), (*content).to_owned()))
@@ -282,8 +292,7 @@ update: {canaries: 1, max_in_flight: 1}
             labels: Map::new(),
         };
         let plan = "small".to_owned().into();
-        let foreseen = foresee(&plan, &generated, client, current).unwrap();
-        (foreseen.needs_deploy, foreseen.changes.is_empty())
+        foresee(&plan, &generated, client, current).unwrap()
     }
 
     #[test]
@@ -315,11 +324,19 @@ update: {canaries: 1, max_in_flight: 1}
     #[test]
     fn what_would_change_beside_the_manifest_counts() {
         let stays = PlannedClient::Stays;
-        let changes = PlannedClient::Changes(ChangeSort::Added);
         let with_config = assess(&known(), MANIFEST, &[("cloud", "azs: []")], stays);
         assert_eq!(with_config, (true, false));
-        let with_client = assess(&known(), MANIFEST, &[], changes);
-        assert_eq!(with_client, (true, false));
+        for (sort, text) in [
+            (ChangeSort::Added, "added"),
+            (ChangeSort::Changed, "changed"),
+        ] {
+            let foreseen = foreseen(&known(), MANIFEST, &[], PlannedClient::Changes(sort));
+            assert!(foreseen.needs_deploy);
+            assert_eq!(
+                serde_json::to_value(&foreseen.changes).unwrap(),
+                json!({ "client": [{ "path": "uaa_client", "change": text }] })
+            );
+        }
     }
 
     #[test]
