@@ -138,6 +138,16 @@ async fn a_wrong_password_is_refused_on_every_route() {
             &format!("without credentials: {method} {path}"),
         )
         .await;
+        if path.starts_with("/v2/") {
+            let platform = broker.platform();
+            let mut request = platform.request(method, path).build().unwrap();
+            request.headers_mut().remove("X-Broker-API-Version");
+            let answer = platform.execute(request).await;
+            assert_eq!(
+                answer.expect_status(412).description(),
+                "The header X-Broker-API-Version is missing; this broker supports versions 2.x."
+            );
+        }
     }
     foundation.director().expect_untouched().await;
 }
@@ -165,6 +175,23 @@ async fn unknown_paths_and_methods_are_answered_in_json() {
         let answer = platform.send(platform.request(method.clone(), path)).await;
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
         assert!(!answer.description().is_empty(), "{method} {path}");
+    }
+    // Instances and bindings can be fetched only where the operator permits it.
+    let binding = "/v2/service_instances/i/service_bindings/b";
+    for (path, description) in [
+        ("/v2/service_instances/i", "GetInstance Not Implemented"),
+        (binding, "GetBinding Not Implemented"),
+        (
+            &format!("{binding}/last_operation"),
+            "LastBindingOperation Not Implemented",
+        ),
+    ] {
+        let answer = platform.send(platform.request(Method::GET, path)).await;
+        assert_eq!(answer.expect_status(404).description(), description);
+    }
+    let catalog = platform.catalog().await.expect_status(200).json();
+    for member in ["instances_retrievable", "bindings_retrievable"] {
+        assert!(catalog["services"][0].get(member).is_none(), "{catalog}");
     }
     foundation.director().expect_untouched().await;
 }

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use odb_stories::{Binaries, Foundation};
+use odb_stories::{Binaries, Foundation, InstancesApi};
 use serde_json::{Value, json};
 
 use crate::start_up::expect_no_secrets;
@@ -50,6 +50,13 @@ fn broker(arguments: &[&str]) -> Command {
 
 fn run(arguments: &[&str]) -> Ran {
     Ran::of(broker(arguments).output().expect("it can be started"))
+}
+
+/// Runs it while the servers of the test answer.
+async fn run_beside(arguments: &[&str]) -> Ran {
+    let mut command = broker(arguments);
+    let output = tokio::task::spawn_blocking(move || command.output()).await;
+    Ran::of(output.expect("no test panics").expect("it can be started"))
 }
 
 /// Checks a configuration as a file of that text.
@@ -228,6 +235,17 @@ async fn a_configuration_that_a_broker_runs_with_is_fine_near_and_far() {
         assert_eq!(report["errors"], json!([]));
         assert_eq!(report["warnings"], json!([]));
     }
+
+    let api = InstancesApi::start().await;
+    let file = foundation
+        .broker()
+        .with_instances_api(api.url())
+        .write("listed.yml")
+        .display()
+        .to_string();
+    let ran = run_beside(&["check", "--online", "--config", &file]).await;
+    assert_eq!(ran.status, 0, "{}", ran.output);
+    assert_eq!(api.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -242,6 +260,10 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
         .with(
             "/cf/uaa/authentication/client_credentials/client_secret",
             "hunter2-cf".into(),
+        )
+        .with(
+            "/service_instances_api",
+            json!({ "url": foundation.director().url() }),
         )
         .write("broker.yml")
         .display()
@@ -265,12 +287,16 @@ async fn upstreams_are_asked_when_the_operator_wants_it_and_their_answers_get_a_
         .collect();
     assert_eq!(
         keys,
-        ["bosh.authentication", "cf.uaa.authentication"],
+        [
+            "bosh.authentication",
+            "cf.uaa.authentication",
+            "service_instances_api.url"
+        ],
         "{report}"
     );
     let errors = report["errors"].as_array().unwrap().iter();
     let codes: Vec<_> = errors.map(|error| &error["code"]).collect();
-    assert_eq!(codes, ["ODB-1102", "ODB-1110"], "{report}");
+    assert_eq!(codes, ["ODB-1102", "ODB-1110", "ODB-4005"], "{report}");
     assert!(!online.output.contains("hunter2"), "{}", online.output);
     expect_no_secrets(&foundation, &online.output);
 }
@@ -435,6 +461,11 @@ fn a_configuration_comes_by_standard_input_or_is_not_there() {
     assert_eq!(ran.status, 1);
     let reported = ran.report()["errors"][0]["wrong"].to_string();
     assert!(reported.contains("cannot be read"), "{reported}");
+    for command in ["serve", "doctor"] {
+        let ran = run(&[command, "--config", "/nowhere/broker.yml"]);
+        assert_eq!(ran.status, 1, "{command}");
+        assert!(ran.output.contains("/nowhere/broker.yml"), "{}", ran.output);
+    }
 }
 
 #[test]

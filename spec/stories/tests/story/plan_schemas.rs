@@ -7,7 +7,7 @@ use odb_stories::{
 };
 use serde_json::{Value, json};
 
-use crate::TIMEOUT;
+use crate::{TIMEOUT, start_up_checks::failing_start};
 
 /// Answers with the schemas in the test's folder, and notes that it was asked.
 const DESCRIBING: &str = r#"read_input
@@ -93,7 +93,8 @@ async fn the_catalog_has_the_schemas_and_the_adapter_is_asked_once_for_each_plan
 #[tokio::test]
 async fn parameters_are_held_against_the_schema_of_their_request() {
     let foundation = Foundation::start().await;
-    let broker = describing(&foundation, &redis()).start().await;
+    let configuration = describing(&foundation, &redis()).with_plan_limit(1);
+    let broker = configuration.start().await;
     let (platform, instance, secret) = (broker.platform(), new_id(), new_id());
     let mut refused = Vec::new();
 
@@ -111,9 +112,18 @@ async fn parameters_are_held_against_the_schema_of_their_request() {
         refused.push(answer);
     }
     foundation.director().expect_untouched().await;
+    // The refused orders have given their slots back.
     platform
         .provision_to_the_end(&instance, &with(json!({ "maxclients": 500 })))
         .await;
+    // Neither a quota nor an unknown instance is hidden by invalid parameters.
+    let wrong = json!({ "maxclients": 0, "role": "nobody" });
+    let full = platform.provision(&new_id(), &with(wrong.clone())).await;
+    assert!(full.expect_status(403).description().contains("no room"));
+    let absent = platform
+        .bind_with_parameters(&new_id(), &new_id(), &wrong)
+        .await;
+    absent.expect_status(404);
 
     for (parameters, property) in [
         (json!({ "maxclients": [&secret] }), "maxclients"),
@@ -262,4 +272,16 @@ async fn an_adapter_that_fails_to_describe_its_plans_refuses_the_start_in_its_ow
     let words = "there is no template for this plan";
     assert!(said.iter().any(|line| line.contains(words)), "{said:#?}");
     assert!(!said.join("").contains("hunter2"), "{said:#?}");
+
+    let foundation = Foundation::start().await;
+    let configuration = foundation
+        .broker()
+        .with("/broker/enable_plan_schemas", true.into())
+        .with_adapter(&foundation.adapters().script("read_input; exit 10"));
+    let said = failing_start(&foundation, configuration).await;
+    let said: Vec<String> = said.lines().map(str::to_owned).collect();
+    let faults = of_schemas(&said);
+    assert_eq!(faults.len(), 1, "{said:#?}");
+    let text = "`broker.enable_plan_schemas` is on but the adapter does not implement `generate-plan-schemas`";
+    assert!(faults[0].contains(text), "{faults:?}");
 }

@@ -241,6 +241,25 @@ async fn a_command_line_that_cannot_be_understood_is_refused_with_what_would_be_
     }
 }
 
+#[tokio::test]
+async fn changes_of_a_broker_that_needs_parameters_are_skipped_until_they_are_given() {
+    let broker = FaultyBroker::with(Peculiarity::ChangesNeedParameters).await;
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = folder.path().join("parameters");
+    fs::write(&parameters, r#"{"size":3}"#).unwrap();
+    let of_changes = BTreeSet::from(["A-05", "D-04", "U-02", "U-08", "U-09", "U-13"]);
+    let given = ["--update-parameters", &parameters.display().to_string()];
+
+    for (arguments, result) in [(&[][..], "skipped"), (&given, "passed")] {
+        let run = broker.suite(arguments).await;
+        let report = run.report();
+        assert_eq!(run.status, 0, "{report:#}");
+        assert!(results(&report, "warning").is_empty(), "{report:#}");
+        let found = results(&report, result);
+        assert!(found.is_superset(&of_changes), "{report:#}");
+    }
+}
+
 /// Creations in progress are polled with their tokens, bindings are deleted first, rejections are retried.
 #[tokio::test]
 async fn a_broker_that_deletes_late_is_left_with_nothing() {

@@ -126,6 +126,27 @@ async fn a_token_whose_tasks_the_director_has_dropped_has_a_final_answer() {
     assert_eq!(poll.expect_status(200).json()["state"], "failed");
 }
 
+#[tokio::test]
+async fn a_deletion_whose_deployment_still_exists_has_failed() {
+    let foundation = Foundation::start().await;
+    let configuration = foundation.broker();
+    let configuration = configuration.with("/broker/disable_bosh_configs", true.into());
+    let mut broker = configuration.start().await;
+    let (platform, instance) = (broker.platform().clone(), new_id());
+    let creation = platform.order(&instance).await;
+    platform.succeeds(&instance, &creation).await;
+    let mut token: Value = serde_json::from_str(&creation).expect("it is the Go broker's form");
+    token["OperationType"] = "delete".into();
+
+    broker.kill();
+    broker.start_again().await;
+
+    let poll = platform.last_operation(&instance, &token.to_string()).await;
+    assert_eq!(poll.expect_status(200).json()["state"], "failed");
+    let deployments = foundation.director().deployments().await;
+    assert_eq!(deployments, [format!("service-instance_{instance}")]);
+}
+
 fn with_extension(name: &str) -> Order {
     let config = format!("vm_extensions:\n- name: {name}\n  cloud_properties: {{}}\n");
     Order::small().with_parameters(json!({ "vm_extensions_config": config }))

@@ -62,7 +62,7 @@ fn answer(server: &str, path: &str, status: u16, body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn one_start_reports_five_errors_of_all_upstreams() {
+async fn one_start_reports_six_errors_of_all_upstreams() {
     let foundation = Foundation::start().await;
     pretend_director_version(&foundation, "260.5.0 (00000000)").await;
     let root = json!({ "links": { "cloud_controller_v3": { "meta": { "version": "3.94.0" } } } });
@@ -79,6 +79,8 @@ async fn one_start_reports_five_errors_of_all_upstreams() {
             .broker()
             .with(DIRECTOR_SECRET, "not-the-secret".into())
             .with(CLOUD_CONTROLLER_SECRET, "not-the-secret".into())
+            .with_secure_bindings()
+            .with("/credhub/client_secret", "not-the-secret".into())
             .with(
                 "/broker/tls/cert_file",
                 garbage.display().to_string().into(),
@@ -88,7 +90,9 @@ async fn one_start_reports_five_errors_of_all_upstreams() {
 
     assert_eq!(
         codes(&said),
-        ["ODB-1102", "ODB-1104", "ODB-1106", "ODB-1110", "ODB-1111"],
+        [
+            "ODB-1102", "ODB-1104", "ODB-1106", "ODB-1110", "ODB-1111", "ODB-1121"
+        ],
         "{said}"
     );
     expect_reported(
@@ -104,6 +108,7 @@ async fn one_start_reports_five_errors_of_all_upstreams() {
         &["`cf.uaa.authentication`", "invalid_client"],
     );
     expect_reported(&said, "ODB-1106", &["broker.pem", "`broker.tls`"]);
+    expect_reported(&said, "ODB-1121", &["CredHub", "`credhub.client_secret`"]);
     assert!(!said.contains("not-the-secret"), "{said}");
     expect_no_secrets(&foundation, &said);
 }
@@ -222,4 +227,27 @@ async fn without_the_right_to_configs_the_log_says_what_shrinks_and_orders_work(
     control.clear_faults().await;
     assert_eq!(foundation.director().configs().await, Vec::<Value>::new());
     assert!(foundation.director().deployments().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_may_only_read_is_warned_of_and_the_broker_starts() {
+    const SECRET: &str = "the-readers-secret";
+    let reader = json!([{ "id": "reader", "secret": SECRET, "authorities": ["bosh.read"] }]);
+    let foundation = Foundation::setup()
+        .with_clients(reader, json!([]))
+        .start()
+        .await;
+    let client = json!({ "uaa": { "client_credentials": { "client_id": "reader", "client_secret": SECRET } } });
+    let configuration = foundation.broker().with("/bosh/authentication", client);
+
+    let broker = configuration.start().await;
+
+    broker.platform().catalog().await.expect_status(200);
+    let log = broker.log();
+    let warnings = log.iter().filter(|line| line.mentions("ODB-1124"));
+    let warnings: Vec<_> = warnings.collect();
+    assert_eq!(warnings.len(), 1, "{log:#?}");
+    for text in ["client `reader` may only read", "bosh.teams.TEAM.admin"] {
+        assert!(warnings[0].mentions(text), "{warnings:#?}");
+    }
 }

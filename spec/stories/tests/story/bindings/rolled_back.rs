@@ -47,6 +47,7 @@ async fn credentials_that_cannot_be_stored_are_rolled_back_from_the_service() {
         line.text().contains("ODB-4007") && line.mentions("disk full")
     };
     assert!(reported.iter().any(is_reported), "{reported:#?}");
+    assert!(!bound.text.contains("CredHub"), "{bound:?}");
     eventually("all is rolled back", TIMEOUT, async || {
         let reported = scene.broker.log_of_request(&bound.request_id());
         let done = reported.iter().any(|line| line.mentions("is rolled back"));
@@ -58,6 +59,23 @@ async fn credentials_that_cannot_be_stored_are_rolled_back_from_the_service() {
     })
     .await;
     expect_rolled_back(&scene, &binding, &app).await;
+
+    // The adapter is not called while CredHub does not answer, or for ids that CredHub cannot store.
+    let calls = scene.noted();
+    control.set_fault(&fault("GET", DATA, &refuse)).await;
+    let bound = platform.bind_app(&scene.instance, &new_id(), &app).await;
+    bound.expect_status(500);
+    assert!(!bound.text.contains("CredHub"), "{bound:?}");
+    control.clear_faults().await;
+    let bound = platform.bind_app(&scene.instance, "tilde~", &app).await;
+    assert_eq!(
+        bound.expect_status(400).description(),
+        "the ids of service instance and binding cannot be part of a name in CredHub: they are too long together, or have a `~`."
+    );
+    assert_eq!(scene.noted(), calls);
+    scene.end_unbinds_with(41);
+    let unbound = platform.unbind(&scene.instance, "tilde~").await;
+    unbound.expect_status(410);
 }
 
 /// An application that cannot read its credentials has none.

@@ -37,12 +37,14 @@ async fn every_instance_of_the_offering_is_deleted() {
         assert_eq!(run.output, "");
         stage.expect_nothing_left().await;
         assert_eq!(stage.deletions().await.len(), 3);
+        let changes = stage.changes().await;
         let run = stage.delete_all(&["--output", "json"]).await;
         let run = run.expect_status(0);
         let texts = run.texts();
         let end = &texts[texts.len() - 2..];
         assert_eq!(end, ["No service instances found.", "FINISHED DELETES"]);
         assert_eq!(run.json()["instances"], json!([]));
+        assert_eq!(stage.changes().await, changes, "{generation:?}");
     }
 }
 

@@ -56,6 +56,12 @@ async fn access_is_closed_before_the_first_deletion_and_the_broker_goes_last() {
         );
         stage.expect_nothing_left().await;
         assert_eq!(brokers(&stage).await, 0);
+        // A run after the end succeeds, and one without instances unregisters the broker.
+        stage.purge(&[]).await.expect_success();
+        stage.foundation.cf().register(&stage.broker).await;
+        let run = stage.purge(&[]).await.expect_status(0);
+        run.expect_said("No service instances found.");
+        assert_eq!(brokers(&stage).await, 0);
     }
 }
 

@@ -375,7 +375,13 @@ async fn rejected_credentials_are_reported_with_the_uaa_that_was_called() {
 
 #[tokio::test]
 async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
-    let foundation = Foundation::bare().with_director_admin().start().await;
+    let setup = Foundation::bare().with_director_admin();
+    let (foundation, broker) = setup.start_with_broker().await;
+    let cf = foundation.cf();
+    cf.register(&broker).await;
+    cf.run(&["create-service", "redis", "small", "cache", "--wait"])
+        .await
+        .succeeded();
     let info = foundation.director().info().await;
     let with = |key: &str, value: Value| {
         let mut info = info.clone();
@@ -434,6 +440,10 @@ async fn what_is_too_old_or_of_another_time_or_not_fit_is_reported() {
             )
             .blames("cloud-controller", "plans", "ODB-1110")
             .reports(&["does not take the tokens of `cf.uaa.url`"]),
+        Case::of("a plan in use that is gone")
+            .with("/service_catalog/plans/0/plan_id", "another-plan")
+            .blames("cloud-controller", "plans", "ODB-1105")
+            .reports(&["1 service instances"]),
     ];
     run_all(&foundation, cases).await;
 }

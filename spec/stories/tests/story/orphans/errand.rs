@@ -28,6 +28,13 @@ async fn the_list_is_printed_as_the_go_errand_prints_it_and_the_status_says_whet
     let old = ask(broker.platform(), "/mgmt/orphan_deployments").await;
     assert_eq!(old.expect_status(200).json(), listed);
     assert_eq!(foundation.director().deployments().await.len(), 1);
+
+    let wrong = configuration.with("/broker_api/authentication/basic/password", "no".into());
+    let refused = Errand::by_its_name(&foundation, NAME).configured(&wrong);
+    let refused = refused.run().await.expect_status(1);
+    let begin = "error retrieving orphan deployments: HTTP response status: 401 Unauthorized";
+    assert!(refused.last_text().starts_with(begin), "{refused:?}");
+    assert_eq!(refused.output, "");
 }
 
 #[tokio::test]
@@ -189,6 +196,15 @@ async fn an_errand_that_was_killed_is_run_again_and_waits_for_the_deletion_that_
         is_so.then_some(()).ok_or(stderr)
     })
     .await;
+    let mut stopped = errand().with(&said).start();
+    stopped
+        .says(&format!("{name}: is already being deleted"))
+        .await;
+    stopped.terminate();
+    let stopped = stopped.ended().await.expect_status(1);
+    stopped.expect_said(&format!(
+        "{name}: its deletion may continue; run this errand again to see its end"
+    ));
     foundation.control().clear_task_faults().await;
 
     expect_success(&again.ended().await);

@@ -1,5 +1,7 @@
 //! The broker is made known.
 
+use std::collections::BTreeSet;
+
 use odb_stories::ErrandConfiguration;
 use serde_json::json;
 
@@ -77,6 +79,8 @@ async fn each_request_and_each_token_is_reported_before_it_is_asked_for() {
             })
             .collect();
         assert_eq!(reported, asked);
+        let servers: BTreeSet<_> = calls.iter().map(|call| call.server.as_str()).collect();
+        assert_eq!(servers, BTreeSet::from(["cf-uaa", "cloud-controller"]));
     }
 }
 

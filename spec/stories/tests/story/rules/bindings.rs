@@ -107,9 +107,17 @@ async fn endpoints_volumes_and_metadata_of_a_binding_reach_the_platform() {
         .await;
 
     assert_eq!(bound.expect_status(201).json(), answer);
+    // The operator reads what the catalog does not announce.
+    let reported = broker.log_of_request(&bound.request_id());
+    for requirement in ["`syslog_drain`", "`route_forwarding`", "`volume_mount`"] {
+        let warned = reported
+            .iter()
+            .any(|line| line.text().contains("ODB-3007") && line.mentions(requirement));
+        assert!(warned, "{requirement}: {reported:#?}");
+    }
 }
 
-/// UB-04 and UB-07: neither a plan nor an instance that is gone is a hindrance.
+/// UB-04, UB-07, D-01 and D-02: neither a plan nor an instance that is gone is a hindrance.
 #[tokio::test]
 async fn a_binding_of_a_plan_that_is_gone_can_be_given_back() {
     let (_foundation, broker, instance) = Foundation::setup().start_with_instance().await;
@@ -122,6 +130,25 @@ async fn a_binding_of_a_plan_that_is_gone_can_be_given_back() {
     assert_eq!(answer.expect_status(200).json(), json!({}));
     let gone = unbind(platform, &new_id(), &query).await;
     assert_eq!(gone.expect_status(410).json(), json!({}));
+
+    let delete = async |query: &str| {
+        let path = format!("/v2/service_instances/{instance}?accepts_incomplete=true&{query}");
+        platform.send(platform.request(Method::DELETE, &path)).await
+    };
+    for (query, reason) in [
+        ("plan_id=p".to_owned(), "service_id missing"),
+        (format!("service_id={service}"), "plan_id missing"),
+        (format!("service_id={service}&plan_id="), "plan_id missing"),
+        (
+            "service_id=other&plan_id=p".to_owned(),
+            "service-id not in the catalog",
+        ),
+    ] {
+        let description = delete(&query).await.expect_status(400).description();
+        assert!(description.starts_with(reason), "{query}: {description}");
+    }
+    let token = delete(&query).await.accepted();
+    platform.succeeds(&instance, &token).await;
 }
 
 /// Defect 19 of the Go broker: how much users see of an error changes no status.
