@@ -141,18 +141,13 @@ pub trait Engine: fmt::Debug + Send + Sync {
         call: &Call,
     ) -> Result<Vec<(InstanceId, Occupancy)>, EngineError>;
 
-    async fn in_progress(
+    /// The last operation on each of these instances, as far as it is known without a call for each.
+    async fn latest_known(
         &self,
         call: &Call,
+        instances: &BTreeSet<InstanceId>,
+        records: &HashMap<InstanceId, InstanceRecord>,
     ) -> Result<HashMap<InstanceId, OperationView>, EngineError>;
-
-    /// The last operation on an instance, as far as it is known without another call.
-    fn latest_known(
-        &self,
-        instance: &InstanceId,
-        record: Option<&InstanceRecord>,
-        in_progress: &HashMap<InstanceId, OperationView>,
-    ) -> Option<OperationView>;
 
     async fn latest_operation(
         &self,

@@ -73,16 +73,11 @@ impl Operations {
         if unknown.is_empty() {
             return Ok(Vec::new());
         }
-        let in_progress = self.engine.in_progress(call).await?;
-        let suspects = unknown.into_iter().map(|instance| {
-            let record = records.remove(&instance);
-            Suspect {
-                latest: self
-                    .engine
-                    .latest_known(&instance, record.as_ref(), &in_progress),
-                instance,
-                record,
-            }
+        let mut latest = self.engine.latest_known(call, &unknown, &records).await?;
+        let suspects = unknown.into_iter().map(|instance| Suspect {
+            record: records.remove(&instance),
+            latest: latest.remove(&instance),
+            instance,
         });
         let mut suspects: Vec<Suspect> = suspects.collect();
         if detail == Detail::All {

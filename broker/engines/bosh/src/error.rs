@@ -13,7 +13,7 @@ use crate::{
     instance_clients::ClientError,
     manifest::difference::{ManifestDifference, UnreadableManifest},
     reconciler::cleanup::CleanupError,
-    records::operation_records::RecordError,
+    records::operation_record::RecordError,
 };
 
 /// Errors before an operation is submitted, for every kind of operation.

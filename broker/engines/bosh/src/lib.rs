@@ -2,8 +2,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `engine` | the engine trait, delegated to one function each; the health of VMs |
-//! | `instance` | an instance as one request looks at it: names, deployment, tasks, record, operation in progress |
+//! | `instance` | an instance as one request looks at it: names, deployment, tasks, record, operation in progress, health |
 //! | `orders` | the request's part of an operation: everything that can fail, then the submission to the Director |
 //! | `bindings` | credentials, from the deployed manifest and its addresses |
 //! | `reconciler` | follows an operation from its submission to its end |
@@ -21,7 +20,6 @@ pub mod adapter;
 mod bindings;
 mod configs;
 mod digest;
-mod engine;
 mod error;
 mod instance;
 pub mod instance_clients;
@@ -33,12 +31,28 @@ mod runs;
 mod secrets;
 mod wait;
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, atomic::AtomicBool},
+};
 
-use odb_api_types::kind::OperationKind;
-use odb_clients::{credhub::CredHub, director::Director};
+use async_trait::async_trait;
+use odb_api_types::{
+    ids::{InstanceId, PlanId, RequestId},
+    kind::OperationKind,
+    management::{DirectorAbilities, DryRun, Health, OperationStatus, Target},
+};
+use odb_clients::{
+    credhub::CredHub,
+    director::{Deployment, Director},
+    http::Call,
+};
 use odb_config::{BoshConfigs, Config, ErrorDetail, Offering, ServiceSoftware, Timings};
-use odb_core::engine::KeptBindings;
+use odb_core::engine::{
+    Bindable, BindingOrder, Cancelled, Deleted, Deletion, Engine, EngineError, Found,
+    InstanceRecord, InstanceRecords, Journal, KeptBindings, LastOperation, Occupancy,
+    OperationView, Order, Origin, Ownership, Started, Upgraded,
+};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, broadcast},
@@ -47,17 +61,19 @@ use tokio_util::sync::CancellationToken;
 
 use adapter::ServiceAdapter;
 use digest::Foundation;
+use error::Error;
+use instance::{Instance, deployment, instance_of};
 use instance_clients::InstanceClients;
-use orders::abandoned_writes::Abandoned;
-use reconciler::reconcilers::Reconcilers;
-use records::operation_records::Records;
+use orders::{cancel, change, delete, submission::Abandoned};
+use reconciler::Reconcilers;
+use records::{
+    last_operation, operation_details, operation_record::Records, reading, token::OperationToken,
+};
 use runs::Runs;
 use secrets::InstanceSecrets;
 
-pub use manifest::{
-    target::Targets,
-    trial::{TrialError, Tried, try_order},
-};
+pub use digest::Targets;
+pub use manifest::{TrialError, Tried, try_order};
 pub use secrets::{has_reference, is_reference};
 
 /// Service instances as deployments of a Director.
@@ -174,5 +190,210 @@ impl BoshEngine {
             runs,
             is_resumed: Arc::default(),
         }
+    }
+}
+
+#[async_trait]
+impl Engine for BoshEngine {
+    async fn find(&self, order: &Order) -> Result<Found, EngineError> {
+        Ok(change::find(self, order).await?)
+    }
+
+    async fn update(&self, order: &Order, from: &PlanId) -> Result<Started, EngineError> {
+        Ok(change::update(self, order, from).await?)
+    }
+
+    async fn upgrade(&self, order: &Order) -> Result<Upgraded, EngineError> {
+        Ok(change::upgrade(self, order).await?)
+    }
+
+    async fn recreate(&self, order: &Order) -> Result<Started, EngineError> {
+        Ok(change::recreate(self, order).await?)
+    }
+
+    async fn delete(
+        &self,
+        order: &Order,
+        deletion: Deletion,
+        origin: Origin,
+    ) -> Result<Deleted, EngineError> {
+        Ok(delete::delete(self, order, deletion, origin).await?)
+    }
+
+    async fn cancel(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        request: &RequestId,
+    ) -> Result<Cancelled, EngineError> {
+        Ok(cancel::cancel(Instance::new(self, call, instance), request).await?)
+    }
+
+    async fn preview(&self, order: &Order) -> Result<DryRun, EngineError> {
+        Ok(change::preview(self, order).await?)
+    }
+
+    async fn find_bindable(&self, order: &BindingOrder) -> Result<Arc<dyn Bindable>, EngineError> {
+        Ok(Arc::new(bindings::find_bindable(self, order).await?))
+    }
+
+    async fn unbind(&self, order: &BindingOrder) -> Result<(), EngineError> {
+        bindings::unbind(self, order).await
+    }
+
+    async fn last_operation(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        token: Option<&str>,
+        request: &RequestId,
+    ) -> Result<LastOperation, EngineError> {
+        let token = token.and_then(OperationToken::parse);
+        let instance = Instance::new(self, call, instance);
+        Ok(last_operation::last_operation(instance, token.as_ref(), request).await?)
+    }
+
+    async fn operation(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<OperationStatus>, EngineError> {
+        Ok(operation_details::operation_details(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn record(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<InstanceRecord, EngineError> {
+        Ok(reading::record(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn record_at_rest(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<InstanceRecord, EngineError> {
+        Ok(reading::record_at_rest(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn records(&self, call: &Call) -> Result<InstanceRecords, EngineError> {
+        Ok(reading::records(self, call).await?)
+    }
+
+    async fn records_of(
+        &self,
+        call: &Call,
+        instances: &BTreeSet<InstanceId>,
+    ) -> Result<HashMap<InstanceId, InstanceRecord>, EngineError> {
+        Ok(reading::records_of(self, call, instances).await?)
+    }
+
+    async fn ownership(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Ownership, EngineError> {
+        Ok(reading::ownership(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn current_plan(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+    ) -> Result<Option<PlanId>, EngineError> {
+        let stored = Instance::new(self, call, instance).stored().await?;
+        Ok(stored.and_then(|stored| stored.record.settled_plan().cloned()))
+    }
+
+    async fn require_at_rest(&self, call: &Call, instance: &InstanceId) -> Result<(), EngineError> {
+        Ok(reading::require_at_rest(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn is_as_ordered(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError> {
+        Ok(reading::is_as_ordered(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn is_deployed(&self, call: &Call, instance: &InstanceId) -> Result<bool, EngineError> {
+        match Instance::new(self, call, instance).deployment().await? {
+            Deployment::Deployed(_) | Deployment::NeverDeployed => Ok(true),
+            Deployment::Absent => Ok(false),
+            Deployment::ForeignTeam => Err(Error::Foreign.into()),
+        }
+    }
+
+    async fn deployed_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError> {
+        Ok(reading::deployed_instances(self, call).await?)
+    }
+
+    async fn present_instances(&self, call: &Call) -> Result<BTreeSet<InstanceId>, EngineError> {
+        // Tasks are read first: one that ends in between leaves its deployment.
+        let in_progress = reading::in_progress(self, call).await?;
+        let mut present = reading::deployed_instances(self, call).await?;
+        present.extend(in_progress.into_keys());
+        Ok(present)
+    }
+
+    fn occupied(&self) -> Vec<(InstanceId, Occupancy)> {
+        self.reconcilers.occupied()
+    }
+
+    async fn recorded_occupancies(
+        &self,
+        call: &Call,
+    ) -> Result<Vec<(InstanceId, Occupancy)>, EngineError> {
+        Ok(reading::recorded_occupancies(self, call).await?)
+    }
+
+    async fn latest_known(
+        &self,
+        call: &Call,
+        instances: &BTreeSet<InstanceId>,
+        records: &HashMap<InstanceId, InstanceRecord>,
+    ) -> Result<HashMap<InstanceId, OperationView>, EngineError> {
+        Ok(reading::latest_known(self, call, instances, records).await?)
+    }
+
+    async fn latest_operation(
+        &self,
+        call: &Call,
+        instance: &InstanceId,
+        record: Option<&InstanceRecord>,
+    ) -> Result<Option<OperationView>, EngineError> {
+        Ok(reading::latest_operation(Instance::new(self, call, instance), record).await?)
+    }
+
+    async fn health(&self, call: &Call, instance: &InstanceId) -> Result<Health, EngineError> {
+        Ok(instance::health(Instance::new(self, call, instance)).await?)
+    }
+
+    async fn abilities(&self, call: &Call) -> Result<DirectorAbilities, EngineError> {
+        let info = self.upstreams.director.info(call).await;
+        let info = info.map_err(Error::director("ask the Director for its version"))?;
+        Ok(DirectorAbilities::of(info.version))
+    }
+
+    fn deployment_name(&self, instance: &InstanceId) -> String {
+        deployment(instance).to_string()
+    }
+
+    fn instance_of(&self, deployment_name: &str) -> Option<InstanceId> {
+        instance_of(deployment_name)
+    }
+
+    fn release_of(&self, plan: &PlanId) -> Option<&Target> {
+        self.targets.of(plan)
+    }
+
+    fn journal(&self) -> &dyn Journal {
+        &self.runs
+    }
+
+    async fn resume(&self, call: &Call) -> Result<usize, EngineError> {
+        Ok(reconciler::resume(self, call).await?)
+    }
+
+    fn ended(&self) -> broadcast::Receiver<OperationKind> {
+        self.upstreams.ends.subscribe()
     }
 }

@@ -20,10 +20,7 @@ use odb_config::BoshConfigs;
 use odb_core::engine::{Journal, JournalError};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    digest::{hex, sha256},
-    manifest::target::Targets,
-};
+use crate::digest::{Targets, hex, sha256};
 
 /// Why nothing is kept.
 const NOT_KEPT: &str =

@@ -27,7 +27,7 @@ use crate::{
     service_error::{FailureKind, Result},
 };
 use wire::{
-    Binding, Included, Instance, Named, Offering, One, Page, Plan, Shares, Visibility, WithGuid,
+    Binding, Included, Instance, Named, Offering, One, Page, Plan, Related, Visibility, WithGuid,
 };
 
 const OFFERINGS: &[&str] = &["service_offerings"];
@@ -390,7 +390,8 @@ impl V3 {
         call: &Call,
         instance: &InstanceGuid,
     ) -> Result<Vec<SpaceGuid>> {
-        let found: Shares = self.read(call, &shares(instance), &[]).await?;
+        let found: Related<Vec<WithGuid<SpaceGuid>>> =
+            self.read(call, &shares(instance), &[]).await?;
         Ok(found.data.into_iter().map(|space| space.guid).collect())
     }
 

@@ -38,11 +38,13 @@ pub(super) struct WithGuid<Guid> {
     pub(super) guid: Guid,
 }
 
-/// A relationship to one other thing.
+/// A relationship to one thing, or to several.
 #[derive(Deserialize)]
-pub(super) struct ToOne<Guid> {
-    pub(super) data: WithGuid<Guid>,
+pub(super) struct Related<Data> {
+    pub(super) data: Data,
 }
+
+pub(super) type ToOne<Guid> = Related<WithGuid<Guid>>;
 
 #[derive(Deserialize)]
 pub(super) struct Named {
@@ -190,9 +192,4 @@ impl Binding {
             last_operation: self.last_operation.and_then(WireOperation::known),
         }
     }
-}
-
-#[derive(Deserialize)]
-pub(super) struct Shares {
-    pub(super) data: Vec<WithGuid<SpaceGuid>>,
 }

@@ -13,7 +13,7 @@ use crate::{
     configs::{ConfigChanges, CurrentConfigs},
     instance_clients::InstanceClient,
     manifest::difference::{Manifests, UnreadableManifest, by_name, changes_of_config, grouped},
-    orders::{change::AtRest, preparation::Generated},
+    orders::{Generated, change::AtRest},
     records::operation_record::{ClientRole, Outcome},
     secrets::NewSecret,
 };
@@ -222,10 +222,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::records::{
-        operation_record::{OperationRecord, example},
-        operation_records::StoredRecord,
-    };
+    use crate::records::operation_record::{OperationRecord, StoredRecord, example};
 
     const MANIFEST: &str = "
 name: d

@@ -16,10 +16,10 @@ use crate::{
     error::{Error, is_not_allowed},
     instance::Instance,
     reconciler::{
+        Known,
         operation::{Operation, Plea},
-        reconcilers::Known,
     },
-    records::operation_records::{RecordError, StoredRecord},
+    records::operation_record::{RecordError, StoredRecord},
 };
 
 /// How often it is tried when the operation takes a turn in between.

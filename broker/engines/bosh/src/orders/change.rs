@@ -1,5 +1,6 @@
-//! Orders for an existing instance.
+//! Orders that deploy: a new instance, or changes of an existing one.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use odb_adapter_sdk::protocol::{ManifestText, RequestParameters};
 use odb_api_types::{code::Code, ids::PlanId, kind::OperationKind, management::DryRun};
@@ -8,7 +9,7 @@ use odb_clients::{
     http::StatusCode,
 };
 use odb_config::Plan;
-use odb_core::engine::{Order, Started, Upgraded};
+use odb_core::engine::{EngineError, Found, Order, Started, Upgraded, Vacancy};
 use odb_redaction::Chain;
 use serde_json::Map;
 
@@ -24,13 +25,10 @@ use crate::{
         planned::{PlannedClient, foresee},
     },
     orders::{
-        preparation::{self, Prepared, Previous},
+        self, Prepared, Previous,
         submission::{Work, submit_order},
     },
-    records::{
-        operation_record::{ClientRole, OperationRecord, Outcome},
-        operation_records::{RecordError, StoredRecord},
-    },
+    records::operation_record::{ClientRole, OperationRecord, Outcome, RecordError, StoredRecord},
     secrets::Unanswered,
 };
 
@@ -102,7 +100,7 @@ pub(crate) async fn update(
     let mut previous = current.as_previous(engine, plan);
     // An adapter that misses a value behind a reference would make a new secret of it, so that an update waits until
     // all that is there can be read.
-    let call = preparation::call_of_preparation(engine, order);
+    let call = orders::call_of_preparation(engine, order);
     let instance = Instance::new(engine, &call, &order.instance);
     let secrets = &engine.upstreams.secrets;
     let resolved = secrets.resolve(instance, current.manifest.as_str(), Unanswered::IsFatal);
@@ -111,7 +109,7 @@ pub(crate) async fn update(
         check_pending_changes(engine, order, plan, previous.clone()).await?;
     }
     let kind = OperationKind::Update;
-    let mut prepared = preparation::prepare(engine, order, kind, Some(previous)).await?;
+    let mut prepared = orders::prepare(engine, order, kind, Some(previous)).await?;
     prepared.record.previous_plan = Some(from.clone()).filter(|from| *from != order.plan);
     redeploy(engine, order, &current, prepared).await
 }
@@ -134,7 +132,7 @@ async fn check_pending_changes(
     let deployed = previous.manifest.clone();
     let seen = plan_for_adapter(&engine.offering, plan);
     let regenerated =
-        preparation::generate_manifest(engine, order, seen, nothing, Some(previous), None).await?;
+        orders::generate_manifest(engine, order, seen, nothing, Some(previous), None).await?;
     let difference = ManifestDifference::between(deployed.as_str(), regenerated.manifest.as_str())?;
     if difference.is_empty() {
         Ok(())
@@ -171,9 +169,9 @@ pub(crate) async fn upgrade(engine: &BoshEngine, order: &Order) -> Result<Upgrad
         Current::AtRest(current) => current,
         Current::SameInProgress(started) => return Ok(Upgraded::Started(started)),
     };
-    let plan = preparation::plan(engine, &order.plan)?;
+    let plan = orders::plan(engine, &order.plan)?;
     let previous = current.as_previous(engine, Some(plan));
-    let prepared = preparation::prepare(engine, order, kind, Some(previous)).await?;
+    let prepared = orders::prepare(engine, order, kind, Some(previous)).await?;
     if engine.skips_unchanged_upgrades
         && let Some(stored) = current.stored.as_deref()
         && !needs_deploy(&current, &prepared)
@@ -236,7 +234,7 @@ async fn redeploy(
 /// Recreates every VM of the instance with the Director's manifest; the adapter is not called. Post-deploy errands run,
 /// too (`spec/contracts/broker-behaviour.md` §6).
 pub(crate) async fn recreate(engine: &BoshEngine, order: &Order) -> Result<Started, Error> {
-    let plan = preparation::plan(engine, &order.plan)?;
+    let plan = orders::plan(engine, &order.plan)?;
     let kind = OperationKind::Recreate;
     let current = match look_at_current(engine, order, kind).await? {
         Current::AtRest(current) => current,
@@ -281,11 +279,11 @@ pub(crate) async fn preview(engine: &BoshEngine, order: &Order) -> Result<DryRun
         stored: stored?.map(Box::new),
         configs: configs?,
     };
-    let plan = preparation::plan(engine, &order.plan)?;
+    let plan = orders::plan(engine, &order.plan)?;
     let previous = current.as_previous(engine, Some(plan));
     let clients = &engine.upstreams.clients;
     let location = CfContext::of(&order.parameters);
-    let call = preparation::call_of_preparation(engine, order);
+    let call = orders::call_of_preparation(engine, order);
     let succeeded = previous.succeeded.as_ref();
     let client = match clients
         .preview(&call, instance.id, &location, succeeded)
@@ -300,7 +298,7 @@ pub(crate) async fn preview(engine: &BoshEngine, order: &Order) -> Result<DryRun
     let change = PlannedClient::of(client.as_ref(), previous.client, clients.are_defined());
     let reported = client.map(|client| client.for_adapter());
     let seen = plan_for_adapter(&engine.offering, plan);
-    let generated = preparation::generate(engine, order, seen, Some(previous), reported).await?;
+    let generated = orders::generate(engine, order, seen, Some(previous), reported).await?;
     let foreseen = foresee(&order.plan, &generated, change, &current)?;
     Ok(DryRun {
         service_instance_id: order.instance.clone(),
@@ -309,4 +307,76 @@ pub(crate) async fn preview(engine: &BoshEngine, order: &Order) -> Result<DryRun
         changes: foreseen.changes,
         risks: foreseen.risks,
     })
+}
+
+/// An id under which nothing is, or only the operation record of a request that never got to the Director.
+#[derive(Debug)]
+struct VacantDeployment {
+    engine: BoshEngine,
+    before: Option<Box<StoredRecord>>,
+}
+
+#[async_trait]
+impl Vacancy for VacantDeployment {
+    async fn create(self: Box<Self>, order: &Order) -> Result<Started, EngineError> {
+        let created = create(&self.engine, order, self.before.as_deref()).await;
+        created.map_err(Error::of_creation)
+    }
+}
+
+/// Finds the existing state under the ordered id. An instance with other attributes is an error.
+pub(crate) async fn find(engine: &BoshEngine, order: &Order) -> Result<Found, Error> {
+    let vacant = |before: Option<StoredRecord>| {
+        Found::Vacant(Box::new(VacantDeployment {
+            engine: engine.clone(),
+            before: before.map(Box::new),
+        }))
+    };
+    let call = order.call();
+    let instance = Instance::new(engine, &call, &order.instance);
+    let (deployed, stored) = tokio::join!(instance.deployment(), instance.stored());
+    let deployed = deployed?;
+    if matches!(deployed, Deployment::ForeignTeam) {
+        return Err(Error::Foreign);
+    }
+    let is_absent = matches!(deployed, Deployment::Absent);
+    let is_same = |record: &OperationRecord| {
+        record.operation == OperationKind::Create && record.digest.matches(order.identity())
+    };
+    let stored = match instance.in_flight(stored?).await? {
+        InFlight::OnItsWay { stored, started } if is_same(&stored.record) => {
+            return Ok(Found::InProgress(started));
+        }
+        InFlight::OnItsWay { stored, .. } if stored.record.operation.deletes() => {
+            return Err(Error::Busy);
+        }
+        InFlight::OnItsWay { .. } => return Err(Error::Taken),
+        InFlight::AtRest(stored) => stored,
+    };
+    match stored {
+        None if !is_absent => Err(Error::Taken),
+        None if instance.in_progress().is_some() => Err(Error::Busy),
+        Some(StoredRecord { record, .. }) if !is_absent => match &record.outcome {
+            Some(outcome) if outcome.is_success() && is_same(&record) => Ok(Found::Completed {
+                dashboard_url: record.dashboard_url,
+                labels: record.labels,
+            }),
+            Some(_) | None => Err(Error::Taken),
+        },
+        // An operation record without a deployment belongs to an instance that was removed outside of the broker, or
+        // that never existed.
+        stored => Ok(vacant(stored)),
+    }
+}
+
+/// Creates a new instance. Everything that can fail comes before the submission; afterwards a reconciler completes the
+/// operation.
+async fn create(
+    engine: &BoshEngine,
+    order: &Order,
+    before: Option<&StoredRecord>,
+) -> Result<Started, Error> {
+    let mut prepared = orders::prepare(engine, order, OperationKind::Create, None).await?;
+    prepared.note_configs(Some(&CurrentConfigs::default()));
+    submit_order(engine, order, prepared, before).await
 }

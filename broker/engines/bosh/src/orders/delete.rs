@@ -14,17 +14,14 @@ use crate::{
     error::Error,
     instance::{InFlight, Instance, force, of_context},
     orders::{
-        preparation::Prepared,
+        Prepared,
         submission::{Work, store_record, submit_order},
     },
     reconciler::{
         cleanup,
         operation::{Begun, Operation, UNKNOWN_TASK},
     },
-    records::{
-        operation_record::{ClientRole, CutShort, OperationRecord},
-        operation_records::{RecordError, StoredRecord},
-    },
+    records::operation_record::{ClientRole, CutShort, OperationRecord, RecordError, StoredRecord},
 };
 
 #[derive(Clone, Copy)]

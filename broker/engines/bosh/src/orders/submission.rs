@@ -1,17 +1,31 @@
 //! The moment at which a prepared operation becomes the Director's: operation record, secrets, configs, submission
 //! exactly once (`docs/contributing/architecture.md`, "Exactly once"), reconciler.
+//!
+//! Abandoned writes are operation records whose write was given up or could not be rolled back, and UAA clients that were
+//! made for nothing. They belong to operations that were never submitted, and may arrive long after the request was
+//! answered. Each is awaited and removed.
 
-use std::time::Duration;
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use odb_adapter_sdk::protocol::LifecycleErrand;
-use odb_api_types::{code::Code, kind::OperationKind};
+use odb_api_types::{
+    code::Code,
+    ids::{InstanceId, RequestId},
+    kind::OperationKind,
+};
 use odb_clients::{
+    ServiceError,
     director::{
         ConfigId, ContextId, DeploymentName, Director, ErrandName, Force, InstanceSelector,
         SubmitError, TaskId,
     },
     http::{Call, Deadline, StatusCode},
 };
+use odb_config::Timings;
 use odb_core::{
     engine::{Order, Started},
     metrics::{Queue, metrics},
@@ -23,19 +37,13 @@ use crate::{
     BoshEngine, Upstreams, configs,
     error::{Error, is_not_allowed},
     instance::{deployment, of_context},
-    orders::{
-        abandoned_writes::abandon,
-        preparation::{Generated, Prepared, call_of_preparation, undo_client},
-    },
+    orders::{Generated, Prepared, call_of_preparation, undo_client},
     reconciler::{
         cleanup::CleanupError,
         operation::{Begun, Operation},
     },
-    records::{
-        operation_record::OperationRecord,
-        operation_records::{RecordError, StoredRecord},
-    },
-    wait::{Absence, pause},
+    records::operation_record::{FoundRecord, OperationRecord, RecordError, StoredRecord},
+    wait::{Absence, Backoff, pause},
 };
 
 /// How often an operation record is written whose id is taken by an unneeded one.
@@ -286,9 +294,11 @@ impl Work {
     }
 }
 
-enum Look {
-    Arrived(TaskId),
-    /// The Director has been seen without it for long enough: it did not arrive.
+/// A look for what may have arrived at the Director.
+enum Look<T> {
+    /// It arrived, or nothing is left to do about it.
+    Settled(T),
+    /// It is not there, and may yet arrive.
     NotThere,
     /// The Director did not answer, or not for long enough.
     Unclear,
@@ -324,7 +334,7 @@ pub(crate) async fn submit(
         };
         tracing::warn!(%context, "the Director's answer to a submission was lost, searching for its task");
         match look(director, call, context, known, timeout).await {
-            Look::Arrived(task) => {
+            Look::Settled(task) => {
                 tracing::info!(%context, %task, "the submission had arrived");
                 return Ok(task);
             }
@@ -340,7 +350,7 @@ async fn look(
     context: &ContextId,
     known: Option<TaskId>,
     timeout: Duration,
-) -> Look {
+) -> Look<TaskId> {
     let began = Instant::now();
     let mut absence = Absence::default();
     loop {
@@ -352,8 +362,9 @@ async fn look(
             Ok(tasks) => {
                 let newest = tasks.last().map(|task| task.id);
                 if let Some(task) = newest.filter(|_| newest > known) {
-                    return Look::Arrived(task);
+                    return Look::Settled(task);
                 }
+                // The Director has been seen without it for long enough: it did not arrive.
                 if absence.note() >= timeout {
                     return Look::NotThere;
                 }
@@ -399,4 +410,126 @@ async fn run(
     director
         .run_errand(call, deployment, &name, &selectors, context)
         .await
+}
+
+/// How many abandoned operations are kept. A dropped one is detected again, but later.
+const MOST_ABANDONED: usize = 1024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Abandoned(Mutex<VecDeque<ContextId>>);
+
+impl Abandoned {
+    /// This process abandoned the operation, and nothing of it was ever submitted.
+    pub(crate) fn includes(&self, context: &ContextId) -> bool {
+        self.lock().contains(context)
+    }
+
+    fn add(&self, context: ContextId) {
+        let mut contexts = self.lock();
+        if contexts.len() == MOST_ABANDONED {
+            contexts.pop_front();
+        }
+        contexts.push_back(context);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<ContextId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Repeats until nothing is left to do, or the record has been absent for long enough.
+async fn sweep<F: Future<Output = Look<()>>>(timings: &Timings, look: impl Fn() -> F) {
+    let mut backoff = Backoff::between_attempts(timings);
+    let mut absence = Absence::default();
+    loop {
+        backoff.pause().await;
+        match look().await {
+            Look::Settled(()) => return,
+            Look::NotThere if absence.note() >= timings.lost_answer => return,
+            Look::NotThere => backoff.reset(),
+            Look::Unclear => absence.interrupt(),
+        }
+    }
+}
+
+/// Abandons an operation whose operation record may be written, or is being written. Only this version is removed:
+/// later versions of other operations stay.
+pub(super) fn abandon(
+    engine: &BoshEngine,
+    instance: &InstanceId,
+    context: &ContextId,
+    request: &RequestId,
+) {
+    engine.upstreams.abandoned.add(context.clone());
+    let (upstreams, instance) = (engine.upstreams.clone(), instance.clone());
+    let (context, request) = (context.clone(), request.clone());
+    engine.reconcilers.spawn(async move {
+        let (timings, records) = (upstreams.timings, &upstreams.records);
+        let (instance, context, request) = (&instance, &context, &request);
+        let call = &|| Call::within(timings.reconciler_call).with_request_id(request.as_str());
+        let look = || async move {
+            let stored = match records.find(&call(), instance).await {
+                Ok(Some(FoundRecord::Own(stored))) if stored.record.context == *context => stored,
+                // A record of another operation or owner stays.
+                Ok(_) => return Look::NotThere,
+                Err(error) => {
+                    tracing::debug!(error = %Chain(&error), "could not look for an operation record that was given up");
+                    return unclear(&error);
+                }
+            };
+            match records.roll_back(&call(), &stored.id).await {
+                Ok(()) => {
+                    tracing::info!(request.id = %request, instance.id = %instance, %context, "removed an operation record that had arrived late");
+                    Look::Settled(())
+                }
+                Err(error) => {
+                    tracing::debug!(error = %Chain(&error), "could not remove an operation record that had arrived late");
+                    unclear(&error)
+                }
+            }
+        };
+        sweep(&timings, look).await;
+    });
+}
+
+/// Without permission at the Director, nothing is left to do. If the operation record arrives, its reader finds that
+/// nothing was submitted under it.
+fn unclear(error: &ServiceError) -> Look<()> {
+    if is_not_allowed(error) {
+        Look::Settled(())
+    } else {
+        Look::Unclear
+    }
+}
+
+/// Removes a client that was made for nothing, or that may arrive when its request has long been answered. One that a
+/// later request has made stays; while one is in progress nothing is removed behind its back.
+pub(super) fn delete_abandoned_client(engine: &BoshEngine, order: &Order, operation: &ContextId) {
+    let (upstreams, instance) = (engine.upstreams.clone(), order.instance.clone());
+    let (operation, request) = (operation.clone(), order.request.clone());
+    let reconcilers = engine.reconcilers.clone();
+    engine.reconcilers.spawn(async move {
+        let timings = upstreams.timings;
+        let (upstreams, reconcilers) = (&upstreams, &reconcilers);
+        let (instance, operation, request) = (&instance, &operation, &request);
+        let look = || async move {
+            if reconcilers.in_progress(instance).is_some() {
+                return Look::Unclear;
+            }
+            let call = Call::within(timings.reconciler_call).with_request_id(request.as_str());
+            match upstreams.clients.unmake(&call, instance, operation).await {
+                Ok(true) => Look::Settled(()),
+                Ok(false) => Look::NotThere,
+                Err(error) => {
+                    tracing::debug!(request.id = %request, instance.id = %instance, error = %Chain(&error), "could not look for a UAA client that was made for nothing");
+                    if error.is_transient() {
+                        Look::Unclear
+                    } else {
+                        Look::Settled(())
+                    }
+                }
+            }
+        };
+        sweep(&timings, look).await;
+    });
 }

@@ -17,8 +17,8 @@ use crate::{
     instance::{config_name, deployment},
     instance_clients::ClientError,
     reconciler::{
-        context::{Context, Transient, is_absent},
         failure::OperationFailure,
+        operation::{Context, Transient, is_absent},
     },
     records::operation_record::ClientRole,
     secrets::PreviousSecret,

@@ -22,16 +22,15 @@ use crate::{
     orders::submission::{Work, submit},
     reconciler::{
         cleanup,
-        context::{self, Context, Retrier},
         failure::{Ending, OperationFailure},
         history::{Assessment, History, has_lost_newest},
         narrative::{self, Scene},
         next_step::{Previous, Progress, Stage, Step, TaskKind, TaskOutcome, next_step},
         observer::Observer,
-        operation::{Begun, Operation, Snapshot, SnapshotState},
+        operation::{self, Begun, Context, Operation, Retrier, Snapshot, SnapshotState},
         stopping::{Repeats, is_over},
     },
-    records::progress::{self, StepLog},
+    records::operation_details::{self, StepLog},
     wait::{Absence, Backoff, pause},
 };
 
@@ -252,7 +251,7 @@ impl Reconciler {
                     self.unconfirmed = Some(Absence::default());
                 }
                 attempts.failed = attempts.failed.saturating_add(1);
-                context::log(attempts.failed, &error, "start the next step");
+                operation::log(attempts.failed, &error, "start the next step");
                 attempts.backoff.pause().await;
             }
             Err(error) => {
@@ -415,7 +414,7 @@ impl Reconciler {
     pub(super) fn reports(&self) -> Vec<StageStatus> {
         let kind = self.context.operation.kind();
         let plan = next_step(kind, &self.stages, &self.seen, Previous::AtRest);
-        progress::reports(kind, &self.stages, &plan.stages, &self.steps)
+        operation_details::reports(kind, &self.stages, &plan.stages, &self.steps)
     }
 }
 

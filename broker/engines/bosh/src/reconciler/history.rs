@@ -14,9 +14,9 @@ use odb_clients::{
 use odb_redaction::Chain;
 
 use crate::reconciler::{
-    context::Context,
     next_step::{Progress, TaskKind, TaskOutcome},
     observer::{LOCK_ERROR, Observer},
+    operation::Context,
 };
 
 /// The operation's part of the audit, which is read when tasks are missing.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use odb_api_types::kind::OperationKind;
 use odb_clients::director::{Event, Step};
 
-use crate::{reconciler::next_step::Stage, records::progress::StepLog};
+use crate::{reconciler::next_step::Stage, records::operation_details::StepLog};
 
 /// The longest description. Platforms cut at 10,000 characters.
 const MAX_DESCRIPTION: usize = 512;

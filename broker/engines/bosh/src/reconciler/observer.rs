@@ -14,10 +14,9 @@ use tokio::time::Instant;
 use crate::{
     instance::of_context,
     reconciler::{
-        context::Context,
         failure::BadEnd,
         next_step::{Progress, TaskKind, TaskOutcome},
-        operation::Operation,
+        operation::{Context, Operation},
     },
 };
 

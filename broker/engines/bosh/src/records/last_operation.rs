@@ -20,16 +20,16 @@ use crate::{
     error::Error,
     instance::{Instance, deployment, of_context, takes_the_lock, task_reference},
     reconciler::{
+        Known,
         history::{self, Footprint},
         narrative,
         next_step::{Progress, TaskKind, stages},
         operation::{Operation, SnapshotState, UNKNOWN_TASK},
-        reconcilers::Known,
     },
     records::{
-        instance_record::view,
         operation_record::{ClientRole, OperationRecord},
         token::OperationToken,
+        view,
     },
 };
 

@@ -31,12 +31,12 @@ use crate::{
     BoshEngine,
     error::{Error, is_not_allowed},
     instance::{Instance, instance_of, manifest_of, takes_the_lock},
-    reconciler::{operation::SnapshotState, reconcilers::Known},
+    reconciler::{Known, operation::SnapshotState},
     records::{
-        instance_record::{newer, record_of, view_of_task, without_record},
         last_operation::{self, has_succeeded},
-        operation_record::Outcome,
-        operation_records::{FoundRecord, StoredRecord},
+        newer,
+        operation_record::{FoundRecord, Outcome, StoredRecord},
+        record_of, view_of_task, without_record,
     },
 };
 
@@ -330,8 +330,24 @@ pub(crate) async fn latest_operation(
     }))
 }
 
+/// The last operation on each of these instances, as far as it is known without a call for each.
+pub(crate) async fn latest_known(
+    engine: &BoshEngine,
+    call: &Call,
+    instances: &BTreeSet<InstanceId>,
+    records: &HashMap<InstanceId, InstanceRecord>,
+) -> Result<HashMap<InstanceId, OperationView>, Error> {
+    let mut by_task = in_progress(engine, call).await?;
+    let latest = instances.iter().filter_map(|instance| {
+        let recorded = recorded_operation(engine, instance, records.get(instance));
+        let latest = newer(recorded, by_task.remove(instance))?;
+        Some((instance.clone(), latest))
+    });
+    Ok(latest.collect())
+}
+
 /// The operation from this process or from an operation record.
-pub(crate) fn recorded_operation(
+fn recorded_operation(
     engine: &BoshEngine,
     instance: &InstanceId,
     record: Option<&InstanceRecord>,
