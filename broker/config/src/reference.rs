@@ -271,7 +271,7 @@ mod tests {
             "`port` | 1 to 65535, required | The port that the broker listens on.",
             "`use_stdin` | boolean (true) | ",
             "`password` | text, required | The password that the platform and the errands authenticate with. **Secret.**",
-            "`bind_address` | text | The IP address to listen on; all interfaces unless given. **New.**",
+            "`bind_address` | text | The IP address to listen on. Default: all interfaces. **New.**",
         ] {
             assert!(page.contains(row), "{row}");
         }

@@ -240,10 +240,10 @@ async fn drain(machine: &Machine) -> String {
 #[tokio::test]
 async fn there_is_nothing_to_drain_where_no_broker_runs() {
     let machine = with_shutdown_timeout(60);
-    assert!(drain(&machine).await.contains("there is no broker to stop"));
+    assert!(drain(&machine).await.contains("the broker is not running"));
     for text in ["", "1 2", "999999999\n", "not a number"] {
         write_pid(&machine, text);
-        assert!(drain(&machine).await.contains("has ended before"), "{text}");
+        assert!(drain(&machine).await.contains("has already ended"), "{text}");
     }
 }
 

@@ -50,13 +50,13 @@ fn jobs_of_errands_refuse_what_the_go_release_refuses() {
             "register-broker",
             named.clone(),
             plans(json!({ "service_access_org": "payments" })),
-            "Plan single has a service_access_org, which is for cf_service_access org-restricted alone",
+            "Plan single has a service_access_org, which requires cf_service_access org-restricted",
         ),
         (
             "register-broker",
             named.clone(),
             plans(json!({ "cf_service_access": "org-restricted" })),
-            "Plan single has cf_service_access org-restricted, and no service_access_org",
+            "Plan single has cf_service_access org-restricted, but no service_access_org",
         ),
         (
             upgrade,
